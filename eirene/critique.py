@@ -1,0 +1,101 @@
+"""A critique of an answer: one tag per sentence, with reasons, and where it came from.
+
+A `Sample` is one drawn reply of a feedback model; a `Critique` is what was selected from many samples. The list of tags
+follows the answer's sentences as `eirene.sentences` cuts them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Tag = Literal["Complete", "Incomplete"]
+FindingKind = Literal[
+    "entity", "relation", "contradictory", "invented", "subjective", "unverifiable",  # FAVA, table 1
+    "unsupported",  # said, but not among what was given
+]  # fmt: skip
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Finding(_Value):
+    """A fault at a place: character offsets into the original answer, why, and the replacement if one is known."""
+
+    kind: FindingKind
+    start: Annotated[int, Field(ge=0)]
+    end: Annotated[int, Field(ge=0)]
+    reason: str
+    edit: str | None = None
+
+
+class TaggedSentence(_Value):
+    """One sentence (`n` from 1, offsets without surrounding white space) with its tag; Incomplete always has a reason."""
+
+    n: Annotated[int, Field(ge=1)]
+    text: str
+    start: int
+    end: int
+    tag: Tag
+    reason: str | None = None
+    findings: tuple[Finding, ...] = ()
+
+    @model_validator(mode="after")
+    def _reason_goes_with_incomplete(self) -> Self:
+        if self.tag == "Incomplete" and not (self.reason or "").strip():
+            raise ValueError(f"sentence {self.n} is Incomplete and needs a reason")
+        return self
+
+
+class Sample(_Value):
+    """One drawn critique. Valid: one tag a sentence and a reason for every Incomplete; else `invalid` says why not.
+
+    An invalid sample has no tags: it counts as drawn and takes no part in the vote.
+    """
+
+    tags: tuple[Tag, ...] = ()
+    reasons: tuple[str | None, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    invalid: str | None = None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.invalid is not None:
+            if self.tags or self.reasons:
+                raise ValueError("an invalid sample carries no tags")
+            return self
+        if len(self.tags) != len(self.reasons):
+            raise ValueError(f"{len(self.tags)} tags and {len(self.reasons)} reasons; there must be one a sentence")
+        for n, (tag, reason) in enumerate(zip(self.tags, self.reasons, strict=True), start=1):
+            if tag == "Incomplete" and not (reason or "").strip():
+                raise ValueError(f"sentence {n} is Incomplete and needs a reason")
+        return self
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the sample may vote."""
+        return self.invalid is None
+
+
+class Critique(_Value):
+    """The selected critique. Consistencies lie in [0, 1] and are null for a critique that nobody voted on."""
+
+    sentences: tuple[TaggedSentence, ...]
+    tag_consistency: float | None
+    reason_consistency: float | None
+    n_drawn: int
+    n_valid: int
+    n_requested: int
+    early_stop: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no sentence is Incomplete."""
+        return all(s.tag == "Complete" for s in self.sentences)
+
+    @property
+    def incomplete(self) -> tuple[TaggedSentence, ...]:
+        """The sentences tagged Incomplete, in order."""
+        return tuple(s for s in self.sentences if s.tag == "Incomplete")

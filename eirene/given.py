@@ -1,0 +1,55 @@
+"""What an answer is held against: groups of arguments, from the item itself or derived from a critique.
+
+*Hallucination* means that the answer says something that was not given, *coverage error* that something given is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from eirene.critique import Critique
+from eirene.records import Item
+from eirene.sentences import split_sentences
+
+Source = Literal["perspectives", "context", "derived"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A named list of given texts: a perspective's arguments, the passages, or a derived group."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The given text of an item. With source `derived` hallucination cannot be scored without a judge."""
+
+    source: Source
+    groups: tuple[Group, ...]
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """All arguments of all groups, in order."""
+        return tuple(a for g in self.groups for a in g.arguments)
+
+
+def given_for(item: Item, critique: Critique | None = None) -> Given:
+    """The groups that an answer to `item` is scored against.
+
+    Perspectives come first, else the context's passages, else what the critique gives: the sentences of the original
+    found complete (all of them without a critique) and the critique's reasons.
+    """
+    if item.perspectives:
+        return Given("perspectives", tuple(Group(p.name, tuple(p.arguments)) for p in item.perspectives))
+    if item.context:
+        return Given("context", (Group("context", tuple(item.context)),))
+    if critique is None:
+        kept = tuple(s.text for s in split_sentences(item.answer) if s.text)
+        return Given("derived", (Group("kept", kept),))
+    kept = tuple(s.text for s in critique.sentences if s.tag == "Complete" and s.text)
+    reasons = tuple(s.reason for s in critique.sentences if s.reason)
+    groups = [Group(name, texts) for name, texts in (("kept", kept), ("asked", reasons)) if texts]
+    return Given("derived", tuple(groups))

@@ -1,0 +1,193 @@
+"""What goes in and what comes out: the input row (`Item`) and the output row (`Record`).
+
+Text from outside is checked here, once, strictly: unknown keys, blank texts, NUL characters and broken Unicode are errors
+that name the field. Everything in a record is plain JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+
+from eirene.critique import Critique, Sample
+from eirene.errors import InputError
+from eirene.scores import Scores
+from eirene.usage import Usage
+
+Mode = Literal["improve", "generic", "fine-grained", "human"]
+Status = Literal["accepted", "complete", "kept", "abstained", "failed"]
+MODES: tuple[Mode, ...] = ("improve", "generic", "fine-grained", "human")
+
+
+def _clean(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank; give a text, or leave the key out")
+    if "\x00" in text:
+        raise ValueError("contains a NUL character; remove it")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("contains half a surrogate pair, which no UTF-8 text can hold; repair it") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_clean)]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, ser_json_inf_nan="strings")
+
+
+class Perspective(_Row):
+    """One side of a question with the arguments that an answer is to carry."""
+
+    name: Text
+    arguments: Annotated[list[Text], Field(min_length=1)]
+
+
+class FeedbackNote(_Row):
+    """A person's remark on one sentence of the answer. Sentences count from 1."""
+
+    sentence: Annotated[int, Field(ge=1)]
+    reason: Text
+
+
+class Item(_Row):
+    """One input row. `gold` and `meta` are never shown to a refiner. Without `id`, the content's hash serves."""
+
+    id: Text = Field(default="", validate_default=False)
+    question: Text
+    answer: Text
+    perspectives: Annotated[list[Perspective], Field(min_length=1)] | None = None
+    context: Annotated[list[Text], Field(min_length=1)] | None = None
+    feedback: Annotated[list[FeedbackNote], Field(min_length=1)] | None = None
+    gold: Text | None = None
+    meta: dict[str, JsonValue] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _names_and_id(self) -> Self:
+        names = [p.name for p in self.perspectives or ()]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise ValueError(f"perspectives: the name {twice[0]!r} is used twice; give each perspective its own name")
+        if not self.id:
+            object.__setattr__(self, "id", "item-" + digest(self.model_dump(mode="json", exclude={"id"}))[:12])
+        return self
+
+
+class Round(_Row):
+    """One turn of the loop. `samples` are the critiques that were drawn for it, empty where an earlier round's served."""
+
+    critique: Critique | None
+    samples: tuple[Sample, ...] = ()
+    candidate: str | None
+    scores: dict[str, Scores]
+    decision: Literal["accept", "reject"]
+    why: str
+
+
+class ErrorInfo(_Row):
+    """Why a run failed: the exception's class name and its message."""
+
+    kind: str
+    message: str
+
+
+class BeforeAfter(_Row):
+    """Scores of the original and of the text that is shown, by detector. Equal where the original is shown."""
+
+    original: dict[str, Scores]
+    final: dict[str, Scores]
+
+
+class Record(_Row):
+    """One output row. `answer` is the text to show: the original, byte for byte, in every status but `accepted`."""
+
+    id: str
+    question: str
+    original: str
+    answer: str
+    status: Status
+    why: str
+    mode: Mode
+    backend: str
+    seed: int
+    signature: str
+    rounds: tuple[Round, ...]
+    scores: BeforeAfter
+    usage: Usage
+    error: ErrorInfo | None = None
+
+    @model_validator(mode="after")
+    def _original_stands(self) -> Self:
+        if self.status != "accepted" and self.answer != self.original:
+            raise ValueError(f"status {self.status!r} must show the original answer")
+        if (self.status == "failed") != (self.error is not None):
+            raise ValueError("`error` goes with status 'failed' and with no other")
+        return self
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The record as JSON text; never contains NaN or Infinity."""
+        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of a JSON value in canonical form (sorted keys, no spaces), as 64 hex digits."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def parse_item(data: object, *, where: str | None = None) -> Item:
+    """Checks one row and returns it as an `Item`.
+
+    Raises `InputError` that names the field, what came and what was wanted; `where` (file and row) stands before it.
+    """
+    if isinstance(data, Item):
+        return data
+    if not isinstance(data, dict):
+        raise InputError(
+            f"a row must be a JSON object with 'question' and 'answer', got {_shown(data)}", where=where
+        )
+    try:
+        return Item.model_validate(data)
+    except ValidationError as error:
+        raise _first_error(error, where) from None
+
+
+def _first_error(error: ValidationError, where: str | None) -> InputError:
+    """The first problem of a validation as one clear sentence."""
+    problem = error.errors(include_url=False)[0]
+    field = _path(problem["loc"])
+    kind, more = problem["type"], len(error.errors()) - 1
+    if kind == "extra_forbidden":
+        known = ", ".join(Item.model_fields) if len(problem["loc"]) == 1 else "see the record form in the documentation"
+        text = f"unknown key {field!r}; known keys: {known} (free data goes under 'meta')"
+    elif kind == "missing":
+        text = f"{field!r} is missing; every row needs it"
+    elif kind == "too_short":
+        text = f"{field!r} is empty; give at least one entry, or leave the key out"
+    elif kind == "value_error":
+        text = str(problem["ctx"]["error"]) if not field else f"{field!r} {problem['ctx']['error']}"
+    else:
+        text = f"{field!r}: {problem['msg'].lower()}, got {_shown(problem['input'])}"
+    return InputError(text + (f" (and {more} more problems)" if more else ""), field=field or None, where=where)
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    out = ""
+    for part in loc:
+        if isinstance(part, int):
+            out += f"[{part}]"
+        elif not part.startswith(("function-", "constrained-", "list[")):
+            out += f".{part}" if out else part
+    return out
+
+
+def _shown(value: object, limit: int = 60) -> str:
+    text = repr(value)
+    if len(text) > limit:
+        text = text[:limit] + "…"
+    return f"{type(value).__name__} {text}"
