@@ -89,8 +89,10 @@ def _breaks(line: str, following: str) -> bool:
         return True
     if _MARKER.match(following) or _ENDS_LINE.search(line):
         return True
-    # Hard-wrapped prose goes on in lower case after a line of some length; everything else is a line for itself.
-    return not (following.lstrip()[0].islower() and len(line.strip()) >= 40)
+    # Hard-wrapped prose goes on in lower case after a line of some length, a list item on an indented line;
+    # everything else is a line for itself.
+    indented = following[0] in " \t" and _MARKER.match(line) is not None
+    return not (following.lstrip()[0].islower() and (indented or len(line.strip()) >= 40))
 
 
 def _sentences(block: str, language: str) -> list[str]:
