@@ -1,0 +1,217 @@
+"""Chooses one critique out of many drawn ones: by tag consistency, then by reason consistency. Pure functions.
+
+The two scores are equations 1 and 2 of Sachdeva et al. 2024 (error-informed refinement, section 4.1). Around them stand
+a quorum and an optional floor, under which no critique is chosen at all.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from eirene.critique import Critique, Finding, Sample, Tag, TaggedSentence
+from eirene.errors import InputError
+from eirene.sentences import Sentence
+
+MIN_VALID = 3
+"""A vote needs at least this many valid samples, and at least half of those drawn."""
+
+# Scripts that put no spaces between words; there every character is a word of its own.
+_UNSPACED = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Burmese
+    (0x1780, 0x17FF),  # Khmer
+    (0x3040, 0x30FF),  # kana
+    (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),  # Han
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Either the chosen critique, with its sample's number (from 0), or the reason why there is none."""
+
+    critique: Critique | None = None
+    winner: int | None = None
+    abstained: str | None = None
+
+
+def select(
+    samples: Sequence[Sample],
+    sentences: Sequence[Sentence],
+    *,
+    n_requested: int,
+    min_consistency: float = 0.0,
+    early_stop: bool = False,
+) -> Selection:
+    """The most tag-consistent sample, among equals the most reason-consistent, among those the first drawn.
+
+    `sentences` are the answer's, as `split_sentences` cuts it; a sample that does not fit them is invalid. All samples
+    count as drawn, valid ones vote. No critique is chosen without a quorum (`MIN_VALID` valid samples and half of those
+    drawn), or when the winner's tag consistency is below `min_consistency`, in [0, 1]. The critique's reason
+    consistency is equation 2 divided by the number of samples that it was counted over, so that it lies in [0, 1].
+    """
+    if not 0.0 <= min_consistency <= 1.0:
+        raise InputError(f"min_consistency must lie in [0, 1], got {min_consistency!r}", field="min_consistency")
+    samples = [check_sample(s, sentences) for s in samples]
+    n_valid = sum(s.is_valid for s in samples)
+    if not has_quorum(len(samples), n_valid):
+        return Selection(abstained=_why_no_quorum(samples, n_valid, n_requested))
+    by_tags = tag_consistency(samples)
+    best = max(by_tags)
+    survivors = [i for i, share in enumerate(by_tags) if share == best]
+    if best < min_consistency:
+        return Selection(abstained=_why_under_floor(len(samples), best, min_consistency))
+    by_reasons = reason_consistency(samples, survivors)
+    top = max(range(len(survivors)), key=by_reasons.__getitem__)  # max keeps the first of equals: the first drawn
+    winner = samples[survivors[top]]
+    critique = Critique(
+        sentences=_tagged(winner, sentences),
+        tag_consistency=best,
+        reason_consistency=by_reasons[top] / len(survivors),
+        n_drawn=len(samples),
+        n_valid=n_valid,
+        n_requested=n_requested,
+        early_stop=early_stop,
+    )
+    return Selection(critique=critique, winner=survivors[top])
+
+
+def tag_consistency(samples: Sequence[Sample]) -> list[float]:
+    """For each sample the share of all samples, valid or not, with exactly its tags (equation 1), in [0, 1].
+
+    Invalid samples have no tags to agree on: their share is 0.
+    """
+    sequences = [_normal_tags(s) for s in samples]
+    counts = Counter(tags for tags in sequences if tags is not None)
+    return [0.0 if tags is None else counts[tags] / len(samples) for tags in sequences]
+
+
+def reason_consistency(samples: Sequence[Sample], survivors: Sequence[int]) -> list[float]:
+    """For each survivor the mean, over the words of its reasons, of how many survivors use the word (equation 2).
+
+    `survivors` are indices into `samples`; results follow their order and lie in [1, len(survivors)]. Words count as
+    often as they occur in the sample that is scored, once in those that it is compared with, itself included. For
+    a sample without a word (all sentences Complete) the equation divides by 0; here it gets the number of survivors
+    that have no word either: saying nothing is then the one thing that is said.
+    """
+    cut = _Chunks()
+    words = [[w for reason in samples[i].reasons if reason for w in cut.words(reason)] for i in survivors]
+    used_by: Counter[str] = Counter()
+    for said in words:
+        used_by.update(set(said))
+    n_silent = sum(not said for said in words)
+    return [sum(map(used_by.__getitem__, said)) / len(said) if said else float(n_silent) for said in words]
+
+
+def word_tokens(text: str) -> list[str]:
+    """The lower-cased words of a text: maximal runs of letters, marks and digits (Unicode L, M, N), in NFC.
+
+    Apostrophes are dropped, so that "doesn't" is one word; everything else separates. In scripts without spaces
+    (Han, kana, Thai, Lao, Khmer, Burmese) each character is a word.
+    """
+    lowered = text.lower()
+    if not lowered.isascii():
+        lowered = unicodedata.normalize("NFC", lowered)
+    return lowered.translate(_WORD_CHARACTERS).split()
+
+
+def has_quorum(n_drawn: int, n_valid: int) -> bool:
+    """Whether enough samples are valid for a vote: at least `MIN_VALID`, and at least half of those drawn."""
+    return n_valid >= MIN_VALID and 2 * n_valid >= n_drawn
+
+
+def check_sample(sample: Sample, sentences: Sequence[Sentence]) -> Sample:
+    """The sample, or an invalid one in its place when it does not fit the sentences."""
+    if not sample.is_valid:
+        return sample
+    if len(sample.tags) != len(sentences):
+        return Sample(invalid=f"{len(sample.tags)} tags where the answer has {len(sentences)} sentences")
+    last = sentences[-1].end if sentences else 0
+    for f in sample.findings:
+        if not f.start <= f.end <= last:
+            return Sample(invalid=f"a finding at {f.start} to {f.end} lies outside the answer's {last} characters")
+    return sample
+
+
+class _Chunks(dict[str, list[str]]):
+    """Chunks between white space to their words, remembered: samples of one answer say much the same."""
+
+    def words(self, text: str) -> Iterator[str]:
+        """What `word_tokens` gives: no word reaches over white space."""
+        return chain.from_iterable(map(self.__getitem__, text.split()))
+
+    def __missing__(self, chunk: str) -> list[str]:
+        self[chunk] = words = word_tokens(chunk)
+        return words
+
+
+class _WordCharacters(dict[int, str | None]):
+    """Character code to what stands for it when words are cut; computed when a code is first met."""
+
+    def __missing__(self, code: int) -> str | None:
+        char = chr(code)
+        value: str | None
+        if char in "'’ʼ＇":
+            value = None
+        elif unicodedata.category(char)[0] not in "LMN":
+            value = " "
+        elif any(first <= code <= last for first, last in _UNSPACED):
+            # A mark stays with the letter before it.
+            value = char if unicodedata.category(char)[0] == "M" else f" {char}"
+        else:
+            value = char
+        self[code] = value
+        return value
+
+
+_WORD_CHARACTERS = _WordCharacters()
+
+
+def _normal_tags(sample: Sample) -> tuple[str, ...] | None:
+    """The tags as they are compared, without regard to case and surrounding white space; None if invalid."""
+    return tuple(t.strip().lower() for t in sample.tags) if sample.is_valid else None
+
+
+def _why_no_quorum(samples: Sequence[Sample], n_valid: int, n_requested: int) -> str:
+    why = (
+        f"{n_valid} of {len(samples)} samples could be used; a vote needs at least {MIN_VALID} and half of those drawn"
+    )
+    if n_requested < MIN_VALID:
+        why += f"; {n_requested} were asked for, ask for at least {MIN_VALID}"
+    causes = Counter(s.invalid for s in samples if s.invalid is not None)
+    if causes:
+        cause, times = causes.most_common(1)[0]
+        why += f"; the most common fault ({times} times): {cause}" if times > 1 else f"; one fault: {cause}"
+    return why
+
+
+def _why_under_floor(n_drawn: int, best: float, floor: float) -> str:
+    agree = round(best * n_drawn)
+    return f"tag consistency {best:.3g} ({agree} of {n_drawn} samples agree) is under the floor of {floor:.3g}"
+
+
+def _tagged(winner: Sample, sentences: Sequence[Sentence]) -> tuple[TaggedSentence, ...]:
+    findings: list[list[Finding]] = [[] for _ in sentences]
+    for finding in winner.findings:
+        # A finding belongs to the sentence that it begins in; one at the very end of the text to the last.
+        at = next((i for i, s in enumerate(sentences) if finding.start < s.end), len(sentences) - 1)
+        findings[at].append(finding)
+    return tuple(
+        TaggedSentence(
+            n=s.n,
+            text=s.text,
+            start=s.text_start,
+            end=s.text_end,
+            tag=_tag(tag),
+            reason=(reason or "").strip() or None,
+            findings=tuple(found),
+        )
+        for s, tag, reason, found in zip(sentences, winner.tags, winner.reasons, findings, strict=True)
+    )
+
+
+def _tag(text: str) -> Tag:
+    return "Complete" if text.strip().lower() == "complete" else "Incomplete"
