@@ -159,8 +159,8 @@ class _WordCharacters(dict[int, str | None]):
         elif unicodedata.category(char)[0] not in "LMN":
             value = " "
         elif any(first <= code <= last for first, last in _UNSPACED):
-            # A mark stays with the letter before it.
-            value = char if unicodedata.category(char)[0] == "M" else f" {char}"
+            # A mark stays with the letter before it; kana and Han (from U+3040) have none after composition.
+            value = char if unicodedata.category(char)[0] == "M" else f" {char}" if code < 0x3040 else f" {char} "
         else:
             value = char
         self[code] = value

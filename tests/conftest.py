@@ -1,0 +1,48 @@
+"""Guards for every test: strict checkpoints, no network but the loopback, few threads, repeatable examples."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+# Read by langgraph when it is imported: checkpoints then refuse every type that they were not told of.
+os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
+# A hub must never be asked, whatever a test builds; libraries read these when they are imported.
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+import pytest
+import pytest_socket
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "HF_TOKEN")
+
+
+@pytest.fixture(autouse=True)
+def _no_real_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hides every key, so that a real model call fails before a socket is opened; `--disable-socket` fails the rest."""
+    if request.node.get_closest_marker("live") is None:
+        for key in KEYS:
+            monkeypatch.delenv(key, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _few_torch_threads() -> None:
+    """Caps torch at 2 threads where something has imported it: beside a busy process more are many times slower."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.get_num_threads() > 2:
+        torch.set_num_threads(2)
+
+
+@pytest.fixture
+def loopback() -> Iterator[None]:
+    """Sockets to 127.0.0.1 and ::1 alone, for tests that start a server of their own."""
+    pytest_socket.enable_socket()
+    pytest_socket.socket_allow_hosts(["127.0.0.1", "::1"])
+    yield
+    pytest_socket.disable_socket(allow_unix_socket=True)

@@ -1,0 +1,264 @@
+"""Selection follows equations 1 and 2 of Sachdeva et al. 2024, written here naively, and design rules around them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from eirene.critique import Finding, Sample, Tag
+from eirene.errors import InputError
+from eirene.feedback_model.select import (
+    Selection,
+    check_sample,
+    has_quorum,
+    reason_consistency,
+    select,
+    tag_consistency,
+    word_tokens,
+)
+from eirene.sentences import Sentence, split_sentences
+
+C: Tag = "Complete"
+X: Tag = "Incomplete"
+TWO = split_sentences("One is here. Two is there.")
+
+
+def sample(*reasons: str | None, findings: tuple[Finding, ...] = ()) -> Sample:
+    """A valid sample from its reasons: None is Complete."""
+    return Sample(tags=tuple(C if r is None else X for r in reasons), reasons=reasons, findings=findings)
+
+
+def bad(why: str = "refused") -> Sample:
+    return Sample(invalid=why)
+
+
+words = st.lists(st.sampled_from(["a", "b", "The", "the", "data", "don't", "数", "हिन्दी", "…"]), min_size=1, max_size=6)
+valid = st.lists(st.none() | words.map(" ".join), min_size=2, max_size=2).map(lambda r: sample(*r))
+drawn = st.lists(valid | st.just(bad()), min_size=1, max_size=12)
+
+
+def naive_tags(samples: list[Sample]) -> list[float]:
+    n = len(samples)
+    return [sum(a.is_valid and b.is_valid and a.tags == b.tags for b in samples) / n for a in samples]
+
+
+def naive_reasons(samples: list[Sample], survivors: list[int]) -> list[float]:
+    said = [[w for r in samples[i].reasons if r is not None for w in word_tokens(r)] for i in survivors]
+    scores = []
+    for mine in said:
+        if not mine:
+            scores.append(float(sum(other == [] for other in said)))
+            continue
+        scores.append(sum(sum(w in other for other in said) for w in mine) / len(mine))
+    return scores
+
+
+def naive_winner(samples: list[Sample]) -> int:
+    by_tags = naive_tags(samples)
+    survivors = [i for i, s in enumerate(by_tags) if s == max(by_tags)]
+    by_reasons = naive_reasons(samples, survivors)
+    return survivors[by_reasons.index(max(by_reasons))]
+
+
+@given(drawn)
+def test_tag_consistency_is_equation_1(samples: list[Sample]) -> None:
+    assert tag_consistency(samples) == naive_tags(samples)
+
+
+@given(drawn, st.data())
+def test_reason_consistency_is_equation_2(samples: list[Sample], data: st.DataObject) -> None:
+    usable = [i for i, s in enumerate(samples) if s.is_valid]
+    assume(usable)
+    survivors = sorted(data.draw(st.sets(st.sampled_from(usable), min_size=1)))
+    assert reason_consistency(samples, survivors) == naive_reasons(samples, survivors)
+
+
+@given(drawn)
+def test_select_takes_the_first_drawn_of_the_best_and_abstains_without_quorum(samples: list[Sample]) -> None:
+    n_valid = sum(s.is_valid for s in samples)
+    chosen = select(samples, TWO, n_requested=20)
+    if n_valid < 3 or n_valid < len(samples) / 2:
+        assert chosen.critique is None and chosen.winner is None
+        assert f"{n_valid} of {len(samples)} samples" in (chosen.abstained or "")
+        return
+    at = naive_winner(samples)
+    assert chosen.winner == at and chosen.abstained is None and chosen.critique is not None
+    assert tuple(s.tag for s in chosen.critique.sentences) == samples[at].tags
+    assert chosen.critique.tag_consistency == naive_tags(samples)[at]
+    assert 0 < (chosen.critique.reason_consistency or 0) <= 1
+    assert (chosen.critique.n_drawn, chosen.critique.n_valid) == (len(samples), n_valid)
+
+
+@given(drawn, st.floats(0, 1))
+def test_the_floor_only_ever_withholds_the_critique(samples: list[Sample], floor: float) -> None:
+    free = select(samples, TWO, n_requested=20)
+    held = select(samples, TWO, n_requested=20, min_consistency=floor)
+    if free.critique is None or (free.critique.tag_consistency or 0) >= floor:
+        assert held == free
+    else:
+        assert held.critique is None and held.abstained
+
+
+def test_equations_by_hand() -> None:
+    # Survivors 0, 1, 3 (tags C X, 3 of 5). Words: 0 = {x, y}, 1 = {x, x, z}, 3 = {x}. Counts: x 3, y 1, z 1.
+    samples = [sample(None, "x y"), sample(None, "x x z"), sample("x", None), sample(None, "x"), bad()]
+    assert tag_consistency(samples) == [3 / 5, 3 / 5, 1 / 5, 3 / 5, 0]
+    assert reason_consistency(samples, [0, 1, 3]) == [(3 + 1) / 2, (3 + 3 + 1) / 3, 3]
+    chosen = select(samples, TWO, n_requested=5)
+    assert chosen.winner == 3 and chosen.critique is not None
+    assert chosen.critique.reason_consistency == 1.0  # 3 of 3 survivors
+
+
+def test_words_of_samples_that_lost_the_tag_vote_count_for_nothing() -> None:
+    samples = [sample(None, "common"), sample(None, "rare"), sample(None, "rare"), sample("common", None)]
+    assert select(samples, TWO, n_requested=4).winner == 1
+
+
+def test_a_full_tie_goes_to_the_first_drawn() -> None:
+    samples = [bad(), sample("p", None), sample(None, "q"), sample("r", None), sample(None, "s")]
+    assert select(samples, TWO, n_requested=5).winner == 1
+
+
+def test_a_vote_for_complete_is_a_critique_without_reasons() -> None:
+    chosen = select([sample(None, None)] * 3, TWO, n_requested=3)
+    assert chosen.critique is not None and chosen.critique.is_complete
+    assert (chosen.critique.tag_consistency, chosen.critique.reason_consistency) == (1.0, 1.0)
+
+
+def test_the_same_reason_for_two_sentences_stays_at_both() -> None:
+    chosen = select([sample("No figures.", " No figures. ")] * 3, TWO, n_requested=3)
+    assert chosen.critique is not None
+    assert [s.reason for s in chosen.critique.sentences] == ["No figures.", "No figures."]
+
+
+def test_tags_vote_trimmed_and_without_regard_to_case() -> None:
+    odd = Sample.model_construct(tags=(" complete", "INCOMPLETE "), reasons=(None, "x"), findings=(), invalid=None)
+    chosen = select([odd, sample(None, "x"), sample(None, "x")], TWO, n_requested=3)
+    assert chosen.critique is not None and chosen.critique.tag_consistency == 1.0
+    assert [s.tag for s in chosen.critique.sentences] == [C, X]
+
+
+def test_sentences_carry_number_text_and_offsets() -> None:
+    answer = "  First one.\n\n- Second one.  "
+    chosen = select([sample(None, "x")] * 3, split_sentences(answer), n_requested=3)
+    assert chosen.critique is not None
+    for n, s in enumerate(chosen.critique.sentences, start=1):
+        assert s.n == n and answer[s.start : s.end] == s.text == s.text.strip()
+
+
+def test_findings_go_to_the_sentence_they_begin_in() -> None:
+    places = [(0, 3), (5, 20), (13, 16), (26, 26)]
+    found = tuple(Finding(kind="invented", start=a, end=b, reason="r") for a, b in places)
+    chosen = select([sample(None, "x", findings=found)] * 3, TWO, n_requested=3)
+    assert chosen.critique is not None
+    assert [[(f.start, f.end) for f in s.findings] for s in chosen.critique.sentences] == [places[:2], places[2:]]
+
+
+def test_findings_of_losing_samples_are_left_out() -> None:
+    lost = sample("x", None, findings=(Finding(kind="entity", start=0, end=1, reason="r"),))
+    chosen = select([lost, *[sample(None, "x")] * 3], TWO, n_requested=4)
+    assert chosen.critique is not None and not any(s.findings for s in chosen.critique.sentences)
+
+
+@pytest.mark.parametrize(
+    ("given_sample", "why"),
+    [
+        (sample("x"), "1 tags where the answer has 2 sentences"),
+        (sample("x", "y", "z"), "3 tags where the answer has 2 sentences"),
+        (sample("x", None, findings=(Finding(kind="entity", start=5, end=99, reason="r"),)), "outside the answer"),
+        (sample("x", None, findings=(Finding(kind="entity", start=5, end=4, reason="r"),)), "outside the answer"),
+        (bad("cut off"), "cut off"),
+    ],
+)
+def test_a_sample_that_does_not_fit_the_answer_is_invalid(given_sample: Sample, why: str) -> None:
+    assert why in (check_sample(given_sample, TWO).invalid or "")
+
+
+def test_a_sample_that_does_not_fit_counts_as_drawn_and_does_not_vote() -> None:
+    chosen = select([sample("x")] * 3 + [sample(None, "x")] * 3, TWO, n_requested=6)
+    assert chosen.critique is not None
+    assert (chosen.critique.n_valid, chosen.critique.n_drawn, chosen.critique.tag_consistency) == (3, 6, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("n_drawn", "n_valid", "enough"),
+    [(3, 3, True), (2, 2, False), (6, 3, True), (7, 3, False), (20, 10, True), (20, 9, False), (0, 0, False)],
+)
+def test_quorum_is_three_valid_and_half_of_those_drawn(n_drawn: int, n_valid: int, enough: bool) -> None:
+    assert has_quorum(n_drawn, n_valid) is enough
+
+
+def test_a_missed_quorum_names_counts_and_the_most_common_fault() -> None:
+    why = select([bad("cut off"), bad("refused"), bad("cut off"), sample("x", None)], TWO, n_requested=4).abstained
+    assert why == (
+        "1 of 4 samples could be used; a vote needs at least 3 and half of those drawn; "
+        "the most common fault (2 times): cut off"
+    )
+
+
+def test_too_few_samples_asked_for_says_so() -> None:
+    assert "ask for at least 3" in (select([sample("x", None)] * 2, TWO, n_requested=2).abstained or "")
+
+
+def test_under_the_floor_names_both_numbers() -> None:
+    samples = [sample("x", None)] * 3 + [sample(None, "x")] * 2
+    why = select(samples, TWO, n_requested=5, min_consistency=0.85).abstained
+    assert why == "tag consistency 0.6 (3 of 5 samples agree) is under the floor of 0.85"
+
+
+@pytest.mark.parametrize("floor", [-0.1, 1.1, float("nan")])
+def test_a_floor_outside_0_to_1_is_an_input_error(floor: float) -> None:
+    with pytest.raises(InputError, match=r"min_consistency must lie in \[0, 1\]"):
+        select([], TWO, n_requested=3, min_consistency=floor)
+
+
+def test_no_samples_at_all_abstain() -> None:
+    assert select([], TWO, n_requested=20) == Selection(
+        abstained="0 of 0 samples could be used; a vote needs at least 3 and half of those drawn"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", []),
+        ("?! … —", []),
+        ("The Answer, the-answer!", ["the", "answer", "the", "answer"]),
+        ("It doesn't, it doesn’t", ["it", "doesnt", "it", "doesnt"]),
+        ("3.5% of 2,000", ["3", "5", "of", "2", "000"]),
+        ("snake_case", ["snake", "case"]),
+        ("café cafe\u0301", ["café", "café"]),
+        ("हिन्दी में।", ["हिन्दी", "में"]),
+        ("السَّلام عليكم؟", ["السَّلام", "عليكم"]),
+        ("数据abc 12", ["数", "据", "abc", "12"]),
+        ("ไม่มี", ["ไ", "ม่", "มี"]),
+        ("👍🏽 ok", ["ok"]),
+        ("ΟΔΟΣ", ["οδος"]),
+    ],
+)
+def test_word_tokens(text: str, tokens: list[str]) -> None:
+    assert word_tokens(text) == tokens
+
+
+@given(st.text())
+def test_word_tokens_hold_letters_marks_and_digits_alone(text: str) -> None:
+    assert all(unicodedata.category(c)[0] in "LMN" for w in word_tokens(text) for c in w)
+    assert all(word_tokens(text))
+
+
+@given(st.text(st.characters(max_codepoint=0x24F)))
+def test_word_tokens_of_latin_text_are_what_a_regular_expression_finds(text: str) -> None:
+    folded = re.sub("['’]", "", unicodedata.normalize("NFC", text.lower()))
+    spaced = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in folded)
+    assert word_tokens(text) == spaced.split()
+
+
+def test_sentences_may_be_many_and_samples_a_thousand() -> None:
+    sentences = tuple(Sentence(n=i + 1, start=i, end=i + 1, raw="x") for i in range(50))
+    reasons = tuple(f"word{i}" if i % 2 else None for i in range(50))
+    chosen = select([sample(*reasons)] * 1000, sentences, n_requested=1000)
+    assert chosen.winner == 0 and chosen.critique is not None and chosen.critique.tag_consistency == 1.0
