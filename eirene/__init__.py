@@ -1,1 +1,112 @@
-"""Eirene."""
+"""Eirene finds what an LLM's answer lacks, has it rewritten with that critique, re-scores it, and then decides.
+
+The public names are loaded when first used, so that `import eirene` costs next to nothing.
+
+Example:
+    >>> import eirene
+    >>> item = eirene.Item(question="Is homework useful?", answer="It depends on the child.")
+    >>> eirene.refine(item).status  # nothing to compare with, so nothing is claimed
+    'abstained'
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from eirene.agent.gate import Verdict, judge
+    from eirene.agent.graph import initial_state
+    from eirene.agent.run import arefine, build_graph, make_record, refine
+    from eirene.agent.settings import Settings
+    from eirene.agent.state import Parts
+    from eirene.critique import Critique, Finding, Sample, TaggedSentence
+    from eirene.errors import (
+        BackendError,
+        EireneError,
+        EncoderError,
+        InputError,
+        MissingExtraError,
+        PromptError,
+        ScriptExhaustedError,
+    )
+    from eirene.records import FeedbackNote, Item, Perspective, Record, Round
+    from eirene.scores import Scores, Unscored
+    from eirene.sentences import Sentence, split_sentences
+    from eirene.usage import Meter, Usage
+
+_HOMES = {
+    "eirene.agent.gate": ("Verdict", "judge"),
+    "eirene.agent.graph": ("initial_state",),
+    "eirene.agent.run": ("arefine", "build_graph", "make_record", "refine"),
+    "eirene.agent.settings": ("Settings",),
+    "eirene.agent.state": ("Parts",),
+    "eirene.critique": ("Critique", "Finding", "Sample", "TaggedSentence"),
+    "eirene.errors": (
+        "BackendError",
+        "EireneError",
+        "EncoderError",
+        "InputError",
+        "MissingExtraError",
+        "PromptError",
+        "ScriptExhaustedError",
+    ),
+    "eirene.records": ("FeedbackNote", "Item", "Perspective", "Record", "Round"),
+    "eirene.scores": ("Scores", "Unscored"),
+    "eirene.sentences": ("Sentence", "split_sentences"),
+    "eirene.usage": ("Meter", "Usage"),
+}
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "BackendError",
+    "Critique",
+    "EireneError",
+    "EncoderError",
+    "FeedbackNote",
+    "Finding",
+    "InputError",
+    "Item",
+    "Meter",
+    "MissingExtraError",
+    "Parts",
+    "Perspective",
+    "PromptError",
+    "Record",
+    "Round",
+    "Sample",
+    "Scores",
+    "ScriptExhaustedError",
+    "Sentence",
+    "Settings",
+    "TaggedSentence",
+    "Unscored",
+    "Usage",
+    "Verdict",
+    "__version__",
+    "arefine",
+    "build_graph",
+    "initial_state",
+    "judge",
+    "make_record",
+    "refine",
+    "split_sentences",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'eirene' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -32,7 +32,7 @@ class Finding(_Value):
 
 
 class TaggedSentence(_Value):
-    """One sentence (`n` from 1, offsets without surrounding white space) with its tag; Incomplete always has a reason."""
+    """One sentence (`n` from 1, offsets without white space around it) with its tag; Incomplete always has a reason."""
 
     n: Annotated[int, Field(ge=1)]
     text: str

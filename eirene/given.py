@@ -1,6 +1,6 @@
 """What an answer is held against: groups of arguments, from the item itself or derived from a critique.
 
-*Hallucination* means that the answer says something that was not given, *coverage error* that something given is missing.
+*Hallucination*: the answer says something that was not given. *Coverage error*: something given is missing from it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What goes in and what comes out: the input row (`Item`) and the output row (`Record`).
 
-Text from outside is checked here, once, strictly: unknown keys, blank texts, NUL characters and broken Unicode are errors
-that name the field. Everything in a record is plain JSON.
+Text from outside is checked here, once, strictly: unknown keys, blank texts, NUL characters and broken Unicode are
+errors that name the field. Everything in a record is plain JSON.
 """
 
 from __future__ import annotations
@@ -78,8 +78,13 @@ class Item(_Row):
         return self
 
 
-class Round(_Row):
-    """One turn of the loop. `samples` are the critiques that were drawn for it, empty where an earlier round's served."""
+class _Output(BaseModel):
+    # Not strict: what comes here is our own, and from a checkpoint or a file its tuples are lists.
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Round(_Output):
+    """One turn of the loop. `samples` are the critiques drawn for it, none where an earlier round's served."""
 
     critique: Critique | None
     samples: tuple[Sample, ...] = ()
@@ -89,21 +94,21 @@ class Round(_Row):
     why: str
 
 
-class ErrorInfo(_Row):
+class ErrorInfo(_Output):
     """Why a run failed: the exception's class name and its message."""
 
     kind: str
     message: str
 
 
-class BeforeAfter(_Row):
+class BeforeAfter(_Output):
     """Scores of the original and of the text that is shown, by detector. Equal where the original is shown."""
 
     original: dict[str, Scores]
     final: dict[str, Scores]
 
 
-class Record(_Row):
+class Record(_Output):
     """One output row. `answer` is the text to show: the original, byte for byte, in every status but `accepted`."""
 
     id: str
@@ -148,9 +153,7 @@ def parse_item(data: object, *, where: str | None = None) -> Item:
     if isinstance(data, Item):
         return data
     if not isinstance(data, dict):
-        raise InputError(
-            f"a row must be a JSON object with 'question' and 'answer', got {_shown(data)}", where=where
-        )
+        raise InputError(f"a row must be a JSON object with 'question' and 'answer', got {_shown(data)}", where=where)
     try:
         return Item.model_validate(data)
     except ValidationError as error:

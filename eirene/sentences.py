@@ -1,7 +1,7 @@
-"""Cuts a text into sentences with character offsets, so that prompt, parser, record and report speak of the same pieces.
+"""Cuts a text into sentences with character offsets: prompt, parser, record and report speak of the same pieces.
 
-`sentencex` finds the sentence ends; around it stands a small pre-splitter for what it does not know: lines, list markers
-and code fences. The pieces partition the text: joined, they give it back exactly, whatever it holds.
+`sentencex` finds the sentence ends; around it stands a small pre-splitter for what it does not know: lines, list
+markers and code fences. The pieces partition the text: joined, they give it back exactly, whatever it holds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ENDS_LINE = re.compile(r"[.!?:;…。！？：؟۔।|][\"'”’)\]»*_`]*\s*$
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One piece of a text. `n` counts from 1; `start`, `end` are the piece's offsets, surrounding white space included."""
+    """One piece of a text. `n` counts from 1; `start`, `end` are its offsets, the white space around it included."""
 
     n: int
     start: int

@@ -10,7 +10,7 @@ _Count = Annotated[int, Field(ge=0)]
 
 
 class Usage(BaseModel):
-    """Sums over all model calls of a run. `cost_usd` is null where a price is unknown. The embedded parts call no model."""
+    """Sums over all model calls of a run; `cost_usd` is null where a price is unknown. Embedded parts call no model."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 

@@ -1,1 +1,26 @@
 """The state machine, the gate, and everything that runs them. New detectors, refiners and critics belong elsewhere."""
+
+from eirene.agent.events import Event
+from eirene.agent.gate import Verdict, judge
+from eirene.agent.graph import Graph, compile_graph, initial_state, mermaid
+from eirene.agent.run import arefine, build_graph, make_record, refine, run_signature
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts, State
+
+__all__ = [
+    "Event",
+    "Graph",
+    "Parts",
+    "Settings",
+    "State",
+    "Verdict",
+    "arefine",
+    "build_graph",
+    "compile_graph",
+    "initial_state",
+    "judge",
+    "make_record",
+    "mermaid",
+    "refine",
+    "run_signature",
+]

@@ -14,7 +14,7 @@ from eirene.usage import Meter
 
 @dataclass(frozen=True, slots=True)
 class FeedbackRequest:
-    """What a critique is asked for: the item, the text to judge (the original or the best rewrite so far), its sentences.
+    """What a critique is asked for: the item, the text to judge (the original or an accepted rewrite), its sentences.
 
     `seed` is derived for this round; sample i must depend on (seed, i) alone where the model can be seeded.
     """

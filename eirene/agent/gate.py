@@ -1,0 +1,83 @@
+"""Decides whether a rewrite may take the place of the best text so far.
+
+Two tests on the gated scores: *no harm* (none worse by more than `tolerance`) and *gain* (at least one better by
+`min_gain`). What cannot be measured is named, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from eirene.agent.settings import Settings
+from eirene.scores import Score, Scores, Unscored, number
+
+Test = Literal["unusable", "unmeasured", "harm", "gain", "gain-unmeasured"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The gate's decision, the test that made it, and the reason in one sentence."""
+
+    accept: bool
+    test: Test
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    name: str
+    before: Score
+    after: Score
+
+    @property
+    def difference(self) -> float | None:
+        """After minus before: positive is worse. None where either is unscored."""
+        before, after = number(self.before), number(self.after)
+        return None if before is None or after is None else after - before
+
+    def __str__(self) -> str:
+        return f"{self.name} {_shown(self.before)} -> {_shown(self.after)}"
+
+
+def judge(
+    before: Mapping[str, Scores], after: Mapping[str, Scores], *, gain_measurable: bool, settings: Settings
+) -> Verdict:
+    """Compares the best text's scores with the candidate's, detector by detector.
+
+    `gain_measurable` is False where the scores can only show what was kept (nothing given, no critique, no judge).
+    A score that the best text has and the candidate has not counts as harm that cannot be ruled out.
+    """
+    changes = list(_changes(before, after))
+    measured = [c for c in changes if c.difference is not None]
+    lost = [c for c in changes if not isinstance(c.before, Unscored) and isinstance(c.after, Unscored)]
+    if lost:
+        return Verdict(False, "unmeasured", f"harm cannot be ruled out: {lost[0]}")
+    if not measured:
+        return Verdict(False, "unmeasured", "no detector could compare the rewrite with the text before it")
+    # The slack keeps 0.12 - 0.10 from counting as more than 0.02.
+    slack = 1e-9
+    worst = max(measured, key=lambda c: c.difference or 0.0)
+    if (worst.difference or 0.0) > settings.tolerance + slack:
+        return Verdict(False, "harm", f"worse than before: {worst}")
+    if not gain_measurable:
+        accept = settings.when_gain_unmeasured == "accept"
+        said = "accepted" if accept else "kept out"
+        return Verdict(accept, "gain-unmeasured", f"no harm found, and nothing to measure a gain with: {said}")
+    best = min(measured, key=lambda c: c.difference or 0.0)
+    if -(best.difference or 0.0) >= settings.min_gain - slack and (best.difference or 0.0) < 0:
+        return Verdict(True, "gain", f"better than before, no score worse: {best}")
+    return Verdict(False, "gain", f"no score better by {settings.min_gain:g}: best is {best}")
+
+
+def _changes(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Iterator[_Change]:
+    for name, old in before.items():
+        new = after.get(name) or Scores.none("not scored")
+        yield _Change(f"{name} coverage", old.coverage, new.coverage)
+        yield _Change(f"{name} hallucination", old.hallucination, new.hallucination)
+
+
+def _shown(score: Score) -> str:
+    value = number(score)
+    return f"unscored ({score.unscored})" if isinstance(score, Unscored) else f"{value:.2f}"

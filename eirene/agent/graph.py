@@ -1,0 +1,104 @@
+"""The state machine: sample feedback, select a critique, refine, rescore, gate, and again.
+
+    START -> sample_feedback -> select_critique -> refine -> rescore -> gate -> END
+                    ^                                ^                   |
+                    +--- accepted, goes on ----------+---- rejected -----+
+
+The mode decides where a run begins: `human` has its critique, `improve` and `generic` have none.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Overwrite
+
+from eirene.agent.nodes import Nodes
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts, State
+from eirene.records import Item
+
+Graph = CompiledStateGraph[State, None, State, State]
+
+
+def compile_graph(parts: Parts, settings: Settings, *, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
+    """The loop over the given models as a compiled LangGraph graph; rounds and supersteps are bounded by `settings`."""
+    nodes = Nodes(parts, settings)
+
+    def begin(state: State) -> Literal["sample_feedback", "select_critique", "refine"]:
+        if settings.mode == "fine-grained":
+            return "sample_feedback"
+        return "select_critique" if settings.mode == "human" else "refine"
+
+    def after_feedback(state: State) -> Literal["select_critique", "__end__"]:
+        return "__end__" if state.get("status") == "failed" else "select_critique"
+
+    def after_critique(state: State) -> Literal["refine", "rescore", "__end__"]:
+        if state.get("status") == "failed":
+            return "__end__"
+        return "rescore" if state.get("status") else "refine"
+
+    def after_refine(state: State) -> Literal["rescore", "__end__"]:
+        return "__end__" if state.get("status") == "failed" else "rescore"
+
+    def after_rescore(state: State) -> Literal["gate", "__end__"]:
+        return "__end__" if state.get("status") == "failed" else "gate"
+
+    def after_gate(state: State) -> Literal["sample_feedback", "refine", "__end__"]:
+        if state.get("status"):
+            return "__end__"
+        # A rejected rewrite leaves the text, and so its critique, as they were: only the rewriting is tried again.
+        text_is_new = state.get("rejected_in_a_row", 0) == 0
+        return "sample_feedback" if text_is_new and settings.mode == "fine-grained" else "refine"
+
+    graph = StateGraph(State)
+    for step in (nodes.sample_feedback, nodes.select_critique, nodes.refine, nodes.rescore, nodes.gate):
+        graph.add_node(step.__name__, nodes.node(step))
+    graph.add_conditional_edges(START, begin)
+    graph.add_conditional_edges("sample_feedback", after_feedback)
+    graph.add_conditional_edges("select_critique", after_critique)
+    graph.add_conditional_edges("refine", after_refine)
+    graph.add_conditional_edges("rescore", after_rescore)
+    graph.add_conditional_edges("gate", after_gate)
+    compiled = graph.compile(checkpointer=checkpointer, name="eirene")
+    compiled.config = {**(compiled.config or {}), "recursion_limit": settings.recursion_limit}
+    return compiled
+
+
+def initial_state(item: Item, seed: int) -> dict[str, Any]:
+    """The input of a run. Every key is set, past its reducer: a thread that has run before starts anew."""
+    return {
+        "item": item.model_dump(mode="json"),
+        "seed": seed,
+        "round": 1,
+        "rejected_in_a_row": 0,
+        "best": item.answer,
+        "samples": [],
+        "early_stop": False,
+        "critique": None,
+        "candidate": None,
+        "unusable": None,
+        "best_scores": {},
+        "candidate_scores": {},
+        "original_scores": {},
+        "gain_measurable": False,
+        "rounds": Overwrite([]),
+        "usage": Overwrite({}),
+        "status": "",
+        "why": "",
+        "error": None,
+    }
+
+
+def mermaid() -> str:
+    """The state machine as Mermaid text, drawn by LangGraph from the compiled graph."""
+    from eirene.agent.scripted import scripted_parts
+
+    graph = compile_graph(scripted_parts(), Settings()).get_graph()
+    return str(graph.draw_mermaid(with_styles=True))
+
+
+__all__ = ["Graph", "compile_graph", "initial_state", "mermaid"]

@@ -1,0 +1,282 @@
+"""The five steps of the loop. Each reads the state, does one thing, and returns what it changes.
+
+A step that fails ends the run with status `failed`; what was found until then stays in the state, and so in the record.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, Protocol
+
+from langgraph.config import get_stream_writer
+
+from eirene.agent.candidates import unusable
+from eirene.agent.events import Event, EventKind
+from eirene.agent.gate import Verdict, judge
+from eirene.agent.human import critique_from_notes
+from eirene.agent.settings import Settings
+from eirene.agent.state import Json, Parts, State, dump_scores, load_critique, load_samples, load_scores
+from eirene.errors import EireneError
+from eirene.eval.base import Case
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.sampling import draw_samples
+from eirene.feedback_model.select import select
+from eirene.given import Given, given_for
+from eirene.records import Item
+from eirene.refiners.base import RefineTask, Rejection
+from eirene.scores import Scores
+from eirene.seeds import derive_seed
+from eirene.sentences import split_sentences
+from eirene.usage import Meter, Usage
+
+logger = logging.getLogger(__name__)
+
+_Step = Callable[[State, Meter], Awaitable[Json]]
+
+
+class _Node(Protocol):
+    """What LangGraph takes for an async node."""
+
+    def __call__(self, state: State) -> Awaitable[Json]: ...
+
+
+def _failure(state: State, error: Exception) -> Json:
+    kind = error.kind if isinstance(error, EireneError) else type(error).__name__
+    message = str(error) or "no message"
+    why = f"failed, the original stands: {message}"
+    tried = _round(state, candidate_scores={}, decision="reject", why=why) if _has_open_round(state) else []
+    return {"status": "failed", "why": why, "error": {"kind": kind, "message": message}, "rounds": tried}
+
+
+def _has_open_round(state: State) -> bool:
+    """Whether something was drawn or written that no round of the record holds yet."""
+    return bool(state.get("samples") or state.get("candidate") is not None)
+
+
+def _round(state: State, *, candidate_scores: Json, decision: Literal["accept", "reject"], why: str) -> list[Json]:
+    return [
+        {
+            "critique": state.get("critique"),
+            "samples": state.get("samples", []),
+            "candidate": state.get("candidate"),
+            "scores": candidate_scores,
+            "decision": decision,
+            "why": why,
+        }
+    ]
+
+
+class Nodes:
+    """The node functions, bound to the models and settings of a graph."""
+
+    def __init__(self, parts: Parts, settings: Settings) -> None:
+        self.parts = parts
+        self.settings = settings
+
+    def node(self, step: _Step) -> _Node:
+        """Makes a node of a step: events around it, its usage counted, its failure turned into the status `failed`.
+
+        The catch is broad on purpose: detectors, refiners and models are other people's code, and whatever goes wrong
+        in them must leave the user with the original answer and the record, not with a traceback.
+        """
+
+        async def run(state: State) -> Json:
+            meter, began = Meter(), time.perf_counter()
+            self.tell(state, step.__name__, "node_started")
+            try:
+                changes = await step(state, meter)
+            except Exception as error:
+                # A known error is told in the record; only an unknown one is worth its traceback.
+                unknown = not isinstance(error, EireneError)
+                logger.warning("%s failed: %s", step.__name__, error, exc_info=unknown)
+                changes = _failure(state, error)
+            seconds = time.perf_counter() - began
+            self.tell(state, step.__name__, "node_finished", seconds=seconds)
+            return {**changes, "usage": (meter.total + Usage(seconds=seconds)).model_dump()}
+
+        return run
+
+    def tell(self, state: State, node: str, kind: EventKind, **more: Any) -> None:
+        """Sends an event to whoever streams the graph."""
+        event: Event = {"kind": kind, "node": node, "round": state.get("round", 1)}
+        event.update(more)  # type: ignore[typeddict-item]  # the keys of `more` are those of Event; a test checks them
+        get_stream_writer()(event)
+
+    async def sample_feedback(self, state: State, meter: Meter) -> Json:
+        """Draws critiques of the best text so far."""
+        best = _best(state)
+        request = FeedbackRequest(_item(state), best, split_sentences(best), self._seed(state, "feedback"))
+        total = self.settings.samples
+
+        def on_sample(index: int, sample: Any) -> None:
+            self.tell(state, "sample_feedback", "sample", n=index + 1, total=total, valid=sample.is_valid)
+
+        drawn = await draw_samples(
+            self.parts.feedback_model, request, n=total, stop=self.settings.stop, meter=meter, on_sample=on_sample
+        )
+        samples = [s.model_dump(mode="json") for s in drawn.samples]
+        return {"samples": samples, "early_stop": drawn.early_stop, "critique": None, "candidate": None}
+
+    async def select_critique(self, state: State, meter: Meter) -> Json:
+        """Picks the critique that the samples agree on most, or takes the person's notes."""
+        item, sentences = _item(state), split_sentences(_best(state))
+        if self.settings.mode == "human":
+            critique = critique_from_notes(item, sentences)
+        else:
+            selection = select(
+                load_samples(state),
+                sentences,
+                n_requested=self.settings.samples,
+                min_consistency=self.settings.min_consistency,
+                early_stop=state.get("early_stop", False),
+            )
+            if selection.critique is None:
+                self.tell(state, "select_critique", "critique", text=f"abstained: {selection.abstained}")
+                return _ended(state, "abstained", f"no usable critique: {selection.abstained}")
+            critique = selection.critique
+        found = len(critique.incomplete)
+        text = f"{found} of {len(critique.sentences)} sentences incomplete"
+        self.tell(state, "select_critique", "critique", text=text)
+        changes: Json = {"critique": critique.model_dump(mode="json")}
+        if critique.is_complete:
+            changes |= _ended(state, "complete", "nothing incomplete was found, so nothing was rewritten")
+        return changes
+
+    async def refine(self, state: State, meter: Meter) -> Json:
+        """Has the best text so far rewritten."""
+        best = _best(state)
+        rejections = _rejections(state)
+        task = RefineTask(
+            _item(state), best, self.settings.mode, load_critique(state), rejections, self._seed(state, "refine")
+        )
+        candidate = await self.parts.refiner.refine(task, meter=meter)
+        why = unusable(candidate, best=best, rejected=[r.candidate for r in rejections])
+        return {"candidate": candidate, "unusable": why}
+
+    async def rescore(self, state: State, meter: Meter) -> Json:
+        """Scores the original, the best text so far and the rewrite against the same given text."""
+        item, critique = _item(state), load_critique(state)
+        given = given_for(item, critique)
+        derived = given.source == "derived"
+        candidate = None if state.get("unusable") else state.get("candidate")
+        if derived and candidate is None:
+            return {"candidate_scores": {}, "gain_measurable": False}
+        known: dict[str, dict[str, Scores]] = {}
+        if not derived:  # derived groups change with the critique, and with them every score
+            known = {item.answer: load_scores(state.get("original_scores", {}))}
+            known[_best(state)] = load_scores(state.get("best_scores", {})) or known[item.answer]
+        wanted = [item.answer, _best(state)] + ([] if candidate is None else [candidate])
+        for text in wanted:
+            if not known.get(text):
+                known[text] = await self._score(item, text, given, meter)
+        changes: Json = {
+            "original_scores": dump_scores(known[item.answer]),
+            "best_scores": dump_scores(known[_best(state)]),
+            "candidate_scores": {} if candidate is None else dump_scores(known[candidate]),
+            "gain_measurable": self._gain_measurable(given, known[_best(state)]),
+        }
+        self.tell(state, "rescore", "scores", text=f"{len(self.parts.detectors)} detectors")
+        return changes
+
+    async def gate(self, state: State, meter: Meter) -> Json:
+        """Accepts the rewrite, asks for another round, or keeps what there is."""
+        if state.get("status"):
+            why = state["why"]
+            return {"rounds": _round(state, candidate_scores={}, decision="reject", why=why), **_closed(state)}
+        verdict = self._judge(state)
+        self.tell(state, "gate", "decision", text=verdict.why)
+        scores = state.get("candidate_scores", {})
+        decision: Literal["accept", "reject"] = "accept" if verdict.accept else "reject"
+        changes: Json = {"rounds": _round(state, candidate_scores=scores, decision=decision, why=verdict.why)}
+        changes |= self._accepted(state, verdict) if verdict.accept else self._rejected(state, verdict)
+        return changes
+
+    def _judge(self, state: State) -> Verdict:
+        reason = state.get("unusable")
+        if reason:
+            return Verdict(False, "unusable", reason)
+        return judge(
+            load_scores(state.get("best_scores", {})),
+            load_scores(state.get("candidate_scores", {})),
+            gain_measurable=state.get("gain_measurable", False),
+            settings=self.settings,
+        )
+
+    def _accepted(self, state: State, verdict: Verdict) -> Json:
+        round_ = state.get("round", 1)
+        goes_on = (
+            self.settings.after_accept == "continue"
+            and round_ < self.settings.max_rounds
+            and self.settings.mode != "human"  # the notes speak of sentences that are gone
+        )
+        return {
+            "best": state["candidate"],
+            "best_scores": state.get("candidate_scores", {}),
+            "rejected_in_a_row": 0,
+            "round": round_ + 1 if goes_on else round_,
+            "status": "" if goes_on else "accepted",
+            "why": verdict.why,
+            # The accepted text is a new text: the old critique and vote do not speak of it.
+            "samples": [],
+            "critique": None,
+            "candidate": None,
+        }
+
+    def _rejected(self, state: State, verdict: Verdict) -> Json:
+        round_, in_a_row = state.get("round", 1), state.get("rejected_in_a_row", 0) + 1
+        common: Json = {"rejected_in_a_row": in_a_row, "samples": [], "candidate": None}
+        if round_ < self.settings.max_rounds and in_a_row <= self.settings.patience:
+            return {**common, "round": round_ + 1}
+        return {**common, **_ended(state, "kept", f"no rewrite passed the gate: {verdict.why}")}
+
+    async def _score(self, item: Item, text: str, given: Given, meter: Meter) -> dict[str, Scores]:
+        """Every detector's scores; one that fails leaves its scores unscored, and the gate is told so."""
+        scores = {}
+        for detector in self.parts.detectors:
+            try:
+                scores[detector.name] = await detector.score(Case(item.question, text, given), meter=meter)
+            except EireneError as error:
+                logger.warning("detector %s failed: %s", detector.name, error)
+                scores[detector.name] = Scores.none(f"{error.kind}: {error}")
+        return scores
+
+    def _gain_measurable(self, given: Given, scores: dict[str, Scores]) -> bool:
+        if given.source != "derived" or any(group.name == "asked" for group in given.groups):
+            return True
+        return any(name in self.parts.judges for name in scores)
+
+    def _seed(self, state: State, role: str) -> int:
+        return derive_seed(state["seed"], state["item"]["id"], role, state.get("round", 1))
+
+
+def _item(state: State) -> Item:
+    return Item.model_validate(state["item"])
+
+
+def _best(state: State) -> str:
+    best = state.get("best")
+    return str(state["item"]["answer"]) if best is None else best
+
+
+def _rejections(state: State) -> tuple[Rejection, ...]:
+    """The candidates for the current text that the gate has turned down, oldest first."""
+    found: list[Rejection] = []
+    for done in reversed(state.get("rounds", [])):
+        if done["decision"] == "accept":
+            break
+        if done["candidate"] is not None:
+            found.append(Rejection(done["candidate"], done["why"]))
+    return tuple(reversed(found))
+
+
+def _ended(state: State, status: str, why: str) -> Json:
+    """The status at the end; what was accepted in an earlier round stays accepted."""
+    if any(r["decision"] == "accept" for r in state.get("rounds", [])):
+        return {"status": "accepted", "why": f"an earlier round's rewrite stands; then {why}"}
+    return {"status": status, "why": why}
+
+
+def _closed(state: State) -> Json:
+    return {"samples": [], "candidate": None}

@@ -1,0 +1,189 @@
+"""Runs the loop on one item and makes the record: `arefine` where the caller is async, `refine` where it is not."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from eirene.agent.backends import resolve_backend
+from eirene.agent.events import Event
+from eirene.agent.graph import Graph, compile_graph, initial_state
+from eirene.agent.human import critique_from_notes
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts, State
+from eirene.records import BeforeAfter, ErrorInfo, Item, Record, Round, Status, parse_item
+from eirene.seeds import signature
+from eirene.sentences import split_sentences
+from eirene.usage import Usage
+
+OnEvent = Callable[[Event], None]
+Backend = str | Parts
+
+
+async def arefine(
+    item: Item | dict[str, Any],
+    *,
+    backend: Backend = "embedded",
+    settings: Settings | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    thread_id: str | None = None,
+    on_event: OnEvent | None = None,
+    **options: Any,
+) -> Record:
+    """Critiques, rewrites and re-scores one answer; returns the record, whose `answer` is the text to show.
+
+    `options` are fields of `Settings` (mode, samples, seed, max_rounds, ...). Raises `InputError` for an item, setting
+    or backend that cannot be used. Whatever fails after that ends in a record with status `failed` and the original.
+
+    Example:
+        >>> import asyncio, eirene
+        >>> item = {"question": "Is homework useful?", "answer": "It depends."}
+        >>> asyncio.run(eirene.arefine(item, samples=4)).status
+        'abstained'
+    """
+    item = parse_item(item)
+    settings = _settings(settings, options)
+    if settings.mode == "human":
+        critique_from_notes(item, split_sentences(item.answer))  # raises while nothing has been spent
+    parts = resolve_backend(backend) if isinstance(backend, str) else backend
+    graph = compile_graph(parts, settings, checkpointer=checkpointer)
+    config: RunnableConfig = {"recursion_limit": settings.recursion_limit}
+    if checkpointer is not None:
+        config["configurable"] = {"thread_id": thread_id or item.id}
+    state = await _run(graph, item, config, settings, on_event)
+    return make_record(state, parts=parts, settings=settings)
+
+
+def refine(item: Item | dict[str, Any], **options: Any) -> Record:
+    """`arefine` for callers that are not async; takes the same arguments. Works inside a running event loop as well.
+
+    Example:
+        >>> import eirene
+        >>> record = eirene.refine({
+        ...     "question": "Should school uniforms be compulsory?",
+        ...     "answer": "Supporters say that uniforms make pupils more equal. Opponents say that they limit freedom.",
+        ...     "perspectives": [
+        ...         {"name": "pro", "arguments": ["Uniforms make pupils more equal."]},
+        ...         {"name": "con", "arguments": ["Uniforms limit pupils' freedom of expression."]},
+        ...     ],
+        ... })
+        >>> record.original == record.answer or record.status == "accepted"
+        True
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(arefine(item, **options))
+    # Someone else's loop runs in this thread (a notebook): a thread of our own has room for another.
+    outcome: list[Record | BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(asyncio.run(arefine(item, **options)))
+        except BaseException as error:  # handed to the caller below, whatever it is
+            outcome.append(error)
+
+    thread = threading.Thread(target=work, name="eirene-refine")
+    thread.start()
+    thread.join()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+def build_graph(
+    backend: Backend = "embedded",
+    *,
+    settings: Settings | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    **options: Any,
+) -> Graph:
+    """The loop as a compiled LangGraph graph. Run it on `initial_state(item, seed)`; `make_record` reads its result.
+
+    Example:
+        >>> import eirene
+        >>> sorted(n for n in eirene.build_graph(max_rounds=1).get_graph().nodes if not n.startswith("__"))
+        ['gate', 'refine', 'rescore', 'sample_feedback', 'select_critique']
+    """
+    parts = resolve_backend(backend) if isinstance(backend, str) else backend
+    return compile_graph(parts, _settings(settings, options), checkpointer=checkpointer)
+
+
+def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
+    """The output row of a finished state."""
+    item = Item.model_validate(state["item"])
+    status = state.get("status") or "failed"
+    accepted = status == "accepted"
+    original_scores = state.get("original_scores", {})
+    error = state.get("error")
+    scores = {"original": original_scores, "final": state.get("best_scores", {}) if accepted else original_scores}
+    return Record(
+        id=item.id,
+        question=item.question,
+        original=item.answer,
+        answer=state.get("best", item.answer) if accepted else item.answer,
+        status=cast(Status, status),
+        why=state.get("why", ""),
+        mode=settings.mode,
+        backend=parts.backend,
+        seed=state["seed"],
+        signature=run_signature(parts, settings),
+        rounds=tuple(Round.model_validate(r) for r in state.get("rounds") or []),
+        scores=BeforeAfter.model_validate(scores),
+        usage=Usage.model_validate(state.get("usage") or {}),
+        error=None if error is None else ErrorInfo.model_validate(error),
+    )
+
+
+def run_signature(parts: Parts, settings: Settings) -> str:
+    """The settings that made a record, as one line."""
+    from eirene import __version__
+
+    votes = settings.mode == "fine-grained"
+    return signature(
+        mode=settings.mode,
+        n=settings.samples if votes else None,
+        select="tag+reason" if votes else None,
+        stop=settings.stop if votes else None,
+        min=settings.min_consistency if votes and settings.min_consistency else None,
+        rounds=settings.max_rounds,
+        patience=settings.patience,
+        after=settings.after_accept,
+        gate=f"{settings.tolerance:g}/{settings.min_gain:g}/{settings.when_gain_unmeasured}",
+        detectors="+".join(d.name for d in parts.detectors),
+        backend=parts.backend,
+        model=parts.version,
+        seed=settings.seed,
+        v=__version__,
+    )
+
+
+async def _run(graph: Graph, item: Item, config: RunnableConfig, settings: Settings, on_event: OnEvent | None) -> State:
+    """The final state; past the deadline the last one reached, marked as failed."""
+    start = initial_state(item, settings.seed)
+    state: State = {"item": start["item"], "seed": settings.seed}
+    try:
+        async with asyncio.timeout(settings.deadline_s):
+            async for kind, value in graph.astream(cast(State, start), config, stream_mode=["custom", "values"]):
+                if kind == "values":
+                    state = cast(State, value)
+                elif kind == "custom" and on_event is not None:
+                    on_event(cast(Event, value))
+    except TimeoutError:
+        message = f"the item took longer than deadline_s = {settings.deadline_s:g}"
+        why = f"failed, the original stands: {message}"
+        state = cast(
+            State, {**state, "status": "failed", "why": why, "error": {"kind": "Deadline", "message": message}}
+        )
+    return state
+
+
+def _settings(settings: Settings | None, options: dict[str, Any]) -> Settings:
+    if settings is None:
+        return Settings.of(**options)
+    return Settings.of(**{**settings.model_dump(), **options}) if options else settings

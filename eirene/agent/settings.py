@@ -1,0 +1,61 @@
+"""Everything that a run may be told, checked once: what the loop does and where the gate draws its lines."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from eirene.errors import InputError
+from eirene.records import Mode
+from eirene.seeds import MAX_SEED
+
+StopRule = Literal["none", "exact", "beta"]
+
+
+class Settings(BaseModel):
+    """How one item is refined. Immutable; part of every record's signature.
+
+    - `samples`: critiques drawn per vote (EIR: 20); `stop`: when to stop drawing early.
+    - `max_rounds`: rewrites at most; `patience`: rejected rounds in a row after which one more is still tried.
+    - `after_accept`: `stop`, or `continue` with the accepted text while rounds are left.
+    - `min_consistency`: tag consistency in [0, 1] under which the run abstains (0 is off).
+    - `tolerance`, `min_gain`: the gate's two tests, as differences of error scores in [0, 1].
+    - `when_gain_unmeasured`: what the gate does with a harmless rewrite whose gain nothing can measure.
+    - `deadline_s`: seconds for the whole item; past it the run fails with the original answer.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mode: Mode = "fine-grained"
+    samples: Annotated[int, Field(ge=1, le=10_000)] = 20
+    stop: StopRule = "none"
+    max_rounds: Annotated[int, Field(ge=1, le=100)] = 2
+    patience: Annotated[int, Field(ge=0)] = 1
+    after_accept: Literal["stop", "continue"] = "stop"
+    min_consistency: Annotated[float, Field(ge=0, le=1)] = 0.0
+    tolerance: Annotated[float, Field(ge=0, le=1)] = 0.02
+    min_gain: Annotated[float, Field(ge=0, le=1)] = 0.02
+    when_gain_unmeasured: Literal["accept", "keep"] = "accept"
+    deadline_s: Annotated[float, Field(gt=0)] = 600.0
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+
+    @classmethod
+    def of(cls, **values: Any) -> Self:
+        """Settings from keyword values; raises `InputError` that names the setting, the rule and the value."""
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            name = str(problem["loc"][0])
+            if problem["type"] == "extra_forbidden":
+                raise InputError(
+                    f"unknown setting {name!r}; known: {', '.join(cls.model_fields)}", field=name
+                ) from None
+            rule = problem["msg"].lower().removeprefix("input should ")
+            raise InputError(f"{name} must {rule}, got {problem['input']!r}", field=name) from None
+
+    @property
+    def recursion_limit(self) -> int:
+        """Supersteps that LangGraph may run: the five nodes for each round, and a margin for start and end."""
+        return 5 * self.max_rounds + 5

@@ -1,0 +1,92 @@
+"""The graph's state: plain values that survive a checkpoint, and the parts that never enter it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypedDict
+
+from eirene.critique import Critique, Sample
+from eirene.eval.base import Detector
+from eirene.feedback_model.base import FeedbackModel
+from eirene.refiners.base import Refiner
+from eirene.scores import Scores
+from eirene.usage import Usage
+
+Json = dict[str, Any]
+
+
+def add_usage(left: Json, right: Json) -> Json:
+    """Reducer: sums two usage values in their JSON form."""
+    return (Usage.model_validate(left) + Usage.model_validate(right)).model_dump()
+
+
+class Required(TypedDict):
+    """What a run of the graph cannot do without: an item in its JSON form, and the seed."""
+
+    item: Json
+    seed: int
+
+
+class State(Required, total=False):
+    """Everything a run knows. Values are JSON; only `rounds` and `usage` add up, the rest is overwritten.
+
+    `samples` holds the current vote alone: an appending list would grow over rounds. `candidate` is None before the
+    first rewrite; `unusable` says why a rewrite is not worth scoring.
+    """
+
+    round: int
+    rejected_in_a_row: int
+    best: str
+    samples: list[Json]
+    early_stop: bool
+    critique: Json | None
+    candidate: str | None
+    unusable: str | None
+    best_scores: Json
+    candidate_scores: Json
+    original_scores: Json
+    gain_measurable: bool
+    rounds: Annotated[list[Json], operator.add]
+    usage: Annotated[Json, add_usage]
+    status: str
+    why: str
+    error: Json | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The models of a run. `detectors` run in the given order, cheap to dear; all of them are gated.
+
+    `judges` names those detectors that can measure a gain where nothing was given. `version` goes into the signature
+    (the encoder's or model's digest).
+    """
+
+    backend: str
+    feedback_model: FeedbackModel
+    refiner: Refiner
+    detectors: Sequence[Detector]
+    judges: frozenset[str] = frozenset()
+    version: str | None = None
+
+
+def load_critique(state: State) -> Critique | None:
+    """The selected critique of the current text, if there is one."""
+    data = state.get("critique")
+    return None if data is None else Critique.model_validate(data)
+
+
+def load_samples(state: State) -> list[Sample]:
+    """The current vote's samples."""
+    return [Sample.model_validate(s) for s in state.get("samples", [])]
+
+
+def load_scores(data: Json) -> dict[str, Scores]:
+    """Scores by detector from their JSON form."""
+    return {name: Scores.model_validate(s) for name, s in data.items()}
+
+
+def dump_scores(scores: dict[str, Scores]) -> Json:
+    """The JSON form of scores by detector."""
+    return {name: s.model_dump(mode="json") for name, s in scores.items()}

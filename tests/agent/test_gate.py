@@ -1,0 +1,77 @@
+"""The gate's two tests, and what it does where they cannot be made."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eirene.agent.gate import judge
+from eirene.agent.settings import Settings
+from eirene.scores import Scores, Unscored
+
+unit = st.floats(0, 1)
+score = unit | st.just(Unscored(unscored="why"))
+pair = st.builds(Scores, hallucination=score, coverage=score)
+
+
+def one(hallucination: float | Unscored, coverage: float | Unscored) -> dict[str, Scores]:
+    return {"d": Scores(hallucination=hallucination, coverage=coverage)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "accept", "test"),
+    [
+        ((0.5, 0.5), (0.5, 0.4), True, "gain"),
+        ((0.5, 0.5), (0.5, 0.48), True, "gain"),  # exactly min_gain
+        ((0.5, 0.5), (0.5, 0.49), False, "gain"),
+        ((0.5, 0.5), (0.52, 0.1), True, "gain"),  # exactly tolerance
+        ((0.5, 0.5), (0.53, 0.1), False, "harm"),
+        ((0.5, 0.5), (0.5, 0.5), False, "gain"),
+    ],
+)
+def test_no_harm_and_gain(before: tuple[float, float], after: tuple[float, float], accept: bool, test: str) -> None:
+    verdict = judge(one(*before), one(*after), gain_measurable=True, settings=Settings())
+    assert (verdict.accept, verdict.test) == (accept, test)
+
+
+def test_a_zero_min_gain_still_wants_something_better() -> None:
+    verdict = judge(one(0.5, 0.5), one(0.5, 0.5), gain_measurable=True, settings=Settings(min_gain=0))
+    assert not verdict.accept
+
+
+def test_a_score_that_was_lost_counts_as_harm_that_cannot_be_ruled_out() -> None:
+    verdict = judge(
+        one(0.5, 0.5), one(Unscored(unscored="judge failed"), 0.0), gain_measurable=True, settings=Settings()
+    )
+    assert not verdict.accept
+    assert "judge failed" in verdict.why
+
+
+def test_a_detector_missing_after_the_rewrite_counts_as_lost() -> None:
+    assert judge(one(0.5, 0.5), {}, gain_measurable=True, settings=Settings()).test == "unmeasured"
+
+
+def test_without_any_common_score_the_original_is_kept() -> None:
+    nothing = {"d": Scores.none("no text")}
+    assert judge(nothing, one(0.0, 0.0), gain_measurable=True, settings=Settings()).test == "unmeasured"
+    assert not judge({}, {}, gain_measurable=False, settings=Settings()).accept
+
+
+@pytest.mark.parametrize(("rule", "accept"), [("accept", True), ("keep", False)])
+def test_when_gain_is_unmeasured_the_setting_decides(rule: str, accept: bool) -> None:
+    verdict = judge(
+        one(0.5, 0.5), one(0.5, 0.5), gain_measurable=False, settings=Settings.of(when_gain_unmeasured=rule)
+    )
+    assert (verdict.accept, verdict.test) == (accept, "gain-unmeasured")
+
+
+@given(pair, pair)
+def test_what_is_accepted_harms_nothing_and_betters_something(before: Scores, after: Scores) -> None:
+    """The verdict agrees with the two tests written out over all four numbers."""
+    verdict = judge({"d": before}, {"d": after}, gain_measurable=True, settings=Settings())
+    pairs = [(before.hallucination, after.hallucination), (before.coverage, after.coverage)]
+    if verdict.accept:
+        numbers = [(b, a) for b, a in pairs if not isinstance(b, Unscored)]
+        assert all(not isinstance(a, Unscored) and a <= b + 0.02 + 1e-8 for b, a in numbers)
+        assert any(not isinstance(a, Unscored) and a <= b - 0.02 + 1e-8 for b, a in numbers)

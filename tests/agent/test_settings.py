@@ -1,0 +1,32 @@
+"""Settings say what is wrong with a value: name, rule, value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eirene.agent.settings import Settings
+from eirene.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"max_rounds": 0}, "max_rounds must be greater than or equal to 1, got 0"),
+        ({"samples": 0}, "samples must be greater than or equal to 1, got 0"),
+        ({"mode": "best"}, "mode must be 'improve', 'generic', 'fine-grained' or 'human', got 'best'"),
+        ({"stop": "soon"}, "stop must be 'none', 'exact' or 'beta', got 'soon'"),
+        ({"seed": -1}, "seed must be greater than or equal to 0, got -1"),
+        ({"min_consistency": 2.0}, "min_consistency must be less than or equal to 1, got 2.0"),
+        ({"tolerance": float("nan")}, "tolerance must be"),
+        ({"colour": 1}, "unknown setting 'colour'; known: mode,"),
+    ],
+)
+def test_a_bad_value_is_named_with_its_rule(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said.replace("(", r"\(")):
+        Settings.of(**values)
+
+
+def test_zero_patience_stays_zero() -> None:
+    assert Settings.of(patience=0).patience == 0
