@@ -1,0 +1,122 @@
+"""Reads the NPOV answers with known errors (`cases_*.jsonl`, `mixed_*.jsonl`) as cases with labels.
+
+Labels follow the construction of the data: an argument is missing if its id is listed, a sentence is unsupported if one of its
+parts is. Sentences of the data are found again in the response by their text, so that any cut can be scored against them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eirene.eval.base import Case
+from eirene.given import Given, Group
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One statement of an answer: its offsets, the argument it says (index into the given ones, or None), its kind."""
+
+    start: int
+    end: int
+    argument: int | None
+    kind: str
+
+    @property
+    def unsupported(self) -> bool:
+        """Whether it was not given."""
+        return self.kind.startswith("unsupported")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A sentence of the data: its offsets in the response and its parts (none for introductions and fillers)."""
+
+    start: int
+    end: int
+    parts: tuple[Part, ...]
+
+    @property
+    def unsupported(self) -> bool:
+        """Whether one of the parts was not given."""
+        return any(part.unsupported for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A case with its claim, its error type and the labels of its arguments (True: missing) and sentences."""
+
+    id: str
+    claim: int
+    error: str
+    case: Case
+    missing: tuple[bool, ...]
+    spans: tuple[Span, ...]
+
+    @property
+    def has_coverage_error(self) -> bool:
+        """Whether an argument is missing."""
+        return any(self.missing)
+
+    @property
+    def has_hallucination(self) -> bool:
+        """Whether a sentence holds something that was not given."""
+        return any(span.unsupported for span in self.spans)
+
+    def span_at(self, start: int, end: int) -> Span | None:
+        """The data's sentence that overlaps [start, end) most; None where there is none."""
+        overlap = [(min(s.end, end) - max(s.start, start), s) for s in self.spans]
+        best = max(overlap, key=lambda pair: pair[0], default=(0, None))
+        return best[1] if best[0] > 0 else None
+
+    def parts_at(self, start: int, end: int) -> tuple[Part, ...] | None:
+        """The parts with at least half of their text, or half of the range, in [start, end); None outside the data's sentences."""
+        span = self.span_at(start, end)
+        if span is None:
+            return None
+        shared = [(p, min(p.end, end) - max(p.start, start)) for p in span.parts]
+        return tuple(p for p, n in shared if n > 0 and 2 * n >= min(p.end - p.start, end - start))
+
+
+def read_cases(file: Path) -> list[Labelled]:
+    """The cases of a file, in order. `wrong_side` answers are left out: they have neither of the two errors by definition."""
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines() if line.strip()]
+    return [labelled(row) for row in rows if row["error_type"] != "wrong_side"]
+
+
+def labelled(row: dict[str, Any]) -> Labelled:
+    """One row of a file as a labelled case."""
+    arguments = [*row["pro_arguments"], *row["con_arguments"]]
+    number = {a["id"]: n for n, a in enumerate(arguments)}
+    groups = tuple(Group(side, tuple(a["text"] for a in row[f"{side}_arguments"])) for side in ("pro", "con"))
+    spans, at = [], 0
+    for sentence in row["sentences"]:
+        start = row["response"].index(sentence["text"], at)
+        at = start + len(sentence["text"])
+        spans.append(Span(start, at, tuple(_parts(sentence, start, number))))
+    return Labelled(
+        id=row["id"],
+        claim=row["claim_id"],
+        error=row["error_type"],
+        case=Case(question=row["query"], answer=row["response"], given=Given("perspectives", groups)),
+        missing=tuple(a["id"] in row["missing_argument_ids"] for a in arguments),
+        spans=tuple(spans),
+    )
+
+
+def _parts(sentence: dict[str, Any], offset: int, number: dict[str, int]) -> Iterator[Part]:
+    """The parts with their offsets. `cases_*` files have one kind a sentence, `intro` among them, which claims nothing."""
+    text, at = sentence["text"].lower(), 0
+    given = sentence.get("parts")
+    if given is None:
+        given = [] if sentence["kind"] == "intro" else [{**sentence, "text": sentence["text"]}]
+    for part in given:
+        core = part["text"].lower().rstrip(". ")
+        start = text.find(core, at)
+        if start < 0:  # a part that was altered when it was joined: the rest of the sentence
+            start, core = at, text[at:]
+        at = start + len(core)
+        yield Part(offset + start, offset + at, number.get(part["argument_id"]), part["kind"])

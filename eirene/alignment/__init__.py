@@ -1,0 +1,22 @@
+"""Which argument does which part of an answer say, what is missing, and what was never given.
+
+`align` compares arguments with the answer's units by meaning (the encoder) and by words. What belongs here: the comparison
+and what follows from it alone. What does not: deciding what to do about it.
+"""
+
+from eirene.alignment.calibration import Constants, load_constants
+from eirene.alignment.core import Alignment, align
+from eirene.alignment.given import bearing_sentences
+from eirene.alignment.placement import Misplaced, Repeat, misplaced, repeats
+
+__all__ = [
+    "Alignment",
+    "Constants",
+    "Misplaced",
+    "Repeat",
+    "align",
+    "bearing_sentences",
+    "load_constants",
+    "misplaced",
+    "repeats",
+]

@@ -1,0 +1,144 @@
+"""Units on the wrong side, and units that say what another has said already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eirene.alignment.core import Alignment
+
+SURE = 0.5
+"""Calibrated probability from which a unit counts as saying an argument."""
+
+_FAVOUR = re.compile(
+    r"\b(?:support|advoca|proponent|defend|favou?r|in\s+favou?r|case\s+for|reasons?\s+for|pros?\b|benefit|advantage|upside|one\s+hand)",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    r"\b(?:oppos|opponent|object|critic|against|con\b|cons\b|disadvantage|downside|drawback|sceptic|skeptic|other\s+(?:hand|side))",
+    re.IGNORECASE,
+)
+_KEEPS, _CUE = 0.8, 0.9
+"""Chance that the next sentence stands on the same side, and that an opening which names a side stands on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """Unit `unit` says argument `argument` of group `belongs` and stands among the arguments of group `stands`."""
+
+    unit: int
+    argument: int
+    stands: str
+    belongs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Unit `unit` says argument `argument`, which the earlier unit `earlier` says too."""
+
+    unit: int
+    earlier: int
+    argument: int
+
+
+def repeats(alignment: Alignment, *, sure: float = SURE) -> tuple[Repeat, ...]:
+    """Units that say an argument again, in order of the answer. Both sayings have at least probability `sure`."""
+    first: dict[int, int] = {}
+    found = []
+    for unit in _saying(alignment, sure):
+        argument = int(alignment.best_argument[unit])
+        if argument in first:
+            found.append(Repeat(unit, first[argument], argument))
+        else:
+            first[argument] = unit
+    return tuple(found)
+
+
+def misplaced(alignment: Alignment, groups: Sequence[str], *, sure: float = SURE) -> tuple[Misplaced, ...]:
+    """Units that say, with probability `sure` or more, an argument of another group than the one they stand in.
+
+    `groups` [A] names each argument's perspective. A unit whose argument is held by several perspectives is never misplaced.
+    """
+    places = standings(alignment, groups)
+    found = []
+    for unit in _saying(alignment, sure):
+        argument = int(alignment.best_argument[unit])
+        text = alignment.arguments[argument]
+        holders = {g for g, a in zip(groups, alignment.arguments, strict=True) if a == text}
+        stands = places[alignment.units[unit].sentence]
+        if stands is not None and stands not in holders:
+            found.append(Misplaced(unit, argument, stands, groups[argument]))
+    return tuple(found)
+
+
+def standings(alignment: Alignment, groups: Sequence[str]) -> tuple[str | None, ...]:
+    """The group whose part of the answer each sentence stands in, [S]; None throughout where there are fewer than two groups.
+
+    The likeliest sequence under a chain that tends to stay on a side: a sentence is drawn to the group whose arguments it
+    says and to the side that its opening names. What a single sentence says weighs less than what stands around it.
+    """
+    names = list(dict.fromkeys(groups))
+    if len(names) < 2 or not alignment.sentences:
+        return (None,) * len(alignment.sentences)
+    evidence = np.array([_evidence(alignment, s, groups, names) for s in range(len(alignment.sentences))])
+    step = np.log(np.where(np.eye(len(names), dtype=bool), _KEEPS, (1.0 - _KEEPS) / (len(names) - 1)))
+    return tuple(names[k] for k in _likeliest(evidence, step))
+
+
+def _saying(alignment: Alignment, sure: float) -> list[int]:
+    """Atoms that say their best argument with probability `sure` or more."""
+    if not alignment.arguments:
+        return []
+    atoms = [u for group in alignment.atoms for u in group]
+    return [u for u in atoms if alignment.p_says[alignment.best_argument[u], u] >= sure]
+
+
+def _evidence(alignment: Alignment, sentence: int, groups: Sequence[str], names: Sequence[str]) -> NDArray[np.float64]:
+    """Log weight of each group for one sentence."""
+    odds = np.full(len(names), 0.1)
+    for unit in alignment.atoms[sentence]:
+        for k, name in enumerate(names):
+            odds[k] += max(alignment.p_says[a, unit] for a, g in enumerate(groups) if g == name)
+    weight = np.log(odds / odds.sum()) * 0.5
+    cue = _cue(_opening(alignment, sentence), names)
+    if cue is not None:
+        told = np.full(len(names), (1.0 - _CUE) / (len(names) - 1))
+        told[cue] = _CUE
+        weight = weight + np.log(told)
+    return np.asarray(weight, np.float64)
+
+
+def _opening(alignment: Alignment, sentence: int) -> str:
+    raw = alignment.sentences[sentence].text
+    core = next(u.text for u in alignment.units if u.sentence == sentence and not u.is_clause)
+    return raw[: max(raw.rfind(core), 0)]
+
+
+def _cue(opening: str, names: Sequence[str]) -> int | None:
+    """Which group an opening names: by the group's own name, or by words for a side where the names are such words too."""
+    named = [k for k, name in enumerate(names) if re.search(rf"\b{re.escape(name)}\b", opening, re.IGNORECASE)]
+    if len(named) == 1:
+        return named[0]
+    side = (bool(_FAVOUR.search(opening)), bool(_AGAINST.search(opening)))
+    if side[0] == side[1]:
+        return None
+    pattern, other = (_FAVOUR, _AGAINST) if side[0] else (_AGAINST, _FAVOUR)
+    fitting = [k for k, name in enumerate(names) if pattern.search(name) and not other.search(name)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _likeliest(evidence: NDArray[np.float64], step: NDArray[np.float64]) -> list[int]:
+    """Viterbi: the best path through [S, G] log weights with [G, G] log transitions; ties go to the first group."""
+    score, back = evidence[0], []
+    for row in evidence[1:]:
+        options = score[:, None] + step
+        back.append(options.argmax(axis=0))
+        score = options.max(axis=0) + row
+    path = [int(score.argmax())]
+    for pointer in reversed(back):
+        path.append(int(pointer[path[-1]]))
+    return path[::-1]

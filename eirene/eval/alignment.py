@@ -1,0 +1,78 @@
+"""The `alignment` detector: meaning, by the shipped encoder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eirene.alignment import Alignment, align, bearing_sentences
+from eirene.alignment.given import passage_sentences
+from eirene.eval.base import Case
+from eirene.given import Given
+from eirene.scores import ArgumentScore, Scores, SentenceScore, Unscored
+from eirene.usage import Meter
+
+if TYPE_CHECKING:
+    from eirene.encoder.runtime import Encodes
+
+NEEDS_JUDGE = "needs a judge: nothing was given that an answer could be held against"
+
+
+class AlignmentDetector:
+    """Arguments and the answer's clauses compared by a sentence encoder, calibrated on answers with known errors.
+
+    Score: hallucination of a sentence = the probability that its worst clause was not given; of the answer = its worst
+        sentence; coverage of an argument = the probability that the answer does not say it, by mutual alignment; of the
+        answer = the worst argument.
+    Needs: given text. For passages, coverage looks at their sentences that bear on the question, hallucination at all. With
+        source `derived` hallucination is unscored.
+    Reference: design, section 7.
+    """
+
+    name = "alignment"
+
+    def __init__(self, encoder: Encodes) -> None:
+        self._encoder = encoder
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        """The scores of one answer; calls no model but the encoder."""
+        return score_alignment(case, self._encoder)
+
+
+def score_alignment(case: Case, encoder: Encodes) -> Scores:
+    """What `AlignmentDetector` gives."""
+    found, names = aligned(case, encoder)
+    if not found.arguments:
+        return Scores.none("nothing was given to compare with")
+    numbers: dict[str, int] = {}
+    arguments = []
+    for name, p in zip(names, found.p_missing, strict=True):
+        numbers[name] = numbers.get(name, 0) + 1
+        arguments.append(ArgumentScore(group=name, n=numbers[name], coverage=float(p)))
+    coverage = float(found.p_missing.max())
+    if case.given.source == "derived":
+        return Scores(hallucination=Unscored(unscored=NEEDS_JUDGE), coverage=coverage, arguments=tuple(arguments))
+    if not found.sentences:
+        return Scores(
+            hallucination=Unscored(unscored="the answer is empty"), coverage=coverage, arguments=tuple(arguments)
+        )
+    return Scores(
+        hallucination=float(found.p_unsupported_sentences.max()),
+        coverage=coverage,
+        sentences=tuple(
+            SentenceScore(n=sentence.n, hallucination=float(p))
+            for sentence, p in zip(found.sentences, found.p_unsupported_sentences, strict=True)
+        ),
+        arguments=tuple(arguments),
+    )
+
+
+def aligned(case: Case, encoder: Encodes) -> tuple[Alignment, tuple[str, ...]]:
+    """The alignment of a case and the group of each of its arguments; passages are taken sentence by sentence."""
+    given: Given = case.given
+    if given.source == "context":
+        passages = given.arguments
+        chosen = bearing_sentences(passages, case.question, encoder)
+        found = align(chosen, case.answer, encoder, question=case.question, evidence=passage_sentences(passages))
+        return found, ("context",) * len(chosen)
+    names = tuple(group.name for group in given.groups for _ in group.arguments)
+    return align(given.arguments, case.answer, encoder, question=case.question), names
