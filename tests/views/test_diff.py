@@ -47,6 +47,6 @@ def test_a_moved_sentence_is_named_as_moved() -> None:
 
 
 def test_a_very_long_answer_is_compared_without_delay() -> None:
-    """Thousands of sentences with none in common are shown as replaced: their likenesses are not computed pair by pair."""
+    """Thousands of new sentences are shown as replaced: they are not compared pair by pair."""
     old = " ".join(f"Sentence number {n} is old." for n in range(2_000))
     assert set(kinds(old, old.replace("old", "quite new"))) == {"gone", "new"}

@@ -1,0 +1,124 @@
+"""What both views say of a record, before it is laid out: votes, score columns, cost, and the status in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from eirene.records import Record, Round, Status
+from eirene.scores import Score, Scores, Unscored
+from eirene.usage import Usage
+
+Vote = Literal["complete", "incomplete", "invalid"]
+
+STATUS_WORDS: Mapping[Status, str] = {
+    "accepted": "A rewrite passed the gate and is shown.",
+    "complete": "Nothing was found incomplete; the original is shown as it was.",
+    "kept": "No rewrite passed the gate; the original is shown as it was.",
+    "abstained": "There was no usable critique; the original is shown as it was.",
+    "failed": "The run failed; the original is shown as it was.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """One error of one detector: its scores in the order of the columns."""
+
+    detector: str
+    error: str
+    scores: tuple[Score, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """Scores before, per round where that says more, and after. `notes` say why something is unscored."""
+
+    columns: tuple[str, ...]
+    rows: tuple[ScoreRow, ...]
+    notes: tuple[str, ...]
+
+
+def score_table(record: Record, *, most_rounds: int = 3) -> ScoreTable:
+    """The scores by detector and error. The last few rounds stand between, unless the only one was accepted."""
+    tried = [(f"round {n}", r.scores) for n, r in enumerate(record.rounds, start=1) if r.scores]
+    if record.status == "accepted" and len(tried) == 1:
+        tried = []
+    named = [("before", record.scores.original), *tried[-most_rounds:], ("after", record.scores.final)]
+    detectors = list(dict.fromkeys(name for _, scores in named for name in scores))
+    rows: list[ScoreRow] = []
+    notes: dict[tuple[str, str, str], list[str]] = {}
+    for detector in detectors:
+        for error in ("hallucination", "coverage"):
+            cells = tuple(_score(scores.get(detector), error) for _, scores in named)
+            rows.append(ScoreRow(detector, error, cells))
+            for (column, _), cell in zip(named, cells, strict=True):
+                if isinstance(cell, Unscored):
+                    notes.setdefault((detector, error, cell.unscored), []).append(column)
+    said = tuple(f"{d} {e} ({', '.join(columns)}): {why}" for (d, e, why), columns in notes.items())
+    return ScoreTable(tuple(name for name, _ in named), tuple(rows), said)
+
+
+def _score(scores: Scores | None, error: str) -> Score:
+    if scores is None:
+        return Unscored(unscored="not run on this text")
+    return scores.hallucination if error == "hallucination" else scores.coverage
+
+
+def shown_score(score: Score) -> str:
+    """Three decimals, or a dash where there is no score."""
+    return "-" if isinstance(score, Unscored) else f"{score:.3f}"
+
+
+def last_candidate(record: Record) -> str | None:
+    """The rewrite that a view compares with the original: what was accepted, else the last one tried."""
+    if record.status == "accepted":
+        return record.answer
+    tried = [r.candidate for r in record.rounds if r.candidate is not None]
+    return tried[-1] if tried else None
+
+
+def votes(round_: Round) -> list[tuple[Vote, ...]]:
+    """For each sentence of the round's critique, how each drawn sample voted, in drawing order."""
+    if round_.critique is None or not round_.samples:
+        return []
+    return [tuple(_votes_on(i, round_)) for i in range(len(round_.critique.sentences))]
+
+
+def _votes_on(sentence: int, round_: Round) -> Iterator[Vote]:
+    for sample in round_.samples:
+        if not sample.is_valid or sentence >= len(sample.tags):
+            yield "invalid"
+        else:
+            yield "incomplete" if sample.tags[sentence] == "Incomplete" else "complete"
+
+
+def consistency(round_: Round) -> str:
+    """How much the drawn critiques agreed, in words; empty where nobody voted."""
+    critique = round_.critique
+    if critique is None:
+        if not round_.samples:
+            return ""
+        valid = sum(s.is_valid for s in round_.samples)
+        return f"{valid} of {len(round_.samples)} critiques valid, none selected"
+    if critique.tag_consistency is None:
+        return "given by a person"
+    text = f"{critique.n_valid} of {critique.n_drawn} critiques valid"
+    if critique.early_stop:
+        text += f" (stopped early, {critique.n_requested} asked for)"
+    text += f", tag consistency {critique.tag_consistency:.2f}"
+    if critique.reason_consistency is not None:
+        text += f", reason consistency {critique.reason_consistency:.2f}"
+    return text
+
+
+def cost(usage: Usage) -> str:
+    """What the run took, in one line."""
+    if not usage.calls:
+        return f"no model calls, {usage.seconds:.2f} s"
+    calls = f"{usage.calls:,} model call{'' if usage.calls == 1 else 's'}"
+    if usage.retries:
+        calls += f" ({usage.retries:,} retried)"
+    tokens = f"{usage.input_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out"
+    money = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    return f"{calls}, {tokens}, {money}, {usage.seconds:.2f} s"

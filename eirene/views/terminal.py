@@ -1,0 +1,171 @@
+"""A record for a reader at a terminal. Marks have a sign or word beside the colour; texts are never read as markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from eirene.records import Record, Round
+from eirene.scores import Unscored
+from eirene.views.diff import Line, LineKind, diff
+from eirene.views.facts import (
+    STATUS_WORDS,
+    ScoreRow,
+    consistency,
+    cost,
+    last_candidate,
+    score_table,
+    shown_score,
+    votes,
+)
+from eirene.views.visible import visible
+
+_STATUS_STYLE = {"accepted": "bold green", "complete": "bold green", "failed": "bold red"}
+_SIGN: dict[LineKind, str] = {
+    "same": " ", "changed": "~", "gone": "-", "moved away": "-", "new": "+", "moved here": "+"
+}  # fmt: skip
+_PIECE_STYLE = {"same": "", "gone": "red strike", "new": "green"}
+_CALM_RUN = 6  # unchanged sentences in a row from which the middle ones are only counted
+
+
+def render(record: Record) -> RenderableType:
+    """The whole record: question, critique, rewrite, scores, decisions, outcome, answer, cost."""
+    parts: list[RenderableType] = [*_section("Question", Text(visible(record.question)))]
+    first = record.rounds[0] if record.rounds else None
+    if first is not None and (first.critique is not None or first.samples):
+        parts += _section("Critique", *_critique(first))
+    candidate = last_candidate(record)
+    if candidate is not None:
+        title = "Rewrite" if record.status == "accepted" else "Rewrite (not accepted)"
+        parts += _section(title, _diff(record.original, candidate))
+    if record.scores.original or record.scores.final:
+        parts += _section("Scores (errors from 0 to 1, lower is better)", *_scores(record))
+    if any(r.candidate is not None for r in record.rounds):
+        parts += _section("Decisions", *_decisions(record))
+    status = Text.assemble((record.status.upper(), _STATUS_STYLE.get(record.status, "bold yellow")), "  ")
+    outcome = [Text(STATUS_WORDS[record.status]), Text(visible(record.why), style="dim")]
+    parts += _section("Outcome", status + outcome[0], outcome[1])
+    parts += _section("Answer", Text(visible(record.answer)))
+    parts += _section(
+        "Cost", Text(f"{cost(record.usage)}  [{visible(record.backend)}, seed {record.seed}]", style="dim")
+    )
+    return Group(*parts)
+
+
+def _section(title: str, *content: RenderableType) -> Iterator[RenderableType]:
+    yield Text(title, style="bold cyan")
+    for part in content:
+        yield Padding(part, (0, 0, 0, 2))
+    yield Text("")
+
+
+def _critique(round_: Round) -> Iterator[RenderableType]:
+    said = consistency(round_)
+    if said:
+        yield Text(said, style="dim")
+    if round_.critique is None:
+        invalid = {s.invalid for s in round_.samples if s.invalid is not None}
+        yield from (Text(f"invalid: {visible(why)}") for why in sorted(invalid))
+        return
+    cast = votes(round_)
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right")
+    table.add_column(no_wrap=True)
+    if cast:
+        table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for i, sentence in enumerate(round_.critique.sentences):
+        bad = sentence.tag == "Incomplete"
+        text = Text(visible(sentence.text))
+        if sentence.reason is not None:
+            text.append("\nbecause: ", style="bold").append(visible(sentence.reason), style="yellow")
+        for finding in sentence.findings:
+            text.append(f"\n{finding.kind}: ", style="bold").append(visible(finding.reason), style="yellow")
+        tag = Text(f"[{sentence.tag}]", style="bold yellow" if bad else "green")
+        count = [Text(f"{cast[i].count('incomplete')}/{len(cast[i])}", style="dim")] if cast else []
+        table.add_row(str(sentence.n), tag, *count, text)
+    yield table
+    if cast:
+        yield Text("The fraction: how many of the drawn critiques called the sentence incomplete.", style="dim")
+
+
+def _diff(old: str, new: str) -> RenderableType:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for entry in _calmed(diff(old, new)):
+        if isinstance(entry, int):
+            table.add_row("", Text(f"({entry} unchanged sentences)", style="dim italic"))
+            continue
+        style = {"+": "green", "-": "red"}.get(_SIGN[entry.kind], "")
+        table.add_row(Text(_SIGN[entry.kind], style=f"bold {style}"), _line(entry))
+    return table
+
+
+def _line(line: Line) -> Text:
+    text = Text()
+    marked = line.kind == "changed"
+    for piece in line.pieces:
+        shown = visible(piece.text)
+        if marked and piece.kind != "same" and shown.strip():
+            shown = f"[-{shown}-]" if piece.kind == "gone" else f"{{+{shown}+}}"
+        text.append(shown, style=_PIECE_STYLE[piece.kind])
+    text = Text("\n").join(text.split("\n", allow_blank=False))
+    text.rstrip()
+    if line.kind in ("moved away", "moved here"):
+        text.append(f"  ({line.kind})", style="dim italic")
+    return text
+
+
+def _calmed(lines: Sequence[Line]) -> Iterator[Line | int]:
+    """The lines, with the middle of a long unchanged run replaced by its length."""
+    run: list[Line] = []
+    for line in [*lines, None]:
+        if line is not None and line.kind == "same":
+            run.append(line)
+            continue
+        if len(run) > _CALM_RUN:
+            yield from run[:2]
+            yield len(run) - 4
+            yield from run[-2:]
+        else:
+            yield from run
+        run = []
+        if line is not None:
+            yield line
+
+
+def _scores(record: Record) -> Iterator[RenderableType]:
+    facts = score_table(record)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("detector")
+    table.add_column("error")
+    for column in facts.columns:
+        table.add_column(column, justify="right")
+    table.add_column("change", justify="right")
+    for row in facts.rows:
+        table.add_row(visible(row.detector), row.error, *(shown_score(s) for s in row.scores), _change(row))
+    yield table
+    yield from (Text(f"unscored: {visible(note)}", style="dim") for note in facts.notes)
+
+
+def _change(row: ScoreRow) -> Text:
+    before, after = row.scores[0], row.scores[-1]
+    if isinstance(before, Unscored) or isinstance(after, Unscored):
+        return Text("-")
+    change = after - before
+    if abs(change) < 0.0005:
+        return Text("same", style="dim")
+    return Text(f"{change:+.3f} {'better' if change < 0 else 'worse'}", style="green" if change < 0 else "red")
+
+
+def _decisions(record: Record) -> Iterator[RenderableType]:
+    for n, round_ in enumerate(record.rounds, start=1):
+        word = "nothing rewritten" if round_.candidate is None else f"{round_.decision}ed"
+        style = "green" if round_.decision == "accept" else "yellow"
+        yield Text.assemble(f"Round {n}: ", (word, f"bold {style}"), f": {visible(round_.why)}")
