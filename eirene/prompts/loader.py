@@ -1,0 +1,91 @@
+"""Loads a prompt file and fills it in.
+
+A file holds sections in a fixed order: `# about` (for the reader, never sent), `# system` (optional) and `# user`.
+Placeholders are `{{name}}`. Values are untrusted text: they are put in once and never looked at again, so a value that
+holds a placeholder, a heading or a fence stays what it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from eirene.errors import PromptError
+
+_SECTIONS = ("about", "system", "user")
+_HEADING = re.compile(r"^# (\w+)[ \t]*$", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message, ready to be sent."""
+
+    role: Literal["system", "user"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A loaded prompt. `digest` is 8 hex digits of the file's SHA-256 and goes into the run's signature."""
+
+    name: str
+    system: str
+    user: str
+    digest: str
+
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """The names that must be given a value."""
+        return frozenset(_PLACEHOLDER.findall(self.system) + _PLACEHOLDER.findall(self.user))
+
+    def fill(self, values: Mapping[str, str]) -> tuple[Message, ...]:
+        """The messages, placeholders replaced. Raises `PromptError` that lists every missing and unused name."""
+        missing, unused = sorted(self.placeholders - set(values)), sorted(set(values) - self.placeholders)
+        problems = [
+            f"{what}: {', '.join(names)}" for what, names in (("missing", missing), ("unused", unused)) if names
+        ]
+        if problems:
+            raise PromptError(f"prompt {self.name!r} and the values given for it differ ({'; '.join(problems)})")
+        texts = (("system", self.system), ("user", self.user))
+        return tuple(
+            Message(role, _PLACEHOLDER.sub(lambda found: values[found.group(1)], text))  # type: ignore[arg-type]  # the two roles above
+            for role, text in texts
+            if text
+        )
+
+
+def load_prompt(name: str, *, folder: Path | None = None) -> Prompt:
+    """The prompt `name` that ships with the package, or the file `name.md` in a folder of the user's own.
+
+    Raises `PromptError` when there is no such file or its sections are not as they must be.
+    """
+    home = resources.files("eirene.prompts") if folder is None else folder
+    file = home / f"{name}.md"
+    if not file.is_file():
+        known = sorted(f.name.removesuffix(".md") for f in home.iterdir() if f.name.endswith(".md"))
+        raise PromptError(f"no prompt {name!r}; known: {', '.join(known) or 'none'}")
+    return parse_prompt(name, file.read_text(encoding="utf-8"))
+
+
+def parse_prompt(name: str, text: str) -> Prompt:
+    """Reads a prompt file's text: its sections, in their order, each once, and nothing before the first."""
+    parts = _HEADING.split(text)
+    found, bodies = parts[1::2], [body.strip() for body in parts[2::2]]
+    if parts[0].strip():
+        raise PromptError(f"prompt {name!r} begins with text before its first section; begin with '# about'")
+    wanted = [s for s in _SECTIONS if s in found]
+    if found != wanted or "user" not in found or "about" not in found:
+        raise PromptError(
+            f"prompt {name!r} has the sections {found}; wanted in this order: 'about', 'system' (optional), 'user'"
+        )
+    sections = dict(zip(found, bodies, strict=True))
+    if not sections["user"]:
+        raise PromptError(f"prompt {name!r} has an empty section 'user'")
+    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:8]
+    return Prompt(name=name, system=sections.get("system", ""), user=sections["user"], digest=digest)
