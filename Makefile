@@ -1,0 +1,35 @@
+# Two commands do everything on a fresh machine, each from nothing: `make demo` and `make test`.
+PYTHON ?= python3
+DEMO_ENV := .venv
+TEST_ENV := .venv-test
+EXAMPLE ?= examples/dropped-argument.json
+
+.PHONY: demo test check wheel clean
+
+demo: $(DEMO_ENV)/.installed ## the light install, and the main job on a real example
+	$(DEMO_ENV)/bin/eirene refine $(EXAMPLE)
+
+test: $(TEST_ENV)/.installed ## everything that can be tested without a GPU or a paid model
+	$(TEST_ENV)/bin/python -m pytest
+
+check: $(TEST_ENV)/.installed ## style, format and types
+	$(TEST_ENV)/bin/ruff check .
+	$(TEST_ENV)/bin/ruff format --check .
+	$(TEST_ENV)/bin/mypy
+
+wheel: $(TEST_ENV)/.installed ## the wheel, installed elsewhere and run with no source in reach
+	$(TEST_ENV)/bin/python -m build --wheel --outdir dist .
+	PYTHON=$(PYTHON) sh tests/wheel.sh dist
+
+$(DEMO_ENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DEMO_ENV)
+	$(DEMO_ENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(TEST_ENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(TEST_ENV)
+	$(TEST_ENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	touch $@
+
+clean:
+	rm -rf $(DEMO_ENV) $(TEST_ENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
