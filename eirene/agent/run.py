@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any, cast
@@ -51,7 +52,11 @@ async def arefine(
     if settings.mode == "human":
         critique_from_notes(item, split_sentences(item.answer))  # raises while nothing has been spent
     parts = resolve_backend(backend) if isinstance(backend, str) else backend
-    graph = compile_graph(parts, settings, checkpointer=checkpointer)
+    graph = (
+        _compiled(parts, settings)
+        if checkpointer is None
+        else compile_graph(parts, settings, checkpointer=checkpointer)
+    )
     config: RunnableConfig = {"recursion_limit": settings.recursion_limit}
     if checkpointer is not None:
         config["configurable"] = {"thread_id": thread_id or item.id}
@@ -181,6 +186,12 @@ async def _run(graph: Graph, item: Item, config: RunnableConfig, settings: Setti
             State, {**state, "status": "failed", "why": why, "error": {"kind": "Deadline", "message": message}}
         )
     return state
+
+
+@functools.lru_cache(maxsize=8)
+def _compiled(parts: Parts, settings: Settings) -> Graph:
+    """Compiling takes longer than a round of the graph itself, and callers refine many items with the same parts."""
+    return compile_graph(parts, settings)
 
 
 def _settings(settings: Settings | None, options: dict[str, Any]) -> Settings:

@@ -55,12 +55,12 @@ class State(Required, total=False):
     error: Json | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """The models of a run. `detectors` run in the given order, cheap to dear; all of them are gated.
+    """The models of a run; two of them are the same only if they are one object.
 
-    `judges` names those detectors that can measure a gain where nothing was given. `version` goes into the signature
-    (the encoder's or model's digest).
+    `detectors` run in the given order, cheap to dear; all of them are gated. `judges` names those that can measure a
+    gain where nothing was given. `version` goes into the signature (the encoder's or model's digest).
     """
 
     backend: str
