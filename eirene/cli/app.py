@@ -1,0 +1,79 @@
+"""The commands put together, and the one place where errors become a line and an exit code.
+
+Exit codes: 0 done; 1 a run failed; 2 bad usage or input; 130 stopped by the user; 141 nobody reads the output.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from eirene import __version__
+from eirene.cli import graph, refine, score, train
+from eirene.cli.terminal import configure_streams, log_to_stderr, say
+from eirene.errors import EireneError, InputError, MissingExtraError
+
+app = typer.Typer(
+    name="eirene",
+    help="Finds what an answer lacks, has it rewritten, re-scores it, and only then lets it through.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("refine")(refine.refine)
+app.command("score")(score.score)
+app.command("graph")(graph.graph)
+app.add_typer(train.app, name="train")
+
+logger = logging.getLogger(__name__)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"eirene {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and stop.", callback=_show_version, is_eager=True)
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Log to standard error, tracebacks included.")
+    ] = False,
+) -> None:
+    log_to_stderr(verbose=verbose)
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line on `arguments` (default: those of the process) and returns the exit code."""
+    configure_streams()
+    try:
+        code = app(args=arguments, prog_name="eirene", standalone_mode=False)
+    except typer.TyperException as error:  # usage: an unknown flag, a missing argument, a value of the wrong type
+        message = error.format_message()
+        if message:  # none: a group without a command, whose help has been shown instead
+            say(f"error: {_lowered(message)}")
+        return 2
+    except EireneError as error:
+        say(f"error: {error}")
+        return 2 if isinstance(error, (InputError, MissingExtraError)) else 1
+    except Exception as error:  # the edge of the process: a fault of our own is a line as well, and no traceback
+        logger.info("unexpected", exc_info=True)
+        say(
+            f"error: unexpected {type(error).__name__}: {error} (a fault in Eirene; `eirene --verbose ...` shows where)"
+        )
+        return 1
+    return code if isinstance(code, int) else 0
+
+
+def _lowered(message: str) -> str:
+    text = " ".join(message.split())
+    return text[:1].lower() + text[1:]

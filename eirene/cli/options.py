@@ -1,0 +1,59 @@
+"""The flags that mean the same in every command. Their defaults are those of `eirene.agent.Settings`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from eirene.cli.config import load_config
+
+# Written out here because the records need pydantic, which `--help` should not wait for; a test compares them.
+ModeName = Literal["improve", "generic", "fine-grained", "human"]
+StopName = Literal["none", "exact", "beta"]
+UnmeasuredName = Literal["accept", "keep"]
+
+_LOOP, _GATE, _OUTPUT = "The loop", "The gate", "Output"
+
+File = Annotated[str | None, typer.Argument(metavar="FILE|-", help="JSON or JSON Lines; - is standard input.")]
+Question = Annotated[str | None, typer.Option(help="The question, instead of a file.")]
+Answer = Annotated[str | None, typer.Option(help="The answer to it.")]
+RowId = Annotated[str | None, typer.Option("--id", help="Take only the row with this id.")]
+Mode = Annotated[
+    ModeName, typer.Option(help="What the refiner is told: nothing, 'not complete', the critique, or the row's notes.",
+                           rich_help_panel=_LOOP)
+]  # fmt: skip
+Backend = Annotated[str, typer.Option(help="Who critiques and rewrites.", rich_help_panel=_LOOP)]
+BaseUrl = Annotated[str | None, typer.Option(help="The server of a chat model backend.", rich_help_panel=_LOOP)]
+Samples = Annotated[int, typer.Option(help="Critiques drawn for each vote.", rich_help_panel=_LOOP)]
+Stop = Annotated[StopName, typer.Option(help="When to stop drawing early.", rich_help_panel=_LOOP)]
+MaxRounds = Annotated[int, typer.Option(help="Rewrites at most.", rich_help_panel=_LOOP)]
+Patience = Annotated[
+    int, typer.Option(help="Rejected rewrites in a row after which one more is tried.", rich_help_panel=_LOOP)
+]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same record.", rich_help_panel=_LOOP)]
+MinConsistency = Annotated[
+    float, typer.Option(help="Tag consistency under which the run abstains (0 is off).", rich_help_panel=_GATE)
+]
+Tolerance = Annotated[
+    float, typer.Option(help="How much worse a score may get before a rewrite counts as harm.", rich_help_panel=_GATE)
+]
+MinGain = Annotated[float, typer.Option(help="How much better one score must get.", rich_help_panel=_GATE)]
+WhenGainUnmeasured = Annotated[
+    UnmeasuredName,
+    typer.Option(help="What to do with a harmless rewrite whose gain cannot be measured.", rich_help_panel=_GATE),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print each record as one line of JSON.", rich_help_panel=_OUTPUT)]
+Html = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write a page that needs nothing else.", rich_help_panel=_OUTPUT)
+]
+Force = Annotated[bool, typer.Option("--force", help="Write over files that exist.", rich_help_panel=_OUTPUT)]
+Config = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="A TOML file that holds any of these flags (`max-rounds = 3`); flags given here win.",
+        callback=load_config,
+        is_eager=True,
+    ),
+]

@@ -1,0 +1,151 @@
+"""`eirene refine`: one answer (or several, in turn) through the loop, shown for a reader, as JSON or as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from eirene.cli import options
+from eirene.cli.progress import watch
+from eirene.cli.terminal import console, output, say
+from eirene.errors import InputError
+
+if TYPE_CHECKING:
+    from eirene.agent.settings import Settings
+    from eirene.records import Item, Record
+
+
+def refine(
+    file: options.File = None,
+    *,
+    question: options.Question = None,
+    answer: options.Answer = None,
+    row: options.RowId = None,
+    mode: options.Mode = "fine-grained",
+    backend: options.Backend = "embedded",
+    base_url: options.BaseUrl = None,
+    samples: options.Samples = 20,
+    stop: options.Stop = "none",
+    max_rounds: options.MaxRounds = 2,
+    patience: options.Patience = 1,
+    seed: options.Seed = 0,
+    min_consistency: options.MinConsistency = 0.0,
+    tolerance: options.Tolerance = 0.02,
+    min_gain: options.MinGain = 0.02,
+    when_gain_unmeasured: options.WhenGainUnmeasured = "accept",
+    as_json: options.AsJson = False,
+    html: options.Html = None,
+    force: options.Force = False,
+    config: options.Config = None,
+) -> None:
+    """Critique an answer, rewrite it, score both, and show which one stands and why."""
+    with output():
+        items = _items(file, question, answer, row)
+        _check_output(items, html, as_json=as_json, force=force)
+        if base_url is not None and backend == "embedded":
+            raise InputError(
+                "--base-url goes with a chat model; the backend 'embedded' calls no server", field="base-url"
+            )
+        from eirene.agent.settings import Settings
+
+        settings = Settings.of(
+            mode=mode, samples=samples, stop=stop, max_rounds=max_rounds, patience=patience, seed=seed,
+            min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
+            when_gain_unmeasured=when_gain_unmeasured,
+        )  # fmt: skip
+        failed = _run(items, settings, backend=backend, as_json=as_json, html=html, force=force)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _items(file: str | None, question: str | None, answer: str | None, row: str | None) -> Sequence[Item]:
+    """What is to be refined, checked whole before anything is spent."""
+    from eirene.io import read_items
+    from eirene.records import parse_item
+
+    if question is not None or answer is not None:
+        if file is not None:
+            raise InputError("give a FILE, or --question and --answer, not both")
+        given = {"question": question, "answer": answer}
+        missing = [name for name, text in given.items() if text is None]
+        if missing:
+            raise InputError(f"--{missing[0]} is missing; --question and --answer go together", field=missing[0])
+        return [parse_item(given)]
+    if file is None:
+        raise InputError("nothing to refine: give a FILE, - for standard input, or --question and --answer")
+    items = read_items(file)
+    if row is None:
+        return items
+    chosen = [item for item in items if item.id == row]
+    if not chosen:
+        known = ", ".join(item.id for item in items[:10]) + (", ..." if len(items) > 10 else "")
+        raise InputError(f"no row has the id {row!r}; ids: {known}", field="id", where=file)
+    return chosen
+
+
+def _check_output(items: Sequence[Item], html: str | None, *, as_json: bool, force: bool) -> None:
+    from eirene.output import STDOUT, check_output
+
+    if html is None:
+        return
+    if len(items) > 1:
+        raise InputError(f"--html shows one answer, and there are {len(items)} rows; pick one with --id", field="html")
+    if as_json and html == STDOUT:
+        raise InputError(
+            "--json and --html - would both write to standard output; name a file for --html", field="html"
+        )
+    check_output(html, force=force)
+
+
+def _run(
+    items: Sequence[Item], settings: Settings, *, backend: str, as_json: bool, html: str | None, force: bool
+) -> int:
+    """Refines the rows in turn, shows each as soon as it is there, and returns how many failed."""
+    from eirene.agent.human import critique_from_notes
+    from eirene.agent.run import refine as run
+    from eirene.sentences import split_sentences
+
+    if settings.mode == "human":
+        for item in items:  # a row without notes should stop the run before the first is paid for
+            critique_from_notes(item, split_sentences(item.answer))
+    failed = 0
+    for n, item in enumerate(items, start=1):
+        with watch(len(items)) as progress:
+            progress.next_item(n)
+            record = run(item, settings=settings, backend=backend, on_event=progress.on_event)
+        failed += record.status == "failed"
+        if html is not None:
+            _write_page(record, item, html, force=force)
+        if as_json:
+            _print_json(record)
+        elif html is None:
+            _show(record, n, len(items))
+    return failed
+
+
+def _write_page(record: Record, item: Item, path: str, *, force: bool) -> None:
+    from eirene.output import STDOUT, write_text
+    from eirene.views.html import render_page
+
+    write_text(path, render_page(record, item=item), force=force)
+    if path != STDOUT:
+        say(f"{record.status}: {record.why} (page: {path})")
+
+
+def _print_json(record: Record) -> None:
+    from eirene.output import STDOUT, line_writer
+
+    with line_writer(STDOUT) as write:
+        write(record.to_json())
+
+
+def _show(record: Record, n: int, total: int) -> None:
+    from eirene.views.terminal import render
+    from eirene.views.visible import visible
+
+    screen = console()
+    if total > 1:
+        screen.rule(f"{n} of {total}: {visible(record.id)}")
+    screen.print(render(record))

@@ -1,0 +1,117 @@
+"""`eirene score`: detectors alone, over a file of answers, one line of scores each."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eirene.cli import options
+from eirene.cli.progress import Watch, watch
+from eirene.cli.terminal import output, say
+from eirene.errors import EireneError, InputError
+
+if TYPE_CHECKING:
+    from eirene.eval.base import Detector
+    from eirene.io import Source
+    from eirene.records import Item
+    from eirene.scores import Scores
+
+logger = logging.getLogger(__name__)
+
+
+def _rouge() -> Detector:
+    from eirene.eval.rouge import RougeDetector
+
+    return RougeDetector()
+
+
+def _alignment() -> Detector:
+    from eirene.encoder import load_encoder
+    from eirene.eval.alignment import AlignmentDetector
+
+    return AlignmentDetector(load_encoder())
+
+
+DETECTORS: dict[str, Callable[[], Detector]] = {"rouge": _rouge, "alignment": _alignment}
+
+
+In = Annotated[str, typer.Argument(metavar="IN", help="JSON or JSON Lines; - is standard input.")]
+Out = Annotated[str, typer.Option(metavar="FILE", help="Where to write a line per row; - is standard output.")]
+Names = Annotated[str, typer.Option(help="Which detectors, with commas between.")]
+
+
+def score(
+    file: In,
+    *,
+    out: Out,
+    detectors: Names = "rouge,alignment",
+    force: options.Force = False,
+    config: options.Config = None,
+) -> None:
+    """Score answers for hallucination and coverage without rewriting them."""
+    from eirene.io import read_source
+    from eirene.output import STDOUT, check_output
+
+    with output():
+        names = _names(detectors)
+        check_output(out, force=force)
+        if STDOUT not in (out, file) and Path(out).exists() and Path(file).exists() and Path(out).samefile(file):
+            raise InputError("is the input itself; name another file for --out", where=out)
+        source = read_source(file)
+        total = sum(1 for _ in source.items())  # every row is checked before the first is scored
+        built = [DETECTORS[name]() for name in names]
+        with watch(total) as progress:
+            failed = asyncio.run(_score_all(source, built, out, progress, force=force))
+        where = "" if out == STDOUT else f" to {out}"
+        say(f"scored {total} rows{where}" + (f"; a detector failed on {failed}" if failed else ""))
+    if failed:
+        raise typer.Exit(1)
+
+
+def _names(text: str) -> Sequence[str]:
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    unknown = [name for name in names if name not in DETECTORS]
+    if unknown or not names:
+        what = f"unknown detector {unknown[0]!r}" if unknown else "no detector named"
+        raise InputError(f"{what}; known: {', '.join(DETECTORS)}", field="detectors")
+    return names
+
+
+async def _score_all(source: Source, detectors: Sequence[Detector], out: str, progress: Watch, *, force: bool) -> int:
+    """Writes a line per row as soon as it is scored; returns the number of rows on which a detector failed."""
+    import json
+
+    from eirene.output import line_writer
+
+    failures = 0
+    with line_writer(out, force=force) as write:
+        for item in source.items():
+            scores, failed = await _score(item, detectors)
+            failures += failed
+            row = {"id": item.id, "scores": {name: s.model_dump(mode="json") for name, s in scores.items()}}
+            write(json.dumps(row, ensure_ascii=False, allow_nan=False))
+            progress.advance("scoring")
+    return failures
+
+
+async def _score(item: Item, detectors: Sequence[Detector]) -> tuple[dict[str, Scores], bool]:
+    from eirene.eval.base import Case
+    from eirene.given import given_for
+    from eirene.scores import Scores
+    from eirene.usage import Meter
+
+    case, meter, failed = Case(item.question, item.answer, given_for(item)), Meter(), False
+    scores: dict[str, Scores] = {}
+    for detector in detectors:
+        try:
+            scores[detector.name] = await detector.score(case, meter=meter)
+        except EireneError as error:
+            logger.warning("row %s, detector %s: %s", item.id, detector.name, error)
+            scores[detector.name] = Scores.none(f"{error.kind}: {error}")
+            failed = True
+    return scores, failed

@@ -1,0 +1,74 @@
+"""Standard output and standard error: who writes what where, and what happens when nobody reads."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_READER_GONE = 141  # what a shell shows for a program that wrote into a closed pipe
+
+
+def say(line: str) -> None:
+    """One line to standard error. Characters that would act on a terminal are shown instead."""
+    from eirene.views.visible import visible
+
+    typer.echo(visible(line).replace("\n", " "), err=True)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that takes texts as they are: no markup, no emoji codes, no highlighting of its own."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+@contextlib.contextmanager
+def output() -> Iterator[None]:
+    """Around all writing to standard output: a closed pipe and Ctrl-C end the command quietly."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whatever is still buffered would fail again when Python exits.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(_READER_GONE) from None
+    except KeyboardInterrupt:
+        say("stopped")
+        raise typer.Exit(130) from None
+
+
+def configure_streams() -> None:
+    """Lets a stream that is not UTF-8 show what it cannot hold as escapes instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def log_to_stderr(*, verbose: bool) -> None:
+    """Sends the log to standard error: warnings as one line each, everything with tracebacks if `verbose`."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s") if verbose else _OneLine())
+    root = logging.getLogger()
+    for old in [h for h in root.handlers if getattr(h, "is_eirene", False)]:
+        root.removeHandler(old)
+    handler.is_eirene = True  # type: ignore[attr-defined]  # our own mark, so that a second run in a process adds none
+    root.addHandler(handler)
+    logging.getLogger("eirene").setLevel(logging.DEBUG if verbose else logging.WARNING)
+
+
+class _OneLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        from eirene.views.visible import visible
+
+        return f"{record.levelname.lower()}: {visible(record.getMessage())}".replace("\n", " ")
