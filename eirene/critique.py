@@ -14,6 +14,9 @@ Tag = Literal["Complete", "Incomplete"]
 FindingKind = Literal[
     "entity", "relation", "contradictory", "invented", "subjective", "unverifiable",  # FAVA, table 1
     "unsupported",  # said, but not among what was given
+    "repeated",  # said before
+    "missing",  # given and not said; the place is where it would stand (start == end), `edit` what to say
+    "misplaced",  # said on the wrong side: one finding for where it goes (edit == ""), one for where it would stand
 ]  # fmt: skip
 
 
@@ -22,7 +25,10 @@ class _Value(BaseModel):
 
 
 class Finding(_Value):
-    """A fault at a place: character offsets into the original answer, why, and the replacement if one is known."""
+    """A fault at a place: character offsets into the original answer, why, and the replacement if one is known.
+
+    Always in the same sense: `edit` is what `answer[start:end]` should become. "" deletes; with start == end it inserts.
+    """
 
     kind: FindingKind
     start: Annotated[int, Field(ge=0)]

@@ -1,0 +1,59 @@
+"""The feedback model of the embedded default: compares, and draws critiques from what it finds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from eirene.alignment.comparison import compare
+from eirene.critique import Sample
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.judgement import Draws, Fault, OperatingPoint, faults_of, load_operating_point
+from eirene.records import digest
+from eirene.usage import Meter
+
+if TYPE_CHECKING:
+    from eirene.encoder.runtime import Encodes
+
+NOTHING_GIVEN = "nothing to compare with: give perspectives or context, or choose --backend provider:model"
+_REMEMBERED = 16
+
+
+class EmbeddedFeedback:
+    """Critiques from an alignment of the answer with what its item gives; calls no model service and costs nothing.
+
+    The alignment is computed once for an answer, however many critiques are drawn. Without perspectives and context
+    every sample is invalid and says what would help.
+    """
+
+    def __init__(self, encoder: Encodes, *, operating_point: OperatingPoint | None = None) -> None:
+        self._encoder = encoder
+        self._point = load_operating_point() if operating_point is None else operating_point
+        self._judged: OrderedDict[str, tuple[Fault, ...] | None] = OrderedDict()
+
+    @property
+    def name(self) -> str:
+        """`embedded:` and the encoder's digest."""
+        return f"embedded:{self._encoder.digest}"
+
+    async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
+        """Yields the samples; nothing goes on `meter`, since nothing is called."""
+        faults = await self._faults(request)
+        draws = None if faults is None else Draws(faults, len(request.sentences), request.seed, self._point)
+        for index in range(start, start + count):
+            yield Sample(invalid=NOTHING_GIVEN) if draws is None else draws.sample(index)
+
+    async def _faults(self, request: FeedbackRequest) -> tuple[Fault, ...] | None:
+        item = request.item
+        key = digest([item.model_dump(mode="json", include={"question", "perspectives", "context"}), request.answer])
+        if key not in self._judged:
+            self._judged[key] = await asyncio.to_thread(self._judge, request)
+            while len(self._judged) > _REMEMBERED:
+                self._judged.popitem(last=False)
+        return self._judged[key]
+
+    def _judge(self, request: FeedbackRequest) -> tuple[Fault, ...] | None:
+        comparison = compare(request.item, request.answer, self._encoder, sentences=request.sentences)
+        return None if comparison is None else faults_of(comparison, self._point)

@@ -1,0 +1,86 @@
+"""The refiner of the embedded default: does what a critique asks for, in the answer's own layout, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from eirene.alignment.comparison import Comparison, compare
+from eirene.alignment.placement import SURE
+from eirene.records import Item
+from eirene.refiners.base import RefineTask
+from eirene.refiners.plan import changes_of, exact_repeats, least_covered, proposals
+from eirene.refiners.rewrite import Addition, Changes, rewrite
+from eirene.refiners.wording import Letters, Phrases, is_english
+from eirene.seeds import rng_for
+from eirene.usage import Meter
+
+if TYPE_CHECKING:
+    from eirene.encoder.runtime import Encodes
+
+_Compared = Callable[[], Comparison | None]
+
+
+class EmbeddedRefiner:
+    """Adds what is missing on the right side, drops what was not given, moves what is misplaced; the rest stays.
+
+    - `fine-grained`, `human`: what the critique asks for. After a rejection of the same text the next, more careful
+      proposal is made (all; additions alone; removals alone), never one that was rejected.
+    - `generic` (told only that the answer is not complete): adds the one argument that is most likely missing.
+    - `improve` (told nothing): drops sentences that stand in the answer twice, word for word.
+
+    Calls no model service and costs nothing. Where there is nothing to do, or no proposal is left, the text comes back
+    unchanged.
+    """
+
+    def __init__(self, encoder: Encodes) -> None:
+        self._encoder = encoder
+
+    @property
+    def name(self) -> str:
+        """`embedded:` and the encoder's digest."""
+        return f"embedded:{self._encoder.digest}"
+
+    async def refine(self, task: RefineTask, *, meter: Meter) -> str:
+        """The rewritten answer; nothing goes on `meter`, since nothing is called."""
+        return await asyncio.to_thread(self._refine, task)
+
+    def _refine(self, task: RefineTask) -> str:
+        comparison = cache(lambda: compare(task.item, task.answer, self._encoder))
+        rejected = {r.candidate.strip() for r in task.rejections} | {task.answer.strip()}
+        for changes in proposals(self._changes(task, comparison))[len(task.rejections) :]:
+            candidate = self._rewritten(task, changes, comparison)
+            if candidate.strip() not in rejected:
+                return candidate
+        return task.answer
+
+    def _changes(self, task: RefineTask, comparison: _Compared) -> Changes:
+        if task.mode == "improve":
+            return exact_repeats(task.answer)
+        if task.mode == "generic":
+            return least_covered(comparison())
+        if task.critique is None:
+            return Changes()
+        return changes_of(task.critique, task.answer, comparison=comparison, encoder=self._encoder)
+
+    def _rewritten(self, task: RefineTask, changes: Changes, comparison: _Compared) -> str:
+        letters = Letters(_texts(task.item, task.answer))
+        phrases = Phrases(rng_for(task.seed, "wording"), letters, english=is_english(task.answer))
+
+        def phrase(addition: Addition, before: str, in_list: bool) -> str:
+            return phrases.say(
+                addition.text, group=addition.group, opens=addition.opens, before=before, in_list=in_list
+            )
+
+        def claims(sentence: int) -> bool:
+            found = comparison()
+            return found is None or bool(found.alignment.p_claimless_sentences[sentence] < SURE)
+
+        return rewrite(task.answer, changes, phrase=phrase, claims=claims, letters=letters)
+
+
+def _texts(item: Item, answer: str) -> list[str]:
+    given = [a for p in item.perspectives or () for a in p.arguments] + list(item.context or ())
+    return [item.question, answer, *given]

@@ -1,0 +1,115 @@
+"""Lines and list items of a text: what an edit must respect so that Markdown stays Markdown."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# Quote marks may stand before the marker; a number or a letter needs its point or bracket.
+_ITEM = re.compile(r"((?:[ \t]*>)*[ \t]*)([-*+•‣▪–—]|\(?(?:\d{1,3}|[a-z])[.)])([ \t]+)(?=\S)")
+_BLOCK = re.compile(r"[ \t]*(?:#{1,6}[ \t]|`{3}|~{3}|\|)")
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class ListItem:
+    """One item of a list: its first and last line (from 0), and `indent`, `marker`, `gap` as its first line begins."""
+
+    first: int
+    last: int
+    indent: str
+    marker: str
+    gap: str
+
+    @property
+    def lead(self) -> str:
+        """Everything before the item's words."""
+        return self.indent + self.marker + self.gap
+
+    def next_lead(self) -> str:
+        """What the item after this one begins with: the next number or letter, the same bullet."""
+        return self.indent + renumbered(self.marker, 1) + self.gap
+
+
+class Layout:
+    """The lines of a text, found by offset."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = text.splitlines(keepends=True) or [""]
+        self.starts = [0]
+        for line in self.lines[:-1]:
+            self.starts.append(self.starts[-1] + len(line))
+
+    def line_at(self, offset: int) -> int:
+        """The number of the line (from 0) that holds an offset."""
+        return max(bisect_right(self.starts, offset) - 1, 0)
+
+    def content_end(self, line: int) -> int:
+        """Offset after the last character of a line that is no white space (the line's start if there is none)."""
+        return self.starts[line] + len(self.lines[line].rstrip())
+
+    def line_end(self, line: int) -> int:
+        """Offset after a line, its line break included."""
+        return self.starts[line] + len(self.lines[line])
+
+    def is_blank(self, line: int) -> bool:
+        """Whether a line holds nothing, or does not exist."""
+        return not (0 <= line < len(self.lines) and self.lines[line].strip())
+
+    def newline(self, line: int) -> str:
+        """The line break in use around a line."""
+        for near in (line, line - 1, 0):
+            broken = self.lines[near]
+            ending = broken[len(broken.rstrip("\r\n")) :]
+            if ending:
+                return "\r\n" if ending.startswith("\r\n") else ending[0]
+        return "\n"
+
+    def is_block(self, offset: int) -> bool:
+        """Whether the line at an offset is a heading, a table row or code: nothing can be added on the same line."""
+        return _BLOCK.match(self.lines[self.line_at(offset)]) is not None
+
+    def item_at(self, offset: int) -> ListItem | None:
+        """The list item that holds an offset, its nested items included in its length."""
+        first = line = self.line_at(offset)
+        while not self.is_blank(first):
+            found = _ITEM.match(self.lines[first])
+            if found and (first == line or _width(self.lines[line]) > len(found.group(1))):
+                indent, marker, gap = found.groups()
+                return ListItem(first, self._last_line(first, len(indent)), indent, marker, gap)
+            if found:
+                return None
+            first -= 1
+        return None
+
+    def _last_line(self, first: int, indent: int) -> int:
+        last = first
+        while not self.is_blank(last + 1) and _width(self.lines[last + 1]) > indent:
+            last += 1
+        return last
+
+    def following(self, item: ListItem) -> Iterator[tuple[int, str]]:
+        """Offset and marker of the items after `item` in its list, as long as their numbers go on by one."""
+        line, expected = item.last + 1, renumbered(item.marker, 1)
+        while line < len(self.lines):
+            if self.is_blank(line) and not self.is_blank(line + 1):
+                line += 1
+            after = self.item_at(self.starts[line]) if not self.is_blank(line) else None
+            if after is None or after.first != line or after.indent != item.indent or after.marker != expected:
+                return
+            yield self.starts[line] + len(after.indent), after.marker
+            line, expected = after.last + 1, renumbered(expected, 1)
+
+
+def renumbered(marker: str, by: int) -> str:
+    """The marker with its number moved on; letters are moved within the alphabet, bullets stay."""
+    if _NUMBER.search(marker):
+        return _NUMBER.sub(lambda m: str(max(int(m.group()) + by, 0)), marker)
+    return re.sub(r"[a-z]", lambda m: chr(min(max(ord(m.group()) + by, ord("a")), ord("z"))), marker)
+
+
+def _width(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t>"))

@@ -1,0 +1,133 @@
+"""From a critique to what is to be done, and the order in which proposals are made after rejections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eirene.alignment.comparison import Comparison, place_of
+from eirene.critique import Critique, Finding, TaggedSentence
+from eirene.refiners.edits import Edit
+from eirene.refiners.rewrite import Addition, Changes
+from eirene.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from eirene.encoder.runtime import Encodes
+
+_REMOVE = re.compile(
+    r"""\b(?:unsupported|not\s+(?:supported|given|backed|among|in\s+the)|made[\s-]up|invent(?:ed|s)|fabricated
+      | hallucinat\w+|off[\s-]topic|irrelevant|unrelated|no\s+source|remove|delete|drop|repeat(?:ed|s|ition)?|redundant
+      | said\s+before|duplicate)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_NAMED = 0.5
+"""Cosine from which a note in free words is taken to mean an argument. Not tuned: notes are few and people look on."""
+
+
+def changes_of(
+    critique: Critique, answer: str, *, comparison: Callable[[], Comparison | None], encoder: Encodes
+) -> Changes:
+    """What a critique asks for. Findings say it exactly; a sentence without any is read by its reason.
+
+    A critique that speaks of another text than `answer` asks for nothing.
+    """
+    if any(answer[s.start : s.end] != s.text for s in critique.sentences):
+        return Changes()
+    findings = [f for s in critique.sentences for f in s.findings if f.end <= len(answer)]
+    changes = _from_findings(findings, comparison)
+    for sentence in critique.incomplete:
+        if not sentence.findings:
+            changes = _joined(changes, _from_reason(sentence, comparison(), encoder))
+    return changes
+
+
+def _from_findings(findings: Sequence[Finding], comparison: Callable[[], Comparison | None]) -> Changes:
+    known = [f for f in findings if f.edit is not None]
+    insertions = [f for f in known if f.start == f.end]
+    deletions = [f for f in known if f.start < f.end and not f.edit]
+    # The two findings of a move have their reason in common.
+    moves = [(f, t) for f in deletions for t in insertions if f.kind == t.kind == "misplaced" and f.reason == t.reason]
+    moved = [finding for pair in moves for finding in pair]
+    added: dict[str, Addition] = {}
+    for finding in insertions:
+        if finding not in moved:
+            added.setdefault(" ".join((finding.edit or "").split()).casefold(), _addition(finding, comparison()))
+    return Changes(
+        additions=tuple(added.values()),
+        removals=tuple((f.start, f.end) for f in deletions if f not in moved),
+        moves=tuple(((f.start, f.end), _addition(t, comparison())) for f, t in moves),
+        replacements=tuple(Edit(f.start, f.end, f.edit) for f in known if f.start < f.end and f.edit),
+    )
+
+
+def _addition(finding: Finding, comparison: Comparison | None) -> Addition:
+    """An insertion as an addition to the perspective whose argument it is, or that its text is closest to."""
+    text = finding.edit or ""
+    if comparison is None:
+        return Addition(text, finding.start)
+    line = " ".join(text.split())
+    if line in comparison.alignment.arguments:
+        argument = comparison.alignment.arguments.index(line)
+        return Addition(text, finding.start, comparison.groups[argument], place_of(comparison, argument).opens)
+    said = next((u for u, unit in enumerate(comparison.alignment.units) if unit.text == text), None)
+    if said is None or not comparison.groups:
+        return Addition(text, finding.start)
+    return Addition(text, finding.start, comparison.groups[int(comparison.alignment.best_argument[said])])
+
+
+def _from_reason(sentence: TaggedSentence, comparison: Comparison | None, encoder: Encodes) -> Changes:
+    """A reason in free words: drops the sentence if it says so, else adds the arguments that it names or means."""
+    reason = " ".join((sentence.reason or "").split())
+    if _REMOVE.search(reason):
+        return Changes(removals=((sentence.start, sentence.end),))
+    if comparison is None or not comparison.alignment.arguments:
+        return Changes()
+    arguments = comparison.alignment.arguments
+    named = [a for a, text in enumerate(arguments) if text.rstrip(".").casefold() in reason.casefold()]
+    if not named:
+        closeness = encoder.encode(arguments) @ encoder.encode([reason])[0]
+        best = int(np.argmax(closeness))
+        named = [best] if closeness[best] >= _NAMED else []
+    return Changes(tuple(Addition(arguments[a], sentence.end, comparison.groups[a]) for a in named))
+
+
+def least_covered(comparison: Comparison | None) -> Changes:
+    """Told only that the answer is not complete: the one argument that is most likely missing."""
+    if comparison is None or not comparison.alignment.arguments or not comparison.alignment.sentences:
+        return Changes()
+    argument = int(np.argmax(comparison.alignment.p_missing))
+    place = place_of(comparison, argument)
+    after = comparison.alignment.sentences[place.sentence].text_end
+    group = comparison.groups[argument]
+    return Changes((Addition(comparison.alignment.arguments[argument], after, group, place.opens),))
+
+
+def exact_repeats(answer: str) -> Changes:
+    """Sentences of four words or more that stand in the answer before, word for word."""
+    seen: set[str] = set()
+    removals = []
+    for sentence in split_sentences(answer):
+        words = " ".join(re.findall(r"\w+", sentence.text.casefold()))
+        if words.count(" ") >= 3 and words in seen:
+            removals.append((sentence.text_start, sentence.text_end))
+        seen.add(words)
+    return Changes(removals=tuple(removals))
+
+
+def proposals(changes: Changes) -> tuple[Changes, ...]:
+    """Everything; then, more carefully, additions alone; then removals alone. Empty and equal ones are left out."""
+    options = (
+        changes,
+        Changes(additions=changes.additions),
+        Changes(removals=changes.removals, replacements=changes.replacements),
+    )
+    return tuple(option for option in dict.fromkeys(options) if option)
+
+
+def _joined(a: Changes, b: Changes) -> Changes:
+    return Changes(
+        a.additions + b.additions, a.removals + b.removals, a.moves + b.moves, a.replacements + b.replacements
+    )
