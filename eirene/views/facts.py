@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from eirene.critique import TaggedSentence
 from eirene.records import Record, Round, Status
 from eirene.scores import Score, Scores, Unscored
 from eirene.usage import Usage
@@ -91,6 +92,12 @@ def _votes_on(sentence: int, round_: Round) -> Iterator[Vote]:
             yield "invalid"
         else:
             yield "incomplete" if sample.tags[sentence] == "Incomplete" else "complete"
+
+
+def other_findings(sentence: TaggedSentence) -> list[tuple[str, str]]:
+    """Kind and reason of the findings that the sentence's own reason does not already name."""
+    said = sentence.reason or ""
+    return [(f.kind, f.reason) for f in sentence.findings if f.reason.strip().rstrip(".") not in said]
 
 
 def consistency(round_: Round) -> str:

@@ -17,7 +17,17 @@ from eirene.given import given_for
 from eirene.records import Item, Record, Round
 from eirene.scores import ArgumentScore, Score, Unscored, number
 from eirene.views.diff import Line, diff
-from eirene.views.facts import STATUS_WORDS, Vote, consistency, cost, last_candidate, score_table, shown_score, votes
+from eirene.views.facts import (
+    STATUS_WORDS,
+    Vote,
+    consistency,
+    cost,
+    last_candidate,
+    other_findings,
+    score_table,
+    shown_score,
+    votes,
+)
 from eirene.views.visible import visible
 
 _MOST_CELLS = 100
@@ -28,12 +38,15 @@ def render_page(record: Record, *, item: Item | None = None) -> str:
     """The page. With the `item`, the given arguments stand in words beside their scores, not by number alone."""
     css, js = Markup(_file("page.css")), Markup(_file("page.js"))
     lines = _lines(record)
-    return _environment().from_string(_file("page.html.j2")).render(
+    policy = ["default-src 'none'", f"style-src {_source(css)}", f"script-src {_source(js)}"]
+    rounds = enumerate(record.rounds, start=1)
+    template = _environment().from_string(_file("page.html.j2"))
+    return template.render(
         record=record,
         status_words=STATUS_WORDS[record.status],
         lines=lines,
         moved=sum(line.kind == "moved here" for line in lines),
-        critiques=[_critique(n, r, record) for n, r in enumerate(record.rounds, start=1) if _has_critique(record, n)],
+        critiques=[_critique(n, r, record) for n, r in rounds if _has_critique(record, n)],
         scores=score_table(record),
         arguments=list(_arguments(record, item)),
         cost=cost(record.usage),
@@ -42,8 +55,8 @@ def render_page(record: Record, *, item: Item | None = None) -> str:
         json=_script_safe(record.to_json(indent=1)),
         css=css,
         js=js,
-        policy=f"default-src 'none'; style-src {_source(css)}; script-src {_source(js)}; base-uri 'none'; form-action 'none'",
-    )  # fmt: skip
+        policy=Markup("; ".join([*policy, "base-uri 'none'", "form-action 'none'"])),
+    )
 
 
 def _environment() -> Environment:
@@ -95,7 +108,7 @@ def _critique(n: int, round_: Round, record: Record) -> dict[str, Any]:
             "tag": s.tag,
             "text": s.text,
             "reason": s.reason,
-            "findings": s.findings,
+            "findings": other_findings(s),
             "cells": [_CELL[v] for v in cast[i][:_MOST_CELLS]] if cast else [],
             "count": _count(cast[i]) if cast else "",
             "scores": "; ".join(_sentence_scores(record, s.n)) if judges_original else "",

@@ -84,8 +84,8 @@ def _critique(round_: Round) -> Iterator[RenderableType]:
         text = Text(visible(sentence.text))
         if sentence.reason is not None:
             text.append("\nbecause: ", style="bold").append(visible(sentence.reason), style="yellow")
-        for finding in sentence.findings:
-            text.append(f"\n{finding.kind}: ", style="bold").append(visible(finding.reason), style="yellow")
+        for kind, reason in other_findings(sentence):
+            text.append(f"\n{kind}: ", style="bold").append(visible(reason), style="yellow")
         tag = Text(f"[{sentence.tag}]", style="bold yellow" if bad else "green")
         count = [Text(f"{cast[i].count('incomplete')}/{len(cast[i])}", style="dim")] if cast else []
         table.add_row(str(sentence.n), tag, *count, text)
