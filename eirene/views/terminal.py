@@ -19,6 +19,7 @@ from eirene.views.facts import (
     consistency,
     cost,
     last_candidate,
+    other_findings,
     score_table,
     shown_score,
     votes,
