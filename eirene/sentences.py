@@ -22,7 +22,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 # What may follow a sentence end without a space and still belongs to it: end tags, footnote marks, closing quotes,
 # brackets and Markdown emphasis, emoji.
 _CLOSERS = re.compile(
-    r"(?:</\w{1,20}>|<sup>[^<]{0,20}</sup>|\[\^?\w{1,8}\]|\(\d{1,3}\)|[¹²³⁰⁴-⁹]+|(?:[^\w\s]|_){1,40}+(?=\s|\Z))+"
+    r"(?:</\w{1,20}>|<sup>[^<]{0,20}</sup>|\[\^?\w{1,8} ?\]|\(\d{1,3}\)|[¹²³⁰⁴-⁹]+|(?:[^\w\s]|_){1,40}+(?=\s|\Z))+"
 )
 _SPACE = re.compile(r"\s*")
 _TAG = re.compile(r"</?\w{1,20} ?/?>")
@@ -175,6 +175,8 @@ def _mend(text: str, cuts: list[int]) -> list[int]:
             continue
         if not text[cut - 1].isspace():
             closers = _CLOSERS.match(text, cut)
+            if closers and closers.group().endswith((",", ";", ":")):
+                continue
             if closers:
                 cut = closers.end()
             elif _tears_a_name(text, cut):

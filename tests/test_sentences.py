@@ -130,6 +130,7 @@ CASES = {
     "emphasis": "**Pros.** ¦It is cheap.¦ *So it is.* ¦__End.__",
     "end tags": "<p>One.</p>¦<p>Two.</p>¦ <b>Three.</b>",
     "our own tags": "[Incomplete] It is.¦ ### Response: Three.¦\n2. [Complete]",
+    "end mark before a comma": "As Li et al. [28], and Yahoo!, show, it grows.",
     "references": "It is known.[1]¦ It works.[2][3]¦ True.² ¦Yes.[^4] ¦End.",
     "emoji": "Great! ¦🎉 Next one.¦ Fine 👨‍👩‍👧.¦ Done!🎉 ¦End",
     "chinese": "这是第一句。¦他说：“你好。”¦然后走了。¦真的吗？！¦价格是3.14元。",
