@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -54,6 +53,8 @@ def score(
     config: options.Config = None,
 ) -> None:
     """Score answers for hallucination and coverage without rewriting them."""
+    import asyncio  # a tenth of a second that `--help` does not need
+
     from eirene.io import read_source
     from eirene.output import STDOUT, check_output
 
@@ -84,6 +85,7 @@ def _names(text: str) -> Sequence[str]:
 
 async def _score_all(source: Source, detectors: Sequence[Detector], out: str, progress: Watch, *, force: bool) -> int:
     """Writes a line per row as soon as it is scored; returns the number of rows on which a detector failed."""
+    import asyncio
     import json
 
     from eirene.output import line_writer
@@ -96,6 +98,7 @@ async def _score_all(source: Source, detectors: Sequence[Detector], out: str, pr
             row = {"id": item.id, "scores": {name: s.model_dump(mode="json") for name, s in scores.items()}}
             write(json.dumps(row, ensure_ascii=False, allow_nan=False))
             progress.advance("scoring")
+            await asyncio.sleep(0)  # detectors that only compute never wait: without this, Ctrl-C would not get through
     return failures
 
 

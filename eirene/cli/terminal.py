@@ -57,14 +57,21 @@ def configure_streams() -> None:
 
 def log_to_stderr(*, verbose: bool) -> None:
     """Sends the log to standard error: warnings as one line each, everything with tracebacks if `verbose`."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s") if verbose else _OneLine())
     root = logging.getLogger()
-    for old in [h for h in root.handlers if getattr(h, "is_eirene", False)]:
+    for old in [h for h in root.handlers if isinstance(h, _ToStderr)]:  # of an earlier run in the same process
         root.removeHandler(old)
-    handler.is_eirene = True  # type: ignore[attr-defined]  # our own mark, so that a second run in a process adds none
+    handler = _ToStderr()
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s") if verbose else _OneLine())
     root.addHandler(handler)
     logging.getLogger("eirene").setLevel(logging.DEBUG if verbose else logging.WARNING)
+
+
+class _ToStderr(logging.Handler):
+    """Writes to what is standard error at that moment, not to what it was when the handler was made."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(OSError):  # nobody reads the log: no reason to stop
+            sys.stderr.write(self.format(record) + "\n")
 
 
 class _OneLine(logging.Formatter):

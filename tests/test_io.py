@@ -1,0 +1,110 @@
+"""Reading rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eirene.errors import InputError
+from eirene.io import Source, parse_json, read_source
+
+ROW = {"question": "Why?", "answer": "Because."}
+LINE = json.dumps(ROW)
+
+
+def wheres(text: str | bytes, name: str = "x.json") -> list[str]:
+    return [r.where for r in Source(name, text.encode() if isinstance(text, str) else text).rows()]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("x.json", json.dumps(ROW, indent=2), ["x.json"]),
+        ("x.json", f"[{LINE}, {LINE}]", ["x.json, row 1", "x.json, row 2"]),
+        ("x.jsonl", f"{LINE}\n\n{LINE}\r\n", ["x.jsonl, line 1", "x.jsonl, line 3"]),
+        ("standard input", f"{LINE}\n{LINE}", ["standard input, line 1", "standard input, line 2"]),
+        ("standard input", LINE, ["standard input"]),
+        ("x.jsonl", LINE, ["x.jsonl, line 1"]),
+        ("x.json", "\ufeff" + LINE, ["x.json"]),
+    ],
+)
+def test_every_row_knows_its_place(name: str, text: str, expected: list[str]) -> None:
+    assert wheres(text, name) == expected
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
+def test_only_a_line_feed_ends_a_line(separator: str) -> None:
+    """Unicode's other line ends may stand inside a JSON string."""
+    row = json.dumps({"question": f"a{separator}b", "answer": "c"}, ensure_ascii=False)
+    assert len(wheres(f"{row}\n{row}", "x.jsonl")) == 2
+
+
+@given(st.lists(st.fixed_dictionaries({"question": st.text(), "answer": st.text()}), min_size=1, max_size=4))
+def test_lines_and_array_read_the_same(rows: list[dict[str, str]]) -> None:
+    lines = "\n".join(json.dumps(r) for r in rows).encode()
+    array = json.dumps(rows).encode()
+    assert [r.data for r in Source("x.jsonl", lines).rows()] == [r.data for r in Source("x.json", array).rows()] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"{", "x: is not JSON"),
+        (b'{"a": NaN}', "holds NaN"),
+        (b'{"a": -Infinity}', "holds -Infinity"),
+        (b'{"a": 1e999}', "1e999, which is too large"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "which is too large"),
+        (b'{"a": 1, "a": 2}', "the key 'a' twice"),
+        (b"[" * 100_000 + b"]" * 100_000, "more than 100 levels"),
+        (b"[" * 150 + b"]" * 150, "more than 100 levels"),
+        (b'{"a": "\xff"}', "is not UTF-8 (byte 0xff at position 8)"),
+        ('{"a": 1}'.encode("utf-16"), "is UTF-16"),
+        (b'{"a": "\\ud800"}', "half a surrogate pair"),
+        (b'{"a": "\x00"}', "is not JSON"),
+        (b"{'a': 1}", "column 2"),
+    ],
+)
+def test_json_is_read_strictly(text: bytes, said: str) -> None:
+    with pytest.raises(InputError, match=r"^x: ") as caught:
+        parse_json(text, where="x")
+    assert said in str(caught.value)
+
+
+def test_a_whole_pair_of_surrogate_escapes_is_one_character() -> None:
+    assert parse_json(b'"\\ud83d\\ude00"', where="x") == "😀"
+
+
+@pytest.mark.parametrize(("text", "said"), [("", "is empty"), (" \n", "is empty"), ("[]", "empty list")])
+def test_a_file_without_rows_is_an_error(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        wheres(text)
+
+
+def test_a_broken_first_line_is_named_as_a_line() -> None:
+    """A stream of rows is not taken for one broken document."""
+    with pytest.raises(InputError, match="standard input, line 1: is not JSON"):
+        wheres('{"question": }\n{"question": "a"}', "standard input")
+
+
+def test_an_id_used_twice_names_both_places() -> None:
+    rows = "\n".join(json.dumps({**ROW, "id": i}) for i in "aba")
+    with pytest.raises(InputError, match=r"x, line 3: the id 'a' is taken by x, line 1"):
+        list(Source("x", rows.encode()).items())
+
+
+def test_the_same_row_twice_without_an_id_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"line 2: has no 'id' and the same content as x, line 1"):
+        list(Source("x", f"{LINE}\n{LINE}".encode()).items())
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [("missing.json", "no such file"), (".", "is a directory"), ("a\0b", "read")]
+)
+def test_what_cannot_be_read_says_why(path: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=said):
+        read_source(path)
