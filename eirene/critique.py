@@ -89,8 +89,8 @@ class Critique(_Value):
     """The selected critique. Consistencies lie in [0, 1] and are null for a critique that nobody voted on."""
 
     sentences: tuple[TaggedSentence, ...]
-    tag_consistency: float | None
-    reason_consistency: float | None
+    tag_consistency: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    reason_consistency: Annotated[float, Field(ge=0.0, le=1.0)] | None
     n_drawn: int
     n_valid: int
     n_requested: int

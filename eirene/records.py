@@ -22,6 +22,9 @@ Status = Literal["accepted", "complete", "kept", "abstained", "failed"]
 MODES: tuple[Mode, ...] = ("improve", "generic", "fine-grained", "human")
 
 
+_HALF_PAIR = "contains half a surrogate pair, which no UTF-8 text can hold; repair it"
+
+
 def _clean(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be blank; give a text, or leave the key out")
@@ -30,8 +33,26 @@ def _clean(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError("contains half a surrogate pair, which no UTF-8 text can hold; repair it") from None
+        raise ValueError(_HALF_PAIR) from None
     return text
+
+
+def _distinct_names(perspectives: list[Perspective]) -> list[Perspective]:
+    names = [p.name.strip() for p in perspectives]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise ValueError(f"has the name {twice[0]!r} twice; give each perspective its own name")
+    return perspectives
+
+
+def _can_be_written(meta: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        digest(meta)
+    except UnicodeEncodeError:
+        raise ValueError(_HALF_PAIR) from None
+    except ValueError:
+        raise ValueError("holds NaN or Infinity, which JSON has no word for; use null") from None
+    return meta
 
 
 Text = Annotated[str, AfterValidator(_clean)]
@@ -61,18 +82,14 @@ class Item(_Row):
     id: Text = Field(default="", validate_default=False)
     question: Text
     answer: Text
-    perspectives: Annotated[list[Perspective], Field(min_length=1)] | None = None
+    perspectives: Annotated[list[Perspective], Field(min_length=1), AfterValidator(_distinct_names)] | None = None
     context: Annotated[list[Text], Field(min_length=1)] | None = None
     feedback: Annotated[list[FeedbackNote], Field(min_length=1)] | None = None
     gold: Text | None = None
-    meta: dict[str, JsonValue] = Field(default_factory=dict)
+    meta: Annotated[dict[str, JsonValue], AfterValidator(_can_be_written)] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _names_and_id(self) -> Self:
-        names = [p.name for p in self.perspectives or ()]
-        twice = sorted({n for n in names if names.count(n) > 1})
-        if twice:
-            raise ValueError(f"perspectives: the name {twice[0]!r} is used twice; give each perspective its own name")
+    def _has_an_id(self) -> Self:
         if not self.id:
             object.__setattr__(self, "id", "item-" + digest(self.model_dump(mode="json", exclude={"id"}))[:12])
         return self
@@ -160,37 +177,59 @@ def parse_item(data: object, *, where: str | None = None) -> Item:
         raise _first_error(error, where) from None
 
 
+_WANTED = {
+    "string_type": "a text (a JSON string)",
+    "list_type": "a list",
+    "dict_type": "an object with keys and values",
+    "model_type": "an object with keys and values",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "invalid-json-value": "plain JSON",
+}
+"""What was wanted, by pydantic's name of the error."""
+
+
 def _first_error(error: ValidationError, where: str | None) -> InputError:
     """The first problem of a validation as one clear sentence."""
     problem = error.errors(include_url=False)[0]
     field = _path(problem["loc"])
-    kind, more = problem["type"], len(error.errors()) - 1
+    kind, more = problem["type"], error.error_count() - 1
     if kind == "extra_forbidden":
-        known = ", ".join(Item.model_fields) if len(problem["loc"]) == 1 else "see the record form in the documentation"
-        text = f"unknown key {field!r}; known keys: {known} (free data goes under 'meta')"
+        text = f"unknown key {field!r}; known keys: {_known_keys(problem['loc'])} (free data goes under 'meta')"
     elif kind == "missing":
-        text = f"{field!r} is missing; every row needs it"
+        text = f"{field!r} is missing"
     elif kind == "too_short":
         text = f"{field!r} is empty; give at least one entry, or leave the key out"
     elif kind == "value_error":
-        text = str(problem["ctx"]["error"]) if not field else f"{field!r} {problem['ctx']['error']}"
+        text = f"{field!r} {problem['ctx']['error']}" if field else str(problem["ctx"]["error"])
+    elif kind == "greater_than_equal":
+        text = f"{field!r} must be at least {problem['ctx']['ge']}, got {problem['input']!r}"
+    elif kind == "invalid_key":
+        text = f"keys must be texts, got {_shown(problem['input'])}"
     else:
-        text = f"{field!r}: {problem['msg'].lower()}, got {_shown(problem['input'])}"
-    return InputError(text + (f" (and {more} more problems)" if more else ""), field=field or None, where=where)
+        text = f"{field!r} must be {_WANTED.get(kind, problem['msg'])}, got {_shown(problem['input'])}"
+    others = "" if not more else f" (and {more} more problem{'s' if more > 1 else ''})"
+    return InputError(text + others, field=field or None, where=where)
+
+
+def _known_keys(loc: tuple[int | str, ...]) -> str:
+    inner: dict[int | str, type[_Row]] = {"perspectives": Perspective, "feedback": FeedbackNote}
+    model = inner.get(loc[0], Item) if len(loc) > 1 else Item
+    return ", ".join(model.model_fields)
 
 
 def _path(loc: tuple[int | str, ...]) -> str:
     out = ""
     for part in loc:
-        if isinstance(part, int):
-            out += f"[{part}]"
-        elif not part.startswith(("function-", "constrained-", "list[")):
-            out += f".{part}" if out else part
+        out += f"[{part}]" if isinstance(part, int) else f".{part}" if out else part
     return out
 
 
 def _shown(value: object, limit: int = 60) -> str:
+    """A value as a message shows it: in JSON's words, short."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    names = {str: "the text", int: "the number", float: "the number", list: "the list", dict: "the object"}
     text = repr(value)
-    if len(text) > limit:
-        text = text[:limit] + "…"
-    return f"{type(value).__name__} {text}"
+    name = names.get(type(value), type(value).__name__)
+    return f"{name} {text[:limit]}…" if len(text) > limit else f"{name} {text}"
