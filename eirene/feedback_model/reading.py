@@ -1,0 +1,85 @@
+"""Reads a model's reply as a critique. What is not beyond doubt a whole one is an invalid sample with its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from eirene.critique import Sample
+from eirene.feedback_model.reading_claims import (
+    Claim,
+    UnreadableError,
+    assign,
+    holds_tag,
+    settle,
+    statements_of,
+)
+from eirene.feedback_model.reading_clean import without_frame
+from eirene.feedback_model.reading_doubt import check_surroundings, why_nothing
+from eirene.feedback_model.reading_json import read_json
+from eirene.feedback_model.reading_lines import LineReader, quotes_answer
+from eirene.sentences import Sentence
+
+_CUT_OFF = frozenset({
+    "length", "max_tokens", "max_output_tokens", "model_length", "token_limit", "context_length", "incomplete",
+    "truncated", "model_context_window_exceeded",
+})  # fmt: skip
+_WITHHELD = frozenset({
+    "content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "spii",
+    "guardrail_intervened", "refusal",
+})  # fmt: skip
+
+
+def read_reply(text: str, sentences: Sequence[Sentence], *, finish_reason: str | None = None) -> Sample:
+    """The reply as a sample: one tag a sentence and a reason for every Incomplete, or invalid with a short cause.
+
+    `sentences` are the answer's, numbered by their place. `finish_reason` is the provider's word for why the reply
+    ended; a reply cut off or withheld is invalid whatever it holds. Never raises; takes time linear in the reply.
+    The causes begin with one of: empty, cut off, withheld, refusal, no verdict, broken JSON, echo, example, ambiguous,
+    conflict, missing, extra, no reason.
+    """
+    try:
+        claims = _read(text, sentences, finish_reason)
+    except UnreadableError as error:
+        return Sample(invalid=str(error))
+    return Sample(
+        tags=tuple(c.tag for c in claims),
+        reasons=tuple(c.reason if c.tag == "Incomplete" else None for c in claims),
+    )
+
+
+def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -> list[Claim]:
+    ended = (finish_reason or "").strip().casefold()
+    if ended in _CUT_OFF:
+        raise UnreadableError("cut off")
+    if ended in _WITHHELD:
+        raise UnreadableError("withheld")
+    if not sentences:
+        raise UnreadableError("extra: the answer has no sentences")
+    statements = statements_of(sentences)
+    is_suspect = any(holds_tag(s.text) for s in statements)
+    body = without_frame(text, statements)
+    if not body.strip():
+        raise UnreadableError("empty" if not text.strip() else "empty: nothing after the thinking")
+    from_json, rest, is_broken = read_json(body, statements)
+    reading = LineReader(statements, is_suspect=is_suspect).read(rest)
+    found = [*from_json, *reading.claims]
+    if not found:
+        raise UnreadableError("broken JSON" if is_broken else why_nothing(body, repeated=reading.repeated))
+    check_surroundings(reading.before, reading.after)
+    claims = assign(found, len(statements))
+    if is_suspect:
+        _check_suspect(found, claims)
+    settled = settle(claims, len(statements))
+    if quotes_answer(found, statements):
+        raise UnreadableError("echo: the verdicts stand in the answer")
+    return settled
+
+
+def _check_suspect(found: Sequence[Claim], claims: Sequence[Claim]) -> None:
+    """Where the answer holds tags, every line could quote it: only numbered verdicts in order, each once, are read."""
+    if any(c.n is None for c in found):
+        raise UnreadableError("ambiguous: verdicts without numbers, and the answer holds tags of its own")
+    numbers = [c.n or 0 for c in claims]
+    if any(after <= before for before, after in pairwise(numbers)):
+        raise UnreadableError("ambiguous: verdicts out of order, and the answer holds tags of its own")

@@ -1,0 +1,188 @@
+"""What a reply claims of one sentence, and what a verdict looks like in running text.
+
+Every pattern is anchored where it is tried and bounded, so that reading takes time linear in the reply.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eirene.critique import Tag
+from eirene.feedback_model.reading_words import NO, NUMBERED, REASON, TAG, TAGS, VERDICT, YES, fold, is_reason, stream
+from eirene.sentences import Sentence
+
+_OPEN, _CLOSE = r"[\[［【〔「『(（<{]", r"[\]］】〕」』)）>}]"
+_DRESS = r"[\s*_`\"'“”‘’✅✔✓☑❌✗✘❎⚠🟢🔴🟡\uFE0F]{0,12}"  # emphasis, quotes, ticks; not "~", which strikes out
+_BRACKETED = re.compile(rf"{_DRESS}{_OPEN}{_DRESS}({TAG}){_DRESS}{_CLOSE}(?![A-Za-z])", re.IGNORECASE)
+_BRACKETED_THEN_REASON = re.compile(rf"{_DRESS}{_OPEN}({TAG}){_CLOSE}(?=(?:{REASON})\b)", re.IGNORECASE)
+# A bare word is a verdict only where it is set off from what follows: "Complete nonsense" is none.
+_BARE = re.compile(
+    rf"{_DRESS}({TAG})(?=[*_`\"'”’)]{{0,6}}(?:[.:;,!。：；，！、|—–→(（]|\s{{1,8}}[-–—→=(（|]|\s{{1,8}}(?:{REASON})\s{{0,3}}[:：-]|\s*$"
+    r"|\s{1,8}because\b))",
+    re.IGNORECASE,
+)
+_ANSWERED = re.compile(
+    rf"[\s*_`\])]{{0,6}}[?？:：=,-]{{0,3}}[\s*_`]{{0,6}}(?:(?P<no>{NO})|{YES})[*_`]{{0,3}}(?:\s*$|[.,;!。，])",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(r"[\s*_`\])]{0,6}[?？]")
+_LABEL = re.compile(rf"{_DRESS}(?:{VERDICT})[*_`]{{0,3}}\s{{0,3}}[:：=-]", re.IGNORECASE)
+_GLUE = re.compile(r"[\s*_`\"'“”‘’«»)\]|.,;:!?…。！？：—–→=>-]{0,24}")
+_NUMBER = re.compile(
+    rf"[*_`]{{0,4}}(?P<label>(?:{NUMBERED})\s{{0,3}}(?:no\.?|nr\.?|n°|№)?\s{{0,3}}\.?\s{{0,2}})?"
+    rf"(?P<hash>[#№]{{0,2}})(?P<open>[(（\[［【])?[#№]?(?P<n>\d{{1,6}})(?P<close>[)）\]］】])?(?P<unit>[句条項号番번])?[*_`]{{0,4}}"
+    r"(?P<sep>\s{1,8}(?:is|ist|est|es|è)\b|\s{0,8}(?:[.:)）、．：。=|]|=>|->|[-–—→](?=\s|\[))[.:]?|)[*_`]{0,4}\s{0,8}",
+    re.IGNORECASE,
+)
+_SETS_OFF = re.compile(rf"{_OPEN}|[✅✔✓☑❌✗✘❎⚠🟢🔴🟡]|$")
+_SEPARATOR = re.compile(r"[\s*_`\"”’]{0,8}(?:[:：.。,，;；!]|[-–—→|=>]{1,3}(?=\s|$))?[\s*_`]{0,8}")
+_REASON_WORD = re.compile(
+    rf"[\s*_`(\[<]{{0,8}}(?:{REASON})[*_`)\]>]{{0,6}}\s{{0,4}}(?:[:：=]|[-–—→.](?=\s)|$)[\s*_`)\]>]{{0,8}}",
+    re.IGNORECASE,
+)
+_ANY_NUMBER = re.compile(r"(?<!\d)\d{1,6}[.:)\s]{1,3}")
+_BECAUSE = re.compile(r"because\s", re.IGNORECASE)
+TAG_IN_BRACKETS = re.compile(rf"[\[［【〔]\s{{0,3}}[*_`]{{0,3}}({TAG})[*_`]{{0,3}}\s{{0,3}}[\]］】〕]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of the answer as it may come back in a reply: its number by place, and its letters and digits."""
+
+    n: int
+    text: str
+    stream: str
+    begins_with_tag: bool
+
+
+def statements_of(sentences: Sequence[Sentence]) -> list[Statement]:
+    """The statements that a reply is held against."""
+    return [Statement(n, s.text, stream(s.text), tag_at(s.text) is not None) for n, s in enumerate(sentences, start=1)]
+
+
+class UnreadableError(Exception):
+    """Why a reply is no critique, in few words; `read_reply` turns it into an invalid sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A verdict on sentence `n` (from 1; None where the reply gives no number), and the text that it was read from."""
+
+    n: int | None
+    tag: Tag
+    reason: str | None
+    raw: str
+
+
+def fold_space(text: str) -> str:
+    """The text on one line, with single spaces."""
+    return " ".join(text.split())
+
+
+def number_at(text: str, at: int = 0) -> tuple[int, int] | None:
+    """A sentence's number at a place, with the place after it and its separator; None where there is none.
+
+    "3 complete" may be a count: a number without separator needs a bracket, a label, or a bracketed tag after it.
+    """
+    found = _NUMBER.match(text, at)
+    if found is None:
+        return None
+    has_open, close = found["open"] is not None, found["close"]
+    if has_open != (close is not None) and (has_open or close not in (")", "）")):
+        return None
+    is_set_off = any(found.group("label", "hash", "close", "unit", "sep")) or _SETS_OFF.match(text, found.end())
+    return (int(found["n"]), found.end()) if is_set_off else None
+
+
+def tag_at(text: str, at: int = 0) -> tuple[Tag, int] | None:
+    """A tag at a place, with the place after it. "Complete?" asks and "Complete: no" is unclear: neither is one."""
+    label = _LABEL.match(text, at)
+    at = label.end() if label else at
+    bracketed = _BRACKETED.match(text, at) or _BRACKETED_THEN_REASON.match(text, at)
+    found = bracketed or _BARE.match(text, at)
+    if found is None:
+        return None
+    tag, end = TAGS[fold(found.group(1))], found.end()
+    answered = _ANSWERED.match(text, end)
+    # "[Incomplete] No, it does not" is a reason; "Incomplete: no" and "[Complete] No." could mean anything.
+    is_open = answered is not None and (not bracketed or (tag == "Complete" and answered.group("no")))
+    return None if is_open or _ASKED.match(text, end) else (tag, end)
+
+
+def reason_in(text: str) -> str:
+    """The reason in what follows a tag: without separator, without the word "Reasons:", on one line."""
+    start = _SEPARATOR.match(text)
+    at = start.end() if start else 0
+    marker = _REASON_WORD.match(text, at) or _BECAUSE.match(text, at)
+    return fold_space(text[marker.end() if marker else at :]).rstrip("*_` ")
+
+
+def after_echo(text: str, at: int, statement: Statement) -> int | None:
+    """The place after a repetition of the statement, whatever its punctuation; None where there is none."""
+    wanted, matched = statement.stream, 0
+    while matched < len(wanted):
+        if at == len(text):
+            return None
+        said = stream(text[at])
+        if not wanted.startswith(said, matched):
+            return None
+        matched += len(said)
+        at += 1
+    return None if not wanted or text[at : at + 1].isalnum() else at
+
+
+def verdict_at(text: str, at: int, statement: Statement | None) -> tuple[Tag, int] | None:
+    """The verdict on a statement at a place: right there or after a repetition of the statement; None if there is none.
+
+    Raises `UnreadableError` where a tag may be the model's or the statement's own.
+    """
+    end = after_echo(text, at, statement) if statement is not None else None
+    if statement is None or end is None:
+        return tag_at(text, at)
+    if statement.begins_with_tag:
+        raise UnreadableError(f"ambiguous: sentence {statement.n} begins with a tag and the reply repeats it")
+    glue = _GLUE.match(text, end)
+    return tag_at(text, end) or tag_at(text, glue.end() if glue else end)
+
+
+def holds_tag(text: str) -> bool:
+    """Whether a text has something in it that reads as a verdict: a tag in brackets, or a numbered or leading tag."""
+    starts = [0, *(found.end() for found in _ANY_NUMBER.finditer(text))]
+    return TAG_IN_BRACKETS.search(text) is not None or any(tag_at(text, at) is not None for at in starts)
+
+
+def assign(claims: Sequence[Claim], n_sentences: int) -> list[Claim]:
+    """Gives unnumbered claims their numbers by order: only where all are unnumbered and there is one a sentence."""
+    loose = [c for c in claims if c.n is None]
+    if not loose:
+        return list(claims)
+    if len(loose) != len(claims):
+        raise UnreadableError("ambiguous: verdicts with and without a number")
+    if len(loose) != n_sentences:
+        what = "missing" if len(loose) < n_sentences else "extra"
+        raise UnreadableError(f"{what}: {len(loose)} verdicts without numbers for {n_sentences} sentences")
+    return [Claim(n, c.tag, c.reason, c.raw) for n, c in enumerate(claims, start=1)]
+
+
+def settle(claims: Sequence[Claim], n_sentences: int) -> list[Claim]:
+    """One claim a sentence, in order. Raises `UnreadableError` for a missing, further or contradictory one."""
+    held: dict[int, Claim] = {}
+    for claim in claims:
+        n = claim.n or 0
+        if not 1 <= n <= n_sentences:
+            raise UnreadableError(f"extra: sentence {n}")
+        before = held.get(n)
+        if before is not None and before.tag != claim.tag:
+            raise UnreadableError(f"conflict: sentence {n}")
+        if before is not None and before.reason and claim.reason and fold(before.reason) != fold(claim.reason):
+            raise UnreadableError(f"conflict: sentence {n} has two reasons")
+        if before is None or not before.reason:
+            held[n] = claim
+    for n in range(1, n_sentences + 1):
+        if n not in held:
+            raise UnreadableError(f"missing: sentence {n}")
+        if held[n].tag == "Incomplete" and not is_reason(held[n].reason or ""):
+            raise UnreadableError(f"no reason: sentence {n}")
+    return [held[n] for n in range(1, n_sentences + 1)]

@@ -1,0 +1,55 @@
+"""Takes away what stands around a reply: thinking, end marks, the headings of the instruct layout."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from eirene.feedback_model.reading_claims import Statement, UnreadableError
+
+_NAMES = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection|seed:think)"
+_TAGS = re.compile(rf"(^[ \t]*)?(?:<(/)?{_NAMES}>|◁(/)?think▷|\[(/)?THINK\])", re.IGNORECASE | re.MULTILINE)
+_FINAL = "<|channel|>final<|message|>"
+_END = re.compile(
+    r"<\|(?:im_end|eot_id|endoftext|end|end_of_text|return|eom_id)\|>|</s>|<eos>|<end_of_turn>|<｜end▁of▁sentence｜>"
+)
+_HEADED = re.compile(r"\A\s*#{2,4} ?Response:?[ \t]*", re.IGNORECASE)
+_NEXT = re.compile(r"^#{2,4} ?(?:Instruction|Input)\b", re.IGNORECASE | re.MULTILINE)
+_INVISIBLE = dict.fromkeys([0, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+_BREAKS = {0x0B: "\n", 0x0C: "\n", 0x85: "\n", 0x2028: "\n", 0x2029: "\n", 0x0D: "\n"}
+
+
+def without_frame(text: str, statements: Sequence[Statement]) -> str:
+    """What a reply says, without its thinking and what a chat format or a run-on model put around it.
+
+    Raises `UnreadableError` where the answer itself ends a thinking block and so the reply's thinking cannot be told
+    from what was thought about.
+    """
+    text = text.replace("\r\n", "\n").translate(_BREAKS).translate(_INVISIBLE)
+    if _FINAL in text:
+        text = text.rpartition(_FINAL)[2]
+    text = _without_thinking(text, statements)
+    ended = _END.search(text)
+    text = text[: ended.start()] if ended else text
+    headed = _HEADED.match(text)
+    text = text[headed.end() :] if headed else text
+    further = _NEXT.search(text)
+    return text[: further.start()] if further and text[: further.start()].strip() else text
+
+
+def _without_thinking(text: str, statements: Sequence[Statement]) -> str:
+    """Drops thinking: from an opening tag at a line's start to the next closing one, and all before a stray closing."""
+    kept: list[str] = []
+    at, inside = 0, False
+    for found in _TAGS.finditer(text):
+        is_end = any(found.group(2, 3, 4))
+        if not is_end and (inside or found.group(1) is None):  # an opening tag inside a line is spoken of, not meant
+            continue
+        if is_end and any("</" in s.text and _TAGS.search(s.text) for s in statements):
+            raise UnreadableError("ambiguous: the answer holds thinking tags, and so does the reply")
+        if not is_end:
+            kept.append(text[at : found.start()])
+        elif not inside:
+            kept.clear()
+        inside, at = not is_end, found.end()
+    return "".join(kept) if inside else "".join([*kept, text[at:]])
