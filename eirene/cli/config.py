@@ -69,17 +69,16 @@ def _unknown(key: str, known: list[str]) -> str:
 
 
 def _checked(flag: str, value: Any, parameter: Any, path: str) -> Any:
-    """The value if it has the flag's type; text is not read as a number, nor 2.5 as 2."""
-    kind = parameter.type.name
-    wanted: dict[str, tuple[tuple[type, ...], str]] = {
-        "boolean": ((bool,), "true or false"),
-        "integer": ((int,), "an integer"),
-        "float": ((int, float), "a number"),
-    }
-    types, words = wanted.get(kind, ((str,), "a string"))
-    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        raise InputError(f"{flag!r} must be {words}, got {type(value).__name__} {value!r}", field=flag, where=path)
-    choices = getattr(parameter.type, "choices", None)
-    if choices is not None and value not in choices:
-        raise InputError(f"{flag!r} must be one of {', '.join(choices)}, got {value!r}", field=flag, where=path)
+    """The value if it has the type of the flag's default; text is not read as a number, nor 2.5 as 2."""
+    default = parameter.default
+    if parameter.is_flag:
+        fits, wanted = isinstance(value, bool), "true or false"
+    elif isinstance(default, int):
+        fits, wanted = isinstance(value, int) and not isinstance(value, bool), "an integer"
+    elif isinstance(default, float):
+        fits, wanted = isinstance(value, (int, float)) and not isinstance(value, bool), "a number"
+    else:
+        fits, wanted = isinstance(value, str), "a string"
+    if not fits:
+        raise InputError(f"{flag!r} must be {wanted}, got {type(value).__name__} {value!r}", field=flag, where=path)
     return value

@@ -6,9 +6,10 @@ from typing import Any
 
 from eirene.agent import refine
 from eirene.agent.scripted import scripted_parts
-from eirene.critique import Finding, Sample
+from eirene.critique import Finding, Sample, Tag
 from eirene.records import Record
-from eirene.scores import ArgumentScore, Scores, SentenceScore, Unscored
+from eirene.scores import ArgumentScore, Scores, SentenceScore
+from eirene.sentences import split_sentences
 
 ANSWER = "Zoos teach children about animals. Cages make the moon shine."
 BETTER = "Zoos teach children about animals. Critics reply that cages make animals suffer."
@@ -32,14 +33,22 @@ GOOD = Scores(
     coverage=0.2,
     arguments=(ArgumentScore(group="pro", n=1, coverage=0.2), ArgumentScore(group="con", n=1, coverage=0.05)),
 )
-COMPLETE = Sample(tags=("Complete", "Complete"), reasons=(None, None))
 INVALID = Sample(invalid="refused")
 
 
-def incomplete(reason: str = "It says nothing of the suffering of animals.") -> Sample:
+def complete(sentences: int = 2) -> Sample:
+    """A vote that finds nothing."""
+    fine: Tag = "Complete"
+    return Sample(tags=(fine,) * sentences, reasons=(None,) * sentences)
+
+
+def incomplete(reason: str = "It says nothing of the suffering of animals.", sentences: int = 2) -> Sample:
     """A vote against the second sentence."""
     finding = Finding(kind="unsupported", start=35, end=len(ANSWER), reason="No argument says so.")
-    return Sample(tags=("Complete", "Incomplete"), reasons=(None, reason), findings=(finding,))
+    rest = sentences - 2
+    fine: Tag = "Complete"
+    tags: tuple[Tag, ...] = (fine, "Incomplete", *[fine] * rest)
+    return Sample(tags=tags, reasons=(None, reason, *[None] * rest), findings=(finding,))
 
 
 def record(
@@ -47,10 +56,11 @@ def record(
 ) -> Record:
     """A record with that status; four critiques were asked for."""
     data = {**ITEM, **(item or {})}
-    bad = incomplete() if reason is None else incomplete(reason)
+    n = len(split_sentences(data["answer"]))
+    bad = incomplete(sentences=n) if reason is None else incomplete(reason, n)
     scores = {data["answer"]: BAD, better: GOOD if status == "accepted" else BAD}
-    samples = {"complete": [COMPLETE] * 4, "abstained": [INVALID] * 4, "failed": []}.get(
-        status, [bad, bad, COMPLETE, INVALID]
+    samples = {"complete": [complete(n)] * 4, "abstained": [INVALID] * 4, "failed": []}.get(
+        status, [bad, bad, complete(n), INVALID]
     )
     parts = scripted_parts(
         samples=samples, rewrites=[better, better + " Again."], scores=scores | {better + " Again.": BAD}
@@ -58,6 +68,3 @@ def record(
     result = refine(data, backend=parts, samples=4)
     assert result.status == status
     return result
-
-
-UNSCORED = Unscored(unscored="nothing was given")

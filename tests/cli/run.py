@@ -1,0 +1,67 @@
+"""The command line, called as a function."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eirene.cli import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GIVEN = {
+    "question": "Should zoos be closed?",
+    "answer": "Supporters of zoos say that zoos teach children about animals.",
+    "perspectives": [
+        {"name": "pro", "arguments": ["Cages make animals suffer."]},
+        {"name": "con", "arguments": ["Zoos teach children about animals."]},
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """Exit code, standard output and standard error of one command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The one record on standard output."""
+        record: dict[str, Any] = json.loads(self.out)
+        return record
+
+
+class Run:
+    """Calls `eirene` with arguments and, optionally, bytes on standard input."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+
+    def __call__(self, *arguments: str | Path, stdin: bytes = b"") -> Result:
+        self._monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = main([str(a) for a in arguments])
+        captured = self._capsys.readouterr()
+        return Result(code, captured.out, captured.err)
+
+
+def assert_error(result: Result, said: str) -> None:
+    """Exit code 2, nothing on standard output, one line on standard error that begins with `error: `."""
+    assert (result.code, result.out) == (2, ""), result
+    assert result.err.startswith("error: ")
+    assert result.err.count("\n") == 1
+    assert "Traceback" not in result.err
+    assert said in result.err
+
+
+def write(path: Path, *rows: object) -> Path:
+    """A JSON Lines file."""
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    return path

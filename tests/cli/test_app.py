@@ -1,0 +1,46 @@
+"""The command line as a whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from eirene import __version__
+from tests.cli.run import Run
+
+HEAVY = {"torch", "transformers", "peft", "onnxruntime", "langchain", "langchain_core", "langgraph"}
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("refine", "--help"), ("score", "-h"), ("train", "--help"), ()])
+def test_help_is_shown(arguments: tuple[str, ...], run: Run) -> None:
+    result = run(*arguments)
+    assert (result.code, result.err) == (0, "")
+    assert "Usage: eirene" in result.out
+
+
+def test_the_version_is_shown(run: Run) -> None:
+    assert run("--version").out == f"eirene {__version__}\n"
+
+
+def test_the_graph_is_mermaid(run: Run) -> None:
+    shown = run("graph").out
+    assert "graph TD;" in shown
+    for node in ("sample_feedback", "select_critique", "refine", "rescore", "gate"):
+        assert f"{node}({node})" in shown
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["refine", "--help"], ["refine", "missing.json"]])
+def test_help_and_usage_errors_load_nothing_heavy(arguments: list[str]) -> None:
+    code = f"import sys; from eirene.cli import main; main({arguments!r}); print(sorted({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_fault_of_our_own_is_one_line() -> None:
+    command = "from eirene.cli import app; app.app = lambda **_: 1 / 0; import sys; sys.exit(app.main([]))"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: unexpected ZeroDivisionError")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,76 @@
+"""Every example runs, keeps the record's promises, and ends as its `meta` says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eirene.records import Record, parse_item
+from tests.cli.run import EXAMPLES, Run
+
+FILES = sorted(EXAMPLES.glob("*.json"))
+
+
+def load(path: Path) -> dict[str, Any]:
+    row: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return row
+
+
+def plain(text: str) -> str:
+    """Lower case and without the final full stop: an argument that is worked into a sentence keeps its words."""
+    return text.lower().rstrip(".")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_an_example_ends_as_it_says(path: Path, run: Run) -> None:
+    meta = load(path)["meta"]
+    result = run("refine", path, "--json")
+    record = Record.model_validate_json(result.out)
+    assert (result.code, result.err) == (0, "")
+    assert record.status in ([meta["expect"]] if isinstance(meta["expect"], str) else meta["expect"])
+    if record.status == "accepted":
+        assert record.answer != record.original
+        assert record.rounds[-1].decision == "accept"
+        for argument in meta.get("missing", []):
+            assert plain(argument) in plain(record.answer)
+        for sentence in (*meta.get("unsupported", []), *meta.get("misplaced", [])):
+            assert sentence not in record.answer
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_an_example_is_shown_to_a_reader(path: Path, run: Run) -> None:
+    assert run("refine", path).code == 0
+
+
+def test_notes_by_a_person_are_followed(run: Run) -> None:
+    row = load(EXAMPLES / "human-notes.json")
+    record = run("refine", EXAMPLES / "human-notes.json", "--mode", "human", "--json").record
+    assert record["status"] == "accepted"
+    assert all(plain(argument) in plain(record["answer"]) for argument in row["meta"]["missing"])
+
+
+def test_the_open_question_says_what_would_help(run: Run) -> None:
+    why = run("refine", EXAMPLES / "open-question.json", "--json").record["why"]
+    assert all(option in why for option in ("perspectives", "context", "--backend"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_what_an_example_says_of_itself_is_true(path: Path) -> None:
+    """Named after its file; missing arguments are given; unsupported and misplaced sentences are in the answer."""
+    row = load(path)
+    item, meta = parse_item(row), row["meta"]
+    given = [a for p in item.perspectives or [] for a in p.arguments] + [" ".join(item.context or [])]
+    assert item.id == path.stem
+    assert meta["shows"]
+    assert all(any(a in text for text in given) and a not in item.answer for a in meta.get("missing", []))
+    assert all(s in item.answer for s in (*meta.get("unsupported", []), *meta.get("misplaced", [])))
+    assert f"`{path.name}`" in (EXAMPLES / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_lines_hold_all_rows_with_perspectives() -> None:
+    rows = [json.loads(line) for line in (EXAMPLES / "npov.jsonl").read_text(encoding="utf-8").splitlines()]
+    expected = [load(path) for path in FILES if "perspectives" in load(path)]
+    assert sorted(rows, key=lambda r: r["id"]) == expected

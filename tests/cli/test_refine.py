@@ -1,0 +1,82 @@
+"""`eirene refine`: what it prints, where, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_args
+
+from eirene.agent import Settings
+from eirene.cli import options
+from eirene.records import MODES, Record
+from tests.cli.run import EXAMPLES, GIVEN, Run, write
+
+
+def test_json_is_the_record_alone_on_one_line(run: Run) -> None:
+    result = run("refine", EXAMPLES / "no-error.json", "--json")
+    assert (result.code, result.err, result.out.count("\n")) == (0, "", 1)
+    assert Record.model_validate_json(result.out).id == "no-error"
+
+
+def test_the_same_seed_gives_the_same_record(run: Run) -> None:
+    """All but the seconds that it took."""
+    first, second = (run("refine", EXAMPLES / "dropped-argument.json", "--json").record for _ in range(2))
+    first["usage"].pop("seconds"), second["usage"].pop("seconds")
+    assert first == second
+
+
+def test_several_rows_give_a_line_each_in_order(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", *({**GIVEN, "id": i} for i in "cab"))
+    result = run("refine", path, "--json")
+    assert [json.loads(line)["id"] for line in result.out.splitlines()] == ["c", "a", "b"]
+
+
+def test_one_row_of_many_is_picked_by_id(run: Run) -> None:
+    assert run("refine", EXAMPLES / "npov.jsonl", "--id", "no-error", "--json").record["id"] == "no-error"
+
+
+def test_flags_reach_the_loop(run: Run) -> None:
+    flags = ("--samples", "7", "--seed", "5", "--stop", "exact", "--max-rounds", "3")
+    record = run("refine", EXAMPLES / "no-error.json", "--json", *flags).record
+    assert record["seed"] == 5
+    assert {"n:7", "stop:exact", "rounds:3", "seed:5"} <= set(record["signature"].split("|"))
+
+
+def test_a_question_and_an_answer_need_no_file(run: Run) -> None:
+    result = run("refine", "--question", "Why?", "--answer", "Because.", "--json")
+    assert (result.record["status"], result.code) == ("abstained", 0)
+
+
+def test_the_reader_sees_every_part_of_the_record(run: Run) -> None:
+    shown = run("refine", EXAMPLES / "dropped-argument.json").out
+    for part in ("Question", "Critique", "tag consistency", "[Incomplete]", "because:", "Rewrite", "+ ", "Scores",
+                 "rouge", "alignment", "coverage", "Round 1", "ACCEPTED", "Answer", "Cost"):  # fmt: skip
+        assert part in shown
+    assert max(len(line) for line in shown.splitlines()) <= 80
+
+
+def test_a_page_is_written_and_named(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    result = run("refine", EXAMPLES / "no-error.json", "--html", page)
+    assert (result.code, result.out) == (0, "")
+    assert str(page) in result.err
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_json_and_a_page_come_from_one_run(run: Run, tmp_path: Path) -> None:
+    result = run("refine", EXAMPLES / "no-error.json", "--json", "--html", tmp_path / "page.html")
+    assert result.record["status"] == "complete"
+    assert (tmp_path / "page.html").exists()
+
+
+def test_the_flags_know_the_same_words_and_defaults_as_the_settings() -> None:
+    assert get_args(options.ModeName) == MODES
+    for name, words in (("stop", options.StopName), ("when_gain_unmeasured", options.UnmeasuredName)):
+        assert get_args(Settings.model_fields[name].annotation) == get_args(words)
+    from inspect import signature
+
+    from eirene.cli.refine import refine
+
+    defaults = {name: p.default for name, p in signature(refine).parameters.items() if name in Settings.model_fields}
+    assert defaults == {name: Settings.model_fields[name].default for name in defaults}
+    assert len(defaults) == 10

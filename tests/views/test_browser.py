@@ -1,0 +1,36 @@
+"""The page in a real browser: nothing to complain of, nothing asked for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from eirene.records import Item
+from eirene.views.html import render_page
+from tests.views.records import ITEM, record
+
+BROWSER = next((b for b in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if b), None)
+FLAGS = (
+    "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-default-apps", "--enable-logging=stderr", "--v=0",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)  # fmt: skip
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_a_browser_finds_nothing_to_complain_of(tmp_path: Path) -> None:
+    """No message in the console (a policy that blocks the page's own parts would be one), and the script has run."""
+    assert BROWSER is not None
+    path = tmp_path / "page.html"
+    path.write_text(render_page(record("accepted"), item=Item.model_validate(ITEM)), encoding="utf-8")
+    sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
+    command = [BROWSER, *FLAGS, *sandbox, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", path.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "CONSOLE" not in done.stderr
+    assert '<p class="download"><a id="download"' in done.stdout
+    assert 'href="blob:' in done.stdout

@@ -1,0 +1,147 @@
+"""A record as a page: whole by itself, everything escaped, usable without eyes or mouse."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from eirene.records import Item, Record
+from eirene.views.html import render_page
+from tests.views.records import ANSWER, ITEM, record
+
+STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
+VOID = {"meta", "rect", "link", "img", "br", "input"}
+NASTY = (
+    "</script><script>alert(1)</script> <img src=x onerror=alert(1)> \"'`&amp; {{ 7*7 }} {% raw %} "
+    "</title></style><style>*{display:none}</style> <!-- ]]> \x1b[31m \x00-free \u202e \u2028 javascript:alert(1)"
+).replace("\x00", "")
+
+
+class Page(HTMLParser):
+    """What a browser would find: elements with attributes, the text of each kind, and whether all tags close."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, str] = {}
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        for tag in self._open:
+            self.texts[tag] = self.texts.get(tag, "") + data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def page(result: Record) -> Page:
+    return Page(render_page(result, item=Item.model_validate({**ITEM, "answer": result.original})))
+
+
+def nasty() -> Record:
+    return record(
+        "accepted", item={"question": NASTY, "answer": f"{ANSWER} {NASTY}", "id": NASTY}, reason=NASTY,
+        better=f"{NASTY} Better.",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_page_asks_for_nothing_from_outside(status: str) -> None:
+    found = page(record(status))
+    allowed = {"a", "meta", "script", "style"}
+    for tag, attributes in found.elements:
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base", "form", "video", "audio", "source"}
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            assert name not in {"src", "srcset", "action", "background", "poster", "data", "style"}
+            if name == "href":
+                assert tag in allowed and (value or "").startswith("#")
+    assert not re.search(r"@import|url\(|//", found.texts["style"])
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_only_the_page_s_own_style_and_script_may_run(status: str) -> None:
+    """The policy names the two by their digests and forbids everything else."""
+    text = render_page(record(status))
+    (policy,) = [m.get("content") for m in Page(text).all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None and policy.startswith("default-src 'none'; ")
+    for kind, body in (("style", r"<style>(.*?)</style>"), ("script", r"<script>(.*?)</script>")):
+        (source,) = re.findall(body, text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert "unsafe" not in policy
+
+
+def test_texts_of_the_record_stay_texts() -> None:
+    plain, odd = page(record("accepted")), page(nasty())
+    for tag in ("script", "style", "img", "title", "html", "body", "main"):
+        assert len(odd.all(tag)) == len(plain.all(tag)), tag
+    assert "49" not in odd.texts["h1"]
+    assert "<img src=x onerror=alert(1)>" in odd.texts["h1"]
+    assert not set(odd.texts["main"]) & set("\x1b\u202e\u2028")
+
+
+def test_the_record_can_be_read_back_from_the_page() -> None:
+    result = nasty()
+    (data,) = re.findall(r'<script type="application/json" id="record">(.*?)</script>', render_page(result), re.DOTALL)
+    assert not set(data) & set("<>&\u2028")
+    assert Record.model_validate(json.loads(data)) == result
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_page_can_be_used_without_eyes_or_mouse(status: str) -> None:
+    found = page(record(status))
+    ids = [a["id"] for _, a in found.elements if "id" in a]
+    levels = [int(tag[1]) for tag, _ in found.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert found.all("html")[0]["lang"] == "en"
+    assert len(found.all("main")) == len(found.all("h1")) == len(found.all("header")) == len(found.all("footer")) == 1
+    assert len(ids) == len(set(ids))
+    assert levels[0] == 1 and all(b - a <= 1 for a, b in pairwise(levels))
+    assert len(found.all("caption")) == len(found.all("table"))
+    assert all(a.get("scope") in {"row", "col"} for a in found.all("th"))
+    assert all(a.get("aria-labelledby") in ids for a in found.all("section"))
+    assert all(a.get("aria-label") for _, a in found.elements if a.get("role") == "img")
+    assert any("skip" in (a.get("class") or "") for a in found.all("a"))
+
+
+def test_changes_are_marked_in_words_as_well() -> None:
+    found = page(record("accepted"))
+    assert "[removed: Cages make the moon shine.]" in found.texts["del"]
+    assert "[added: Critics reply that cages make animals suffer.]" in found.texts["ins"]
+
+
+def test_a_sentence_shows_every_vote() -> None:
+    """Two say incomplete, one complete, one is not valid."""
+    found = page(record("accepted"))
+    cells = [a["class"] for a in found.all("span") if (a.get("class") or "").startswith("cell")]
+    assert cells[4:8] == ["cell no", "cell no", "cell yes", "cell bad"]
+    assert "2 of 4 say incomplete, 1 not valid" in found.texts["li"]
+
+
+def test_given_arguments_stand_in_words_beside_their_scores() -> None:
+    table = page(record("accepted")).texts["table"]
+    assert "Cages make animals suffer.0.9000.200-0.700 better" in re.sub(r"\s+(?=\d)", "", table)
+
+
+def test_without_the_item_arguments_are_numbered() -> None:
+    assert "number 1" in Page(render_page(record("accepted"))).texts["table"]

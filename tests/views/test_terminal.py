@@ -1,0 +1,94 @@
+"""A record on a terminal."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from eirene.records import Record
+from eirene.views.terminal import render
+from eirene.views.visible import visible
+from tests.views.records import ANSWER, record
+
+STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
+
+
+def shown(result: Record, *, width: int = 80, colour: bool = False) -> str:
+    console = Console(
+        file=io.StringIO(), width=width, force_terminal=colour, markup=False, emoji=False, highlight=False
+    )
+    console.print(render(result))
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO above
+    return text
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_every_status_fits_80_columns_and_names_itself(status: str) -> None:
+    text = shown(record(status))
+    assert status.upper() in text
+    assert max(len(line) for line in text.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_colour_adds_nothing_but_colour(status: str) -> None:
+    """With the escape sequences taken out, both outputs are the same: no mark is made by colour alone."""
+    import re
+
+    result = record(status)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown(result, colour=True)) == shown(result)
+
+
+def test_an_accepted_rewrite_is_shown_with_its_reasons() -> None:
+    text = shown(record("accepted"))
+    for part in ("- Cages make the moon shine.", "+ Critics reply that", "2/4", "because: It says nothing",
+                 "unsupported: No argument", "-0.700 better", "Round 1: accepted", "3 of 4 critiques"):  # fmt: skip
+        assert part in text
+
+
+def test_every_round_is_shown_with_its_scores() -> None:
+    text = shown(record("kept"))
+    for part in ("round 1", "round 2", "Round 1: rejected", "Round 2: rejected", "not accepted"):
+        assert part in text
+
+
+def test_a_changed_sentence_marks_its_words_with_signs() -> None:
+    text = shown(record("accepted", better=ANSWER.replace("moon", "room")))
+    assert "~ Cages make the [-moon-]{+room+} shine." in text
+
+
+def test_words_of_the_record_are_no_markup() -> None:
+    reason = "[bold]x[/bold] [/] :smile: \x1b[31mred\x07"
+    text = shown(record("accepted", reason=reason))
+    assert "[bold]x[/bold] [/] :smile: ␛[31mred␇" in text
+    assert "\x1b" not in text
+
+
+def test_why_there_is_no_critique_is_said() -> None:
+    assert "invalid: refused" in shown(record("abstained"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain\ttext\n", "plain\ttext\n"),
+        ("a\r\nb\rc", "a\nb␍c"),
+        ("\x1b[2J\x00\x7f\x9b", "␛[2J␀␡\\u009b"),
+        ("\u202eabc\u2066\u2028", "\\u202eabc\\u2066\\u2028"),
+        ("👩‍👧 می‌خواهم é", "👩‍👧 می‌خواهم é"),
+    ],
+)
+def test_only_what_acts_is_made_visible(text: str, expected: str) -> None:
+    assert visible(text) == expected
+
+
+def test_the_views_stand_on_the_ground_alone() -> None:
+    """They read records: no import of the loop, the models or the detectors."""
+    import eirene.views
+
+    for path in Path(eirene.views.__file__).parent.glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for above in ("agent", "eval", "feedback_model", "refiners", "cli", "encoder", "alignment", "prompts"):
+            assert f"eirene.{above}" not in text, path.name
