@@ -196,8 +196,9 @@ def _why_under_floor(n_drawn: int, best: float, floor: float) -> str:
 def _tagged(winner: Sample, sentences: Sequence[Sentence]) -> tuple[TaggedSentence, ...]:
     findings: list[list[Finding]] = [[] for _ in sentences]
     for finding in winner.findings:
-        # A finding belongs to the sentence that it begins in; one at the very end of the text to the last.
-        at = next((i for i, s in enumerate(sentences) if finding.start < s.end), len(sentences) - 1)
+        # A finding belongs to the sentence that it begins in, an insertion between two to the one that it follows.
+        start = finding.start if finding.start < finding.end else finding.start - 1
+        at = next((i for i, s in enumerate(sentences) if start < s.end), len(sentences) - 1)
         findings[at].append(finding)
     return tuple(
         TaggedSentence(

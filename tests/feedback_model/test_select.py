@@ -150,12 +150,16 @@ def test_sentences_carry_number_text_and_offsets() -> None:
         assert s.n == n and answer[s.start : s.end] == s.text == s.text.strip()
 
 
-def test_findings_go_to_the_sentence_they_begin_in() -> None:
-    places = [(0, 3), (5, 20), (13, 16), (26, 26)]
-    found = tuple(Finding(kind="invented", start=a, end=b, reason="r") for a, b in places)
-    chosen = select([sample(None, "x", findings=found)] * 3, TWO, n_requested=3)
+@pytest.mark.parametrize(
+    ("start", "end", "sentence"),
+    [(0, 3, 1), (5, 20, 1), (13, 16, 2), (0, 0, 1), (12, 12, 1), (13, 13, 1), (14, 14, 2), (26, 26, 2)],
+)
+def test_a_finding_goes_where_it_begins_and_an_insertion_where_it_follows(start: int, end: int, sentence: int) -> None:
+    found = Finding(kind="invented", start=start, end=end, reason="r")
+    assert [(s.text_end, s.end) for s in TWO] == [(12, 13), (26, 26)]
+    chosen = select([sample(None, "x", findings=(found,))] * 3, TWO, n_requested=3)
     assert chosen.critique is not None
-    assert [[(f.start, f.end) for f in s.findings] for s in chosen.critique.sentences] == [places[:2], places[2:]]
+    assert [s.n for s in chosen.critique.sentences if found in s.findings] == [sentence]
 
 
 def test_findings_of_losing_samples_are_left_out() -> None:
