@@ -6,6 +6,14 @@ EireneError
 ├── MissingExtraError     an optional package is needed and not installed; exit code 2
 ├── EncoderError          the encoder's files are missing, damaged or of the wrong kind
 └── BackendError          a model could not be reached or did not answer usefully
+    ├── AuthError              the key is missing, wrong or not allowed (401, 403); never tried again
+    ├── QuotaError             the account's credit or quota is used up; never tried again
+    ├── RequestRefusedError    the provider will not take this request (400, 404, 422 ...); never tried again
+    ├── RateLimitError         too many requests (429), still so after the retries
+    ├── BackendTimeoutError    no reply in time, still so after the retries
+    ├── UnreachableError       no connection, a dropped one, or a server's own error (5xx), still so after the retries
+    ├── MalformedReplyError    what came is not what the protocol says, still so after the retries
+    ├── UnusableReplyError     the model answered, but cut off or filtered: the round is lost, not the run
     └── ScriptExhaustedError   a scripted model was asked more often than its script allows
 
 A message says what came, what was wanted and what to change. Inside the loop a `BackendError` never reaches the
@@ -38,12 +46,13 @@ class PromptError(EireneError):
 
 
 class MissingExtraError(EireneError):
-    """An optional package is needed that the light install does not bring."""
+    """An optional package is needed that the light install does not bring; `extra` is empty where no extra does."""
 
     def __init__(self, extra: str, package: str) -> None:
         self.extra = extra
         self.package = package
-        super().__init__(f"this needs the package {package!r}: pip install 'eirene[{extra}]'")
+        wanted = f"'eirene[{extra}]'" if extra else package
+        super().__init__(f"this needs the package {package!r}: pip install {wanted}")
 
 
 class EncoderError(EireneError):
@@ -56,6 +65,41 @@ class BackendError(EireneError):
     def __init__(self, message: str, *, reply: str | None = None) -> None:
         self.reply = reply
         super().__init__(message)
+
+
+class AuthError(BackendError):
+    """The provider does not accept the key (HTTP 401, 403). Trying again would not help, so nobody does."""
+
+
+class QuotaError(BackendError):
+    """The account has no credit or quota left. Trying again would not help, so nobody does."""
+
+
+class RequestRefusedError(BackendError):
+    """The provider will not take this request: unknown model, too long, a parameter it does not know."""
+
+
+class RateLimitError(BackendError):
+    """Too many requests at once; the provider said so on the last attempt as well, or asked for too long a wait."""
+
+
+class BackendTimeoutError(BackendError):
+    """No reply within the time of an attempt, on the last attempt as well."""
+
+
+class UnreachableError(BackendError):
+    """No connection to the server, a connection that broke, or an error of the server's own (HTTP 5xx)."""
+
+
+class MalformedReplyError(BackendError):
+    """The server's reply does not follow its own protocol: no JSON, or JSON without choices."""
+
+
+class UnusableReplyError(BackendError):
+    """The model answered with something that must not be used: cut off at the token limit, or filtered.
+
+    In the loop this is a rejected round with this cause, not a failed run.
+    """
 
 
 class ScriptExhaustedError(BackendError):

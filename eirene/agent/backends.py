@@ -1,41 +1,132 @@
-"""Turns a backend's name into the models of a run."""
+"""Turns a backend (a name, or a chat model) into the models of a run."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eirene.agent.state import Parts
 from eirene.errors import InputError
+from eirene.models.limits import DEFAULT_CONCURRENCY
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from eirene.encoder import Encoder
+    from eirene.eval.base import Detector
+    from eirene.models.chat import Price
+
+    Backend = str | Parts | BaseChatModel
+
+_KNOWN = "'embedded', or provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2"
 
 
-def resolve_backend(name: str) -> Parts:
-    """The parts behind `name`. Today that is `embedded`, which needs no key, no hub and no GPU.
+@dataclass(frozen=True, slots=True)
+class BackendOptions:
+    """How a backend's models are reached and drawn from; each kind of backend heeds what concerns it.
 
-    Other models enter as `Parts`, whose feedback model, refiner and detectors are anything that has the right method.
-    Raises `InputError` for a name that stands for nothing.
+    `base_url`: the server of a chat model; `concurrency`: its calls under way at most; `timeout_s`: seconds for one
+    attempt; `price`: for the cost in the record. `temperature`, `top_p`: how critiques are drawn (EIR: nucleus 0.9).
+    `reasons_only`: a refiner is shown the reasons alone, as in the EIR paper.
     """
-    if name == "embedded":
+
+    base_url: str | None = None
+    concurrency: int = DEFAULT_CONCURRENCY
+    timeout_s: float = 60.0
+    price: Price | None = None
+    temperature: float = 1.0
+    top_p: float = 0.9
+    reasons_only: bool = False
+
+
+def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> Parts:
+    """The parts behind a backend: `embedded` (no key, no hub, no GPU), `provider:model`, or a LangChain chat model.
+
+    `Parts` with models of your own are returned as they are. Raises `InputError` for a name that stands for nothing,
+    `MissingExtraError` for a provider whose package is not installed.
+    """
+    options = BackendOptions() if options is None else options
+    if isinstance(backend, Parts):
+        return backend
+    if backend == "embedded":
+        if options.base_url is not None:
+            raise InputError(
+                "base_url goes with a chat model; the backend 'embedded' calls no server", field="base_url"
+            )
         return _embedded()
-    raise InputError(
-        f"unknown backend {name!r}; known: 'embedded' (from Python, an `eirene.Parts` with models of your own)",
-        field="backend",
-    )
+    if isinstance(backend, str):
+        from eirene.models.resolve import is_chat_name
+
+        if not is_chat_name(backend):
+            raise InputError(f"unknown backend {backend!r}; known: {_KNOWN}", field="backend")
+    return _chat(backend, options)
 
 
 @functools.cache
 def _embedded() -> Parts:
     """Loaded once a process: the encoder's session is safe to share between runs and threads."""
-    from eirene.encoder import load_encoder
-    from eirene.eval.alignment import AlignmentDetector
-    from eirene.eval.rouge import RougeDetector
     from eirene.feedback_model.embedded import EmbeddedFeedback
     from eirene.refiners.embedded import EmbeddedRefiner
 
-    encoder = load_encoder()
+    encoder = _encoder()
     return Parts(
         backend="embedded",
         feedback_model=EmbeddedFeedback(encoder),
         refiner=EmbeddedRefiner(encoder),
-        detectors=(RougeDetector(), AlignmentDetector(encoder)),
+        detectors=_detectors(encoder),
         version=encoder.digest,
     )
+
+
+def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
+    """One chat model as feedback model and refiner, with one limit and one memory of what its provider takes."""
+    from eirene.feedback_model.asking import CHAT_PROMPT
+    from eirene.feedback_model.chat import ChatFeedback
+    from eirene.models.resolve import ChatOptions, resolve_chat
+    from eirene.refiners.asking import PARTS, PROMPTS
+    from eirene.refiners.chat import ChatRefiner
+
+    chat = resolve_chat(
+        model,
+        options=ChatOptions(
+            base_url=options.base_url,
+            concurrency=options.concurrency,
+            timeout_s=options.timeout_s,
+            price=options.price,
+        ),
+    )
+    encoder = _encoder()
+    prompts = _prompts_digest([CHAT_PROMPT, *PROMPTS.values(), *PARTS])
+    how = f"t={options.temperature:g},p={options.top_p:g}" + (",reasons-only" if options.reasons_only else "")
+    return Parts(
+        backend=chat.name,
+        feedback_model=ChatFeedback(chat, temperature=options.temperature, top_p=options.top_p),
+        refiner=ChatRefiner(chat, reasons_only=options.reasons_only),
+        detectors=_detectors(encoder),
+        version=f"{how},prompts={prompts},encoder={encoder.digest}",
+    )
+
+
+@functools.cache
+def _encoder() -> Encoder:
+    from eirene.encoder import load_encoder
+
+    return load_encoder()
+
+
+def _detectors(encoder: Encoder) -> tuple[Detector, ...]:
+    from eirene.eval.alignment import AlignmentDetector
+    from eirene.eval.rouge import RougeDetector
+
+    return (RougeDetector(), AlignmentDetector(encoder))
+
+
+def _prompts_digest(names: Iterable[str]) -> str:
+    """8 hex digits that stand for the wording of all these prompts."""
+    from eirene.prompts import load_prompt
+
+    known = "\n".join(f"{name} {load_prompt(name).digest}" for name in sorted(names))
+    return hashlib.sha256(known.encode("utf-8")).hexdigest()[:8]

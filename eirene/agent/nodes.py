@@ -18,7 +18,7 @@ from eirene.agent.gate import Verdict, judge
 from eirene.agent.human import critique_from_notes
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, dump_scores, load_critique, load_samples, load_scores
-from eirene.errors import EireneError
+from eirene.errors import EireneError, UnusableReplyError
 from eirene.eval.base import Case
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
@@ -151,7 +151,10 @@ class Nodes:
         task = RefineTask(
             _item(state), best, self.settings.mode, load_critique(state), rejections, self._seed(state, "refine")
         )
-        candidate = await self.parts.refiner.refine(task, meter=meter)
+        try:
+            candidate = await self.parts.refiner.refine(task, meter=meter)
+        except UnusableReplyError as error:  # cut off or filtered: this round is lost, not the run
+            return {"candidate": error.reply or "", "unusable": str(error)}
         why = unusable(candidate, best=best, rejected=[r.candidate for r in rejections])
         return {"candidate": candidate, "unusable": why}
 

@@ -6,12 +6,13 @@ import asyncio
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from eirene.agent.backends import resolve_backend
+from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.events import Event
 from eirene.agent.graph import Graph, compile_graph, initial_state
 from eirene.agent.human import critique_from_notes
@@ -22,8 +23,10 @@ from eirene.seeds import signature
 from eirene.sentences import split_sentences
 from eirene.usage import Usage
 
+if TYPE_CHECKING:
+    from eirene.agent.backends import Backend
+
 OnEvent = Callable[[Event], None]
-Backend = str | Parts
 
 
 async def arefine(
@@ -34,12 +37,16 @@ async def arefine(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     thread_id: str | None = None,
     on_event: OnEvent | None = None,
+    base_url: str | None = None,
+    backend_options: BackendOptions | None = None,
     **options: Any,
 ) -> Record:
     """Critiques, rewrites and re-scores one answer; returns the record, whose `answer` is the text to show.
 
-    `options` are fields of `Settings` (mode, samples, seed, max_rounds, ...). Raises `InputError` for an item, setting
-    or backend that cannot be used. Whatever fails after that ends in a record with status `failed` and the original.
+    `backend` is `embedded`, `provider:model`, a LangChain chat model, or `Parts`; `base_url` names the server of a chat
+    model. `options` are fields of `Settings` (mode, samples, seed, max_rounds, ...). Raises `InputError` for an item,
+    setting or backend that cannot be used. Whatever fails after that ends in a record with status `failed` and the
+    original.
 
     Example:
         >>> import asyncio, eirene
@@ -51,7 +58,7 @@ async def arefine(
     settings = _settings(settings, options)
     if settings.mode == "human":
         critique_from_notes(item, split_sentences(item.answer))  # raises while nothing has been spent
-    parts = resolve_backend(backend) if isinstance(backend, str) else backend
+    parts = resolve_backend(backend, _backend_options(backend_options, base_url))
     graph = (
         _compiled(parts, settings)
         if checkpointer is None
@@ -106,6 +113,8 @@ def build_graph(
     *,
     settings: Settings | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
+    base_url: str | None = None,
+    backend_options: BackendOptions | None = None,
     **options: Any,
 ) -> Graph:
     """The loop as a compiled LangGraph graph. Run it on `initial_state(item, seed)`; `make_record` reads its result.
@@ -115,7 +124,7 @@ def build_graph(
         >>> sorted(n for n in eirene.build_graph(max_rounds=1).get_graph().nodes if not n.startswith("__"))
         ['gate', 'refine', 'rescore', 'sample_feedback', 'select_critique']
     """
-    parts = resolve_backend(backend) if isinstance(backend, str) else backend
+    parts = resolve_backend(backend, _backend_options(backend_options, base_url))
     return compile_graph(parts, _settings(settings, options), checkpointer=checkpointer)
 
 
@@ -192,6 +201,11 @@ async def _run(graph: Graph, item: Item, config: RunnableConfig, settings: Setti
 def _compiled(parts: Parts, settings: Settings) -> Graph:
     """Compiling takes longer than a round of the graph itself, and callers refine many items with the same parts."""
     return compile_graph(parts, settings)
+
+
+def _backend_options(options: BackendOptions | None, base_url: str | None) -> BackendOptions:
+    options = BackendOptions() if options is None else options
+    return options if base_url is None else replace(options, base_url=base_url)
 
 
 def _settings(settings: Settings | None, options: dict[str, Any]) -> Settings:

@@ -1,0 +1,212 @@
+"""The call layer: one `ChatModel` for every role that talks to a LangChain chat model.
+
+What it adds to the model: retries of our own, a time limit for each attempt, a limit on concurrent calls, and the usage
+of every attempt. What it takes away: the client's own retries, response caches (twenty equal prompts would become one
+call, and so twenty equal critiques) and streaming (which gives one choice, whatever `n` says).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eirene.errors import BackendTimeoutError, MalformedReplyError
+from eirene.models.clients import ModelPerLoop
+from eirene.models.faults import Fault, classify
+from eirene.models.limits import Limiter
+from eirene.models.replies import Reply, replies_of, tokens_of
+from eirene.models.retry import RetryPolicy
+from eirene.prompts import Message
+from eirene.seeds import rng_for
+from eirene.usage import Meter, Usage
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import BaseMessage
+    from langchain_core.outputs import LLMResult
+
+logger = logging.getLogger(__name__)
+
+NOSTREAM = "nostream"
+"""LangGraph's tag for calls whose tokens stay out of `stream_mode="messages"`: drafts are not for the reader."""
+_SEED_BITS = 31  # the widest that every provider's seed field takes
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens; tokens read from the provider's prompt cache count as input by default."""
+
+    input_usd: float
+    output_usd: float
+    cached_usd: float | None = None
+
+    def cost_usd(self, *, input_tokens: int, output_tokens: int, cached_tokens: int) -> float:
+        """The price of one call; `cached_tokens` are among the `input_tokens`."""
+        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
+        fresh = input_tokens - cached_tokens
+        return (fresh * self.input_usd + cached_tokens * cached_usd + output_tokens * self.output_usd) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How replies are drawn. None leaves the model's own setting; what a model has no field for is not sent."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """The fields to send."""
+        seed = None if self.seed is None else self.seed % 2**_SEED_BITS
+        given = {"temperature": self.temperature, "top_p": self.top_p, "seed": seed}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class ChatModel:
+    """A LangChain chat model with our own retries, limits and usage around it; share one between the roles of a run.
+
+    `model` is copied, never changed. `price` None leaves costs unknown; `rebuild` makes such a model anew for another
+    event loop; `sleep` is what waits between attempts.
+    """
+
+    def __init__(
+        self,
+        model: BaseChatModel,
+        *,
+        name: str | None = None,
+        limiter: Limiter | None = None,
+        retry: RetryPolicy | None = None,
+        timeout_s: float = 60.0,
+        price: Price | None = None,
+        rebuild: Callable[[], BaseChatModel] | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.name = name or model_name(model)
+        self._fields = frozenset(type(model).model_fields)
+        self._models = ModelPerLoop(model, name=self.name, rebuild=rebuild)
+        self._limiter = Limiter() if limiter is None else limiter
+        self._retry = RetryPolicy() if retry is None else retry
+        self._timeout_s = timeout_s
+        self._price = price
+        self._sleep = sleep
+        self._refused: set[str] = set()
+        self._takes_n = self._has_field("n")
+
+    @property
+    def takes_n(self) -> bool:
+        """Whether several replies may be asked for in one request. Starts as a guess; a request finds out."""
+        return self._takes_n and "n" not in self._refused
+
+    def settable(self, sampling: Sampling) -> dict[str, Any]:
+        """The fields of `sampling` that this model has and that the provider has not refused so far."""
+        return {k: v for k, v in sampling.fields().items() if self._has_field(k) and k not in self._refused}
+
+    async def ask(
+        self, messages: Sequence[Message], *, sampling: Sampling, meter: Meter, n: int = 1
+    ) -> tuple[Reply, ...]:
+        """The model's replies: `n` of them, or fewer where the provider gives fewer (`takes_n` is False from then on).
+
+        Raises `BackendError` (see `eirene.errors` for its kinds) when no attempt succeeds or none may help.
+        """
+        lc_messages, rng = _to_langchain(messages), rng_for(sampling.seed or 0, "retry")
+        attempt = failed = 0
+        while True:
+            fields = self.settable(sampling)
+            if n > 1 and self.takes_n:
+                fields["n"] = n
+            outcome = await self._attempt(lc_messages, fields, meter=meter, is_retry=attempt + failed > 0)
+            if not isinstance(outcome, Fault):
+                if "n" in fields and len(outcome) < n:
+                    logger.info("%s gave %d of %d replies: one a request from now on", self.name, len(outcome), n)
+                    self._takes_n = False
+                return outcome[:n]
+            if outcome.parameter is not None:
+                self._give_up(outcome.parameter, outcome)
+                failed += 1  # not one of the attempts: it has told us something, and cannot happen twice
+                continue
+            attempt += 1
+            wait_s = self._retry.wait_s(outcome, attempt=attempt, rng=rng)
+            if wait_s is None:
+                raise outcome.error
+            logger.info("attempt %d failed, next in %.1f s: %s", attempt, wait_s, outcome.error)
+            await self._sleep(wait_s)
+
+    async def _attempt(
+        self, messages: list[BaseMessage], fields: Mapping[str, Any], *, meter: Meter, is_retry: bool
+    ) -> tuple[Reply, ...] | Fault:
+        """One request. It is on the meter from the moment it is sent, so that a cancelled one is not forgotten."""
+        ours = {"cache": False, "disable_streaming": True}
+        model = (await self._models.here()).model_copy(update={**ours, **fields})
+        async with self._limiter.slot():
+            unpriced = None if self._price is None else 0.0
+            meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=unpriced))
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    result = await _generate(model, messages)
+                replies = replies_of(result)
+            except TimeoutError:
+                error = BackendTimeoutError(f"{self.name}: no reply within {self._timeout_s:g} s")
+                return Fault(error, retryable=True)
+            # Every client has exceptions of its own, and no root that all share; `classify` lets go what is not theirs.
+            except Exception as error:
+                fault = classify(error, name=self.name, parameters=frozenset(fields))
+                if fault is None:
+                    raise
+                if fault.error is not error:
+                    fault.error.__cause__ = error
+                return fault
+        meter.add(self._usage(result))
+        if not replies:
+            return Fault(MalformedReplyError(f"{self.name}: the reply holds no choice"), retryable=True)
+        return replies
+
+    def _usage(self, result: LLMResult) -> Usage:
+        tokens = tokens_of(result)
+        if tokens.is_unknown:
+            logger.info("%s reports no token usage; it counts as 0 tokens", self.name)
+        cost = None
+        if self._price is not None:
+            cost = self._price.cost_usd(
+                input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached
+            )
+        return Usage(input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached, cost_usd=cost)
+
+    def _give_up(self, parameter: str, fault: Fault) -> None:
+        self._refused.add(parameter)
+        tell = logger.info if parameter == "n" else logger.warning
+        tell("%s does not take %r, going on without it: %s", self.name, parameter, fault.error)
+
+    def _has_field(self, name: str) -> bool:
+        return name in self._fields
+
+
+def model_name(model: BaseChatModel) -> str:
+    """What a model calls itself: its model's name where it has one, else its class."""
+    for field in ("model_name", "model", "model_id"):
+        value = getattr(model, field, None)
+        if isinstance(value, str) and value:
+            return value
+    return type(model).__name__
+
+
+def _to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
+    from langchain_core.messages import HumanMessage, SystemMessage
+
+    kinds: dict[str, type[SystemMessage | HumanMessage]] = {"system": SystemMessage, "user": HumanMessage}
+    return [kinds[m.role](content=m.content) for m in messages]
+
+
+async def _generate(model: BaseChatModel, messages: list[BaseMessage]) -> LLMResult:
+    """`agenerate`, which keeps every choice where `ainvoke` keeps the first, as a child of the caller's run."""
+    from langchain_core.runnables.config import ensure_config
+
+    config = ensure_config()
+    return await model.agenerate(
+        [messages],
+        callbacks=config.get("callbacks"),
+        tags=[*config.get("tags", []), NOSTREAM],
+        metadata=config.get("metadata"),
+    )

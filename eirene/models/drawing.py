@@ -1,0 +1,74 @@
+"""Draws several replies to one prompt, by whichever way the provider takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from eirene.errors import AuthError, BackendError, QuotaError, ScriptExhaustedError
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.replies import Reply
+from eirene.prompts import Message
+from eirene.usage import Meter
+
+_FINAL = (AuthError, QuotaError, ScriptExhaustedError)
+
+
+async def draw_replies(
+    chat: ChatModel,
+    messages: Sequence[Message],
+    *,
+    sampling: Sampling,
+    seeds: Sequence[int],
+    meter: Meter,
+) -> AsyncGenerator[Reply | BackendError, None]:
+    """One reply a seed, in the order of the seeds; a call that failed for good gives its error in that place.
+
+    One request for all of them (seeded with the first) while the provider takes `n`; what is then still missing, and
+    everything where it does not, by concurrent calls. Closing the generator cancels the calls under way.
+    Raises `AuthError`, `QuotaError` and `ScriptExhaustedError`, which no further call would mend.
+    """
+    done = 0
+    if len(seeds) > 1 and chat.takes_n:
+        try:
+            replies = await chat.ask(messages, sampling=_seeded(sampling, seeds[0]), n=len(seeds), meter=meter)
+        except _FINAL:
+            raise
+        except BackendError as error:
+            for _ in seeds:
+                yield error
+            return
+        for reply in replies:
+            yield reply
+        done = len(replies)
+    rest = _concurrently(chat, messages, sampling=sampling, seeds=seeds[done:], meter=meter)
+    async with aclosing(rest):  # a generator that is merely dropped would leave its calls running
+        async for outcome in rest:
+            yield outcome
+
+
+async def _concurrently(
+    chat: ChatModel, messages: Sequence[Message], *, sampling: Sampling, seeds: Sequence[int], meter: Meter
+) -> AsyncGenerator[Reply | BackendError, None]:
+    async def one(seed: int) -> Reply:
+        return (await chat.ask(messages, sampling=_seeded(sampling, seed), meter=meter))[0]
+
+    tasks = [asyncio.create_task(one(seed)) for seed in seeds]
+    try:
+        for task in tasks:
+            try:
+                yield await task
+            except _FINAL:
+                raise
+            except BackendError as error:
+                yield error
+    finally:
+        for task in tasks:
+            task.cancel()
+        # Waits for the cancelled, and takes note of the errors of those that nobody will look at any more.
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _seeded(sampling: Sampling, seed: int) -> Sampling:
+    return Sampling(temperature=sampling.temperature, top_p=sampling.top_p, seed=seed)

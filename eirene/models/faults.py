@@ -1,0 +1,211 @@
+"""Tells what went wrong from whatever exception a client raises, without importing any client.
+
+The clients of OpenAI, Anthropic, Ollama, httpx, aiohttp and botocore have no exception in common. They do have shapes
+in common: a status code, a response with headers, a parsed body, and telling class names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from eirene.errors import (
+    AuthError,
+    BackendError,
+    BackendTimeoutError,
+    MalformedReplyError,
+    QuotaError,
+    RateLimitError,
+    RequestRefusedError,
+    UnreachableError,
+)
+
+_RETRYABLE = (RateLimitError, BackendTimeoutError, UnreachableError, MalformedReplyError)
+_QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_QUOTA_TEXT = re.compile(r"insufficient_quota|credit balance is too low|billing_hard_limit_reached", re.IGNORECASE)
+_TIMEOUT_CLASS = re.compile(r"Timeout|DeadlineExceeded")
+_CONNECTION_CLASS = re.compile(
+    r"Connect(?:ion)?(?:Reset|Refused)?Error|ConnectionClosed|ProtocolError|ReadError|WriteError|NetworkError|"
+    r"ServerDisconnected|ServiceUnavailable|IncompleteRead|ClientOSError|ClientPayloadError"
+)
+_UNKNOWN_ARGUMENT = re.compile(r"unexpected keyword argument '(\w+)'")
+# How servers that give one reply a request say so without naming the field (llama.cpp among them, as a 500).
+_ONE_REPLY = re.compile(
+    r"(?:only (?:one|1)|single|multiple|number of) (?:completion )?(?:choice|completion)s?", re.IGNORECASE
+)
+_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One failed attempt: the error to raise if no attempt is left, and whether another may help.
+
+    `retry_after_s` is the wait that the provider asked for; `parameter` the request field that it does not take.
+    """
+
+    error: BackendError
+    retryable: bool
+    retry_after_s: float | None = None
+    parameter: str | None = None
+
+
+def classify(error: Exception, *, name: str, parameters: frozenset[str] = frozenset()) -> Fault | None:
+    """The fault behind an exception of a client; None when it is none of a model call's (a bug, then: let it go).
+
+    `name` stands before the message. `parameters` are the optional fields that were sent: a refusal that speaks of
+    one of them says so in `parameter`.
+    """
+    if isinstance(error, BackendError):  # a scripted model's, or already told apart
+        return Fault(error, retryable=isinstance(error, _RETRYABLE))
+    status = _status(error)
+    if status is not None:
+        return _by_status(status, error, name, parameters)
+    broken: BackendError | None = None
+    if any(_is_timeout(e) for e in _chain(error)):
+        broken = BackendTimeoutError(f"{name}: no reply in time ({_said(error)})")
+    elif any(_is_connection(e) for e in _chain(error)):
+        broken = UnreachableError(f"{name}: no connection ({_said(error)}); is the server up?")
+    if broken is not None:
+        return Fault(broken, retryable=True)
+    unknown = _UNKNOWN_ARGUMENT.search(str(error)) if isinstance(error, TypeError) else None
+    if unknown is not None:
+        refused = RequestRefusedError(f"{name}: the client does not take the field {unknown[1]!r}")
+        return Fault(refused, retryable=False, parameter=unknown[1] if unknown[1] in parameters else None)
+    if _is_malformed(error):
+        return Fault(MalformedReplyError(f"{name}: the reply cannot be read ({_said(error)})"), retryable=True)
+    return None
+
+
+def retry_after_s(error: BaseException, *, now: datetime | None = None) -> float | None:
+    """Seconds that the response's headers ask to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date."""
+    headers = {str(k).lower(): str(v) for k, v in _headers(error).items()}
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers.get("retry-after")
+        if value is None:
+            return None
+        if re.fullmatch(r"\s*\d+(\.\d+)?\s*", value):
+            return float(value)
+        when = parsedate_to_datetime(value)
+        return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
+    except (ValueError, TypeError):  # a header that follows no standard asks for nothing
+        return None
+
+
+def _by_status(status: int, error: Exception, name: str, parameters: frozenset[str]) -> Fault:
+    said, wait = f"{name}: HTTP {status}: {_said(error)}", retry_after_s(error)
+    if _is_quota(status, error):
+        return Fault(QuotaError(f"{said} (the account's credit or quota is used up)"), retryable=False)
+    if status in (401, 403):
+        return Fault(AuthError(f"{said} (check the provider's API key in the environment)"), retryable=False)
+    if status == 429:
+        return Fault(RateLimitError(said), retryable=True, retry_after_s=wait)
+    if status == 408:
+        return Fault(BackendTimeoutError(said), retryable=True, retry_after_s=wait)
+    if status >= 500 and not ("n" in parameters and _ONE_REPLY.search(str(error))):
+        return Fault(UnreachableError(said), retryable=True, retry_after_s=wait)
+    return Fault(RequestRefusedError(said), retryable=False, parameter=_refused_parameter(error, parameters))
+
+
+def _refused_parameter(error: Exception, parameters: frozenset[str]) -> str | None:
+    """The sent field that a refusal names: the body's `param`, else the first that the message speaks of as a name."""
+    named = _detail(error).get("param")
+    if isinstance(named, str) and named in parameters:
+        return named
+    text = str(error)
+    if "n" in parameters and _ONE_REPLY.search(text):
+        return "n"
+    for field in sorted(parameters):
+        # A one-letter field must look like a field: 'n', `n`, "n", n=, n >, n must, n is, parameter n.
+        looks = rf"""['"`]{field}['"`]|\b(?:parameter|field|argument|option|value of) {field}\b|\b{field}\s*[=><:]"""
+        loose = rf"|\b{field} (?:must|is|should|can|cannot|greater|larger)\b" if field == "n" else rf"|\b{field}\b"
+        if re.search(looks + loose, text):
+            return field
+    return None
+
+
+def _is_quota(status: int, error: Exception) -> bool:
+    detail = _detail(error)
+    codes = {detail.get("code"), detail.get("type"), getattr(error, "code", None)}
+    return status == 402 or bool(codes & _QUOTA_CODES) or (status < 500 and bool(_QUOTA_TEXT.search(str(error))))
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status of an exception or of what caused it."""
+    for e in _chain(error):
+        response = getattr(e, "response", None)
+        candidates = [
+            getattr(e, "status_code", None), getattr(response, "status_code", None), getattr(e, "status", None),
+            getattr(e, "http_status", None), getattr(e, "code", None), _detail(e).get("code"),
+            _botocore_status(response),
+        ]  # fmt: skip
+        for value in candidates:
+            if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
+                return value
+    return None
+
+
+def _detail(error: BaseException) -> Mapping[str, object]:
+    """The provider's own error object: `body` of an SDK's exception, or a dict that was raised as the message."""
+    found: object = getattr(error, "body", None)
+    if not isinstance(found, Mapping) and error.args and isinstance(error.args[0], Mapping):
+        found = error.args[0]
+    if isinstance(found, Mapping) and isinstance(found.get("error"), Mapping):
+        found = found["error"]
+    # Keys and codes are compared with text and numbers only; anything unhashable is of no use here.
+    return {k: v for k, v in found.items() if isinstance(v, str | int)} if isinstance(found, Mapping) else {}
+
+
+def _botocore_status(response: object) -> object:
+    metadata = response.get("ResponseMetadata") if isinstance(response, Mapping) else None
+    return metadata.get("HTTPStatusCode") if isinstance(metadata, Mapping) else None
+
+
+def _headers(error: BaseException) -> Mapping[object, object]:
+    for e in _chain(error):
+        for owner in (getattr(e, "response", None), e):
+            items = getattr(getattr(owner, "headers", None), "items", None)
+            if callable(items):
+                return dict(items())
+    return {}
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The exception and what it came from, at most ten deep."""
+    current: BaseException | None = error
+    for _ in range(10):
+        if current is None:
+            return
+        yield current
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+
+
+def _is_timeout(error: BaseException) -> bool:
+    return isinstance(error, TimeoutError) or bool(_TIMEOUT_CLASS.search(type(error).__name__))
+
+
+def _is_connection(error: BaseException) -> bool:
+    if isinstance(error, ConnectionError | EOFError):
+        return True
+    if isinstance(error, RuntimeError) and str(error) == "Event loop is closed":
+        return True  # a pooled connection that another, finished event loop had opened
+    return any(_CONNECTION_CLASS.search(c.__name__) for c in type(error).__mro__)
+
+
+def _is_malformed(error: Exception) -> bool:
+    """What clients raise on a reply that is no JSON, or JSON of another shape."""
+    if isinstance(error, json.JSONDecodeError | ValueError | KeyError | IndexError | TypeError):
+        return True
+    return "ResponseValidation" in type(error).__name__
+
+
+def _said(error: Exception) -> str:
+    """The exception in one line of bounded length."""
+    message = _detail(error).get("message")
+    text = " ".join((message if isinstance(message, str) else str(error)).split()) or type(error).__name__
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,83 @@
+"""Reads what LangChain hands back: texts, why they ended, and the tokens that they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from langchain_core.outputs import Generation, LLMResult
+
+# What the providers call the same three endings.
+_ENDINGS = {
+    "length": "length", "max_tokens": "length", "max_output_tokens": "length", "model_length": "length",
+    "model_context_window_exceeded": "length", "incomplete": "length",
+    "stop": "stop", "end_turn": "stop", "stop_sequence": "stop", "eos": "stop", "complete": "stop", "completed": "stop",
+    "content_filter": "content_filter", "safety": "content_filter", "refusal": "content_filter",
+    "prohibited_content": "content_filter", "blocklist": "content_filter", "guardrail_intervened": "content_filter",
+}  # fmt: skip
+_ENDING_KEYS = ("finish_reason", "stop_reason", "done_reason", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One reply, whole. `finish_reason` is `stop`, `length`, `content_filter`, the provider's own word, or None."""
+
+    text: str
+    finish_reason: str | None = None
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the provider says that the reply ended at a token limit."""
+        return self.finish_reason == "length"
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Token counts of one request; `cached` are among `input`. `is_unknown` when the provider reported none."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    is_unknown: bool = False
+
+
+def replies_of(result: LLMResult) -> tuple[Reply, ...]:
+    """The choices of a one-prompt result, in order. Thinking that comes apart from the text is left out."""
+    return tuple(Reply(_text(g), _finish_reason(g)) for g in result.generations[0])
+
+
+def tokens_of(result: LLMResult) -> Tokens:
+    """The tokens of a one-prompt request, counted once.
+
+    Clients put the request's total on each of its choices; where the choices differ, each has its own part.
+    """
+    found = [u for g in result.generations[0] if (u := getattr(getattr(g, "message", None), "usage_metadata", None))]
+    if not found:
+        return Tokens(is_unknown=True)
+    shared = len(found) == len(result.generations[0]) and all(u == found[0] for u in found)
+    parts = [_tokens(u) for u in (found[:1] if shared else found)]
+    return Tokens(sum(p.input for p in parts), sum(p.output for p in parts), sum(p.cached for p in parts))
+
+
+def _tokens(usage: Mapping[str, Any]) -> Tokens:
+    cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
+    read, written = usage.get("input_tokens") or 0, usage.get("output_tokens") or 0
+    return Tokens(max(0, read), max(0, written), max(0, min(cached, read)))
+
+
+def _text(generation: Generation) -> str:
+    message = getattr(generation, "message", None)
+    # `message.text` joins the text blocks of a content list; `generation.text` has the first of them only.
+    return generation.text if message is None else str(message.text)
+
+
+def _finish_reason(generation: Generation) -> str | None:
+    message = getattr(generation, "message", None)
+    for source in (getattr(message, "response_metadata", None), generation.generation_info):
+        for key in _ENDING_KEYS:
+            value = (source or {}).get(key)
+            if isinstance(value, str) and value:
+                return _ENDINGS.get(value.lower(), value.lower())
+    return None

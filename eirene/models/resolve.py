@@ -1,0 +1,145 @@
+"""From `provider:model` to a chat model, by LangChain's own resolver. Loads LangChain when it is called, not before."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eirene.errors import InputError, MissingExtraError
+from eirene.models.chat import ChatModel, Price
+from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
+from eirene.models.retry import RetryPolicy
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+_NAME = re.compile(r"([A-Za-z][\w-]*):(.+)", re.DOTALL)
+_EXTRAS = {"langchain_openai": "openai", "langchain_anthropic": "anthropic", "langchain_ollama": "ollama"}
+_KEYS = {
+    "openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "mistralai": "MISTRAL_API_KEY",
+    "google_genai": "GOOGLE_API_KEY", "groq": "GROQ_API_KEY", "deepseek": "DEEPSEEK_API_KEY", "xai": "XAI_API_KEY",
+    "openrouter": "OPENROUTER_API_KEY", "together": "TOGETHER_API_KEY", "cohere": "COHERE_API_KEY",
+}  # fmt: skip
+_NO_KEY = "not-needed"  # what servers of one's own are given, which ask for none; the client insists on some
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """How a chat model is reached: the server (None: the provider's), limits, retries and prices.
+
+    `concurrency`: calls under way at most; `timeout_s`: seconds for one attempt; `price` None leaves costs unknown.
+    """
+
+    base_url: str | None = None
+    concurrency: int = DEFAULT_CONCURRENCY
+    timeout_s: float = 60.0
+    retry: RetryPolicy | None = None
+    price: Price | None = None
+
+
+def is_chat_name(name: str) -> bool:
+    """Whether `name` has the form `provider:model`."""
+    return _NAME.fullmatch(name) is not None
+
+
+def resolve_chat(model: str | BaseChatModel, *, options: ChatOptions | None = None) -> ChatModel:
+    """The call layer around a LangChain chat model, or around the one that `provider:model` names.
+
+    Keys come from the environment, under the provider's own name; a server of one's own (`base_url`) needs none.
+    Raises `MissingExtraError` with the install command when the provider's package is not there, `InputError` for an
+    unknown provider, a missing key, or settings that the provider's class refuses.
+    """
+    options = ChatOptions() if options is None else options
+    rebuild: Callable[[], BaseChatModel] | None = None
+    name = None
+    if isinstance(model, str):
+        rebuild = _builder(model, options)
+        name, model = model, rebuild()
+    else:
+        _check_object(model)
+        if options.base_url is not None:
+            raise InputError(
+                "base_url goes with a name such as 'openai:NAME'; a model object has its own", field="base_url"
+            )
+    return ChatModel(
+        model,
+        name=name,
+        limiter=Limiter(options.concurrency),
+        retry=options.retry,
+        timeout_s=options.timeout_s,
+        price=options.price,
+        rebuild=rebuild,
+    )
+
+
+def _builder(name: str, options: ChatOptions) -> Callable[[], BaseChatModel]:
+    """A function that makes the named model anew each time; the first problem shows when it is called."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise InputError(f"a chat model is named provider:model, such as openai:gpt-4o, got {name!r}", field="backend")
+    provider, model = found[1].replace("-", "_").lower(), found[2]
+    arguments: dict[str, Any] = {} if options.base_url is None else {"base_url": options.base_url}
+    if options.base_url is not None and provider == "openai" and not os.environ.get("OPENAI_API_KEY"):
+        arguments["api_key"] = _NO_KEY
+
+    def build() -> BaseChatModel:
+        built = _init(provider, model, arguments)
+        # The client's own retries would be made unseen and uncounted; not every class has the field.
+        has_retries = "max_retries" in type(built).model_fields and getattr(built, "max_retries", None) != 0
+        return _init(provider, model, {**arguments, "max_retries": 0}) if has_retries else built
+
+    return build
+
+
+def _init(provider: str, model: str, arguments: Mapping[str, Any]) -> BaseChatModel:
+    try:
+        from langchain.chat_models import init_chat_model
+    except ImportError:
+        extra = provider if provider in _EXTRAS.values() else ""
+        raise MissingExtraError(extra, "langchain") from None
+    try:
+        built: BaseChatModel = init_chat_model(model, model_provider=provider, **arguments)
+        return built
+    except ImportError as error:
+        package = _package(error)
+        raise MissingExtraError(_EXTRAS.get(package, ""), package.replace("_", "-")) from None
+    # Pydantic's ValidationError is a ValueError; a missing key is one, too, but for OpenAI's and Google's own kinds.
+    except ValueError as error:
+        raise InputError(_problem(provider, str(error)), field="backend") from None
+    except Exception as error:
+        if not _speaks_of_key(str(error)):
+            raise
+        raise InputError(_problem(provider, str(error)), field="backend") from None
+
+
+def _package(error: ImportError) -> str:
+    """The import name of the package that is missing; LangChain's message names it as pip knows it."""
+    named = re.search(r"pip install (?:-U )?[`'\"]?([\w\[\]-]+)", str(error))
+    return named[1].replace("-", "_") if named else (error.name or str(error)).partition(".")[0]
+
+
+def _problem(provider: str, message: str) -> str:
+    if _speaks_of_key(message):
+        key = _KEYS.get(provider, f"{provider.upper()}_API_KEY")
+        hint = "; a server of your own needs none: give --base-url" if provider == "openai" else ""
+        return f"the provider {provider!r} needs an API key: set {key}{hint}"
+    if message.startswith("Unsupported"):
+        known = message.partition("are: ")[2]
+        return f"unknown provider {provider!r}; known: {known}"
+    return f"the provider {provider!r} does not take these settings: {' '.join(message.split())}"
+
+
+def _speaks_of_key(message: str) -> bool:
+    return re.search(r"api[_ -]?key|credentials", message, re.IGNORECASE) is not None
+
+
+def _check_object(model: object) -> None:
+    from langchain_core.language_models import BaseChatModel
+
+    if not isinstance(model, BaseChatModel):
+        raise InputError(
+            f"a backend is a name, Parts, or a LangChain chat model, got {type(model).__name__}", field="backend"
+        )

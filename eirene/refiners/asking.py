@@ -1,0 +1,99 @@
+"""Puts the request for a rewrite into words: one prompt a mode, and the parts that item and rounds call for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eirene.critique import Critique, TaggedSentence
+from eirene.errors import InputError
+from eirene.prompts import Message, load_prompt
+from eirene.prompts.untrusted import defused, mark_for
+from eirene.records import Item, Mode
+from eirene.refiners.base import RefineTask, Rejection
+
+PROMPTS: dict[Mode, str] = {
+    "improve": "refine_improve",
+    "generic": "refine_generic",
+    "fine-grained": "refine_fine_grained",
+    "human": "refine_human",
+}
+PARTS = ("refine_perspectives", "refine_context", "refine_rejected", "refine_attempt", "refine_fault")
+"""The prompts that stand inside those of `PROMPTS`."""
+_SHOWN_ATTEMPTS = 3  # the latest; more would crowd out the answer
+
+
+def refine_messages(task: RefineTask, *, reasons_only: bool = False) -> tuple[tuple[Message, ...], str]:
+    """The chat messages that ask for a rewrite of `task.answer`, and the word that marks the untrusted texts in them.
+
+    Fine-grained and human prompts name each incomplete sentence with its number, reasons and findings, or with
+    `reasons_only` number the reasons alone. Raises `InputError` when such a mode comes without a critique.
+    """
+    item = task.item
+    values = {"question": defused(item.question), "answer": defused(task.answer)}
+    if task.mode in ("fine-grained", "human"):
+        values["faults"] = _faults(_critique(task), reasons_only=reasons_only)
+    arguments, passages = _arguments(item), _passages(item)
+    attempts = _attempts(task.rejections)
+    mark = mark_for(*values.values(), arguments, passages, attempts)
+    values["given"] = "".join(
+        [
+            _part("refine_perspectives", mark=mark, arguments=arguments) if arguments else "",
+            _part("refine_context", mark=mark, passages=passages) if passages else "",
+        ]
+    )
+    values["rejected"] = _part("refine_rejected", mark=mark, attempts=attempts) if attempts else ""
+    return load_prompt(PROMPTS[task.mode]).fill({**values, "mark": mark}), mark
+
+
+def _critique(task: RefineTask) -> Critique:
+    if task.critique is None:
+        raise InputError(f"mode {task.mode} needs a critique; modes improve and generic do without", field="mode")
+    return task.critique
+
+
+def _faults(critique: Critique, *, reasons_only: bool) -> str:
+    faulty = critique.incomplete
+    if reasons_only:
+        return "\n".join(f"{i}. {defused(s.reason or '')}" for i, s in enumerate(faulty, start=1))
+    return "\n\n".join(
+        _part("refine_fault", end="", n=str(s.n), sentence=defused(s.text), reasons=_reasons(s)) for s in faulty
+    )
+
+
+def _reasons(sentence: TaggedSentence) -> str:
+    """The reason, then a line for each finding whose reason is not said already: its place, and the better word."""
+    lines = [sentence.reason or ""]
+    for finding in sentence.findings:
+        place = sentence.text[max(0, finding.start - sentence.start) : max(0, finding.end - sentence.start)]
+        said = [f'"{place}"'] if place else []
+        said += [f'-> "{finding.edit}"'] if finding.edit is not None else []
+        said += [f"({finding.kind})"]
+        if finding.reason and finding.reason not in lines[0]:
+            said.append(finding.reason)
+        lines.append("- " + " ".join(said))
+    return defused("\n".join(lines))
+
+
+def _arguments(item: Item) -> str:
+    sides = (
+        "\n".join([defused(side.name), *(f"- {defused(a)}" for a in side.arguments)])
+        for side in item.perspectives or ()
+    )
+    return "\n\n".join(sides)
+
+
+def _passages(item: Item) -> str:
+    return "\n\n".join(f"{n}. {defused(passage)}" for n, passage in enumerate(item.context or (), start=1))
+
+
+def _attempts(rejections: Sequence[Rejection]) -> str:
+    first = max(0, len(rejections) - _SHOWN_ATTEMPTS)
+    return "\n\n".join(
+        _part("refine_attempt", end="", n=str(n), candidate=defused(r.candidate), why=defused(r.why))
+        for n, r in enumerate(rejections[first:], start=first + 1)
+    )
+
+
+def _part(name: str, *, end: str = "\n\n", **values: str) -> str:
+    """A part's text with a blank line after it, so that a part that is left out leaves no gap."""
+    return load_prompt(name).fill(values)[-1].content + end
