@@ -1,0 +1,106 @@
+"""Critiques from a local causal language model: all samples of a request from one reading of its prompt."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from eirene.critique import Sample
+from eirene.errors import InputError
+from eirene.feedback_model.asking import feedback_instruct, feedback_messages
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.reading import read_reply
+from eirene.models.local import LocalModel
+from eirene.prompts import Prompt
+from eirene.seeds import derive_seed
+from eirene.usage import Meter
+
+if TYPE_CHECKING:
+    from eirene.models.local_sampling import LocalSampling
+
+logger = logging.getLogger(__name__)
+
+
+class LocalFeedback:
+    """Draws critiques from a local model; `hf:` backends use it. One model may serve several roles.
+
+    An adapter or model that carries the prompt it was trained with is asked in exactly that prompt. Sample i depends
+    on (request seed, i) alone. `sampling` defaults to nucleus p = 0.9 at temperature 1 (EIR section 4.1), at most
+    1,024 tokens a reply.
+    """
+
+    def __init__(self, model: LocalModel, *, sampling: LocalSampling | None = None) -> None:
+        from eirene.models.local_sampling import LocalSampling
+
+        self._model = model
+        self._sampling = LocalSampling() if sampling is None else sampling
+        self._carried = None if model.prompt is None else CarriedPrompt.read(model.prompt, where=model.name)
+
+    @property
+    def name(self) -> str:
+        """The model's name, `hf:...`."""
+        return self._model.name
+
+    @property
+    def sampling(self) -> LocalSampling:
+        """What critiques are drawn with."""
+        return self._sampling
+
+    async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
+        """Samples `start` to `start + count - 1`; they come together, when the last has ended.
+
+        Raises `BackendError` for a prompt longer than the model's context, and when memory runs out.
+        """
+        if self._sampling.temperature == 0 and start + count > 1:
+            logger.warning("%s: at temperature 0 all samples are alike, and their agreement says nothing", self.name)
+        seeds = [derive_seed(request.seed, "sample", i) for i in range(start, start + count)]
+        ids = self.prompt_ids(request)
+        for reply in await self._model.sample(ids, seeds, sampling=self._sampling, meter=meter):
+            yield read_reply(reply.text, request.sentences, finish_reason=reply.finish_reason)
+
+    def prompt_ids(self, request: FeedbackRequest) -> list[int]:
+        """The tokens that the model is shown for `request`."""
+        carried = self._carried
+        if self._model.layout == "chat":
+            prompt = carried.prompt if carried is not None and carried.layout == "chat" else None
+            return self._model.encode_chat(feedback_messages(request, prompt=prompt))
+        if carried is None or carried.layout == "chat":
+            return self._model.encode_text(feedback_instruct(request))
+        return self._model.encode_text(
+            feedback_instruct(request, instruction=carried.instruction, prompt=carried.prompt)
+        )
+
+
+class CarriedPrompt:
+    """The prompt that a fine-tuned model was trained with, as `eirene_prompt.json` keeps it beside the weights."""
+
+    def __init__(self, layout: str, prompt: Prompt, instruction: str | None) -> None:
+        self.layout = layout
+        self.prompt = prompt
+        self.instruction = instruction
+
+    @classmethod
+    def read(cls, value: dict[str, Any], *, where: str) -> CarriedPrompt:
+        """From the file's JSON; raises `InputError` where something is missing or of the wrong type."""
+        texts = {name: value.get(name) for name in ("layout", "name", "system", "user", "digest")}
+        bad = sorted(name for name, text in texts.items() if not isinstance(text, str))
+        instruction = value.get("instruction")
+        if bad or not (instruction is None or isinstance(instruction, str)):
+            raise InputError(f"eirene_prompt.json needs texts under {', '.join(bad or ['instruction'])}", where=where)
+        prompt = Prompt(
+            name=str(texts["name"]), system=str(texts["system"]), user=str(texts["user"]), digest=str(texts["digest"])
+        )
+        return cls(str(texts["layout"]), prompt, instruction)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `read` reads."""
+        p = self.prompt
+        return {
+            "layout": self.layout,
+            "name": p.name,
+            "digest": p.digest,
+            "system": p.system,
+            "user": p.user,
+            "instruction": self.instruction,
+        }

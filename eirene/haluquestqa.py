@@ -1,0 +1,169 @@
+"""Reads HaluQuestQA's completeness data: the file as it is published, and the row form with sentences.
+
+Published (Sachdeva et al. 2024, `incomplete_ans_detection_data.jsonl`): `instruction`, `input` (`Question: ...` and
+`Answer: 1. ...`, a statement a line) and `output` (`1. [Complete]`, `2. [Incomplete] Reasons: ...`). Row form:
+`question` and `sentences`, a list of `text`, `tag` and `reason`; other keys are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from eirene.critique import Tag
+from eirene.errors import InputError
+from eirene.io import Row, Source
+from eirene.records import digest
+from eirene.sentences import Sentence
+
+_INPUT = re.compile(r"\AQuestion:\s*(?P<question>.*?)\s*\nAnswer:\s*(?=1\.\s)(?P<statements>.*)\Z", re.DOTALL)
+_NUMBER = re.compile(r"^[ \t]*(\d+)\.[ \t]+", re.MULTILINE)
+_VERDICT = re.compile(r"\[(Complete|Incomplete)\](?:\s*Reasons?:\s*(.*))?\Z", re.DOTALL | re.IGNORECASE)
+PUBLISHED_ROWS = 509
+_PUBLISHED_TEST_ROWS = 51
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedAnswer:
+    """One annotated answer: its statements, each with a tag, and a reason where it is Incomplete.
+
+    `instruction` is the published row's own, else None. `where` says where the row stood.
+    """
+
+    id: str
+    question: str
+    statements: tuple[str, ...]
+    tags: tuple[Tag, ...]
+    reasons: tuple[str | None, ...]
+    instruction: str | None
+    where: str
+
+    @property
+    def answer(self) -> str:
+        """The statements as one text, a space between them."""
+        return " ".join(self.statements)
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The statements as pieces of `answer`: the annotators' cut, whatever a splitter would have done."""
+        found, at = [], 0
+        for n, text in enumerate(self.statements, start=1):
+            raw = text + (" " if n < len(self.statements) else "")
+            found.append(Sentence(n=n, start=at, end=at + len(raw), raw=raw))
+            at += len(raw)
+        return tuple(found)
+
+
+def read_tagged_answers(source: Source) -> list[TaggedAnswer]:
+    """All rows of a file, in order; raises `InputError` at the first that cannot be read, and names it."""
+    return [parse_tagged_answer(row) for row in source.rows()]
+
+
+def parse_tagged_answer(row: Row) -> TaggedAnswer:
+    """One row in either form. A row that has both is read from its sentences."""
+    data = row.data
+    if not isinstance(data, dict):
+        raise InputError("a row must be a JSON object", where=row.where)
+    if "sentences" in data:
+        question, found = _from_sentences(data, row.where)
+    elif {"input", "output"} <= set(data):
+        question, found = _from_published(data, row.where)
+    else:
+        raise InputError(
+            "a row needs 'question' and 'sentences', or HaluQuestQA's 'instruction', 'input' and 'output'",
+            where=row.where,
+        )
+    statements, tags, reasons = (tuple(column) for column in zip(*found, strict=True))
+    instruction = _text(data, "instruction", row.where) if "instruction" in data else None
+    name = data.get("id", data.get("row"))
+    return TaggedAnswer(
+        id=str(name) if name is not None else "answer-" + digest([question, list(statements)])[:12],
+        question=question,
+        statements=cast("tuple[str, ...]", statements),
+        tags=cast("tuple[Tag, ...]", tags),
+        reasons=cast("tuple[str | None, ...]", reasons),
+        instruction=instruction,
+        where=row.where,
+    )
+
+
+def published_split(rows: Sequence[TaggedAnswer]) -> tuple[list[TaggedAnswer], list[TaggedAnswer]]:
+    """The published file's 458 training and 51 test rows, in the published order.
+
+    That is `datasets`' `train_test_split(test_size=0.1, seed=42)`: a permutation by NumPy's generator on that seed, the
+    test rows first. Raises `InputError` for a file of another length, whose rows would fall elsewhere.
+    """
+    if len(rows) != PUBLISHED_ROWS:
+        raise InputError(
+            f"the published split is one of {PUBLISHED_ROWS} rows, the file has {len(rows)}; leave the split out",
+            field="split",
+        )
+    order = np.random.default_rng(42).permutation(PUBLISHED_ROWS)
+    test, train = order[:_PUBLISHED_TEST_ROWS], order[_PUBLISHED_TEST_ROWS:]
+    return [rows[i] for i in train], [rows[i] for i in test]
+
+
+_Found = list[tuple[str, Tag, str | None]]
+
+
+def _from_sentences(data: dict[str, Any], where: str) -> tuple[str, _Found]:
+    entries = data["sentences"]
+    if not isinstance(entries, list) or not entries:
+        raise InputError("'sentences' must be a list with at least one sentence", field="sentences", where=where)
+    found: _Found = []
+    for n, entry in enumerate(entries, start=1):
+        if not isinstance(entry, dict):
+            raise InputError(f"sentence {n} must be an object with 'text' and 'tag'", field="sentences", where=where)
+        reason = entry.get("reason") or ""
+        found.append(_checked(n, _text(entry, "text", where), entry.get("tag"), reason, where))
+    return _text(data, "question", where), found
+
+
+def _from_published(data: dict[str, Any], where: str) -> tuple[str, _Found]:
+    whole = _INPUT.match(_text(data, "input", where))
+    if whole is None:
+        raise InputError("'input' must hold 'Question: ...' and a line 'Answer: 1. ...'", field="input", where=where)
+    statements = _numbered(whole["statements"])
+    verdicts = _numbered(_text(data, "output", where))
+    if len(statements) != len(verdicts):
+        raise InputError(
+            f"'output' judges {len(verdicts)} statements, 'input' has {len(statements)}", field="output", where=where
+        )
+    found: _Found = []
+    for n, (statement, verdict) in enumerate(zip(statements, verdicts, strict=True), start=1):
+        read = _VERDICT.match(verdict)
+        if read is None:
+            raise InputError(f"'output' has no tag for statement {n}: {verdict[:60]!r}", field="output", where=where)
+        found.append(_checked(n, statement, read[1].capitalize(), read[2] or "", where))
+    return whole["question"], found
+
+
+def _numbered(text: str) -> list[str]:
+    """The texts after 1., 2., 3. ... at line starts; a number out of turn belongs to the text that it stands in."""
+    starts: list[tuple[int, int]] = []
+    for mark in _NUMBER.finditer(text):
+        if int(mark[1]) == len(starts) + 1:
+            starts.append(mark.span())
+    ends = [start for start, _ in starts[1:]] + [len(text)]
+    return [text[begin:end].strip() for (_, begin), end in zip(starts, ends, strict=True)]
+
+
+def _checked(n: int, text: str, tag: object, reason: object, where: str) -> tuple[str, Tag, str | None]:
+    if tag not in ("Complete", "Incomplete"):
+        raise InputError(f"sentence {n}: the tag must be Complete or Incomplete, got {tag!r}", field="tag", where=where)
+    if not isinstance(reason, str):
+        raise InputError(f"sentence {n}: the reason must be a text, got {reason!r}", field="reason", where=where)
+    if tag == "Incomplete" and not reason.strip():
+        raise InputError(f"sentence {n} is Incomplete and has no reason", field="reason", where=where)
+    return text.strip(), tag, reason.strip() if tag == "Incomplete" else None
+
+
+def _text(data: dict[str, Any], name: str, where: str) -> str:
+    value = data.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{name!r} must be a text that is not blank, got {value!r}", field=name, where=where)
+    return value

@@ -1,0 +1,50 @@
+"""Turns prompts into a local model's tokens: plain text, or a chat in the tokenizer's own template.
+
+Special tokens that a text spells out are broken up first: no text can end the prompt or open a turn of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from eirene.prompts import Message
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+def encode_text(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
+    """The tokens of a plain text, with the tokenizer's own start token if it has one, and without an end token."""
+    ids = cast("list[int]", tokenizer(_broken_up(tokenizer, text))["input_ids"])
+    return ids[:-1] if ids and ids[-1] == tokenizer.eos_token_id else ids
+
+
+def encode_chat(tokenizer: PreTrainedTokenizerBase, messages: Sequence[Message]) -> list[int]:
+    """The tokens of a chat up to where the model's reply begins."""
+    from jinja2.exceptions import TemplateError
+
+    chat = [{"role": m.role, "content": _broken_up(tokenizer, m.content)} for m in messages]
+    try:
+        text = _templated(tokenizer, chat)
+    except TemplateError:  # some templates refuse a system message
+        joined = "\n\n".join(m["content"] for m in chat)
+        text = _templated(tokenizer, [{"role": "user", "content": joined}])
+    return encode_reply(tokenizer, text)
+
+
+def encode_reply(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
+    """The tokens of a text that goes on after others: no start token, no end token."""
+    return cast("list[int]", tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def _templated(tokenizer: PreTrainedTokenizerBase, chat: list[dict[str, str]]) -> str:
+    # Templates of thinking models have this switch, others pass it over: thoughts would use up the reply's tokens.
+    return str(tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True, enable_thinking=False))
+
+
+def _broken_up(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
+    for token in tokenizer.all_special_tokens:
+        if len(token) > 1:
+            text = text.replace(token, f"{token[0]} {token[1:]}")
+    return text
