@@ -14,6 +14,7 @@ from eirene.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.agent.settings import Settings
+    from eirene.agent.state import Parts
     from eirene.records import Item, Record
 
 
@@ -55,9 +56,13 @@ def refine(
             min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
             when_gain_unmeasured=when_gain_unmeasured,
         )  # fmt: skip
-        failed = _run(items, settings, backend=backend, as_json=as_json, html=html, force=force)
-    if failed:
-        raise typer.Exit(1)
+        from eirene.agent.backends import BackendOptions, resolve_backend
+
+        parts = resolve_backend(backend, BackendOptions(base_url=base_url))
+        errors = _run(items, settings, backend=parts, as_json=as_json, html=html, force=force)
+    if errors:
+        # A key that is not accepted is bad usage, to be mended before anything else; other failures are the run's.
+        raise typer.Exit(2 if "AuthError" in errors else 1)
 
 
 def _items(file: str | None, question: str | None, answer: str | None, row: str | None) -> Sequence[Item]:
@@ -100,9 +105,9 @@ def _check_output(items: Sequence[Item], html: str | None, *, as_json: bool, for
 
 
 def _run(
-    items: Sequence[Item], settings: Settings, *, backend: str, as_json: bool, html: str | None, force: bool
-) -> int:
-    """Refines the rows in turn, shows each as soon as it is there, and returns how many failed."""
+    items: Sequence[Item], settings: Settings, *, backend: Parts, as_json: bool, html: str | None, force: bool
+) -> list[str]:
+    """Refines the rows in turn, shows each as soon as it is there, and returns the kinds of their errors."""
     from eirene.agent.human import critique_from_notes
     from eirene.agent.run import refine as run
     from eirene.sentences import split_sentences
@@ -110,19 +115,20 @@ def _run(
     if settings.mode == "human":
         for item in items:  # a row without notes should stop the run before the first is paid for
             critique_from_notes(item, split_sentences(item.answer))
-    failed = 0
+    errors = []
     for n, item in enumerate(items, start=1):
         with watch(len(items)) as progress:
             progress.next_item(n)
             record = run(item, settings=settings, backend=backend, on_event=progress.on_event)
-        failed += record.status == "failed"
+        if record.error is not None:
+            errors.append(record.error.kind)
         if html is not None:
             _write_page(record, item, html, force=force)
         if as_json:
             _print_json(record)
         elif html is None:
             _show(record, n, len(items))
-    return failed
+    return errors
 
 
 def _write_page(record: Record, item: Item, path: str, *, force: bool) -> None:
