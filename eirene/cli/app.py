@@ -65,6 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EireneError as error:
         say(f"error: {error}")
         return 2 if isinstance(error, (InputError, MissingExtraError)) else 1
+    except OSError as error:  # a full disk, a folder that vanished: the machine's fault, not ours
+        say(f"error: {error.filename or 'the system'}: {error.strerror or error}")
+        return 1
     except Exception as error:  # the edge of the process: a fault of our own is a line as well, and no traceback
         logger.info("unexpected", exc_info=True)
         say(

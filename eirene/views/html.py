@@ -117,7 +117,15 @@ def _critique(n: int, round_: Round, record: Record) -> dict[str, Any]:
     ]
     drawn = len(round_.samples)
     more = f" (the first {_MOST_CELLS} of {drawn:,})" if drawn > _MOST_CELLS else ""
-    return {"round": n, "said": consistency(round_), "sentences": sentences, "has_votes": bool(cast), "more": more}
+    invalid = sorted({s.invalid for s in round_.samples if s.invalid is not None})
+    return {
+        "round": n,
+        "said": consistency(round_),
+        "invalid": invalid,
+        "sentences": sentences,
+        "has_votes": bool(cast),
+        "more": more,
+    }
 
 
 def _count(cast: tuple[Vote, ...]) -> str:

@@ -44,3 +44,10 @@ def test_a_fault_of_our_own_is_one_line() -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error: unexpected ZeroDivisionError")
     assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "eirene", "graph"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "error: the system: No space left on device\n")
