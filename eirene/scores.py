@@ -43,7 +43,7 @@ class WordScore(_Value):
 
     start: int
     end: int
-    score: float
+    score: Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class Scores(_Value):

@@ -1,0 +1,74 @@
+"""The public doors: every name listed, real and sorted; and a light step through them loads nothing heavy."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import eirene
+
+ROOT = Path(eirene.__file__).parent
+PACKAGES = sorted(".".join(p.parent.relative_to(ROOT.parent).parts) for p in ROOT.rglob("__init__.py"))
+HEAVY = ("torch", "transformers", "peft", "accelerate", "onnx", "onnxruntime", "tokenizers", "langchain", "langgraph")
+
+
+def names_brought_in(package: str) -> set[str]:
+    """The public names that a package's `__init__` imports from our own modules or defines."""
+    path = ROOT.parent.joinpath(*package.split("."), "__init__.py")
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "eirene":
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+    return {name for name in names if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_all_is_sorted_real_and_complete(package: str) -> None:
+    module = importlib.import_module(package)
+    listed = getattr(module, "__all__", None)
+    if listed is None:
+        assert names_brought_in(package) == set()
+        return
+    assert listed == sorted(set(listed))
+    assert all(hasattr(module, name) for name in listed)
+    assert {name for name in listed if not name.startswith("__")} == names_brought_in(package)
+
+
+def test_every_package_says_what_belongs_in_it() -> None:
+    assert all((importlib.import_module(package).__doc__ or "").strip() for package in PACKAGES)
+
+
+def test_the_front_door_lists_what_it_gives_and_refuses_the_rest() -> None:
+    assert dir(eirene) == eirene.__all__
+    with pytest.raises(AttributeError, match="module 'eirene' has no attribute 'refines'"):
+        _ = eirene.refines
+
+
+def test_the_package_is_marked_as_typed() -> None:
+    assert (ROOT / "py.typed").is_file()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import eirene",
+        "import eirene; eirene.Item(question='Q?', answer='A.'); eirene.split_sentences",
+        "import eirene.records, eirene.feedback_model.select, eirene.feedback_model.sampling, eirene.models",
+        "from eirene.cli import main; assert main(['--help']) == 0",
+        "from eirene.cli import main; assert main(['refine', '--help']) == 0",
+        "from eirene.cli import main; assert main(['score', '--help']) == 0",
+        "from eirene.cli import main; assert main(['--version']) == 0",
+    ],
+)
+def test_a_light_step_loads_nothing_heavy(code: str) -> None:
+    tail = f"import sys; bad = [m for m in sys.modules if m.startswith({HEAVY!r})]; sys.exit(' '.join(bad) or 0)"
+    command = [sys.executable, "-c", f"{code}; {tail}"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
