@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from eirene.alignment import features
-from eirene.alignment.features import Features, measure
+from eirene.alignment.features import Blend, Features, measure
 from eirene.clauses import Unit, units_of
 from eirene.encoder import Encoder, load_encoder
 from eirene.sentences import split_sentences
@@ -32,25 +32,26 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--encoder", type=Path)
     parser.add_argument("--claims", type=Path)
-    parser.add_argument("--temperature", type=float, default=0.05)
+    parser.add_argument("--temperature", type=float, default=0.07)
+    parser.add_argument("--words", type=float, default=0.3)
     parser.add_argument("--out", type=Path, default=Path("eirene/alignment/constants.json"))
     options = parser.parse_args()
     encoder = load_encoder(options.encoder)
     wanted = set(json.loads(options.claims.read_text("utf-8"))) if options.claims else None
     cases = [c for c in read_cases(options.data / "mixed_train.jsonl") if wanted is None or c.claim in wanted]
-    constants = fit(cases, encoder, temperature=options.temperature)
+    constants = fit(cases, encoder, blend=Blend(words=options.words, temperature=options.temperature))
     options.out.write_text(json.dumps(constants, indent=2) + "\n", "utf-8")
     print(f"{options.out}: fitted on {len(cases)} answers, {len({c.claim for c in cases})} claims")
 
 
-def fit(cases: list[Labelled], encoder: Encoder, *, temperature: float) -> dict[str, object]:
+def fit(cases: list[Labelled], encoder: Encoder, *, blend: Blend) -> dict[str, object]:
     """All constants, as the file holds them."""
     says: Rows = []
     missing: Rows = []
     unsupported: Rows = []
     claimless: Rows = []
     for case in cases:
-        units, found = measured(case, encoder, temperature)
+        units, found = measured(case, encoder, blend)
         missing += zip(found.missing(), case.missing, strict=True)
         for u, (unit, labels) in enumerate(zip(units, atom_labels(case, units), strict=True)):
             if labels is None:
@@ -63,20 +64,23 @@ def fit(cases: list[Labelled], encoder: Encoder, *, temperature: float) -> dict[
             says += [(found.says()[a, u], a == argument) for a in range(len(case.missing))]
     return {
         "encoder": encoder.digest,
-        "temperature": temperature,
+        "temperature": blend.temperature,
+        "words": blend.words,
         "bearing": 0.35,
         "says": logistic(says, features.SAYS),
         "missing": logistic(missing, features.MISSING),
         "unsupported": logistic(unsupported, features.UNSUPPORTED),
-        "claimless": logistic(claimless, features.CLAIMLESS, strength=0.02),
+        "claimless": logistic(claimless, features.CLAIMLESS, strength=1.0),
     }
 
 
-def measured(case: Labelled, encoder: Encoder, temperature: float) -> tuple[tuple[Unit, ...], Features]:
+def measured(case: Labelled, encoder: Encoder, blend: Blend) -> tuple[tuple[Unit, ...], Features]:
     """Units and measures of a case's answer."""
     given = case.case.given.arguments
     units = units_of(case.case.answer, split_sentences(case.case.answer))
-    found = measure(given, [unit.text for unit in units], encoder, evidence=given, temperature=temperature)
+    found = measure(
+        given, [unit.text for unit in units], encoder, question=case.case.question, evidence=None, blend=blend
+    )
     return units, found
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from eirene.openings import opening_length
 from eirene.sentences import Sentence
+from eirene.verbs import SUBORDINATORS, finite_verb, looks_like_base
 
 MIN_CLAUSE_WORDS = 3
 """Fewer words on one side of a cut are no statement of their own."""
@@ -23,19 +24,20 @@ _STRONG = re.compile(
     r"""\s*;\s+
       | ,?\s+(?:as\s+well\s+as|and\s+also|and|but|or|while)\s+that\s+(?=\S)
       | ,\s+(?:whereas|although|though)\s+
-      | \s+[-–—]{1,3}\s+(?=(?:and|but|so|yet)\b)""",
+""",
     re.VERBOSE | re.IGNORECASE,
 )
-_WEAK = re.compile(r",?\s+(?:and|but|while|yet|so)\s+", re.IGNORECASE)
+_WEAK = re.compile(r"(?:,|\s+[-–—]{1,3})?\s+(?:and|but|while|yet)\s+", re.IGNORECASE)
 
-# Words that show a finite verb. Content verbs are open-ended: `_VERB_ENDING` and the words below catch most of them.
-_AUXILIARY = frozenset(
-    ["is", "are", "was", "were", "am", "be", "been", "has", "have", "had", "do", "does", "did", "can", "could", "will", "would", "shall", "should", "may", "might", "must", "cannot", "isn", "aren", "wasn", "weren", "hasn", "haven", "hadn", "don", "doesn", "didn", "couldn", "won", "wouldn", "shouldn", "mustn", "makes", "make", "gives", "give", "takes", "take", "leads", "lead", "helps", "help", "allows", "allow", "needs", "need", "means", "mean", "gets", "get", "keeps", "keep", "causes", "cause", "costs", "cost", "puts", "put", "lets", "let", "says", "say", "goes", "go", "comes", "come", "became", "become", "becomes", "brings", "bring", "provides", "provide", "creates", "create", "increases", "reduces", "improves", "harms", "hurts", "saves", "remains", "works", "deserves", "deserve", "want", "wants", "becomes", "tends", "tend", "seem", "seems", "exist", "exists", "depend", "depends"]
+# A statement that opens with one of these goes on about the one before it: apart, neither could be judged.
+_LEANS_BACK = frozenset(
+    "so thus then therefore thereby hence consequently this that these those they he she him them some others neither".split()
 )
-_SUBJECT = frozenset(
-    ["it", "they", "he", "she", "we", "you", "i", "there", "this", "that", "these", "those", "people", "everyone", "nobody", "one", "no", "some", "many", "most", "all", "each", "every", "the", "a", "an", "its", "their", "his", "her", "our", "your", "my", "children"]
-)
-_VERB_ENDING = re.compile(r"(?:[^s]s|ed)$")
+_ADVERBS = frozenset("also even still often yet too not".split())
+_CONDITIONS = frozenset("if when because since unless although though".split())
+_OBJECTS = frozenset("a an the their its his her our your my it them these those this that to for".split())
+_REACH = 10
+"""A subject has fewer words than this before its verb."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +84,8 @@ def clause_spans(text: str) -> Iterator[tuple[int, int]]:
 
     The first clause keeps the sentence's opening ("Supporters argue that ..."), so that it can be cut off or kept with it.
     """
-    start = 0
-    for joint_start, joint_end in _joints(text):
-        if _words(text[start:joint_start]) >= MIN_CLAUSE_WORDS and _words(text[joint_end:]) >= MIN_CLAUSE_WORDS:
-            yield start, joint_start
-            start = joint_end
-    yield start, len(text)
+    for start, end in _cut(text, 0, len(text), _STRONG):
+        yield from _cut(text, start, end, _WEAK)
 
 
 def deletions(units: Sequence[Unit], dropped: Collection[Unit]) -> tuple[tuple[int, int], ...]:
@@ -107,31 +105,42 @@ def deletions(units: Sequence[Unit], dropped: Collection[Unit]) -> tuple[tuple[i
     return tuple(spans)
 
 
-def _words(text: str) -> int:
-    return sum(1 for _ in _WORD.finditer(text))
+def _cut(text: str, start: int, end: int, joints: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """The pieces of text[start:end] between those joints that stand between two statements."""
+    for joint in joints.finditer(text, start, end):
+        before, after = _words(core_text(text[start : joint.start()])), _words(text[joint.end() : end])
+        if min(len(before), len(after)) < MIN_CLAUSE_WORDS:
+            continue
+        if joints is _STRONG or (_ends_statement(before, text[start : joint.start()]) and _starts_statement(after)):
+            yield start, joint.start()
+            start = joint.end()
+    yield start, end
 
 
-def _joints(text: str) -> Iterator[tuple[int, int]]:
-    strong = [m.span() for m in _STRONG.finditer(text)]
-    weak = [m.span() for m in _WEAK.finditer(text) if not any(a < m.end() and m.start() < b for a, b in strong)]
-    for start, end in sorted([*strong, *weak]):
-        if (start, end) in strong or _joins_statements(text[:start], text[end:]):
-            yield start, end
+def _words(text: str) -> list[str]:
+    return [match.group().lower().replace("’", "'") for match in _WORD.finditer(text)]
 
 
-def _joins_statements(before: str, after: str) -> bool:
-    return _has_verb(before) and _starts_statement(after)
-
-
-def _has_verb(text: str) -> bool:
-    words = [m.group().lower() for m in _WORD.finditer(text)]
-    return any(w.split("'")[0].split("’")[0] in _AUXILIARY for w in words) or any(
-        _VERB_ENDING.search(w) for w in words[1:]
-    )
-
-
-def _starts_statement(after: str) -> bool:
-    words = [m.group().lower() for m in _WORD.finditer(after)][:8]
-    if len(words) < MIN_CLAUSE_WORDS or words[0] in _AUXILIARY:
+def _ends_statement(words: list[str], text: str) -> bool:
+    """Whether the words before "and" are a statement, not half of a pair ("both a and b") or of a condition ("if a and b")."""
+    if "," not in text and words[0] in SUBORDINATORS:
         return False
-    return any(w.split("'")[0].split("’")[0] in _AUXILIARY for w in words[1:])
+    if {"between", "both", "either"} & set(words[-4:]):
+        return False
+    # Of "... if the separation of church" only what follows "if" can be the statement that "and" would close.
+    inner = max((n for n, word in enumerate(words) if word in _CONDITIONS), default=-1)
+    return finite_verb(words[inner + 1 :]) is not None
+
+
+def _starts_statement(words: list[str]) -> bool:
+    """Whether the words after "and" have a subject and a verb of their own, in this order and close by."""
+    if words[0] in _LEANS_BACK:
+        return False
+    while words and (words[0] in _ADVERBS or words[0].endswith("ly")):
+        words = words[1:]
+    verb = finite_verb(words[:_REACH])
+    if not verb:  # none, or a verb without a subject: "and helps to ..."
+        return False
+    if any(word in SUBORDINATORS for word in words[:verb] if word != "if"):
+        return False
+    return not (looks_like_base(words[0]) and not words[0].endswith("s") and words[1] in _OBJECTS)

@@ -7,7 +7,12 @@ import re
 _MARKER = r"""(?:(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)]|\#{1,6}|>+)\s+)*"""
 
 # Verbs and nouns of saying. `say` covers says, said, saying: endings are added below.
-_SAY_VERBS = ["add admit advance allege answer argue assert believe caution claim complain concede conclude contend counter", "    declare emphasi[sz]e explain fear feel hold insist maintain mention note object observe point\\ out posit propose protest reason", "    rejoin remark remind reply respond retort say state stress submit suggest think underline urge warn worry write report show", "    find"]
+_SAY_VERBS = [
+    "add admit advance allege answer argue assert believe caution claim complain concede conclude contend counter",
+    "    declare emphasi[sz]e explain fear feel hold insist maintain mention note object observe point\\ out posit propose protest reason",
+    "    rejoin remark remind reply respond retort say state stress submit suggest think underline urge warn worry write report show",
+    "    find",
+]
 _VERBS = "|".join(v.replace("\\ ", r"\s+") for line in _SAY_VERBS for v in re.findall(r"(?:\\ |\S)+", line))
 _IRREGULAR = r"said|held|thought|felt|found|wrote|written|shown|replied|replies|worries|worried|says|denied|denies"
 _SAYING = rf"(?:(?:{_VERBS})(?:e?s|e?d|ing)?|pointed\s+out|points\s+out|pointing\s+out|{_IRREGULAR})"

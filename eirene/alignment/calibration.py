@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.alignment import features
+from eirene.alignment.features import Blend
 from eirene.errors import EncoderError
 
 
@@ -36,7 +37,7 @@ class Constants:
     """All that was fitted. `encoder` is the digest of the encoder it was fitted for; another one works less well."""
 
     encoder: str
-    temperature: float
+    blend: Blend
     bearing: float
     says: Logistic
     missing: Logistic
@@ -54,7 +55,7 @@ def parse_constants(data: Mapping[str, object]) -> Constants:
     """Constants from the content of a constants file; raises `EncoderError` where it does not fit this version."""
     return Constants(
         encoder=str(data["encoder"]),
-        temperature=_real(data, "temperature"),
+        blend=Blend(words=_real(data, "words"), temperature=_real(data, "temperature")),
         bearing=_real(data, "bearing"),
         says=_logistic(data, "says", features.SAYS),
         missing=_logistic(data, "missing", features.MISSING),

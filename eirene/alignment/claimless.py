@@ -13,5 +13,8 @@ PROTOTYPES = (
     "In the end, everyone must make up their own mind.",
     "It is worth listening to all of these positions.",
     "No agreement is in sight.",
+    "The answer depends on one's own values.",
+    "The following paragraphs sum up the discussion.",
+    "I hope that this summary is useful.",
 )
 """Sentences of our own: each says something about a debate and nothing about its matter."""

@@ -84,8 +84,9 @@ def align(
         arguments,
         [unit.text for unit in units],
         encoder,
-        evidence=arguments if evidence is None else evidence,
-        temperature=constants.temperature,
+        question=question,
+        evidence=evidence,
+        blend=constants.blend,
     )
     return conclude(arguments, cut, units, found, constants)
 
@@ -101,7 +102,7 @@ def conclude(
     atoms = _atoms(units, len(sentences))
     p_claimless = constants.claimless(found.claimless())
     p_unsupported = constants.unsupported(found.unsupported()) * (1.0 - p_claimless)
-    unsupported = np.clip(1.0 - found.support.astype(np.float64), 0.0, 1.0)
+    unsupported = 1.0 - np.minimum(found.support.astype(np.float64), 1.0)
     p_says = constants.says(found.says())
     flat = np.array([u for group in atoms for u in group], np.int64)
     return Alignment(
@@ -110,7 +111,7 @@ def conclude(
         units=units,
         atoms=atoms,
         features=found,
-        missing=np.clip(1.0 - found.mutual.max(axis=1, initial=0.0).astype(np.float64), 0.0, 1.0),
+        missing=1.0 - np.minimum(found.mutual.max(axis=1, initial=0.0).astype(np.float64), 1.0),
         unsupported=unsupported,
         unsupported_sentences=np.array([unsupported[list(group)].max() for group in atoms]),
         p_says=p_says,

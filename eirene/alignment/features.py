@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,117 +10,117 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.alignment.claimless import PROTOTYPES
-from eirene.words import stems
+from eirene.alignment.overlap import WordWeights, overlap
 
 if TYPE_CHECKING:
     from eirene.encoder.runtime import Encodes
 
 Table = NDArray[np.float32]
 
-SAYS = ("mutual", "cosine", "recall")
-MISSING = ("mutual", "cosine", "recall")
-UNSUPPORTED = ("support", "precision")
-CLAIMLESS = ("support", "prototype", "precision")
+SAYS = ("mutual", "closeness")
+MISSING = ("mutual", "topical")
+UNSUPPORTED = ("support",)
+CLAIMLESS = ("prototype", "support")
 
-_BLOCK = 2048
+_BLOCK = 512
 _COPY = 0.999
 """Cosine from which two arguments are one: they do not compete for a unit."""
 
 
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """How words and meaning are weighed: closeness = cosine + words * overlap; `temperature` is that of the softmax."""
+
+    words: float
+    temperature: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """Measures of A arguments and U units, all in [0, 1] but cosines ([-1, 1]).
+    """Measures of A arguments and U units.
 
-    `cosine`, `mutual`, `recall` (share of the argument's words found in the unit) are [A, U]; `support` (highest cosine with any
-    evidence), `precision` (share of the unit's words found in the evidence) and `prototype` (highest cosine with a sentence
-    that claims nothing) are [U].
+    [A, U]: `cosine` in [-1, 1]; `closeness`, cosine plus weighed word overlap; `mutual`, closeness times the share of it that the
+    unit gives to this argument. [A]: `topical`, the cosine with the question (0 without one). [U]: `support`, the highest closeness to any
+    evidence with the words of the unit alone counted; `prototype`, the highest cosine with a sentence that claims nothing.
     """
 
     cosine: Table
+    closeness: Table
     mutual: Table
-    recall: Table
+    topical: Table
     support: Table
-    precision: Table
     prototype: Table
 
     def says(self) -> Table:
-        """The features `SAYS` of every pair, [A, U, 3]."""
-        return np.stack([self.mutual, self.cosine, self.recall], axis=-1)
+        """The features `SAYS` of every pair, [A, U, 2]."""
+        return np.stack([self.mutual, self.closeness], axis=-1)
 
     def missing(self) -> Table:
-        """The features `MISSING` of every argument, [A, 3]."""
-        return np.stack([t.max(axis=1, initial=0.0) for t in (self.mutual, self.cosine, self.recall)], axis=-1)
+        """The features `MISSING` of every argument, [A, 2]."""
+        return np.stack([self.mutual.max(axis=1, initial=0.0), self.topical], axis=-1)
 
     def unsupported(self) -> Table:
-        """The features `UNSUPPORTED` of every unit, [U, 2]."""
-        return np.stack([self.support, self.precision], axis=-1)
+        """The features `UNSUPPORTED` of every unit, [U, 1]."""
+        return self.support[:, None]
 
     def claimless(self) -> Table:
-        """The features `CLAIMLESS` of every unit, [U, 3]."""
-        return np.stack([self.support, self.prototype, self.precision], axis=-1)
+        """The features `CLAIMLESS` of every unit, [U, 2]."""
+        return np.stack([self.prototype, self.support], axis=-1)
 
 
 def measure(
-    arguments: Sequence[str], texts: Sequence[str], encoder: Encodes, *, evidence: Sequence[str], temperature: float
+    arguments: Sequence[str],
+    texts: Sequence[str],
+    encoder: Encodes,
+    *,
+    question: str | None,
+    evidence: Sequence[str] | None,
+    blend: Blend,
 ) -> Features:
-    """The features of units with the given texts against arguments, and against `evidence` (often the arguments again)."""
-    said = encoder.encode(texts)
-    given = encoder.encode(arguments)
+    """The features of units with the given texts. `evidence` is what may support them: None means the arguments."""
+    asked = [question] if question else []
+    vectors = encoder.encode([*arguments, *texts, *asked])
+    given, said = vectors[: len(arguments)], vectors[len(arguments) : len(arguments) + len(texts)]
     cosine = np.clip(given @ said.T, -1.0, 1.0)
+    weights = WordWeights(arguments, question)
+    words = overlap(arguments, texts, weights)
+    closeness = cosine + blend.words * words.f1
+    if evidence is None:
+        support = (cosine + blend.words * words.precision).max(axis=0, initial=0.0)
+    else:
+        support = _support(evidence, encoder.encode(evidence), texts, said, WordWeights(evidence, question), blend)
     return Features(
         cosine=cosine,
-        mutual=mutual_alignment(cosine, given @ given.T > _COPY, temperature),
-        recall=_recall(arguments, texts),
-        support=cosine.max(axis=0, initial=0.0) if evidence is arguments else _highest(encoder.encode(evidence), said),
-        precision=_precision(evidence, texts),
-        prototype=_highest(encoder.encode(PROTOTYPES), said),
+        closeness=closeness,
+        mutual=mutual_alignment(closeness, given @ given.T > _COPY, blend.temperature),
+        topical=given @ vectors[-1] if asked else np.zeros(len(arguments), np.float32),
+        support=support,
+        prototype=(said @ encoder.encode(PROTOTYPES).T).max(axis=1, initial=0.0),
     )
 
 
-def mutual_alignment(cosine: Table, copies: NDArray[np.bool_], temperature: float) -> Table:
-    """max(cosine, 0) times the softmax over arguments of cosine / temperature: [A, U], in [0, 1] (design, section 7).
+def mutual_alignment(closeness: Table, copies: NDArray[np.bool_], temperature: float) -> Table:
+    """max(closeness, 0) times the softmax over arguments of closeness / temperature, [A, U] (design, section 7).
 
-    A unit that already says another argument better does not cover this one. `copies` [A, A] marks arguments that are one:
-    they do not compete, so that each gets what a single one would.
+    A unit that already says another argument better does not cover this one. `copies` [A, A] marks arguments that are one: they do
+    not compete, so that each gets what a single one would.
     """
-    if not cosine.size:
-        return cosine
-    weight = np.exp((cosine - cosine.max(axis=0, keepdims=True)) / temperature)
-    rivals = weight / copies.sum(axis=1, keepdims=True).astype(np.float32)
-    return np.asarray(np.maximum(cosine, 0.0) * weight / rivals.sum(axis=0, keepdims=True), np.float32)
+    if not closeness.size:
+        return closeness
+    weight = np.exp((closeness - closeness.max(axis=0, keepdims=True)) / temperature)
+    rivals = (weight / copies.sum(axis=1, keepdims=True)).sum(axis=0, keepdims=True)
+    return np.asarray(np.maximum(closeness, 0.0) * weight / rivals, np.float32)
 
 
-def _highest(evidence: Table, said: Table) -> Table:
-    """max(0, highest cosine of each row of `said` with any row of `evidence`), in blocks so that memory stays bounded."""
-    best = np.zeros(len(said), np.float32)
+def _support(
+    evidence: Sequence[str], vectors: Table, texts: Sequence[str], said: Table, weights: WordWeights, blend: Blend
+) -> Table:
+    """Highest closeness of each unit to any evidence, at least 0; in blocks, so that memory stays bounded."""
+    best = np.zeros(len(texts), np.float32)
     for start in range(0, len(evidence), _BLOCK):
-        part = evidence[start : start + _BLOCK]
-        for at in range(0, len(said), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        for at in range(0, len(texts), _BLOCK):
             rows = slice(at, at + _BLOCK)
-            best[rows] = np.maximum(best[rows], (said[rows] @ part.T).max(axis=1))
-    return np.minimum(best, 1.0)
-
-
-def _recall(arguments: Sequence[str], texts: Sequence[str]) -> Table:
-    """Share of each argument's words (clipped counts) that each text has, [A, U]; 0 for an argument without content words."""
-    given = [Counter(stems(text)) for text in arguments]
-    column = {word: n for n, word in enumerate(sorted(set().union(*given)))}
-    counts = np.zeros((len(given), len(column)), np.float32)
-    for a, words in enumerate(given):
-        for word, n in words.items():
-            counts[a, column[word]] = n
-    out = np.zeros((len(given), len(texts)), np.float32)
-    totals = np.maximum(counts.sum(axis=1), 1.0)
-    for u, text in enumerate(texts):
-        words = Counter(word for word in stems(text) if word in column)
-        if words:
-            has = np.array(list(words.values()), np.float32)
-            out[:, u] = np.minimum(counts[:, [column[word] for word in words]], has).sum(axis=1) / totals
-    return out
-
-
-def _precision(evidence: Sequence[str], texts: Sequence[str]) -> Table:
-    """Share of each text's words that occur in the evidence, [U]; 0 for a text without content words."""
-    known = {word for text in evidence for word in stems(text)}
-    words = [stems(text) for text in texts]
-    return np.array([sum(word in known for word in w) / max(len(w), 1) for w in words], np.float32)
+            shared = overlap(evidence[part], texts[rows], weights).precision
+            best[rows] = np.maximum(best[rows], (vectors[part] @ said[rows].T + blend.words * shared).max(axis=0))
+    return best
