@@ -179,7 +179,7 @@ def _version(spec: LocalSpec, model: PreTrainedModel) -> str:
     """
     found = hashlib.sha256(str(getattr(model.config, "_commit_hash", None)).encode())
     for folder in filter(None, (spec.model, spec.adapter)):
-        for file in sorted(Path(folder).glob("*.*")) if Path(folder).is_dir() else []:
+        for file in sorted(p for p in Path(folder).glob("*") if p.is_file()):
             if file.suffix == ".json" or file.stat().st_size < 1 << 26:
                 found.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
             else:

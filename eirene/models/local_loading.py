@@ -55,7 +55,7 @@ def load_base(path: str, *, device: str, dtype: str | None) -> PreTrainedModel:
     """The causal language model at `path`, on its device; raises `InputError` where it cannot be loaded."""
     wanted: Any = dtype or ("float32" if device == "cpu" else "auto")
     try:
-        with _no_progress_bar():
+        with no_progress_bar():
             model = AutoModelForCausalLM.from_pretrained(
                 path, dtype=wanted, device_map="auto" if device == "auto" else None, trust_remote_code=False
             )
@@ -83,7 +83,7 @@ def _with_adapter(model: PreTrainedModel, adapter: str) -> tuple[PreTrainedModel
     from peft import PeftModel, PeftType
 
     try:
-        with warnings.catch_warnings():
+        with quiet_peft():
             # A warning for peft, wrong critiques for us: the adapter's weights did not arrive.
             warnings.filterwarnings("error", message="Found missing adapter keys")
             adapted = PeftModel.from_pretrained(model, adapter)
@@ -106,7 +106,15 @@ def _with_adapter(model: PreTrainedModel, adapter: str) -> tuple[PreTrainedModel
 
 
 @contextlib.contextmanager
-def _no_progress_bar() -> Iterator[None]:
+def quiet_peft() -> Iterator[None]:
+    """Passes over a warning that peft cannot help: it asks newer transformers by an older name."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated")
+        yield
+
+
+@contextlib.contextmanager
+def no_progress_bar() -> Iterator[None]:
     """A library writes on no terminal that nobody gave it."""
     shown = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers leaves it so

@@ -1,0 +1,9 @@
+"""Supervised fine-tuning of feedback models: data to tokens, the run, its card. Drawing critiques is elsewhere.
+
+Importing this package loads no torch; `train_feedback` does. Needs the extra `local`.
+"""
+
+from eirene.feedback_model.training.recipe import Progress, Recipe, Step
+from eirene.feedback_model.training.run import Trained, train_feedback
+
+__all__ = ["Progress", "Recipe", "Step", "Trained", "train_feedback"]
