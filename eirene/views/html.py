@@ -52,7 +52,7 @@ def render_page(record: Record, *, item: Item | None = None) -> str:
         cost=cost(record.usage),
         file_name=re.sub(r"[^\w.-]+", "-", record.id)[:80] + ".json",
         version=__version__,
-        json=_script_safe(record.to_json(indent=1)),
+        json=_script_safe(record.to_json()),
         css=css,
         js=js,
         policy=Markup("; ".join([*policy, "base-uri 'none'", "form-action 'none'"])),
@@ -101,7 +101,7 @@ def _has_critique(record: Record, n: int) -> bool:
 
 def _critique(n: int, round_: Round, record: Record) -> dict[str, Any]:
     cast = votes(round_)
-    judges_original = n == 1
+    scores = _sentence_scores(record) if n == 1 else {}  # later rounds may judge another text
     sentences = [
         {
             "n": s.n,
@@ -111,7 +111,7 @@ def _critique(n: int, round_: Round, record: Record) -> dict[str, Any]:
             "findings": other_findings(s),
             "cells": [_CELL[v] for v in cast[i][:_MOST_CELLS]] if cast else [],
             "count": _count(cast[i]) if cast else "",
-            "scores": "; ".join(_sentence_scores(record, s.n)) if judges_original else "",
+            "scores": scores.get(s.n, ""),
         }
         for i, s in enumerate(round_.critique.sentences if round_.critique else ())
     ]
@@ -134,11 +134,14 @@ def _count(cast: tuple[Vote, ...]) -> str:
     return f"{text}, {invalid} not valid" if invalid else text
 
 
-def _sentence_scores(record: Record, n: int) -> Iterator[str]:
+def _sentence_scores(record: Record) -> dict[int, str]:
+    """What the detectors say of each sentence of the original, by its number."""
+    said: dict[int, list[str]] = {}
     for name, scores in record.scores.original.items():
         for score in scores.sentences:
-            if score.n == n and number(score.hallucination) is not None:
-                yield f"{name}: hallucination {shown_score(score.hallucination)}"
+            if number(score.hallucination) is not None:
+                said.setdefault(score.n, []).append(f"{name}: hallucination {shown_score(score.hallucination)}")
+    return {n: "; ".join(texts) for n, texts in said.items()}
 
 
 def _arguments(record: Record, item: Item | None) -> Iterator[dict[str, Any]]:

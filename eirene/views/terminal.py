@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import TypeVar
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -16,6 +18,7 @@ from eirene.views.diff import Line, LineKind, diff
 from eirene.views.facts import (
     STATUS_WORDS,
     ScoreRow,
+    Vote,
     consistency,
     cost,
     last_candidate,
@@ -26,12 +29,14 @@ from eirene.views.facts import (
 )
 from eirene.views.visible import visible
 
+_Entry = TypeVar("_Entry")
+
 _STATUS_STYLE = {"accepted": "bold green", "complete": "bold green", "failed": "bold red"}
 _SIGN: dict[LineKind, str] = {
     "same": " ", "changed": "~", "gone": "-", "moved away": "-", "new": "+", "moved here": "+"
 }  # fmt: skip
 _PIECE_STYLE = {"same": "", "gone": "red strike", "new": "green"}
-_CALM_RUN = 6  # unchanged sentences in a row from which the middle ones are only counted
+_CALM_RUN = 6  # unchanged or complete sentences in a row up to which all are shown; of more, the middle is counted
 
 
 def render(record: Record) -> RenderableType:
@@ -52,9 +57,8 @@ def render(record: Record) -> RenderableType:
     outcome = [Text(STATUS_WORDS[record.status]), Text(visible(record.why), style="dim")]
     parts += _section("Outcome", status + outcome[0], outcome[1])
     parts += _section("Answer", Text(visible(record.answer)))
-    parts += _section(
-        "Cost", Text(f"{cost(record.usage)}  [{visible(record.backend)}, seed {record.seed}]", style="dim")
-    )
+    run = f"mode {record.mode}, backend {visible(record.backend)}, seed {record.seed}"
+    parts += _section("Cost", Text(f"{cost(record.usage)}\n{run}", style="dim"))
     return Group(*parts)
 
 
@@ -80,7 +84,12 @@ def _critique(round_: Round) -> Iterator[RenderableType]:
     if cast:
         table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
-    for i, sentence in enumerate(round_.critique.sentences):
+    for sentence in _calmed(round_.critique.sentences, lambda s: s.tag == "Complete"):
+        if isinstance(sentence, int):
+            table.add_row(
+                *[""] * (len(table.columns) - 1), Text(f"({sentence} more complete sentences)", style="dim italic")
+            )
+            continue
         bad = sentence.tag == "Incomplete"
         text = Text(visible(sentence.text))
         if sentence.reason is not None:
@@ -88,18 +97,22 @@ def _critique(round_: Round) -> Iterator[RenderableType]:
         for kind, reason in other_findings(sentence):
             text.append(f"\n{kind}: ", style="bold").append(visible(reason), style="yellow")
         tag = Text(f"[{sentence.tag}]", style="bold yellow" if bad else "green")
-        count = [Text(f"{cast[i].count('incomplete')}/{len(cast[i])}", style="dim")] if cast else []
+        count = [_count(cast[sentence.n - 1])] if cast else []
         table.add_row(str(sentence.n), tag, *count, text)
     yield table
     if cast:
         yield Text("The fraction: how many of the drawn critiques called the sentence incomplete.", style="dim")
 
 
+def _count(cast: tuple[Vote, ...]) -> Text:
+    return Text(f"{cast.count('incomplete')}/{len(cast)}", style="dim")
+
+
 def _diff(old: str, new: str) -> RenderableType:
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for entry in _calmed(diff(old, new)):
+    for entry in _calmed(diff(old, new), lambda line: line.kind == "same"):
         if isinstance(entry, int):
             table.add_row("", Text(f"({entry} unchanged sentences)", style="dim italic"))
             continue
@@ -123,22 +136,16 @@ def _line(line: Line) -> Text:
     return text
 
 
-def _calmed(lines: Sequence[Line]) -> Iterator[Line | int]:
-    """The lines, with the middle of a long unchanged run replaced by its length."""
-    run: list[Line] = []
-    for line in [*lines, None]:
-        if line is not None and line.kind == "same":
-            run.append(line)
-            continue
-        if len(run) > _CALM_RUN:
-            yield from run[:2]
-            yield len(run) - 4
-            yield from run[-2:]
-        else:
+def _calmed(entries: Sequence[_Entry], is_calm: Callable[[_Entry], bool]) -> Iterator[_Entry | int]:
+    """The entries, with the middle of a long run of calm ones replaced by its length."""
+    for calm, group in groupby(entries, key=is_calm):
+        run = list(group)
+        if not calm or len(run) <= _CALM_RUN:
             yield from run
-        run = []
-        if line is not None:
-            yield line
+            continue
+        yield from run[:2]
+        yield len(run) - 4
+        yield from run[-2:]
 
 
 def _scores(record: Record) -> Iterator[RenderableType]:

@@ -66,6 +66,14 @@ def test_words_of_the_record_are_no_markup() -> None:
     assert "\x1b" not in text
 
 
+def test_a_long_answer_shows_what_matters() -> None:
+    """Of 500 sentences that nobody finds fault with, most are only counted; the one with a fault is always shown."""
+    text = shown(record("accepted", item={"answer": " ".join([ANSWER, *["Birds sing in every tree."] * 500])}))
+    assert "(496 more complete sentences)" in text
+    assert "because: It says nothing" in text
+    assert text.count("[Complete]") == 5
+
+
 def test_why_there_is_no_critique_is_said() -> None:
     assert "invalid: refused" in shown(record("abstained"))
 
