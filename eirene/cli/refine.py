@@ -45,10 +45,6 @@ def refine(
     with output():
         items = _items(file, question, answer, row)
         _check_output(items, html, as_json=as_json, force=force)
-        if base_url is not None and backend == "embedded":
-            raise InputError(
-                "--base-url goes with a chat model; the backend 'embedded' calls no server", field="base-url"
-            )
         from eirene.agent.settings import Settings
 
         settings = Settings.of(

@@ -122,7 +122,7 @@ def test_the_input_is_not_taken_for_the_output(run: Run, tmp_path: Path) -> None
         (("--mode", "best"), "'best' is not one of"),
         (("--mode", "human", "--question", "q", "--answer", "a"), "feedback"),
         (("--backend", "nix", "--question", "q", "--answer", "a"), "unknown backend 'nix'"),
-        (("--base-url", "http://x", "--question", "q", "--answer", "a"), "--base-url goes with a chat model"),
+        (("--base-url", "http://x", "--question", "q", "--answer", "a"), "goes with a chat model"),
         (("--json", "--html", "-", "--question", "q", "--answer", "a"), "standard output"),
     ],
 )
