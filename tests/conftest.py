@@ -20,15 +20,13 @@ settings.register_profile("local", deadline=None, suppress_health_check=[HealthC
 settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
-KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "HF_TOKEN")
-
 
 @pytest.fixture(autouse=True)
 def _no_real_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hides every key, so that a real model call fails before a socket is opened; `--disable-socket` fails the rest."""
     if request.node.get_closest_marker("live") is None:
-        for key in KEYS:
-            monkeypatch.delenv(key, raising=False)
+        for name in [n for n in os.environ if n.endswith("_API_KEY") or n in {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}]:
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture(autouse=True)
