@@ -92,6 +92,12 @@ class ChatModel:
         self._timeout_s = timeout_s
         self._price = price
         self._sleep = sleep
+        # `disable_streaming` is LangChain's switch; OpenAI's class sends its own field `streaming` all the same.
+        self._ours = {
+            "cache": False,
+            "disable_streaming": True,
+            **({"streaming": False} if "streaming" in self._fields else {}),
+        }
         self._refused: set[str] = set()
         self._takes_n = self._has_field("n")
 
@@ -138,8 +144,7 @@ class ChatModel:
         self, messages: list[BaseMessage], fields: Mapping[str, Any], *, meter: Meter, is_retry: bool
     ) -> tuple[Reply, ...] | Fault:
         """One request. It is on the meter from the moment it is sent, so that a cancelled one is not forgotten."""
-        ours = {"cache": False, "disable_streaming": True}
-        model = (await self._models.here()).model_copy(update={**ours, **fields})
+        model = self._models.here().model_copy(update={**self._ours, **fields})
         async with self._limiter.slot():
             unpriced = None if self._price is None else 0.0
             meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=unpriced))
@@ -175,6 +180,8 @@ class ChatModel:
         return Usage(input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached, cost_usd=cost)
 
     def _give_up(self, parameter: str, fault: Fault) -> None:
+        if parameter in self._refused:  # a concurrent call has found it out, too
+            return
         self._refused.add(parameter)
         tell = logger.info if parameter == "n" else logger.warning
         tell("%s does not take %r, going on without it: %s", self.name, parameter, fault.error)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import inspect
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -22,62 +23,83 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_Prepare = Callable[["BaseChatModel"], "BaseChatModel"]
+_Close = Callable[[], Awaitable[None]]
+_Closer = AsyncGenerator[None, None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    model: BaseChatModel
-    closer: AsyncGenerator[None, None]
+class _Held:
+    """Something that is open in a loop, and the generator that closes it when the loop is shut down."""
+
+    value: Any
+    closer: _Closer
+
+
+# HTTP clients by loop, SDK and server: models that are made one after the other share connections, as they would
+# without us. Not a setting: which loop is running is a fact of the process.
+_http_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _Held]] = WeakKeyDictionary()
 
 
 class ModelPerLoop:
     """The models of a `ChatModel`, one for each event loop it is used in.
 
-    OpenAI's and Anthropic's SDKs (and those made with the same generator) get an HTTP client of their own, unless the
+    OpenAI's and Anthropic's SDKs (and those made with the same generator) get an HTTP client of the loop, unless the
     user gave one. Any other model is made anew by `rebuild` where there is one, else it is used as it is.
     """
 
     def __init__(self, model: BaseChatModel, *, name: str, rebuild: Callable[[], BaseChatModel] | None = None) -> None:
         self._model = model
         self._rebuild = rebuild
-        self._prepared: WeakKeyDictionary[asyncio.AbstractEventLoop, _Prepared] = WeakKeyDictionary()
+        self._prepared: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = WeakKeyDictionary()
         if _sdk_client(model) is None and getattr(model, "max_retries", None):
             logger.warning("%s: %s keeps its own retries; build it with max_retries=0", name, type(model).__name__)
 
-    async def here(self) -> BaseChatModel:
-        """The model for the running loop."""
+    def here(self) -> BaseChatModel:
+        """The model for the running loop; to be called inside one."""
         loop = asyncio.get_running_loop()
         found = self._prepared.get(loop)
         if found is None:
-            found = self._prepare()
-            self._prepared[loop] = found
-            # A loop that is shut down closes the generators that were begun in it: there the client is closed.
-            await anext(found.closer)
-        return found.model
-
-    def _prepare(self) -> _Prepared:
-        is_first = not self._prepared
-        for loop in [known for known in self._prepared if known.is_closed()]:
-            del self._prepared[loop]
-        model = self._model if is_first or self._rebuild is None else self._rebuild()
-        sdk = _sdk_client(model)
-        if sdk is None:
-            return _Prepared(model, _closing(None))
-        attribute, client = sdk
-        options: dict[str, Any] = {"max_retries": 0}
-        own = _own_http_client(model, client)
-        if own is not None:
-            options["http_client"] = own
-        return _Prepared(_with_client(model, attribute, client.with_options(**options)), _closing(own))
+            is_first = not self._prepared
+            for ended in [known for known in self._prepared if known.is_closed()]:
+                del self._prepared[ended]
+            model = self._model if is_first or self._rebuild is None else self._rebuild()
+            found = self._prepared[loop] = _prepared(model, loop, is_ours=self._rebuild is not None)
+            _begin(found.closer)
+        model_here: BaseChatModel = found.value
+        return model_here
 
 
-async def _closing(http_client: Any) -> AsyncGenerator[None, None]:
+def _prepared(model: BaseChatModel, loop: asyncio.AbstractEventLoop, *, is_ours: bool) -> _Held:
+    """The model with a client for this loop; a client that is in a model of our own making is ours to close."""
+    sdk = _sdk_client(model)
+    if sdk is None:
+        return _Held(model, _closing(_close_of(model) if is_ours else None))
+    attribute, client = sdk
+    options: dict[str, Any] = {"max_retries": 0}
+    http_client = _http_client(model, client, loop)
+    if http_client is not None:
+        options["http_client"] = http_client
+    return _Held(_with_client(model, attribute, client.with_options(**options)), _closing(None))
+
+
+async def _closing(close: _Close | None) -> _Closer:
     try:
         yield
     finally:
-        if http_client is not None:
-            await http_client.aclose()
+        if close is not None:
+            await close()
+
+
+def _close_of(model: BaseChatModel) -> _Close | None:
+    """What closes the async client of a model, in the places where Ollama, Mistral, Groq and Google keep theirs."""
+    for attribute in ("async_client", "_async_client", "client"):
+        holder = getattr(model, attribute, None)
+        for owner in (holder, getattr(holder, "_client", None), getattr(holder, "aio", None)):
+            for name in ("aclose", "close"):
+                close: _Close | None = getattr(owner, name, None)
+                if inspect.iscoroutinefunction(close):
+                    return close
+    return None
 
 
 def _sdk_client(model: BaseChatModel) -> tuple[str, Any] | None:
@@ -89,16 +111,36 @@ def _sdk_client(model: BaseChatModel) -> tuple[str, Any] | None:
     return None
 
 
-def _own_http_client(model: BaseChatModel, client: Any) -> Any:
-    """A new HTTP client as the SDK makes them; None where the user has given one, or a proxy that asks for one."""
-    if getattr(model, "http_async_client", None) is not None:
+def _http_client(model: BaseChatModel, client: Any, loop: asyncio.AbstractEventLoop) -> Any:
+    """The loop's HTTP client for the SDK and server; None where the user has given one, or the SDK does not tell."""
+    if getattr(model, "http_async_client", None) is not None or getattr(model, "openai_proxy", None):
         return None
     sdk = importlib.import_module(type(client).__module__.partition(".")[0])
     make = getattr(sdk, "DefaultAsyncHttpxClient", None)
     if make is None:
         return None
-    more = {"proxy": proxy} if (proxy := getattr(model, "anthropic_proxy", None)) else {}
-    return make(base_url=client.base_url, timeout=client.timeout, **more)
+    proxy = getattr(model, "anthropic_proxy", None)
+    key = (sdk.__name__, str(client.base_url), str(client.timeout), proxy)
+    held = _http_clients.setdefault(loop, {})
+    if key not in held:
+        made = make(base_url=client.base_url, timeout=client.timeout, **({"proxy": proxy} if proxy else {}))
+
+        async def close() -> None:
+            held.pop(key, None)
+            await made.aclose()
+
+        held[key] = _Held(made, _closing(close))
+        _begin(held[key].closer)
+    return held[key].value
+
+
+def _begin(closer: _Closer) -> None:
+    """Runs the generator up to its `yield`, where nothing waits; a loop that is shut down closes those begun in it."""
+    try:
+        anext(closer).__await__().__next__()
+    except StopIteration:
+        return
+    raise AssertionError("the generator waited before its first yield")
 
 
 def _with_client(model: BaseChatModel, attribute: str, client: Any) -> BaseChatModel:

@@ -1,0 +1,155 @@
+"""What went wrong is read off any client's exception, by its shape."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from eirene.errors import (
+    AuthError,
+    BackendTimeoutError,
+    MalformedReplyError,
+    QuotaError,
+    RateLimitError,
+    RequestRefusedError,
+    ScriptExhaustedError,
+    UnreachableError,
+)
+from eirene.models.faults import classify, retry_after_s
+
+
+class Response:
+    def __init__(self, status: int, headers: dict[str, str] | None = None) -> None:
+        self.status_code = status
+        self.headers = headers or {}
+
+
+class SdkError(Exception):
+    """The shape of OpenAI's and Anthropic's `APIStatusError`."""
+
+    def __init__(self, status: int, message: str = "no", body: Any = None, headers: Any = None) -> None:
+        super().__init__(message)
+        self.status_code, self.body, self.response = status, body, Response(status, headers)
+
+
+class HttpxStatusError(Exception):
+    """The shape of httpx's `HTTPStatusError`, which has no status of its own."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__("no")
+        self.response = Response(status)
+
+
+class APITimeoutError(Exception): ...
+
+
+class RemoteProtocolError(Exception): ...
+
+
+QUOTA = {"error": {"code": "insufficient_quota", "message": "You exceeded your current quota"}}
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "retryable"),
+    [
+        (SdkError(400), RequestRefusedError, False),
+        (SdkError(401), AuthError, False),
+        (SdkError(403), AuthError, False),
+        (SdkError(404), RequestRefusedError, False),
+        (SdkError(402), QuotaError, False),
+        (SdkError(429), RateLimitError, True),
+        (SdkError(429, body=QUOTA), QuotaError, False),
+        (SdkError(400, "Your credit balance is too low"), QuotaError, False),
+        (SdkError(408), BackendTimeoutError, True),
+        (SdkError(500), UnreachableError, True),
+        (SdkError(529), UnreachableError, True),
+        (HttpxStatusError(429), RateLimitError, True),
+        (HttpxStatusError(503), UnreachableError, True),
+        (ValueError({"code": 429, "message": "slow down"}), RateLimitError, True),  # an error in a 200 reply
+        (TimeoutError(), BackendTimeoutError, True),
+        (APITimeoutError("timed out"), BackendTimeoutError, True),
+        (ConnectionResetError("reset"), UnreachableError, True),
+        (RemoteProtocolError("peer closed"), UnreachableError, True),
+        (RuntimeError("Event loop is closed"), UnreachableError, True),
+        (ValueError("not JSON"), MalformedReplyError, True),
+        (KeyError("choices"), MalformedReplyError, True),
+        (ScriptExhaustedError("used up"), ScriptExhaustedError, False),
+    ],
+)
+def test_kind_and_whether_another_attempt_may_help(error: Exception, kind: type[Exception], retryable: bool) -> None:
+    fault = classify(error, name="m")
+    assert fault is not None
+    assert (type(fault.error), fault.retryable) == (kind, retryable)
+
+
+def test_a_status_is_found_on_the_cause() -> None:
+    wrapped = RuntimeError("the model call failed")
+    wrapped.__cause__ = SdkError(429)
+    fault = classify(wrapped, name="m")
+    assert fault is not None
+    assert isinstance(fault.error, RateLimitError)
+
+
+def test_a_bug_is_no_fault_of_the_provider() -> None:
+    assert classify(AttributeError("no such thing"), name="m") is None
+    assert classify(AssertionError(), name="m") is None
+
+
+FIELDS = frozenset({"n", "seed", "temperature", "top_p"})
+
+
+@pytest.mark.parametrize(
+    ("error", "parameter"),
+    [
+        (SdkError(400, "leave it out", body={"error": {"param": "n", "message": "x"}}), "n"),
+        (SdkError(400, "'n' : number must be at most 1"), "n"),
+        (SdkError(422, "{'loc': ['body', 'n'], 'msg': 'extra fields not permitted'}"), "n"),
+        (SdkError(400, "n must be 1 when using greedy sampling"), "n"),
+        (SdkError(500, "Only one completion choice is allowed"), "n"),
+        (SdkError(400, "Unsupported value: 'temperature' does not support 0.7 with this model"), "temperature"),
+        (SdkError(400, "top_p is not allowed"), "top_p"),
+        (TypeError("create() got an unexpected keyword argument 'seed'"), "seed"),
+        (SdkError(400, "the prompt is longer than the context of n tokens in sum"), None),
+        (SdkError(404, "model not found"), None),
+        (SdkError(401, "the parameter 'n' is fine, the key is not"), None),
+        (SdkError(503, "'n' servers are down"), None),
+    ],
+)
+def test_a_refused_field_is_named(error: Exception, parameter: str | None) -> None:
+    fault = classify(error, name="m", parameters=FIELDS)
+    assert fault is not None
+    assert fault.parameter == parameter
+
+
+def test_only_a_field_that_was_sent_can_be_refused() -> None:
+    fault = classify(SdkError(400, "'temperature' is not supported"), name="m", parameters=frozenset({"n"}))
+    assert fault is not None
+    assert fault.parameter is None
+
+
+NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "7"}, 7.0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"Retry-After": "Thu, 01 Jan 2026 12:00:30 GMT"}, 30.0),
+        ({"Retry-After": "Thu, 01 Jan 2026 11:00:00 GMT"}, 0.0),
+        ({"Retry-After": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after_is_read_as_seconds_milliseconds_or_a_date(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after_s(SdkError(429, headers=headers), now=NOW) == seconds
+
+
+def test_a_message_is_one_line_of_bounded_length() -> None:
+    fault = classify(SdkError(400, "much\nmore\n" * 500), name="m")
+    assert fault is not None
+    assert "\n" not in str(fault.error)
+    assert len(str(fault.error)) < 400
