@@ -13,10 +13,13 @@ _THINKING_END = re.compile(r"\A(?:(?!<think(?:ing)?>).)*?</think(?:ing)?>", re.D
 
 _SUBJECT = r"(?:answer|response|version|text|rewrite|revision|reply)"
 _ADJECTIVE = (
-    r"(?:improved|revised|refined|rewritten|updated|corrected|enhanced|better|new|final|complete|more complete)"
+    r"(?:improved|revised|refined|rewritten|updated|corrected|enhanced|better|new|final|complete|more[ ]complete)"
 )
-_YES = r"(?:sure(?: thing)?|certainly|of course|absolutely|okay|ok|yes|got it|understood|great|gladly|happy to help)"
-_THANKS = r"(?:thank(?:s| you)[^.!:\n]{0,60})"
+_YES = (
+    r"(?:sure(?:[ ]thing)?|certainly|of[ ]course|absolutely|okay|ok|yes|got[ ]it|understood|great|gladly|"
+    r"happy[ ]to[ ]help)"
+)
+_THANKS = r"(?:thank(?:s|[ ]you)[^.!:\n]{0,60})"
 # "Sure, here is the improved answer:" and its kind: one line at most, and it must end in a colon.
 _PREAMBLE = re.compile(
     rf"""\A\s*(?:\*\*|\#{{1,6}}\s*|_)?(?:
