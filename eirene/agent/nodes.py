@@ -114,7 +114,13 @@ class Nodes:
             self.tell(state, "sample_feedback", "sample", n=index + 1, total=total, valid=sample.is_valid)
 
         drawn = await draw_samples(
-            self.parts.feedback_model, request, n=total, stop=self.settings.stop, meter=meter, on_sample=on_sample
+            self.parts.feedback_model,
+            request,
+            n=total,
+            stop=self.settings.stop,
+            meter=meter,
+            on_sample=on_sample,
+            min_consistency=self.settings.min_consistency,
         )
         samples = [s.model_dump(mode="json") for s in drawn.samples]
         return {"samples": samples, "early_stop": drawn.early_stop, "critique": None, "candidate": None}

@@ -16,7 +16,7 @@ StopRule = Literal["none", "exact", "beta"]
 class Settings(BaseModel):
     """How one item is refined. Immutable; part of every record's signature.
 
-    - `samples`: critiques drawn per vote (EIR: 20); `stop`: when to stop drawing early.
+    - `samples`: critiques drawn per vote (EIR: 20; a vote needs 3); `stop`: when to stop drawing early.
     - `max_rounds`: rewrites at most; `patience`: rejected rounds in a row after which one more is still tried.
     - `after_accept`: `stop`, or `continue` with the accepted text while rounds are left.
     - `min_consistency`: tag consistency in [0, 1] under which the run abstains (0 is off).
@@ -28,7 +28,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     mode: Mode = "fine-grained"
-    samples: Annotated[int, Field(ge=1, le=10_000)] = 20
+    samples: Annotated[int, Field(ge=3, le=10_000)] = 20
     stop: StopRule = "none"
     max_rounds: Annotated[int, Field(ge=1, le=100)] = 2
     patience: Annotated[int, Field(ge=0)] = 1

@@ -14,7 +14,7 @@ from eirene.errors import InputError
     ("values", "said"),
     [
         ({"max_rounds": 0}, "max_rounds must be greater than or equal to 1, got 0"),
-        ({"samples": 0}, "samples must be greater than or equal to 1, got 0"),
+        ({"samples": 2}, "samples must be greater than or equal to 3, got 2"),
         ({"mode": "best"}, "mode must be 'improve', 'generic', 'fine-grained' or 'human', got 'best'"),
         ({"stop": "soon"}, "stop must be 'none', 'exact' or 'beta', got 'soon'"),
         ({"seed": -1}, "seed must be greater than or equal to 0, got -1"),
