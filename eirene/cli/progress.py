@@ -28,7 +28,7 @@ class Watch:
         self._progress = progress
         self._total = total
         self._item = 0
-        self._task: TaskID | None = progress.add_task("loading", total=None) if progress is not None else None
+        self._task: TaskID | None = progress.add_task("loading", total=None, count="") if progress is not None else None
 
     def next_item(self, n: int) -> None:
         """Row `n` begins."""
@@ -41,14 +41,16 @@ class Watch:
         row = f"row {self._item} of {self._total}, " if self._total > 1 else ""
         if event["kind"] == "node_started":
             doing = f"{row}round {event['round']}: {_DOING.get(event['node'], event['node'])}"
-            self._progress.reset(self._task, total=None, description=doing)
+            self._progress.update(self._task, description=doing, count="")
         elif event["kind"] == "sample":
-            self._progress.update(self._task, total=event["total"], completed=event["n"])
+            self._progress.update(self._task, count=f"{event['n']} of {event['total']}")
 
-    def advance(self, description: str) -> None:
-        """One row of a plain count is done."""
+    def advance(self, n: int, doing: str) -> None:
+        """Row `n` of a plain count is done."""
         if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, total=self._total, advance=1, description=description)
+            self._progress.update(
+                self._task, total=self._total, completed=n, description=doing, count=f"{n} of {self._total}"
+            )
 
 
 @contextmanager
@@ -57,7 +59,7 @@ def watch(total: int) -> Iterator[Watch]:
     if not sys.stderr.isatty():
         yield Watch(None, total)
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from eirene.cli.terminal import console
 
@@ -65,7 +67,7 @@ def watch(total: int) -> Iterator[Watch]:
         SpinnerColumn("line"),
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[count]}", markup=False),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console(stderr=True), transient=True) as progress:

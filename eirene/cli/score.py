@@ -69,7 +69,10 @@ def score(
         with watch(total) as progress:
             failed = asyncio.run(_score_all(source, built, out, progress, force=force))
         where = "" if out == STDOUT else f" to {out}"
-        say(f"scored {total} rows{where}" + (f"; a detector failed on {failed}" if failed else ""))
+        say(
+            f"scored {total} row{'' if total == 1 else 's'}{where}"
+            + (f"; a detector failed on {failed}" if failed else "")
+        )
     if failed:
         raise typer.Exit(1)
 
@@ -92,12 +95,12 @@ async def _score_all(source: Source, detectors: Sequence[Detector], out: str, pr
 
     failures = 0
     with line_writer(out, force=force) as write:
-        for item in source.items():
+        for n, item in enumerate(source.items(), start=1):
             scores, failed = await _score(item, detectors)
             failures += failed
             row = {"id": item.id, "scores": {name: s.model_dump(mode="json") for name, s in scores.items()}}
             write(json.dumps(row, ensure_ascii=False, allow_nan=False))
-            progress.advance("scoring")
+            progress.advance(n, "scoring")
             await asyncio.sleep(0)  # detectors that only compute never wait: without this, Ctrl-C would not get through
     return failures
 

@@ -24,7 +24,16 @@ def plain(text: str) -> str:
     return text.lower().rstrip(".")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def cases() -> list[Any]:
+    """One case a file. Where the default falls short, `meta.gap` says how; the test fails when the gap has closed."""
+    gaps = [(path, load(path)["meta"].get("gap")) for path in FILES]
+    return [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.xfail(reason=gap, strict=True)] if gap else [])
+        for path, gap in gaps
+    ]
+
+
+@pytest.mark.parametrize("path", cases())
 def test_an_example_ends_as_it_says(path: Path, run: Run) -> None:
     meta = load(path)["meta"]
     result = run("refine", path, "--json")

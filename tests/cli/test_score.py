@@ -29,7 +29,7 @@ def test_every_row_gets_a_line_of_scores(run: Run, tmp_path: Path) -> None:
 def test_standard_output_holds_the_lines_alone(run: Run) -> None:
     result = run("score", "-", "--detectors", "rouge", "--out", "-", stdin=json.dumps({**GIVEN, "id": "z"}).encode())
     assert json.loads(result.out)["id"] == "z"
-    assert result.err == "scored 1 rows\n"
+    assert result.err == "scored 1 row\n"
 
 
 def test_an_answer_with_nothing_given_is_unscored_and_says_why(run: Run) -> None:
