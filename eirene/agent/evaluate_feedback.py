@@ -1,4 +1,4 @@
-"""Runs a feedback model over labelled answers: a row each, on disk as they come; `eirene.eval` makes figures of them."""
+"""Runs a feedback model over labelled answers: a row each, on disk as it comes; `eirene.eval` makes figures of them."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ needs no loop over resamples, and metrics that are given together share their re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,8 @@ Metric = Callable[[Array], Array]
 
 DRAWS = 10_000
 LEVEL = 0.95
-_CHUNK_WEIGHTS = 250_000  # weights at once: 2 MB, which a core's cache holds
+_CHUNK_WEIGHTS = 100_000  # weights at once: 0.8 MB, which a core's cache holds
+_KEPT_WEIGHTS = 50_000_000  # weights of one row count that are kept for the next metric: 100 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,45 +46,60 @@ class Estimate:
         return {**shown, "undefined_draws": self.undefined_draws} if self.undefined_draws else shown
 
 
-def resample(rows: int, metric: Metric, *, draws: int = DRAWS, seed: int = 0) -> Array:
-    """The metric on `draws` resamples of `rows` rows, (draws,) or (draws, metrics). The same seed, the same values."""
-    if rows < 1 or draws < 1:
-        name, value = ("rows", rows) if rows < 1 else ("draws", draws)
-        raise InputError(f"{name} must be at least 1, got {value}", field=name)
-    rng = np.random.default_rng(seed)
-    chunk = min(draws, max(1, _CHUNK_WEIGHTS // rows))
-    weights = np.empty((chunk, rows))  # one buffer for all: fresh memory would cost more than the drawing
-    found = []
-    for at in range(0, draws, chunk):
-        now = min(chunk, draws - at)
-        for row in range(now):
-            weights[row] = np.bincount(rng.integers(0, rows, size=rows), minlength=rows)
-        found.append(np.array(metric(weights[:now])))
-    return np.concatenate(found)
+class Resamples:
+    """A report's resamples: `draws` of them by one seed, the same for every metric over equally many rows."""
 
+    def __init__(self, *, draws: int = DRAWS, seed: int = 0) -> None:
+        if draws < 1:
+            raise InputError(f"draws must be at least 1, got {draws}", field="draws")
+        self.draws = draws
+        self.seed = seed
+        self._kept: dict[int, list[np.ndarray[Any, np.dtype[np.uint16]]]] = {}
 
-def estimate(
-    rows: int, metric: Metric, *, n: int | None = None, draws: int = DRAWS, seed: int = 0, level: float = LEVEL
-) -> list[Estimate]:
-    """One `Estimate` for each of the metric's values: the value on the rows as they are, and a percentile interval.
+    def weights(self, rows: int) -> Iterator[Array]:
+        """How often each of `rows` rows was drawn, (resamples, rows), in chunks that together are `draws` long."""
+        if rows not in self._kept and rows * self.draws <= _KEPT_WEIGHTS:
+            # A row is drawn some five times at most, and never more often than there are rows.
+            self._kept[rows] = [chunk.astype(np.uint16) for chunk in self._drawn(rows)]
+        if rows in self._kept:
+            return (chunk.astype(np.float64) for chunk in self._kept[rows])
+        return self._drawn(rows)
 
-    `n` is reported where the metric looks at fewer rows than are drawn. No row, or a value that the rows do not
-    define, gives an unscored estimate.
-    """
-    if rows < 1:
-        return [Estimate(None, unscored="no rows")]
-    values = np.atleast_2d(metric(np.ones((1, rows))).T).T[0]
-    drawn = resample(rows, metric, draws=draws, seed=seed).reshape(draws, -1)
-    found = []
-    for column, value in enumerate(values):
-        defined = drawn[~np.isnan(drawn[:, column]), column]
-        count = rows if n is None else n
-        if np.isnan(value) or not len(defined):
-            found.append(Estimate(None, n=count, unscored="undefined on these rows"))
-            continue
-        low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-        found.append(Estimate(float(value), float(low), float(high), count, draws - len(defined)))
-    return found
+    def values(self, rows: int, metric: Metric) -> Array:
+        """The metric on each resample, (draws,) or (draws, metrics)."""
+        if rows < 1:
+            raise InputError(f"rows must be at least 1, got {rows}", field="rows")
+        return np.concatenate([metric(weights) for weights in self.weights(rows)])
+
+    def estimate(self, rows: int, metric: Metric, *, n: int | None = None, level: float = LEVEL) -> list[Estimate]:
+        """One `Estimate` for each of the metric's values: on the rows as they are, with a percentile interval.
+
+        `n` is reported where the metric looks at other things than rows. No row, or a value that the rows do not
+        define, gives an unscored estimate.
+        """
+        if rows < 1:
+            return [Estimate(None, unscored="no rows")]
+        whole = metric(np.ones((1, rows))).reshape(-1)
+        drawn = self.values(rows, metric).reshape(self.draws, -1)
+        found = []
+        for value, column in zip(whole, drawn.T, strict=True):
+            defined = column[~np.isnan(column)]
+            count = rows if n is None else n
+            if np.isnan(value) or not len(defined):
+                found.append(Estimate(None, n=count, unscored="undefined on these rows"))
+                continue
+            low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+            found.append(Estimate(float(value), float(low), float(high), count, self.draws - len(defined)))
+        return found
+
+    def _drawn(self, rows: int) -> Iterator[Array]:
+        rng = np.random.default_rng(self.seed)
+        chunk = min(self.draws, max(1, _CHUNK_WEIGHTS // rows))
+        for at in range(0, self.draws, chunk):
+            now = min(chunk, self.draws - at)
+            drawn = rng.integers(0, rows, size=(now, rows))
+            drawn += np.arange(now)[:, None] * rows
+            yield np.bincount(drawn.ravel(), minlength=now * rows).reshape(now, rows).astype(np.float64)
 
 
 def means(values: Array) -> Metric:

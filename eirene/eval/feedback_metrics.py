@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from eirene.critique import Tag
-from eirene.eval.bootstrap import DRAWS, Array, Estimate, Metric, estimate, means
+from eirene.eval.bootstrap import DRAWS, Array, Metric, Resamples, means
 from eirene.eval.feedback_rows import FeedbackRow
 from eirene.eval.paper_accuracy import OUTCOMES, always, outcome, random_outcomes
 from eirene.eval.ranking import auc_and_ap, f1_precision_recall, spearman
@@ -28,29 +27,17 @@ MIN_CLASS = 5
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """How intervals are drawn."""
-
-    draws: int = DRAWS
-    seed: int = 0
-
-    def estimate(self, rows: int, metric: Metric, *, n: int | None = None) -> list[Estimate]:
-        """See `eirene.eval.bootstrap.estimate`."""
-        return estimate(rows, metric, n=n, draws=self.draws, seed=self.seed)
-
-
 def feedback_report(rows: Sequence[FeedbackRow], *, draws: int = DRAWS, seed: int = 0) -> Json:
     """All figures as JSON: `counts`, `sentences`, `paper`, `calibration`, `answers`. Estimates are objects."""
-    drawing = Drawing(draws, seed)
+    resamples = Resamples(draws=draws, seed=seed)
     scored = [r for r in rows if r.status == "scored"]
     tagged = [r for r in scored if r.gold is not None]
     return {
         "counts": counts(rows),
-        "sentences": sentence_figures(tagged, drawing),
-        "paper": paper_figures(tagged, drawing),
-        "calibration": calibration(tagged, drawing),
-        "answers": answer_figures(scored, drawing),
+        "sentences": sentence_figures(tagged, resamples),
+        "paper": paper_figures(tagged, resamples),
+        "calibration": calibration(tagged, resamples),
+        "answers": answer_figures(scored, resamples),
         "interval": {"level": 0.95, "draws": draws, "seed": seed, "over": "answers"},
     }
 
@@ -71,7 +58,7 @@ def counts(rows: Sequence[FeedbackRow]) -> Json:
     }
 
 
-def sentence_figures(rows: Sequence[FeedbackRow], drawing: Drawing) -> Json:
+def sentence_figures(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
     """ROC AUC and average precision of the shares, F1 of the vote: over all sentences, and within answers.
 
     Within: the mean over answers of the figure inside each, where it is defined. Beside it the rows that need no model.
@@ -80,15 +67,15 @@ def sentence_figures(rows: Sequence[FeedbackRow], drawing: Drawing) -> Json:
         return {"unscored": "no answer with tagged sentences has a vote"}
     base = base_rate(rows)
     return {
-        "model": _figures(rows, [list(r.shares) for r in rows], [list(r.tags) for r in rows], drawing),
-        "always first": _named(rows, always("first"), drawing),
-        "always last": _named(rows, always("last"), drawing),
-        "all incomplete": _named(rows, lambda n: ["Incomplete"] * n, drawing),
+        "model": _figures(rows, [list(r.shares) for r in rows], [list(r.tags) for r in rows], resamples),
+        "always first": _named(rows, always("first"), resamples),
+        "always last": _named(rows, always("last"), resamples),
+        "all incomplete": _named(rows, lambda n: ["Incomplete"] * n, resamples),
         "random at base rate": {"auc": 0.5, "ap": base, "f1": base, "base_rate": base},
     }
 
 
-def paper_figures(rows: Sequence[FeedbackRow], drawing: Drawing) -> Json:
+def paper_figures(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
     """Exact, adjacent and different (EIR, table 3) of the vote, and of the rows that need no model.
 
     It looks at the first sentence that is called incomplete and at nothing else, so it rewards naming the first.
@@ -99,7 +86,7 @@ def paper_figures(rows: Sequence[FeedbackRow], drawing: Drawing) -> Json:
     base = base_rate(rows)
 
     def shown(outcomes: Sequence[Sequence[float]]) -> Json:
-        found = drawing.estimate(len(rows), means(np.array(outcomes, dtype=np.float64)))
+        found = resamples.estimate(len(rows), means(np.array(outcomes, dtype=np.float64)))
         return {name: e.to_json() for name, e in zip(OUTCOMES, found, strict=True)}
 
     def one_hot(predictions: Sequence[Sequence[Tag]]) -> list[list[float]]:
@@ -108,7 +95,7 @@ def paper_figures(rows: Sequence[FeedbackRow], drawing: Drawing) -> Json:
 
     mine = [outcome(r.tags, g) for r, g in zip(rows, golds, strict=True)]
     consistency = {
-        name: _mean([r.tag_consistency for r, m in zip(rows, mine, strict=True) if m == name], drawing)
+        name: _mean([r.tag_consistency for r, m in zip(rows, mine, strict=True) if m == name], resamples)
         for name in OUTCOMES
     }
     return {
@@ -120,7 +107,7 @@ def paper_figures(rows: Sequence[FeedbackRow], drawing: Drawing) -> Json:
     }
 
 
-def calibration(rows: Sequence[FeedbackRow], drawing: Drawing) -> Json:
+def calibration(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
     """Whether more consistent critiques are better ones.
 
     Better: the share of sentences tagged as the annotators did (for tag consistency), the overlap of the reasons with
@@ -138,18 +125,18 @@ def calibration(rows: Sequence[FeedbackRow], drawing: Drawing) -> Json:
     overlap = np.array([r.reason_overlap for r in reasoned], dtype=np.float64)
     return {
         "tag_consistency": {
-            "spearman": _one(drawing, len(voted), spearman(tags, right)),
-            "spearman_given_length": _one(drawing, len(voted), spearman(tags, right, length)),
-            "bins": _bins(tags, right, drawing),
+            "spearman": _one(resamples, len(voted), spearman(tags, right)),
+            "spearman_given_length": _one(resamples, len(voted), spearman(tags, right, length)),
+            "bins": _bins(tags, right, resamples),
         },
         "reason_consistency": {
-            "spearman": _one(drawing, len(reasoned), spearman(said, overlap)),
-            "bins": _bins(said, overlap, drawing),
+            "spearman": _one(resamples, len(reasoned), spearman(said, overlap)),
+            "bins": _bins(said, overlap, resamples),
         },
     }
 
 
-def answer_figures(rows: Sequence[FeedbackRow], drawing: Drawing) -> Json:
+def answer_figures(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
     """Whether the model tells answers that lack information from those that do not.
 
     Two scores: the share of samples that find any fault, and the mean share over the sentences. At the vote: F1 and
@@ -163,11 +150,11 @@ def answer_figures(rows: Sequence[FeedbackRow], drawing: Drawing) -> Json:
     numbers = range(len(rows))
     says = ["Incomplete" in r.tags for r in rows]
     base = lacking / len(rows)
-    any_auc = drawing.estimate(len(rows), auc_and_ap(len(rows), numbers, [r.share_any or 0.0 for r in rows], labels))
-    mean_auc = drawing.estimate(
+    any_auc = resamples.estimate(len(rows), auc_and_ap(len(rows), numbers, [r.share_any or 0.0 for r in rows], labels))
+    mean_auc = resamples.estimate(
         len(rows), auc_and_ap(len(rows), numbers, [float(np.mean(r.shares)) if r.shares else 0.0 for r in rows], labels)
     )
-    f1, precision, recall = drawing.estimate(
+    f1, precision, recall = resamples.estimate(
         len(rows), f1_precision_recall(_confusion([[s] for s in says], [[y] for y in labels]))
     )
     right = np.array([float(s == y) for s, y in zip(says, labels, strict=True)])
@@ -178,7 +165,7 @@ def answer_figures(rows: Sequence[FeedbackRow], drawing: Drawing) -> Json:
             "f1": f1.to_json(),
             "precision": precision.to_json(),
             "recall": recall.to_json(),
-            "accuracy": _one(drawing, len(rows), means(right)),
+            "accuracy": _one(resamples, len(rows), means(right)),
         },
         "always lacking": {"auc": 0.5, "ap": base, "f1": 2 * base / (1 + base), "accuracy": base},
     }
@@ -196,22 +183,24 @@ def tag_accuracy(row: FeedbackRow) -> float:
     return sum(a == b for a, b in zip(row.tags, gold, strict=True)) / len(gold)
 
 
-def _named(rows: Sequence[FeedbackRow], name: Any, drawing: Drawing) -> Json:
+def _named(rows: Sequence[FeedbackRow], name: Any, resamples: Resamples) -> Json:
     tags = [name(r.n_sentences) for r in rows]
-    return _figures(rows, [[float(t == "Incomplete") for t in row] for row in tags], tags, drawing)
+    return _figures(rows, [[float(t == "Incomplete") for t in row] for row in tags], tags, resamples)
 
 
 def _figures(
-    rows: Sequence[FeedbackRow], scores: Sequence[Sequence[float]], tags: Sequence[Sequence[Tag]], drawing: Drawing
+    rows: Sequence[FeedbackRow], scores: Sequence[Sequence[float]], tags: Sequence[Sequence[Tag]], resamples: Resamples
 ) -> Json:
     gold = [[t == "Incomplete" for t in r.gold or ()] for r in rows]
     votes = [[t == "Incomplete" for t in row] for row in tags]
     row_of = [i for i, g in enumerate(gold) for _ in g]
     flat_scores, flat_gold = [s for row in scores for s in row], [g for row in gold for g in row]
-    auc, ap = drawing.estimate(len(rows), auc_and_ap(len(rows), row_of, flat_scores, flat_gold), n=len(flat_gold))
-    f1, precision, recall = drawing.estimate(len(rows), f1_precision_recall(_confusion(votes, gold)), n=len(flat_gold))
+    auc, ap = resamples.estimate(len(rows), auc_and_ap(len(rows), row_of, flat_scores, flat_gold), n=len(flat_gold))
+    f1, precision, recall = resamples.estimate(
+        len(rows), f1_precision_recall(_confusion(votes, gold)), n=len(flat_gold)
+    )
     inside = np.array([_inside(s, v, g) for s, v, g in zip(scores, votes, gold, strict=True)])
-    within = drawing.estimate(len(rows), means(inside))
+    within = resamples.estimate(len(rows), means(inside))
     there = (~np.isnan(inside)).sum(axis=0)
     overall = {"auc": auc, "ap": ap, "f1": f1, "precision": precision, "recall": recall}
     return {
@@ -239,7 +228,7 @@ def _confusion(votes: Sequence[Sequence[bool]], gold: Sequence[Sequence[bool]]) 
     return np.array(table, dtype=np.float64)
 
 
-def _bins(by: Array, quality: Array, drawing: Drawing) -> list[Json]:
+def _bins(by: Array, quality: Array, resamples: Resamples) -> list[Json]:
     found = []
     place = np.clip(np.digitize(by, BINS[1:-1]), 0, len(BINS) - 2)
     for at, (low, high) in enumerate(pairwise(BINS)):
@@ -247,15 +236,15 @@ def _bins(by: Array, quality: Array, drawing: Drawing) -> list[Json]:
         n = int(inside.sum())
         mean = float(by[inside].mean()) if n else None
         found.append(
-            {"from": low, "to": high, "consistency": mean, "quality": _one(drawing, n, means(quality[inside]))}
+            {"from": low, "to": high, "consistency": mean, "quality": _one(resamples, n, means(quality[inside]))}
         )
     return found
 
 
-def _mean(values: Sequence[float | None], drawing: Drawing) -> Json:
+def _mean(values: Sequence[float | None], resamples: Resamples) -> Json:
     there = np.array([v for v in values if v is not None], dtype=np.float64)
-    return _one(drawing, len(there), means(there))
+    return _one(resamples, len(there), means(there))
 
 
-def _one(drawing: Drawing, rows: int, metric: Metric) -> Json:
-    return drawing.estimate(rows, metric)[0].to_json()
+def _one(resamples: Resamples, rows: int, metric: Metric) -> Json:
+    return resamples.estimate(rows, metric)[0].to_json()
