@@ -10,7 +10,7 @@ import numpy as np
 
 from eirene.alignment.core import Alignment, align
 from eirene.alignment.given import bearing_sentences, passage_sentences
-from eirene.alignment.placement import SURE, standings
+from eirene.alignment.placement import SURE, _cue, _opening, standings
 from eirene.records import Item
 from eirene.sentences import Sentence
 
@@ -35,6 +35,16 @@ class Comparison:
         rows = [a for a, g in enumerate(self.groups) if g == group]
         units = list(self.alignment.atoms[sentence])
         return float(self.alignment.p_says[np.ix_(rows, units)].max(initial=0.0))
+
+
+    def told_side(self, sentence: int) -> str | None:
+        """The perspective that the last opening up to a sentence names in words ("Opponents argue that"), if one does."""
+        names = list(dict.fromkeys(g or "" for g in self.groups))
+        for s in range(sentence, -1, -1):
+            cue = _cue(_opening(self.alignment, s), names)
+            if cue is not None:
+                return names[cue]
+        return None
 
 
 @dataclass(frozen=True, slots=True)

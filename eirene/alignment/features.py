@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Table = NDArray[np.float32]
 
 SAYS = ("mutual", "closeness")
-MISSING = ("mutual", "topical")
+MISSING = ("mutual",)
 UNSUPPORTED = ("support",)
 CLAIMLESS = ("prototype", "support")
 
@@ -39,15 +39,14 @@ class Blend:
 class Features:
     """Measures of A arguments and U units.
 
-    [A, U]: `cosine` in [-1, 1]; `closeness`, cosine plus weighed word overlap; `mutual`, closeness times the share of it that the
-    unit gives to this argument. [A]: `topical`, the cosine with the question (0 without one). [U]: `support`, the highest closeness to any
-    evidence with the words of the unit alone counted; `prototype`, the highest cosine with a sentence that claims nothing.
+    [A, U]: `cosine` in [-1, 1]; `closeness`, cosine plus weighed word overlap; `mutual`, the closeness times the share
+    of the unit that falls to this argument. [U]: `support`, the highest closeness to any evidence with the unit's words
+    alone counted; `prototype`, the highest cosine with a sentence that claims nothing.
     """
 
     cosine: Table
     closeness: Table
     mutual: Table
-    topical: Table
     support: Table
     prototype: Table
 
@@ -56,8 +55,8 @@ class Features:
         return np.stack([self.mutual, self.closeness], axis=-1)
 
     def missing(self) -> Table:
-        """The features `MISSING` of every argument, [A, 2]."""
-        return np.stack([self.mutual.max(axis=1, initial=0.0), self.topical], axis=-1)
+        """The features `MISSING` of every argument, [A, 1]."""
+        return self.mutual.max(axis=1, initial=0.0)[:, None]
 
     def unsupported(self) -> Table:
         """The features `UNSUPPORTED` of every unit, [U, 1]."""
@@ -78,9 +77,8 @@ def measure(
     blend: Blend,
 ) -> Features:
     """The features of units with the given texts. `evidence` is what may support them: None means the arguments."""
-    asked = [question] if question else []
-    vectors = encoder.encode([*arguments, *texts, *asked])
-    given, said = vectors[: len(arguments)], vectors[len(arguments) : len(arguments) + len(texts)]
+    vectors = encoder.encode([*arguments, *texts])
+    given, said = vectors[: len(arguments)], vectors[len(arguments) :]
     cosine = np.clip(given @ said.T, -1.0, 1.0)
     weights = WordWeights(arguments, question)
     words = overlap(arguments, texts, weights)
@@ -88,12 +86,12 @@ def measure(
     if evidence is None:
         support = (cosine + blend.words * words.precision).max(axis=0, initial=0.0)
     else:
-        support = _support(evidence, encoder.encode(evidence), texts, said, WordWeights(evidence, question), blend)
+        spread = WordWeights(evidence, question)
+        support = _support(evidence, encoder.encode(evidence), texts, said, weights=spread, words=blend.words)
     return Features(
         cosine=cosine,
         closeness=closeness,
         mutual=mutual_alignment(closeness, given @ given.T > _COPY, blend.temperature),
-        topical=given @ vectors[-1] if asked else np.zeros(len(arguments), np.float32),
         support=support,
         prototype=(said @ encoder.encode(PROTOTYPES).T).max(axis=1, initial=0.0),
     )
@@ -102,8 +100,8 @@ def measure(
 def mutual_alignment(closeness: Table, copies: NDArray[np.bool_], temperature: float) -> Table:
     """max(closeness, 0) times the softmax over arguments of closeness / temperature, [A, U] (design, section 7).
 
-    A unit that already says another argument better does not cover this one. `copies` [A, A] marks arguments that are one: they do
-    not compete, so that each gets what a single one would.
+    A unit that already says another argument better does not cover this one. `copies` [A, A] marks arguments that are
+    one: they do not compete, so that each gets what a single one would.
     """
     if not closeness.size:
         return closeness
@@ -113,7 +111,7 @@ def mutual_alignment(closeness: Table, copies: NDArray[np.bool_], temperature: f
 
 
 def _support(
-    evidence: Sequence[str], vectors: Table, texts: Sequence[str], said: Table, weights: WordWeights, blend: Blend
+    evidence: Sequence[str], vectors: Table, texts: Sequence[str], said: Table, *, weights: WordWeights, words: float
 ) -> Table:
     """Highest closeness of each unit to any evidence, at least 0; in blocks, so that memory stays bounded."""
     best = np.zeros(len(texts), np.float32)
@@ -122,5 +120,5 @@ def _support(
         for at in range(0, len(texts), _BLOCK):
             rows = slice(at, at + _BLOCK)
             shared = overlap(evidence[part], texts[rows], weights).precision
-            best[rows] = np.maximum(best[rows], (vectors[part] @ said[rows].T + blend.words * shared).max(axis=0))
+            best[rows] = np.maximum(best[rows], (vectors[part] @ said[rows].T + words * shared).max(axis=0))
     return best

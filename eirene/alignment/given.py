@@ -13,21 +13,23 @@ if TYPE_CHECKING:
 
 
 def passage_sentences(passages: Sequence[str]) -> tuple[str, ...]:
-    """All sentences of the passages, in order, blank ones left out."""
-    return tuple(s.text for passage in passages for s in split_sentences(passage) if s.text)
+    """All sentences of the passages, in order, blank ones and copies left out."""
+    return tuple(dict.fromkeys(s.text for passage in passages for s in split_sentences(passage) if s.text))
 
 
 def bearing_sentences(
     passages: Sequence[str], question: str, encoder: Encodes, *, constants: Constants | None = None
 ) -> tuple[str, ...]:
-    """The passages' sentences that bear on the question, in order: those whose cosine with it reaches `bearing`.
+    """The passages' sentences that bear on the question, in order: what an answer is expected to cover.
 
-    At least one is returned where there is any: the closest.
+    A sentence bears on it if its cosine with the question reaches the share `bearing` of the highest one there is; at
+    least one does where there are any. This finds the topic, not the answer: on questions with passages it tells little
+    of what a good answer would have used.
     """
     constants = load_constants() if constants is None else constants
     sentences = passage_sentences(passages)
     if not sentences:
         return ()
     similarity = encoder.encode(sentences) @ encoder.encode([question])[0]
-    threshold = min(constants.bearing, float(similarity.max()))
-    return tuple(s for s, value in zip(sentences, similarity, strict=True) if value >= threshold)
+    threshold = float(similarity.max()) * constants.bearing
+    return tuple(s for s, value in zip(sentences, similarity, strict=True) if value >= min(threshold, similarity.max()))

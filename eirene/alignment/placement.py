@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from eirene.alignment.core import Alignment
 
 SURE = 0.5
-"""Calibrated probability from which a unit counts as saying an argument."""
+"""Probability from which a unit counts as saying an argument, where a side is looked for."""
+
+SURE_TWICE = 0.9
+"""The same where something may be struck out for being said twice: two arguments of one side are often close."""
 
 _FAVOUR = re.compile(
     r"\b(?:support|advoca|proponent|defend|favou?r|in\s+favou?r|case\s+for|reasons?\s+for|pros?\b|benefit|advantage|upside|one\s+hand)",
@@ -45,7 +48,7 @@ class Repeat:
     argument: int
 
 
-def repeats(alignment: Alignment, *, sure: float = SURE) -> tuple[Repeat, ...]:
+def repeats(alignment: Alignment, *, sure: float = SURE_TWICE) -> tuple[Repeat, ...]:
     """Units that say an argument again, in order of the answer. Both sayings have at least probability `sure`."""
     first: dict[int, int] = {}
     found = []
@@ -90,10 +93,10 @@ def standings(alignment: Alignment, groups: Sequence[str]) -> tuple[str | None, 
 
 
 def _saying(alignment: Alignment, sure: float) -> list[int]:
-    """Atoms that say their best argument with probability `sure` or more."""
+    """Atoms that claim something and say their best argument with probability `sure` or more."""
     if not alignment.arguments:
         return []
-    atoms = [u for group in alignment.atoms for u in group]
+    atoms = [u for group in alignment.atoms for u in group if alignment.p_claimless[u] < 0.5]
     return [u for u in atoms if alignment.p_says[alignment.best_argument[u], u] >= sure]
 
 
