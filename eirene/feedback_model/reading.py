@@ -24,6 +24,9 @@ _CUT_OFF = frozenset({
     "length", "max_tokens", "max_output_tokens", "model_length", "token_limit", "context_length", "incomplete",
     "truncated", "model_context_window_exceeded",
 })  # fmt: skip
+# A reply far longer than any critique of that many sentences is a model that does not stop.
+_ROOM = (20_000, 5_000)  # characters: for any reply, and more for each sentence
+_LINES = (500, 100)
 _WITHHELD = frozenset({
     "content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "spii",
     "guardrail_intervened", "refusal",
@@ -35,8 +38,8 @@ def read_reply(text: str, sentences: Sequence[Sentence], *, finish_reason: str |
 
     `sentences` are the answer's, numbered by their place. `finish_reason` is the provider's word for why the reply
     ended; a reply cut off or withheld is invalid whatever it holds. Never raises; takes time linear in the reply.
-    The causes begin with one of: empty, cut off, withheld, refusal, no verdict, broken JSON, echo, example, ambiguous,
-    conflict, missing, extra, no reason.
+    The causes begin with one of: empty, cut off, withheld, too long, refusal, no verdict, broken JSON, echo, example,
+    ambiguous, conflict, missing, extra, no reason.
     """
     try:
         claims = _read(text, sentences, finish_reason)
@@ -59,6 +62,8 @@ def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -
     statements = statements_of(sentences)
     is_suspect = any(holds_tag(s.text) for s in statements)
     body = without_frame(text, statements)
+    if len(body) > _ROOM[0] + _ROOM[1] * len(statements) or body.count("\n") > _LINES[0] + _LINES[1] * len(statements):
+        raise UnreadableError("too long")
     if not body.strip():
         raise UnreadableError("empty" if not text.strip() else "empty: nothing after the thinking")
     from_json, rest, is_broken = read_json(body, statements)

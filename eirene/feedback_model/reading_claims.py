@@ -6,45 +6,43 @@ Every pattern is anchored where it is tried and bounded, so that reading takes t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from eirene.critique import Tag
-from eirene.feedback_model.reading_words import NO, NUMBERED, REASON, TAG, TAGS, VERDICT, YES, fold, is_reason, stream
+from eirene.feedback_model.reading_words import LABELS, NO, REASONS, TAGS, VERDICTS, YES, fold, is_reason, stream
 from eirene.sentences import Sentence
 
-_OPEN, _CLOSE = r"[\[［【〔「『(（<{]", r"[\]］】〕」』)）>}]"
-_DRESS = r"[\s*_`\"'“”‘’✅✔✓☑❌✗✘❎⚠🟢🔴🟡\uFE0F]{0,12}"  # emphasis, quotes, ticks; not "~", which strikes out
-_BRACKETED = re.compile(rf"{_DRESS}{_OPEN}{_DRESS}({TAG}){_DRESS}{_CLOSE}(?![A-Za-z])", re.IGNORECASE)
-_BRACKETED_THEN_REASON = re.compile(rf"{_DRESS}{_OPEN}({TAG}){_CLOSE}(?=(?:{REASON})\b)", re.IGNORECASE)
+# A word of any script, its combining marks included: whatever is no space, digit, dressing or punctuation.
+_TICKS = "✅✔✓☑❌✗✘❎⚠🟢🔴🟡\ufe0f"
+_WORD = r"[^\s\d.,:;!?()\[\]{}<>*_`~\"'“”‘’«»|/\\=#№。，；：！？、．（）［］【】〔〕「」『』–—→" + _TICKS + r"-]{1,24}"
+_WORDS = re.compile(rf"{_WORD}(?:[ \u00A0]{_WORD}){{0,2}}")
+_DRESS = re.compile(r"[\s*_`\"'“”‘’" + _TICKS + "]{0,12}")  # emphasis, quotes, ticks; not "~": struck out
+_BRACKETED = re.compile(r"[\[［【〔「『(（<{]([^\[\]［］【】〔〕「」『』()（）<>{}\n]{1,40})[\]］】〕」』)）>}]")
+_IN_BRACKETS = re.compile(r"[\[［【〔]([^\[\]［］【】〔〕\n]{1,40})[\]］】〕]")
 # A bare word is a verdict only where it is set off from what follows: "Complete nonsense" is none.
-_BARE = re.compile(
-    rf"{_DRESS}({TAG})(?=[*_`\"'”’)]{{0,6}}(?:[.:;,!。：；，！、|—–→(（]|\s{{1,8}}[-–—→=(（|]|\s{{1,8}}(?:{REASON})\s{{0,3}}[:：-]|\s*$"
-    r"|\s{1,8}because\b))",
-    re.IGNORECASE,
-)
-_ANSWERED = re.compile(
-    rf"[\s*_`\])]{{0,6}}[?？:：=,-]{{0,3}}[\s*_`]{{0,6}}(?:(?P<no>{NO})|{YES})[*_`]{{0,3}}(?:\s*$|[.,;!。，])",
-    re.IGNORECASE,
-)
+_SET_OFF = re.compile(r"[*_`\"'”’]{0,6}(?:[.:;,!。：；，！、|—–→(（]|\s{1,8}[-–—→=(（|]|\s{0,60}$)")
 _ASKED = re.compile(r"[\s*_`\])]{0,6}[?？]")
-_LABEL = re.compile(rf"{_DRESS}(?:{VERDICT})[*_`]{{0,3}}\s{{0,3}}[:：=-]", re.IGNORECASE)
+_ANSWERED = re.compile(rf"[\s*_`\])]{{0,6}}[?？:：=,-]{{0,3}}[\s*_`]{{0,6}}({_WORD})[*_`]{{0,3}}(?:$|[.,;!。，])")
+_COLON = re.compile(r"[*_`]{0,3}\s{0,3}[:：=-]")
 _GLUE = re.compile(r"[\s*_`\"'“”‘’«»)\]|.,;:!?…。！？：—–→=>-]{0,24}")
 _NUMBER = re.compile(
-    rf"[*_`]{{0,4}}(?P<label>(?:{NUMBERED})\s{{0,3}}(?:no\.?|nr\.?|n°|№)?\s{{0,3}}\.?\s{{0,2}})?"
-    rf"(?P<hash>[#№]{{0,2}})(?P<open>[(（\[［【])?[#№]?(?P<n>\d{{1,6}})(?P<close>[)）\]］】])?(?P<unit>[句条項号番번])?[*_`]{{0,4}}"
+    rf"[*_`]{{0,4}}(?P<label>{_WORD}(?: {_WORD})?)?(?P<of>\s{{0,3}}(?:no\.?|nr\.?|n°|№)?\s{{0,3}}\.?\s{{0,2}})?"
+    r"(?P<hash>[#№]{0,2})(?P<open>[(（\[［【])?[#№]?(?P<n>\d{1,6})(?P<close>[)）\]］】])?(?P<unit>[句条項号番번])?[*_`]{0,4}"
     r"(?P<sep>\s{1,8}(?:is|ist|est|es|è)\b|\s{0,8}(?:[.:)）、．：。=|]|=>|->|[-–—→](?=\s|\[))[.:]?|)[*_`]{0,4}\s{0,8}",
     re.IGNORECASE,
 )
-_SETS_OFF = re.compile(rf"{_OPEN}|[✅✔✓☑❌✗✘❎⚠🟢🔴🟡]|$")
+_NEAR_DIGIT = re.compile(r"\D{0,40}\d")
+_MARKED = re.compile(r"[\[［【〔「『(（<{✅✔✓☑❌✗✘❎⚠🟢🔴🟡]|$")
 _SEPARATOR = re.compile(r"[\s*_`\"”’]{0,8}(?:[:：.。,，;；!]|[-–—→|=>]{1,3}(?=\s|$))?[\s*_`]{0,8}")
 _REASON_WORD = re.compile(
-    rf"[\s*_`(\[<]{{0,8}}(?:{REASON})[*_`)\]>]{{0,6}}\s{{0,4}}(?:[:：=]|[-–—→.](?=\s)|$)[\s*_`)\]>]{{0,8}}",
+    rf"[\s*_`(\[<]{{0,8}}({_WORD}(?: {_WORD})?)(?:\(s\))?[*_`)\]>]{{0,6}}\s{{0,4}}"
+    r"(?:[:：=]|[-–—→.](?=\s)|$)[\s*_`)\]>]{0,8}",
     re.IGNORECASE,
 )
+_BECAUSE = re.compile(r"\s{0,8}because\s", re.IGNORECASE)
+_LETTERS = re.compile(r"[^\W_]{1,200}")
 _ANY_NUMBER = re.compile(r"(?<!\d)\d{1,6}[.:)\s]{1,3}")
-_BECAUSE = re.compile(r"because\s", re.IGNORECASE)
-TAG_IN_BRACKETS = re.compile(rf"[\[［【〔]\s{{0,3}}[*_`]{{0,3}}({TAG})[*_`]{{0,3}}\s{{0,3}}[\]］】〕]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,51 +84,89 @@ def number_at(text: str, at: int = 0) -> tuple[int, int] | None:
 
     "3 complete" may be a count: a number without separator needs a bracket, a label, or a bracketed tag after it.
     """
-    found = _NUMBER.match(text, at)
-    if found is None:
+    found = _NUMBER.match(text, at) if _NEAR_DIGIT.match(text, at) else None
+    if found is None or (found["label"] and fold(found["label"]) not in LABELS):
         return None
     has_open, close = found["open"] is not None, found["close"]
     if has_open != (close is not None) and (has_open or close not in (")", "）")):
         return None
-    is_set_off = any(found.group("label", "hash", "close", "unit", "sep")) or _SETS_OFF.match(text, found.end())
+    is_set_off = any(found.group("label", "hash", "close", "unit", "sep")) or _MARKED.match(text, found.end())
     return (int(found["n"]), found.end()) if is_set_off else None
 
 
 def tag_at(text: str, at: int = 0) -> tuple[Tag, int] | None:
     """A tag at a place, with the place after it. "Complete?" asks and "Complete: no" is unclear: neither is one."""
-    label = _LABEL.match(text, at)
-    at = label.end() if label else at
-    bracketed = _BRACKETED.match(text, at) or _BRACKETED_THEN_REASON.match(text, at)
-    found = bracketed or _BARE.match(text, at)
-    if found is None:
-        return None
-    tag, end = TAGS[fold(found.group(1))], found.end()
+    at = _past(_DRESS, text, at)
+    label = _words_at(text, at, VERDICTS)
+    colon = _COLON.match(text, label) if label else None
+    at = _past(_DRESS, text, colon.end()) if colon else at
+    bracketed = _BRACKETED.match(text, at)
+    if bracketed:
+        tag, end = TAGS.get(fold(bracketed.group(1).strip("*_`\"' "))), bracketed.end()
+        if tag is None or (
+            text[end : end + 1].isascii() and text[end : end + 1].isalpha() and not _reason_at(text, end)
+        ):
+            return None
+    else:
+        end = _words_at(text, at, TAGS) or at
+        if end == at or not (_SET_OFF.match(text, end) or _reason_at(text, end) or _BECAUSE.match(text, end)):
+            return None
+        tag = TAGS[fold(text[at:end])]
     answered = _ANSWERED.match(text, end)
+    word = fold(answered.group(1)) if answered else ""
     # "[Incomplete] No, it does not" is a reason; "Incomplete: no" and "[Complete] No." could mean anything.
-    is_open = answered is not None and (not bracketed or (tag == "Complete" and answered.group("no")))
+    is_open = word in NO or word in YES if not bracketed else tag == "Complete" and word in NO
     return None if is_open or _ASKED.match(text, end) else (tag, end)
+
+
+def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _words_at(text: str, at: int, known: Container[str]) -> int | None:
+    """The place after the longest known run of one to three words."""
+    found = _WORDS.match(text, at)
+    end = found.end() if found else at
+    while end > at:
+        if fold(text[at:end]) in known:
+            return end
+        end = max(text.rfind(" ", at, end), text.rfind("\u00a0", at, end))
+    return None
+
+
+def _reason_at(text: str, at: int) -> int | None:
+    """The place after the word "Reasons:", in any of the languages."""
+    found = _REASON_WORD.match(text, at)
+    return found.end() if found and fold(found.group(1)) in REASONS else None
 
 
 def reason_in(text: str) -> str:
     """The reason in what follows a tag: without separator, without the word "Reasons:", on one line."""
-    start = _SEPARATOR.match(text)
-    at = start.end() if start else 0
-    marker = _REASON_WORD.match(text, at) or _BECAUSE.match(text, at)
-    return fold_space(text[marker.end() if marker else at :]).rstrip("*_` ")
+    at = _past(_SEPARATOR, text, 0)
+    marked = _reason_at(text, at) or _past(_BECAUSE, text, at)
+    return fold_space(text[marked:]).rstrip("*_` ")
+
+
+def bracketed_tags(text: str) -> list[Tag]:
+    """Every tag in square brackets in a text, in order."""
+    said = (fold(inner.strip("*_`\"' ")) for inner in _IN_BRACKETS.findall(text))
+    return [TAGS[word] for word in said if word in TAGS]
 
 
 def after_echo(text: str, at: int, statement: Statement) -> int | None:
     """The place after a repetition of the statement, whatever its punctuation; None where there is none."""
     wanted, matched = statement.stream, 0
-    while matched < len(wanted):
-        if at == len(text):
-            return None
-        said = stream(text[at])
+    if not wanted:
+        return None
+    for found in _LETTERS.finditer(text, at):
+        said = found.group().casefold()
         if not wanted.startswith(said, matched):
             return None
         matched += len(said)
-        at += 1
-    return None if not wanted or text[at : at + 1].isalnum() else at
+        if matched == len(wanted):
+            return found.end()
+    return None
 
 
 def verdict_at(text: str, at: int, statement: Statement | None) -> tuple[Tag, int] | None:
@@ -150,7 +186,7 @@ def verdict_at(text: str, at: int, statement: Statement | None) -> tuple[Tag, in
 def holds_tag(text: str) -> bool:
     """Whether a text has something in it that reads as a verdict: a tag in brackets, or a numbered or leading tag."""
     starts = [0, *(found.end() for found in _ANY_NUMBER.finditer(text))]
-    return TAG_IN_BRACKETS.search(text) is not None or any(tag_at(text, at) is not None for at in starts)
+    return bool(bracketed_tags(text)) or any(tag_at(text, at) is not None for at in starts)
 
 
 def assign(claims: Sequence[Claim], n_sentences: int) -> list[Claim]:

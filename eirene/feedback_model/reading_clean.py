@@ -15,8 +15,8 @@ _END = re.compile(
 )
 _HEADED = re.compile(r"\A\s*#{2,4} ?Response:?[ \t]*", re.IGNORECASE)
 _NEXT = re.compile(r"^#{2,4} ?(?:Instruction|Input)\b", re.IGNORECASE | re.MULTILINE)
-_INVISIBLE = dict.fromkeys([0, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-_BREAKS = {0x0B: "\n", 0x0C: "\n", 0x85: "\n", 0x2028: "\n", 0x2029: "\n", 0x0D: "\n"}
+_INVISIBLE = re.compile("[\0\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]+")
+_BREAK = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 
 def without_frame(text: str, statements: Sequence[Statement]) -> str:
@@ -25,7 +25,7 @@ def without_frame(text: str, statements: Sequence[Statement]) -> str:
     Raises `UnreadableError` where the answer itself ends a thinking block and so the reply's thinking cannot be told
     from what was thought about.
     """
-    text = text.replace("\r\n", "\n").translate(_BREAKS).translate(_INVISIBLE)
+    text = _INVISIBLE.sub("", _BREAK.sub("\n", text))
     if _FINAL in text:
         text = text.rpartition(_FINAL)[2]
     text = _without_thinking(text, statements)
@@ -41,11 +41,14 @@ def _without_thinking(text: str, statements: Sequence[Statement]) -> str:
     """Drops thinking: from an opening tag at a line's start to the next closing one, and all before a stray closing."""
     kept: list[str] = []
     at, inside = 0, False
+    if not any(mark in text for mark in (">", "▷", "THINK]", "think]")):
+        return text
+    is_held = any("</" in s.text and _TAGS.search(s.text) for s in statements)
     for found in _TAGS.finditer(text):
         is_end = any(found.group(2, 3, 4))
         if not is_end and (inside or found.group(1) is None):  # an opening tag inside a line is spoken of, not meant
             continue
-        if is_end and any("</" in s.text and _TAGS.search(s.text) for s in statements):
+        if is_end and is_held:
             raise UnreadableError("ambiguous: the answer holds thinking tags, and so does the reply")
         if not is_end:
             kept.append(text[at : found.start()])

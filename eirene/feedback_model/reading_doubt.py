@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from eirene.feedback_model.reading_claims import TAG_IN_BRACKETS, UnreadableError
+from eirene.feedback_model.reading_claims import UnreadableError, bracketed_tags
 
 _SHOWN = 2000  # characters of a reply without a verdict that are looked at for its cause
 _REFUSAL = re.compile(
@@ -21,7 +21,8 @@ _REFUSAL = re.compile(
 )
 _TALK_OF_ORDERS = re.compile(
     r"\b(?:tells?|told|asks?|asked|instructs?|instructed|wants?|orders?|tr(?:ies|ied))"
-    r" (?:me|us|the (?:model|reader)) to\b|\bprompt injection\b|\binjected\b|\b(?:ignore|disregard) (?:the|all|any|previous|prior|above)\b|<!--"
+    r" (?:me|us|the (?:model|reader)) to\b|\bprompt injection\b|\binjected\b"
+    r"|\b(?:ignore|disregard) (?:the|all|any|previous|prior|above)\b|<!--"
     r"|\b(?:answer|statement|text|material) (?:says|claims|reads|demands|contains|includes|quotes)\b.{0,80}:$",
     re.IGNORECASE,
 )
@@ -50,7 +51,7 @@ def check_surroundings(before: Sequence[str], after: Sequence[str]) -> None:
         if _EXAMPLE.search(line[-200:]):
             raise UnreadableError("example: the verdicts stand under an example")
     for line in after:
-        if _RETRACTS.search(line[:_SHOWN]) or TAG_IN_BRACKETS.search(line):
+        if _RETRACTS.search(line[:_SHOWN]) or bracketed_tags(line):
             raise UnreadableError("ambiguous: the reply comes back to its verdicts")
 
 

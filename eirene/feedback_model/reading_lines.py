@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 
 from eirene.critique import Tag
 from eirene.feedback_model.reading_claims import (
-    TAG_IN_BRACKETS,
     Claim,
     Statement,
     UnreadableError,
     after_echo,
+    bracketed_tags,
     fold_space,
     number_at,
     reason_in,
     tag_at,
     verdict_at,
 )
-from eirene.feedback_model.reading_words import TAGS, fold, stream
+from eirene.feedback_model.reading_words import stream
 
 _LEAD = re.compile(
     r"\s{0,40}(?:(?:[-*+•‣▪●○·–—]|#{1,6})\s{1,8}){0,2}(?:[*_]{0,2}(?:answer|response|output|reply)[*_]{0,2}:[*_]{0,2}\s{0,4})?",
@@ -60,7 +60,7 @@ class LineReader:
     def __init__(self, statements: Sequence[Statement], *, is_suspect: bool) -> None:
         self._statements = statements
         self._is_suspect = is_suspect
-        self._tags_in_answer = {fold(m) for s in statements for m in TAG_IN_BRACKETS.findall(s.text)}
+        self._tags_in_answer = {tag for s in statements for tag in bracketed_tags(s.text)}
         self._open: _Open | None = None
         self._pending: int | None = None
         self._reading = Reading()
@@ -82,7 +82,7 @@ class LineReader:
     def _start(self, n: int | None, tag: Tag, line: str, at: int) -> None:
         self._close()
         self._pending = None
-        self._open = _Open(n, tag, [line[at:]], [line], has_text=bool(reason_in(line[at:])))
+        self._open = _Open(n, tag, [line[at:]], [line], has_text=bool(reason_in(line[at : at + 200])))
 
     def _close(self) -> None:
         if self._open is None:
@@ -90,8 +90,8 @@ class LineReader:
         claim, self._open = self._open, None
         rest = " ".join(claim.parts)
         where = f"sentence {claim.n}" if claim.n else "a sentence"
-        for found in TAG_IN_BRACKETS.findall(rest):
-            if claim.tag == "Complete" or (TAGS[fold(found)] != claim.tag and fold(found) not in self._tags_in_answer):
+        for tag in bracketed_tags(rest):
+            if claim.tag == "Complete" or (tag != claim.tag and tag not in self._tags_in_answer):
                 raise UnreadableError(f"conflict: {where} has a second tag")
         if self._is_suspect and claim.tag == "Complete" and len(claim.parts) > 1:
             raise UnreadableError(f"ambiguous: {where} is followed by text, and the answer holds tags of its own")
@@ -142,7 +142,7 @@ class LineReader:
         if verdict is None:
             return False
         is_alone = not line[verdict[1] :].strip("*_`.!。 \t")
-        if not (is_alone or TAG_IN_BRACKETS.match(line[at : verdict[1]].strip("*_` \t"))):
+        if not (is_alone or bracketed_tags(line[at : verdict[1]])):
             return False
         self._start(None, *_turned(verdict, line))
         return True
@@ -191,7 +191,7 @@ class LineReader:
                 text = line[bullet.end() if bullet else 0 :]
                 claim.parts.append(text if claim.has_text else reason_in(text))
                 claim.raw.append(line)
-                claim.gap, claim.has_text = False, claim.has_text or bool(reason_in(text))
+                claim.gap, claim.has_text = False, claim.has_text or bool(reason_in(text[:200]))
                 return
             self._close()
         target = self._reading.after if self._reading.claims else self._reading.before

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 
 from eirene.critique import Tag
 
@@ -26,7 +25,7 @@ eksik|غير كامل|غير كاملة|غير مكتمل|غير مكتملة|ن
 לא שלם|לא מלא|חסר|अपूर्ण|অসম্পূর্ণ|不完整|不完全|不完備|不完备|불완전|불완전함
 """
 _REASON = """
-reasons|reason|reason(s)|rationale|explanation|justification|gründe|grund|begründung|raisons|raison
+reasons|reason|rationale|explanation|justification|gründe|grund|begründung|raisons|raison
 motifs|motif|razones|razón|motivos|motivo|motivi|motivazione|ragioni|ragione|razões|razão|justificativa|redenen|reden
 skäl|anledning|grunde|årsak|begrunnelse|powody|powód|uzasadnienie|důvody|důvod|indoklás|syyt|syy|perustelu|alasan|lý do
 λόγοι|λόγος|αιτιολογία|причины|причина|обоснование|причини|обґрунтування|nedenler|neden|gerekçe|الأسباب|أسباب|السبب|سبب
@@ -61,25 +60,23 @@ TAGS.update((fold(w), "Incomplete") for w in _split(_INCOMPLETE))
 """Folded word to tag."""
 
 
-def one_of(words: Iterable[str]) -> str:
-    """A regular expression for any of the words, longest first, composed or decomposed."""
-    forms = {unicodedata.normalize(form, word) for word in words for form in ("NFC", "NFD")}
-    return "|".join(re.escape(w).replace(r"\ ", r"\s{1,3}") for w in sorted(forms, key=lambda w: (-len(w), w)))
+REASONS = frozenset(map(fold, _split(_REASON)))
+LABELS = frozenset(map(fold, _split(_NUMBERED)))
+VERDICTS = frozenset(map(fold, _split(_VERDICT)))
+YES, NO = frozenset(map(fold, _split(_YES))), frozenset(map(fold, _split(_NO)))
+"""Folded words: before a reason, before a number, before a tag; plain answers to a question."""
 
-
-TAG = one_of(_split(_COMPLETE) + _split(_INCOMPLETE))
-REASON = one_of(_split(_REASON))
-NUMBERED = one_of(_split(_NUMBERED))
-VERDICT = one_of(_split(_VERDICT))
-YES, NO = one_of(_split(_YES)), one_of(_split(_NO))
-REASON_KEYS = {fold(w) for w in _split(_REASON)} | {"why", "feedback", "comment", "details", "note", "missing"}
-VERDICT_KEYS = {fold(w) for w in _split(_VERDICT)} | {"classification", "completion"}
+REASON_KEYS = REASONS | {"why", "feedback", "comment", "details", "note", "missing"}
+VERDICT_KEYS = VERDICTS | {"classification", "completion"}
 
 _PLACEHOLDERS = frozenset({
     "none", "n/a", "na", "null", "nil", "nothing", "no", "reason", "reasons", "no reason", "no reasons",
     "not applicable", "tbd", "todo", "unknown", "your reason", "your reasons", "what is missing",
     "keine", "aucune", "ninguna", "нет", "无", "なし",
 })  # fmt: skip
+
+
+_NO_LETTERS = re.compile(r"[\W_]+")
 
 
 def is_reason(text: str) -> bool:
@@ -92,4 +89,4 @@ def is_reason(text: str) -> bool:
 
 def stream(text: str) -> str:
     """Letters and digits alone, case dropped: the same for a quotation, however it is set and punctuated."""
-    return "".join(c for c in text.casefold() if c.isalnum())
+    return _NO_LETTERS.sub("", text).casefold()
