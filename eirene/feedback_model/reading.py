@@ -76,7 +76,7 @@ def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -
     if is_suspect:
         _check_suspect(found, claims)
     settled = settle(claims, len(statements))
-    if quotes_answer(found, statements):
+    if (is_suspect or from_json) and quotes_answer(found, statements):
         raise UnreadableError("echo: the verdicts stand in the answer")
     return settled
 

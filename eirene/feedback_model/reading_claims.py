@@ -165,7 +165,7 @@ def after_echo(text: str, at: int, statement: Statement) -> int | None:
             return None
         matched += len(said)
         if matched == len(wanted):
-            return found.end()
+            return None if text[found.end() : found.end() + 1].isalnum() else found.end()
     return None
 
 

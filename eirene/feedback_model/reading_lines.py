@@ -172,8 +172,9 @@ class LineReader:
             return False
         place, (tag, at) = tags[0]
         statement = self._statement(n)
-        if len(tags) > 1 or (statement is not None and place > 1 and statement.begins_with_tag):
-            raise UnreadableError(f"ambiguous: sentence {n} has a table row with several tags")
+        said = stream("".join(cells[1 : place + 1]))
+        if len(tags) > 1 or (statement and said in statement.stream and (place > 1 or statement.begins_with_tag)):
+            raise UnreadableError(f"ambiguous: sentence {n} has a table row whose tag may be its own")
         self._start(n, tag, line, len(line))
         rest = [c for c in (cells[place][at:], *cells[place + 1 :]) if c.strip("-–— ")]
         if self._open:
