@@ -72,10 +72,10 @@ def shown_score(score: Score) -> str:
 
 
 def last_candidate(record: Record) -> str | None:
-    """The rewrite that a view compares with the original: what was accepted, else the last one tried."""
+    """The rewrite that a view compares with the original: what was accepted, else the last that changed anything."""
     if record.status == "accepted":
         return record.answer
-    tried = [r.candidate for r in record.rounds if r.candidate is not None]
+    tried = [r.candidate for r in record.rounds if r.candidate is not None and r.candidate != record.original]
     return tried[-1] if tried else None
 
 

@@ -66,6 +66,14 @@ def test_words_of_the_record_are_no_markup() -> None:
     assert "\x1b" not in text
 
 
+def test_the_rewrite_that_is_shown_is_one_that_changed_something() -> None:
+    """A last round that gave the original back says nothing of what was tried."""
+    result = record("kept")
+    same = result.rounds[-1].model_copy(update={"candidate": result.original})
+    text = shown(result.model_copy(update={"rounds": (result.rounds[0], same)}))
+    assert "+ Critics reply that" in text
+
+
 def test_a_long_answer_shows_what_matters() -> None:
     """Of 500 sentences that nobody finds fault with, most are only counted; the one with a fault is always shown."""
     text = shown(record("accepted", item={"answer": " ".join([ANSWER, *["Birds sing in every tree."] * 500])}))
