@@ -56,7 +56,7 @@ async def test_samples_are_drawn_in_one_request_with_nucleus_sampling() -> None:
 
 async def test_a_sample_depends_on_its_number_and_not_on_the_round_it_is_drawn_in() -> None:
     async def seeds(*rounds: tuple[int, int]) -> list[int]:
-        model = OneAtATime(lambda _: FAULTY)
+        model = OneAtATime(script=lambda _: FAULTY)
         feedback = ChatFeedback(model)
         for start, count in rounds:
             await drawn(feedback, count, start)
@@ -135,7 +135,7 @@ async def test_closing_the_generator_cancels_what_is_under_way() -> None:
                 cancelled.append(1)
                 raise
 
-    samples = ChatFeedback(Hangs([FAULTY])).draw(REQUEST, start=0, count=4, meter=Meter())
+    samples = ChatFeedback(Hangs(script=[FAULTY])).draw(REQUEST, start=0, count=4, meter=Meter())
     assert isinstance(samples, AsyncGenerator)
     assert (await anext(samples)).is_valid
     second = asyncio.ensure_future(anext(samples))
@@ -150,7 +150,7 @@ async def test_closing_the_generator_cancels_what_is_under_way() -> None:
 
 async def test_a_vote_can_end_early() -> None:
     meter = Meter()
-    model = ChatFeedback(OneAtATime(lambda _: FAULTY))
+    model = ChatFeedback(OneAtATime(script=lambda _: FAULTY))
     result = await draw_samples(model, REQUEST, n=20, stop="beta", meter=meter)
     assert result.early_stop
     assert meter.total.calls == len(result.samples) < 10

@@ -122,10 +122,10 @@ async def test_an_attempt_that_takes_too_long_is_cut_and_tried_again() -> None:
             return result
 
     meter = Meter()
-    chat = ChatModel(Slow(["too late", "in time"]), timeout_s=0.05, sleep=Waits())
+    chat = ChatModel(Slow(script=["too late", "in time"]), timeout_s=0.05, sleep=Waits())
     (reply,) = await chat.ask(ASK, sampling=SAMPLING, meter=meter)
     assert (reply.text, meter.total.calls, meter.total.retries) == ("in time", 2, 1)
-    chat = ChatModel(Slow(["too late"]), timeout_s=0.05, retry=RetryPolicy(attempts=1))
+    chat = ChatModel(Slow(script=["too late"]), timeout_s=0.05, retry=RetryPolicy(attempts=1))
     with pytest.raises(BackendTimeoutError, match=r"no reply within 0\.05 s"):
         await chat.ask(ASK, sampling=SAMPLING, meter=Meter())
 
@@ -214,7 +214,7 @@ async def test_a_cancelled_call_stays_on_the_meter() -> None:
             await asyncio.Event().wait()
 
     meter = Meter()
-    task = asyncio.create_task(ChatModel(Hangs([])).ask(ASK, sampling=SAMPLING, meter=meter))
+    task = asyncio.create_task(ChatModel(Hangs(script=[])).ask(ASK, sampling=SAMPLING, meter=meter))
     await sent.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

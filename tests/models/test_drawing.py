@@ -44,7 +44,7 @@ async def test_a_model_with_n_is_asked_once() -> None:
 
 
 async def test_a_model_that_gives_fewer_is_asked_for_the_rest_and_never_for_n_again() -> None:
-    model = OneAtATime(lambda _: "a reply")
+    model = OneAtATime(script=lambda _: "a reply")
     chat, meter = ChatModel(model), Meter()
     assert len(await drawn(chat, 20, meter)) == 20
     assert (meter.total.calls, meter.total.retries, chat.takes_n) == (20, 0, False)
@@ -53,7 +53,7 @@ async def test_a_model_that_gives_fewer_is_asked_for_the_rest_and_never_for_n_ag
 
 
 async def test_each_concurrent_call_has_its_own_seed() -> None:
-    model = OneAtATime(lambda _: "a reply")
+    model = OneAtATime(script=lambda _: "a reply")
     chat = ChatModel(model)
     await drawn(chat, 4)
     assert sorted(c.settings["seed"] for c in model.calls) == [0, 1, 2, 3]
@@ -68,12 +68,12 @@ async def test_replies_come_in_order_whatever_order_the_calls_end_in() -> None:
             result.generations[0].message.content = f"seed {self.seed}"
             return result
 
-    replies = await drawn(ChatModel(Backwards(lambda _: "x")), 5)
+    replies = await drawn(ChatModel(Backwards(script=lambda _: "x")), 5)
     assert [r.text for r in replies if isinstance(r, Reply)] == [f"seed {i}" for i in range(5)]
 
 
 async def test_a_call_that_fails_for_good_leaves_its_error_in_its_place() -> None:
-    chat = ChatModel(OneAtATime(["0", ConnectionError("gone"), "2"]), retry=ONCE)
+    chat = ChatModel(OneAtATime(script=["0", ConnectionError("gone"), "2"]), retry=ONCE)
     first, second, third = await drawn(chat, 3)
     assert isinstance(second, UnreachableError)
     assert (first, third) == (Reply("0", "stop"), Reply("2", "stop"))
@@ -96,7 +96,7 @@ async def test_a_wrong_key_ends_the_drawing(model: type[ScriptedChatModel]) -> N
 
 async def test_a_script_that_runs_out_is_no_failed_sample() -> None:
     with pytest.raises(ScriptExhaustedError):
-        await drawn(ChatModel(OneAtATime(["0", "1"])), 3)
+        await drawn(ChatModel(OneAtATime(script=["0", "1"])), 3)
 
 
 async def test_closing_the_generator_cancels_the_calls_under_way() -> None:
@@ -112,7 +112,7 @@ async def test_closing_the_generator_cancels_the_calls_under_way() -> None:
                 ended.append("cancelled")
                 raise
 
-    chat = ChatModel(Hangs(lambda _: "first"))
+    chat = ChatModel(Hangs(script=lambda _: "first"))
     stream = draw_replies(chat, ASK, sampling=Sampling(), seeds=[0, 1, 2], meter=Meter())
     chat._takes_n = False  # the request for all would hang as well
     assert await anext(stream) == Reply("first", "stop")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 from eirene.errors import (
     AuthError,
@@ -29,6 +30,7 @@ from eirene.usage import Meter
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
+KEY = SecretStr("x")
 ASK = (Message("user", "how are you"),)
 SAMPLING = Sampling(temperature=1.0, top_p=0.9, seed=3)
 QUICK = RetryPolicy(attempts=4, first_wait_s=0.001, max_wait_s=0.002)
@@ -152,7 +154,7 @@ async def test_a_wait_that_the_server_asks_for_is_kept() -> None:
 
     busy = HttpError(429, "slow down", headers={"Retry-After": "7"})
     with LoopbackServer(first(busy)) as server:
-        model = ChatOpenAI(model="test", base_url=server.base_url, api_key="x")
+        model = ChatOpenAI(model="test", base_url=server.base_url, api_key=KEY)
         await ask(ChatModel(model, sleep=sleep), Meter())
     assert len(waits) == 1
     assert 7.0 <= waits[0] <= 7.7
@@ -182,14 +184,14 @@ async def test_a_streaming_client_does_not_stream_here(stream: Outcome) -> None:
         return stream if request.body.get("stream") else "not streamed"
 
     with LoopbackServer(script) as server:
-        model = ChatOpenAI(model="test", base_url=server.base_url, api_key="x", streaming=True)
+        model = ChatOpenAI(model="test", base_url=server.base_url, api_key=KEY, streaming=True)
         replies = await ask(ChatModel(model), Meter(), n=2)
         assert [r.text for r in replies] == ["not streamed", "not streamed"]
 
 
 async def test_the_servers_stream_is_one_that_the_client_reads() -> None:
     with LoopbackServer(first("word by word", Broken("cut"))) as server:
-        model = ChatOpenAI(model="test", base_url=server.base_url, api_key="x", max_retries=0)
+        model = ChatOpenAI(model="test", base_url=server.base_url, api_key=KEY, max_retries=0)
         assert "".join([c.text async for c in model.astream("hello")]).strip() == "word by word"
         with pytest.raises(Exception, match="Connection error"):
             [c async for c in model.astream("hello")]
@@ -200,7 +202,7 @@ def test_event_loops_come_and_go() -> None:
     """The client's connections belong to the loop that opened them; a second `asyncio.run` must not inherit them."""
     with LoopbackServer("x", n="refuses") as server:
         by_name = chat_at(server)
-        by_object = ChatModel(ChatOpenAI(model="test", base_url=server.base_url, api_key="x"), retry=QUICK)
+        by_object = ChatModel(ChatOpenAI(model="test", base_url=server.base_url, api_key=KEY), retry=QUICK)
         for chat in (by_name, by_object, chat_at(server)):
             for _ in range(2):
                 meter = Meter()
@@ -213,7 +215,7 @@ def failing_once(every: int) -> Any:
     ways: Sequence[Outcome] = (HttpError(500), HttpError(429), Broken("drop"), Broken("garbage"))
 
     def script(request: ChatRequest, index: int) -> Outcome:
-        number = request.body["seed"]
+        number = int(request.body["seed"])
         if index == 0 and number % every == 0 and request.attempt == 1:
             return ways[number // every % len(ways)]
         return "word " * (number % 7 + 1)

@@ -97,5 +97,12 @@ def test_a_rewrite_that_was_cut_off_is_a_rejected_round_and_the_next_is_told() -
 
 
 def test_a_backend_that_is_none_is_an_input_error() -> None:
-    with pytest.raises(eirene.InputError, match="unknown backend 'gpt-4o'; known: 'embedded', or provider:model"):
+    with pytest.raises(eirene.InputError, match="unknown backend 'gpt-4o'; known: 'embedded', provider:model"):
         eirene.refine(ITEM, backend="gpt-4o")
+
+
+async def test_drafts_and_critiques_stay_out_of_the_message_stream() -> None:
+    graph = eirene.build_graph(ScriptedChatModel(lambda messages: reply_to(messages[-1].text)))
+    state: Any = eirene.initial_state(eirene.Item.model_validate(ITEM), 0)
+    modes = [mode async for mode, _ in graph.astream(state, stream_mode=["messages", "values"])]
+    assert set(modes) == {"values"}

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from eirene.errors import ScriptExhaustedError
 from eirene.models.scripted import ScriptedChatModel
 
-ASK = [HumanMessage("how are you")]
+ASK: list[BaseMessage] = [HumanMessage("how are you")]
 
 
 def test_invoke_gives_the_replies_in_order_and_then_raises() -> None:
