@@ -36,9 +36,8 @@ class Comparison:
         units = list(self.alignment.atoms[sentence])
         return float(self.alignment.p_says[np.ix_(rows, units)].max(initial=0.0))
 
-
     def told_side(self, sentence: int) -> str | None:
-        """The perspective that the last opening up to a sentence names in words ("Opponents argue that"), if one does."""
+        """The perspective that the last opening up to a sentence names in words ("Opponents argue that"), if any."""
         names = list(dict.fromkeys(g or "" for g in self.groups))
         for s in range(sentence, -1, -1):
             cue = _cue(_opening(self.alignment, s), names)

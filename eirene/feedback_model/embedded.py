@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 from eirene.alignment.comparison import compare
 from eirene.critique import Sample
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.judgement import Draws, Fault, OperatingPoint, faults_of, load_operating_point
+from eirene.feedback_model.calibration import Critic, load_critic
+from eirene.feedback_model.draws import Draws
+from eirene.feedback_model.evidence import gather
+from eirene.feedback_model.judgement import Fault, faults_of
 from eirene.records import digest
 from eirene.usage import Meter
 
@@ -28,9 +31,9 @@ class EmbeddedFeedback:
     every sample is invalid and says what would help.
     """
 
-    def __init__(self, encoder: Encodes, *, operating_point: OperatingPoint | None = None) -> None:
+    def __init__(self, encoder: Encodes, *, critic: Critic | None = None) -> None:
         self._encoder = encoder
-        self._point = load_operating_point() if operating_point is None else operating_point
+        self._critic = load_critic() if critic is None else critic
         self._judged: OrderedDict[str, tuple[Fault, ...] | None] = OrderedDict()
 
     @property
@@ -41,7 +44,7 @@ class EmbeddedFeedback:
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         """Yields the samples; nothing goes on `meter`, since nothing is called."""
         faults = await self._faults(request)
-        draws = None if faults is None else Draws(faults, len(request.sentences), request.seed, self._point)
+        draws = None if faults is None else Draws(faults, len(request.sentences), request.seed, self._critic.point)
         for index in range(start, start + count):
             yield Sample(invalid=NOTHING_GIVEN) if draws is None else draws.sample(index)
 
@@ -56,4 +59,7 @@ class EmbeddedFeedback:
 
     def _judge(self, request: FeedbackRequest) -> tuple[Fault, ...] | None:
         comparison = compare(request.item, request.answer, self._encoder, sentences=request.sentences)
-        return None if comparison is None else faults_of(comparison, self._point)
+        if comparison is None:
+            return None
+        evidence = gather(comparison, request.item.question, request.answer, self._encoder)
+        return faults_of(comparison, evidence, self._critic)

@@ -1,54 +1,26 @@
-"""The faults that a comparison shows, each with how sure it is, and the critiques that are drawn from them."""
+"""The faults that a comparison shows, each with how sure it is."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eirene.alignment.comparison import Comparison, place_of
-from eirene.alignment.placement import misplaced, repeats
-from eirene.critique import Finding, Sample, Tag
+from eirene.alignment.placement import SURE, misplaced, repeats
+from eirene.critique import Finding
 from eirene.feedback_model import reasons
-from eirene.seeds import rng_for
+from eirene.feedback_model.calibration import Critic
+from eirene.feedback_model.evidence import Evidence
 
 _FAINT = -6.0
 """Log odds under which a fault is left out: no draw in a thousand would name it."""
 
-
-@dataclass(frozen=True, slots=True)
-class OperatingPoint:
-    """From which calibrated probability each kind of fault is named, and how much single critiques differ.
-
-    A threshold t says that naming a fault wrongly costs t / (1 - t) times as much as passing over one. `temperature`
-    scales the noise of a draw in log odds (0: every draw is the same); `coherence` in [0, 1] is the share of the noise
-    that all sentences of one draw have in common: strict and lenient readers.
-    """
-
-    missing: float
-    unsupported: float
-    repeated: float
-    misplaced: float
-    temperature: float
-    coherence: float
-
-
-@lru_cache(maxsize=1)
-def load_operating_point() -> OperatingPoint:
-    """The shipped operating point, chosen on training claims (`benchmarks/loop_mixed.py --tune`)."""
-    data = json.loads(files("eirene.feedback_model").joinpath("operating_point.json").read_text("utf-8"))
-    return parse_operating_point(data)
-
-
-def parse_operating_point(data: Mapping[str, float]) -> OperatingPoint:
-    """An operating point from the content of its file; keys that are no setting say where it comes from."""
-    return OperatingPoint(**{name: float(data[name]) for name in OperatingPoint.__dataclass_fields__})
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,56 +33,105 @@ class Fault:
     findings: tuple[Finding, ...]
 
 
-def faults_of(comparison: Comparison, point: OperatingPoint) -> tuple[Fault, ...]:
-    """All faults that a draw could name, those of one sentence with the surest first."""
-    wrong = [*_unsupported(comparison, point), *_repeated(comparison, point), *_misplaced(comparison, point)]
-    count = Counter(f.sentence for f in wrong if f.margin > 0)
+def faults_of(comparison: Comparison, evidence: Evidence, critic: Critic) -> tuple[Fault, ...]:
+    """All faults that a draw could name, those of one sentence with the surest first.
+
+    What is not supported cannot say an argument either: where only a part that is to go says one, the argument becomes
+    missing with it, and the two faults are one.
+    """
+    sureness = unsupported_margins(comparison, evidence, critic)
+    kept = sureness <= 0
+    p_missing = missing_probabilities(comparison, evidence, critic, np.ones(len(kept), bool))
+    p_then = missing_probabilities(comparison, evidence, critic, kept)
+    wrong = [*_repeated(comparison, critic), *_misplaced(comparison, critic)]
+    unsupported = list(_unsupported(comparison, evidence, sureness))
+    count = Counter(f.sentence for f in [*wrong, *unsupported] if f.margin > 0)
     going = frozenset(s for s, n in count.items() if n >= len(comparison.alignment.atoms[s]))
-    found = [*wrong, *_missing(comparison, point, going)]
-    return tuple(sorted((f for f in found if f.margin > _FAINT), key=lambda f: (f.sentence, -f.margin)))
-
-
-def _missing(comparison: Comparison, point: OperatingPoint, going: frozenset[int]) -> Iterator[Fault]:
-    alignment = comparison.alignment
-    for a, argument in enumerate(alignment.arguments):
-        margin = _margin(float(alignment.p_missing[a]), point.missing)
-        if margin <= _FAINT or not alignment.sentences:
+    for a in range(len(comparison.groups)):
+        threshold = critic.point.missing if comparison.groups[a] is not None else critic.point.context
+        now, then = _margin(float(p_missing[a]), threshold), _margin(float(p_then[a]), critic.point.restated)
+        if max(now, then) <= _FAINT:
             continue
-        sentence = place_of(comparison, a, without=going).sentence
-        end = alignment.sentences[sentence].text_end
-        reason = reasons.missing(argument, comparison.groups[a])
-        yield Fault(sentence, margin, reason, (_finding("missing", end, end, reason, argument),))
+        fault = _missing(comparison, a, now, going)
+        if now <= 0 < then:
+            cause = _cause(evidence, a, kept, unsupported, comparison)
+            if cause is not None:
+                old = unsupported[cause]
+                both = (*old.findings, *fault.findings)
+                unsupported[cause] = replace(old, reason=f"{old.reason} {fault.reason}", findings=both)
+                continue
+        wrong.append(fault)
+    found = [f for f in [*unsupported, *wrong] if f.margin > _FAINT]
+    return tuple(sorted(found, key=lambda f: (f.sentence, -f.margin)))
 
 
-def _unsupported(comparison: Comparison, point: OperatingPoint) -> Iterator[Fault]:
-    alignment = comparison.alignment
-    for s, atoms in enumerate(alignment.atoms):
-        for u in atoms:
-            unit = alignment.units[u]
-            margin = _margin(float(alignment.p_unsupported[u]), point.unsupported)
-            if unit.text and margin > _FAINT:
-                reason = reasons.unsupported(unit.text)
-                yield Fault(s, margin, reason, (_finding("unsupported", unit.start, unit.end, reason, ""),))
+def unsupported_margins(comparison: Comparison, evidence: Evidence, critic: Critic) -> Floats:
+    """How sure it is that each part of the answer says something that was not given, [n]."""
+    if None in comparison.groups:  # against passages the alignment knows all there is
+        p = comparison.alignment.p_unsupported[list(evidence.atoms)]
+    else:
+        p = critic.unsupported(evidence.unsupported) * (1.0 - critic.claimless(evidence.claimless))
+    return np.array([_margin(float(value), critic.point.unsupported) for value in p])
 
 
-def _repeated(comparison: Comparison, point: OperatingPoint) -> Iterator[Fault]:
+def missing_probabilities(
+    comparison: Comparison, evidence: Evidence, critic: Critic, kept: NDArray[np.bool_]
+) -> Floats:
+    """The probability that each argument is missing when only the parts in `kept` count as said, [A]."""
+    if None in comparison.groups:
+        return comparison.alignment.p_missing
+    return critic.missing(evidence.missing(kept))
+
+
+def _missing(comparison: Comparison, argument: int, margin: float, going: frozenset[int]) -> Fault:
+    text = comparison.alignment.arguments[argument]
+    reason = reasons.missing(text, comparison.groups[argument])
+    sentence = place_of(comparison, argument, without=going).sentence
+    end = comparison.alignment.sentences[sentence].text_end
+    return Fault(sentence, margin, reason, (_finding("missing", end, end, reason, text),))
+
+
+def _cause(
+    evidence: Evidence, argument: int, kept: NDArray[np.bool_], unsupported: list[Fault], comparison: Comparison
+) -> int | None:
+    """Which fault takes away the part that is closest to an argument; `unsupported` follows the parts with words."""
+    closest = int(np.where(kept, -np.inf, evidence.closeness[argument]).argmax())
+    unit = comparison.alignment.units[evidence.atoms[closest]]
+    return next((i for i, f in enumerate(unsupported) if f.findings[0].start == unit.start), None)
+
+
+def _unsupported(comparison: Comparison, evidence: Evidence, sureness: Floats) -> Iterator[Fault]:
+    for margin, u in zip(sureness, evidence.atoms, strict=True):
+        unit = comparison.alignment.units[u]
+        if unit.text and margin > _FAINT:
+            reason = reasons.unsupported(unit.text)
+            finding = _finding("unsupported", unit.start, unit.end, reason, "")
+            yield Fault(unit.sentence, float(margin), reason, (finding,))
+
+
+def _repeated(comparison: Comparison, critic: Critic) -> Iterator[Fault]:
     alignment = comparison.alignment
     for repeat in repeats(alignment):
         unit = alignment.units[repeat.unit]
         both = min(float(alignment.p_says[repeat.argument, u]) for u in (repeat.unit, repeat.earlier))
         reason = reasons.repeated(unit.text)
         finding = _finding("repeated", unit.start, unit.end, reason, "")
-        yield Fault(unit.sentence, _margin(both, point.repeated), reason, (finding,))
+        yield Fault(unit.sentence, _margin(both, critic.point.repeated), reason, (finding,))
 
 
-def _misplaced(comparison: Comparison, point: OperatingPoint) -> Iterator[Fault]:
+def _misplaced(comparison: Comparison, critic: Critic) -> Iterator[Fault]:
     alignment = comparison.alignment
     names = [g or "" for g in comparison.groups]
     if len(set(names)) < 2:
         return
     for found in misplaced(alignment, names):
         unit = alignment.units[found.unit]
-        margin = _margin(float(alignment.p_says[found.argument, found.unit]), point.misplaced)
+        # Moving a statement turns its meaning round: only where the answer says in words on which side it stands, and
+        # where it says nothing of that side.
+        own = [a for a, name in enumerate(names) if name == found.stands]
+        if comparison.told_side(unit.sentence) != found.stands or alignment.p_says[own, found.unit].max() >= SURE:
+            continue
+        margin = _margin(float(alignment.p_says[found.argument, found.unit]), critic.point.misplaced)
         place = place_of(comparison, found.argument, without=frozenset([unit.sentence]))
         end = alignment.sentences[place.sentence].text_end
         reason = reasons.misplaced(unit.text, found.stands, found.belongs)
@@ -130,43 +151,3 @@ def _margin(p: float, threshold: float) -> float:
 def _log_odds(p: float) -> float:
     p = min(max(p, 1e-9), 1.0 - 1e-9)
     return math.log(p / (1.0 - p))
-
-
-class Draws:
-    """Critiques of one answer: draw i depends on (seed, i) alone.
-
-    What is drawn is each sentence's tag. An Incomplete sentence names its faults above the threshold, or the surest one
-    where there is none: were these drawn too, reason consistency would always choose the critique that says least.
-    """
-
-    def __init__(self, faults: tuple[Fault, ...], n_sentences: int, seed: int, point: OperatingPoint) -> None:
-        self._n = n_sentences
-        self._seed = seed
-        self._point = point
-        by_sentence: dict[int, list[Fault]] = {}
-        for fault in faults:
-            by_sentence.setdefault(fault.sentence, []).append(fault)
-        self._margins = np.full(n_sentences, -np.inf)
-        self._named: dict[int, tuple[Fault, ...]] = {}
-        for sentence, found in by_sentence.items():
-            self._margins[sentence] = found[0].margin
-            self._named[sentence] = tuple(f for f in found if f.margin > 0) or (found[0],)
-
-    def sample(self, index: int) -> Sample:
-        """Draw `index` (from 0)."""
-        rng = rng_for(self._seed, index)
-        shared, own = rng.standard_normal(), rng.standard_normal(self._n)
-        # 1.7 times a standard normal is close to a standard logistic variable: at temperature 1 and threshold 0.5 a
-        # fault is named with its own probability.
-        part = self._point.coherence
-        noise = 1.7 * self._point.temperature * (math.sqrt(part) * shared + math.sqrt(1.0 - part) * own)
-        incomplete = self._margins + noise > 0
-        tags: list[Tag] = ["Complete"] * self._n
-        texts: list[str | None] = [None] * self._n
-        findings: list[Finding] = []
-        for sentence in np.flatnonzero(incomplete):
-            named = self._named[int(sentence)]
-            tags[sentence] = "Incomplete"
-            texts[sentence] = " ".join(fault.reason for fault in named)
-            findings += [finding for fault in named for finding in fault.findings]
-        return Sample(tags=tuple(tags), reasons=tuple(texts), findings=tuple(findings))

@@ -1,0 +1,117 @@
+"""What became of an answer whose errors are known by construction, told from the texts alone.
+
+Used by `loop_mixed.py`. Nothing that the loop says about itself enters here: a part stands if its words still stand in a
+row in the final answer (case and punctuation aside), an argument was added if its words stand there more often than before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Row = Mapping[str, Any]
+
+MEASURES = {
+    "restored": ("missing arguments restored", 65, "at least"),
+    "removed_other": ("foreign parts removed, other topic", 80, "at least"),
+    "removed_same": ("foreign parts removed, same topic", 45, "at least"),
+    "lost": ("supported parts lost", 5, "at most"),
+    "added_present": ("arguments added that were already there", 5, "at most"),
+    "untouched": ("error-free answers returned byte for byte", 70, "at least"),
+    "worse": ("answers made worse (more errors than before)", 5, "at most"),
+    "better": ("answers with an error made better", None, ""),
+    "healed": ("answers with an error, none left", None, ""),
+}
+
+
+@dataclass
+class Outcome:
+    """Counts of one answer: measure -> (cases, out of). `claim` groups answers for the bootstrap."""
+
+    id: str
+    claim: int
+    kind: str
+    before: int
+    after: int
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+def words(text: str) -> str:
+    """Lower-cased words with one space around each."""
+    return " " + " ".join(re.findall(r"[^\W_]+", text.casefold())) + " "
+
+
+def parts_of(row: Row) -> list[dict[str, Any]]:
+    """All parts of the answer, in order."""
+    return [part for sentence in row["sentences"] for part in sentence["parts"]]
+
+
+def arguments_of(row: Row) -> dict[str, str]:
+    """The given arguments by id."""
+    return {a["id"]: a["text"] for side in ("pro", "con") for a in row[f"{side}_arguments"]}
+
+
+def measure(row: Row, final: str) -> Outcome:
+    """What the final answer to a row is worth. Errors are missing arguments, foreign parts and needless additions.
+
+    An argument that is said twice is lost only when neither saying stands.
+    """
+    before, after = words(row["response"]), words(final)
+    given, missing, parts = arguments_of(row), set(row["missing_argument_ids"]), parts_of(row)
+    added = Counter({i: max(after.count(words(t)) - before.count(words(t)), 0) for i, t in given.items()})
+    foreign = {k: [p for p in parts if p["kind"] == f"unsupported_{k}_topic"] for k in ("other", "same")}
+    gone = {k: sum(words(p["text"]) not in after for p in ps) for k, ps in foreign.items()}
+    said: dict[str, list[bool]] = {}
+    for part in parts:
+        if part["argument_id"] is not None and part["kind"] in ("supported", "repeated"):
+            said.setdefault(part["argument_id"], []).append(words(part["text"]) in after)
+    lost = {i for i, stands in said.items() if not any(stands)}
+    restored = sum(added[i] > 0 for i in missing)
+    needless = [i for i in given if i not in missing and added[i] and i not in lost]
+    twice = sum(max(n - 1, 0) for n in added.values())
+    n_foreign = sum(map(len, foreign.values()))
+    errors_before = len(missing) + n_foreign
+    errors_after = (
+        len(missing) - restored + n_foreign - sum(gone.values()) + len(needless) + twice
+        + sum(not added[i] for i in lost)
+    )  # fmt: skip
+    wrong, clean = errors_before > 0, errors_before == 0
+    return Outcome(row["id"], row["claim_id"], row["error_type"], errors_before, errors_after, {
+        "restored": (restored, len(missing)),
+        "removed_other": (gone["other"], len(foreign["other"])),
+        "removed_same": (gone["same"], len(foreign["same"])),
+        "lost": (len(lost), len(said)),
+        "added_present": (sum(added[i] > 0 for i in given if i not in missing), len(given) - len(missing)),
+        "untouched": (int(clean and final == row["response"]), int(clean)),
+        "worse": (int(errors_after > errors_before), 1),
+        "better": (int(wrong and errors_after < errors_before), int(wrong)),
+        "healed": (int(wrong and errors_after == 0), int(wrong)),
+    })  # fmt: skip
+
+
+def rate(outcomes: Iterable[Outcome], name: str) -> float | None:
+    """Cases in percent; None where there was none to be had."""
+    pairs = [o.counts[name] for o in outcomes]
+    total = sum(n for _, n in pairs)
+    return 100.0 * sum(k for k, _ in pairs) / total if total else None
+
+
+def interval(outcomes: Sequence[Outcome], name: str, *, draws: int = 2000, seed: int = 0) -> tuple[float, float] | None:
+    """The 95 % interval of a rate in percent, by bootstrap over claims."""
+    claims = sorted({o.claim for o in outcomes})
+    table = np.array([
+        np.sum([o.counts[name] for o in outcomes if o.claim == claim], axis=0) for claim in claims
+    ])  # fmt: skip
+    if not table[:, 1].sum():
+        return None
+    rng = np.random.default_rng(seed)
+    weights = rng.multinomial(len(claims), np.full(len(claims), 1 / len(claims)), size=draws)
+    sums = weights @ table
+    rates = 100.0 * sums[:, 0] / np.maximum(sums[:, 1], 1)
+    low, high = np.quantile(rates[sums[:, 1] > 0], [0.025, 0.975])
+    return float(low), float(high)
