@@ -113,7 +113,9 @@ class ChatModel:
     async def ask(
         self, messages: Sequence[Message], *, sampling: Sampling, meter: Meter, n: int = 1
     ) -> tuple[Reply, ...]:
-        """The model's replies: `n` of them, or fewer where the provider gives fewer (`takes_n` is False from then on).
+        """The model's replies: `n` of them, or fewer where the provider gives fewer, none where it refuses `n`.
+
+        `takes_n` is False from then on, and one reply is asked for a request.
 
         Raises `BackendError` (see `eirene.errors` for its kinds) when no attempt succeeds or none may help.
         """
@@ -131,6 +133,8 @@ class ChatModel:
                 return outcome[:n]
             if outcome.parameter is not None:
                 self._give_up(outcome.parameter, outcome)
+                if outcome.parameter == "n":
+                    return ()  # the caller asks for all of them at once, rather than wait for one first
                 failed += 1  # not one of the attempts: it has told us something, and cannot happen twice
                 continue
             attempt += 1

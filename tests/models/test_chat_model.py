@@ -145,8 +145,10 @@ async def test_a_refused_field_is_left_out_from_then_on() -> None:
 
 async def test_a_refused_n_is_remembered() -> None:
     chat, model = chat_over([RefusedError(400, "'n' must be 1"), "one"])
-    replies = await chat.ask(ASK, sampling=SAMPLING, n=5, meter=Meter())
-    assert ([r.text for r in replies], chat.takes_n, [c.n for c in model.calls]) == (["one"], False, [5, 1])
+    assert await chat.ask(ASK, sampling=SAMPLING, n=5, meter=Meter()) == ()
+    assert not chat.takes_n
+    (reply,) = await chat.ask(ASK, sampling=SAMPLING, n=5, meter=Meter())
+    assert (reply.text, [c.n for c in model.calls]) == ("one", [5, 1])
 
 
 @pytest.fixture
