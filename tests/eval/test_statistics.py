@@ -1,0 +1,77 @@
+"""Comparisons against scipy and statsmodels, and against a loop written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
+from statsmodels.stats.multitest import multipletests
+
+from eirene.errors import InputError
+from eirene.eval.bootstrap import Resamples
+from eirene.eval.statistics import holm, mcnemar, mcnemar_exact, paired_differences
+
+
+@pytest.mark.parametrize(("only_a", "only_b"), [(0, 0), (1, 0), (5, 5), (3, 12), (40, 61), (300, 200), (5000, 4800)])
+def test_mcnemar_is_that_of_statsmodels_and_scipy(only_a: int, only_b: int) -> None:
+    theirs = mcnemar_of_statsmodels([[7, only_a], [only_b, 9]], exact=True).pvalue if only_a + only_b else 1.0
+    assert mcnemar_exact(only_a, only_b) == pytest.approx(min(1.0, theirs), abs=1e-12)
+    if only_a + only_b:
+        assert mcnemar_exact(only_a, only_b) == pytest.approx(stats.binomtest(only_a, only_a + only_b).pvalue)
+
+
+def test_mcnemar_counts_an_item_once_however_many_seeds() -> None:
+    a = np.array([1, 1, 0, 1, 0, np.nan, 1, 0])
+    b = np.array([0, 0, 0, 1, 1, 1.0, 0, 1])
+    items = ["x", "x", "x", "y", "z", "z", "w", "w"]
+    found = mcnemar(a, b, items)
+    assert (found.only_a, found.only_b, found.ties) == (1, 1, 2)  # x to a, z to b; y alike, w cancels out
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_holm_is_that_of_statsmodels(seed: int) -> None:
+    p = np.random.default_rng(seed).random(8) ** 3
+    assert holm(list(p)) == pytest.approx(multipletests(p, method="holm")[1])
+
+
+def test_holm_takes_none_and_refuses_what_is_no_probability() -> None:
+    assert holm([]) == []
+    with pytest.raises(InputError, match=r"p-values must lie in \[0, 1\]"):
+        holm([0.1, float("nan")])
+
+
+def test_intervals_are_those_of_a_plain_loop_over_the_same_draws() -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.random(40), rng.random(40)
+    (found,) = paired_differences(a, b, range(40), Resamples(draws=500, seed=3))
+    again = np.random.default_rng(3)
+    means = [(a - b)[again.integers(0, 40, size=40)].mean() for _ in range(500)]
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])))
+    assert (found.value, found.n) == (pytest.approx((a - b).mean()), 40)
+
+
+def test_intervals_agree_with_scipy() -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(0.2, 1, 200), rng.normal(0, 1, 200)
+    (found,) = paired_differences(a, b, range(200), Resamples())
+    theirs = stats.bootstrap((a - b,), np.mean, method="percentile", n_resamples=10_000, rng=rng).confidence_interval
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
+
+
+def test_seeds_of_one_item_are_drawn_together() -> None:
+    """Copies of every row under other seeds add no certainty."""
+    rng = np.random.default_rng(4)
+    a, b = rng.random(30), rng.random(30)
+    (once,) = paired_differences(a, b, range(30), Resamples(draws=300))
+    (thrice,) = paired_differences(np.tile(a, 3), np.tile(b, 3), [*range(30)] * 3, Resamples(draws=300))
+    assert (thrice.low, thrice.high, thrice.n) == (pytest.approx(once.low), pytest.approx(once.high), 90)
+
+
+def test_only_rows_that_both_have_are_compared() -> None:
+    nan = float("nan")
+    a = np.array([[1.0, nan], [0.0, nan], [nan, 1.0]])
+    b = np.array([[0.5, 1.0], [nan, 1.0], [0.0, nan]])
+    first, second = paired_differences(a, b, range(3), Resamples(draws=50))
+    assert (first.value, first.n) == (0.5, 1)
+    assert (second.value, second.unscored) == (None, "no row is scored in both")
