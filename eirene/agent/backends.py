@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     Backend = str | Parts | BaseChatModel
 
-_KNOWN = "'embedded', or provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2"
+_KNOWN = (
+    "'embedded', provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2, "
+    "or hf:path-or-id[+adapter] for a model on this machine"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,8 @@ class BackendOptions:
 
 
 def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> Parts:
-    """The parts behind a backend: `embedded` (no key, no hub, no GPU), `provider:model`, or a LangChain chat model.
+    """The parts behind a backend: `embedded` (no key, no hub, no GPU), `provider:model`, a LangChain chat model, or
+    `hf:path-or-id[+adapter]` for a model on this machine (see `eirene.models.local_spec`).
 
     `Parts` with models of your own are returned as they are. Raises `InputError` for a name that stands for nothing,
     `MissingExtraError` for a provider whose package is not installed.
@@ -57,6 +61,10 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
                 "base_url goes with a chat model; the backend 'embedded' calls no server", field="base_url"
             )
         return _embedded()
+    if isinstance(backend, str) and backend.startswith("hf:"):
+        if options.base_url is not None:
+            raise InputError("base_url goes with a chat model; an hf: backend calls no server", field="base_url")
+        return _local(backend, options.temperature, options.top_p, options.reasons_only)
     if isinstance(backend, str):
         from eirene.models.resolve import is_chat_name
 
@@ -107,6 +115,30 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
         refiner=ChatRefiner(chat, reasons_only=options.reasons_only),
         detectors=_detectors(encoder),
         version=f"{how},prompts={prompts},encoder={encoder.digest}",
+    )
+
+
+@functools.lru_cache(maxsize=1)  # items refined in turn share one loaded model; a second would not fit beside it
+def _local(name: str, temperature: float, top_p: float, reasons_only: bool) -> Parts:
+    """One local model as feedback model and refiner."""
+    from eirene.feedback_model.asking import CHAT_PROMPT, INSTRUCT_PROMPT
+    from eirene.feedback_model.local import LocalFeedback
+    from eirene.models.local import load_local
+    from eirene.refiners.asking import PARTS, PROMPTS
+    from eirene.refiners.local import LocalRefiner
+
+    model = load_local(name)
+    from eirene.models.local_sampling import LocalSampling  # imports torch: after `load_local` has looked for it
+
+    encoder = _encoder()
+    prompts = _prompts_digest([CHAT_PROMPT, INSTRUCT_PROMPT, *PROMPTS.values(), *PARTS])
+    how = f"t={temperature:g},p={top_p:g},layout={model.layout}" + (",reasons-only" if reasons_only else "")
+    return Parts(
+        backend=model.name,
+        feedback_model=LocalFeedback(model, sampling=LocalSampling(temperature=temperature, top_p=top_p)),
+        refiner=LocalRefiner(model, reasons_only=reasons_only),
+        detectors=_detectors(encoder),
+        version=f"{model.version},{how},prompts={prompts},encoder={encoder.digest}",
     )
 
 

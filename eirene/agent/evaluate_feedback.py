@@ -120,7 +120,7 @@ def evaluation_signature(parts: Parts, settings: Settings) -> str:
         stop=settings.stop,
         min=settings.min_consistency or None,
         backend=parts.backend,
-        critic=parts.feedback_model.name,
+        critic=parts.feedback_model.name if parts.feedback_model.name != parts.backend else None,
         model=parts.version,
         seed=settings.seed,
         v=__version__,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eirene.cli import options
+from eirene.cli import options, train_feedback
 from eirene.cli.terminal import output, say
 from eirene.errors import InputError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SAY_EVERY = 25  # steps between two lines where no terminal shows a bar
 
 app = typer.Typer(help="Train the models that Eirene uses.", no_args_is_help=True)
+app.command("feedback")(train_feedback.feedback)
 
 Data = Annotated[
     str, typer.Option(metavar="DIR", help="The folder with topics_train.jsonl and, to measure, the dev files.")

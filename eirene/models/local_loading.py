@@ -37,6 +37,9 @@ class Loaded:
 def load(spec: LocalSpec) -> Loaded:
     """Loads what `spec` names; raises `InputError` that says which part could not be loaded and why."""
     device = choose_device(spec.device)
+    for path in filter(None, (spec.model, spec.adapter)):
+        if path.startswith(("/", ".", "~")) and not Path(path).is_dir():
+            raise InputError(f"there is no folder {path!r}", field="backend")
     try:
         tokenizer = AutoTokenizer.from_pretrained(spec.adapter) if _has_tokenizer(spec.adapter) else None
         tokenizer = tokenizer or AutoTokenizer.from_pretrained(spec.model)

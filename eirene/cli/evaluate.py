@@ -1,0 +1,15 @@
+"""`eirene evaluate`: figures with intervals on labelled data."""
+
+from __future__ import annotations
+
+import typer
+
+from eirene.cli import evaluate_feedback
+
+app = typer.Typer(help="Measure on labelled data.", no_args_is_help=True)
+app.command("feedback")(evaluate_feedback.feedback)
+
+
+@app.callback()
+def _group() -> None:
+    """Keeps `feedback` a command of the group while it is the only one."""

@@ -1,0 +1,163 @@
+"""The local feedback model and refiner: which prompt is shown, what comes back, and the whole loop over them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from eirene.agent.backends import resolve_backend
+from eirene.agent.run import arefine
+from eirene.errors import BackendError, InputError
+from eirene.feedback_model.asking import feedback_instruct, feedback_messages
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.local import CarriedPrompt, LocalFeedback
+from eirene.models.local import LocalModel, load_local
+from eirene.models.local_sampling import LocalSampling
+from eirene.models.replies import Reply
+from eirene.prompts import load_prompt
+from eirene.records import Item
+from eirene.refiners.base import RefineTask
+from eirene.refiners.local import LocalRefiner
+from eirene.seeds import derive_seed
+from eirene.sentences import split_sentences
+from eirene.usage import Meter
+from tests.tiny_llama import make_llama
+
+ANSWER = "Trams are quiet. Buses are cheap."
+ITEM = Item(question="Trams or buses?", answer=ANSWER)
+REQUEST = FeedbackRequest(ITEM, ANSWER, split_sentences(ANSWER), seed=3)
+SHORT = LocalSampling(max_new_tokens=6)
+
+
+class Said:
+    """A model that says what it is told to, and records what it was shown."""
+
+    name = "hf:said"
+    layout = "instruct"
+    prompt = None
+
+    def __init__(self, *texts: str, finish_reason: str = "stop") -> None:
+        self._texts = texts
+        self._finish_reason = finish_reason
+        self.seen: list[tuple[list[str], list[int]]] = []
+
+    def encode_text(self, text: str) -> list[str]:
+        return [text]
+
+    async def sample(
+        self, ids: list[str], seeds: Sequence[int], *, sampling: LocalSampling, meter: Meter
+    ) -> list[Reply]:
+        self.seen.append((ids, list(seeds)))
+        return [Reply(t, self._finish_reason) for t in self._texts]
+
+
+def said(*texts: str, finish_reason: str = "stop") -> Any:
+    return Said(*texts, finish_reason=finish_reason)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_llama(tmp_path_factory.mktemp("base"))
+
+
+async def draw(model: LocalFeedback, start: int = 0, count: int = 3) -> list[Any]:
+    return [s async for s in model.draw(REQUEST, start=start, count=count, meter=Meter())]
+
+
+async def test_replies_are_read_and_noise_is_invalid() -> None:
+    model = said("1. [Complete]\n2. [Incomplete] Reasons: prices are missing.", "I would rather not.")
+    good, bad = await draw(LocalFeedback(model, sampling=SHORT), count=2)
+    assert (good.tags, good.reasons) == (("Complete", "Incomplete"), (None, "prices are missing."))
+    assert bad.invalid
+
+
+async def test_a_cut_off_reply_is_invalid() -> None:
+    (sample,) = await draw(LocalFeedback(said("1. [Complete]\n2. [Complete]", finish_reason="length")), count=1)
+    assert sample.invalid
+
+
+async def test_sample_i_is_seeded_with_the_request_and_i() -> None:
+    model = said("")
+    await draw(LocalFeedback(model), start=4, count=2)
+    assert model.seen[0][1] == [derive_seed(3, "sample", 4), derive_seed(3, "sample", 5)]
+
+
+async def test_samples_drawn_in_rounds_are_those_drawn_at_once(base: Path) -> None:
+    """Their raw replies are compared: an untrained model's samples are all invalid, and so all alike."""
+    model = load_local(f"hf:{base}", device="cpu")
+    ids, seeds = LocalFeedback(model).prompt_ids(REQUEST), [derive_seed(3, "sample", i) for i in range(5)]
+    whole = await model.sample(ids, seeds, sampling=SHORT, meter=Meter())
+    parts = [await model.sample(ids, part, sampling=SHORT, meter=Meter()) for part in (seeds[:2], seeds[2:])]
+    assert whole == parts[0] + parts[1]
+    assert len({r.text for r in whole}) > 1
+
+
+def test_without_a_template_the_instruct_layout_is_shown_and_with_one_the_chat(base: Path, tmp_path: Path) -> None:
+    plain, chat = (
+        load_local(f"hf:{base}", device="cpu"),
+        load_local(f"hf:{make_llama(tmp_path, chat=True)}", device="cpu"),
+    )
+    assert LocalFeedback(plain).prompt_ids(REQUEST) == plain.encode_text(feedback_instruct(REQUEST))
+    assert LocalFeedback(chat).prompt_ids(REQUEST) == chat.encode_chat(feedback_messages(REQUEST))
+    forced = load_local(f"hf:{tmp_path}?layout=instruct", device="cpu")
+    assert LocalFeedback(forced).prompt_ids(REQUEST) == forced.encode_text(feedback_instruct(REQUEST))
+
+
+def test_a_carried_prompt_is_the_one_that_is_shown(tmp_path: Path) -> None:
+    folder = make_llama(tmp_path, chat=True)
+    carried = CarriedPrompt("instruct", load_prompt("feedback_instruct"), "Judge every statement.")
+    (folder / "eirene_prompt.json").write_text(json.dumps(carried.to_json()))
+    model = load_local(f"hf:{folder}", device="cpu")
+    shown = model.tokenizer.decode(LocalFeedback(model).prompt_ids(REQUEST))
+    assert model.layout == "instruct"
+    assert "Judge every statement." in str(shown)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {},
+        {"layout": "chat", "name": 3},
+        {**CarriedPrompt("chat", load_prompt("feedback"), None).to_json(), "instruction": 3},
+    ],
+)
+def test_a_damaged_prompt_file_is_an_input_error(bad: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"eirene_prompt\.json needs"):
+        CarriedPrompt.read(bad, where="x")
+
+
+async def test_temperature_zero_with_several_samples_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    await draw(LocalFeedback(said("", ""), sampling=LocalSampling(temperature=0)), count=2)
+    assert "all samples are alike" in caplog.text
+
+
+async def test_the_refiner_shows_the_task_and_returns_the_rewrite() -> None:
+    model = said("Sure, here is the improved answer:\nTrams are quiet and cheap.")
+    task = RefineTask(ITEM, ANSWER, "generic", None, (), seed=11)
+    assert await LocalRefiner(model).refine(task, meter=Meter()) == "Trams are quiet and cheap."
+    assert ANSWER in model.seen[0][0][0]
+    assert model.seen[0][1] == [11]
+
+
+async def test_a_rewrite_that_was_cut_off_is_an_error() -> None:
+    task = RefineTask(ITEM, ANSWER, "improve", None, (), seed=11)
+    with pytest.raises(BackendError, match="cut off"):
+        await LocalRefiner(cast(LocalModel, said("Trams are", finish_reason="length"))).refine(task, meter=Meter())
+
+
+async def test_the_loop_runs_on_an_hf_backend(base: Path) -> None:
+    """An untrained model gives no usable critique: the run abstains with the original, and counts its tokens."""
+    record = await arefine(ITEM, backend=f"hf:{base}?device=cpu", samples=3)
+    assert (record.status, record.answer) == ("abstained", ANSWER)
+    assert record.backend == f"hf:{base}"
+    assert record.usage.calls == 1
+    assert record.usage.input_tokens > 50
+    assert record.usage.output_tokens > 0
+
+
+def test_an_hf_backend_is_loaded_once(base: Path) -> None:
+    assert resolve_backend(f"hf:{base}?device=cpu") is resolve_backend(f"hf:{base}?device=cpu")

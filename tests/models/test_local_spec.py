@@ -1,0 +1,66 @@
+"""What the name of a local model may look like."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eirene.errors import InputError
+from eirene.models.local_spec import LocalSpec, parse_spec, saved_prompt
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("hf:owner/name", LocalSpec("owner/name")),
+        ("owner/name", LocalSpec("owner/name")),
+        ("hf:owner/name+owner/adapter", LocalSpec("owner/name", "owner/adapter")),
+        ("hf:a/b+c/d?device=cuda:1&dtype=bfloat16", LocalSpec("a/b", "c/d", "cuda:1", "bfloat16")),
+        ("hf:a/b?layout=instruct", LocalSpec("a/b", layout="instruct")),
+    ],
+)
+def test_a_name_has_a_model_an_adapter_and_options(text: str, spec: LocalSpec) -> None:
+    assert parse_spec(text) == spec
+
+
+@pytest.mark.parametrize(
+    "text", ["hf:", "hf:+x", "hf:a/b+", "hf:a?dtype=int3", "hf:a?colour=red", "hf:a?layout=", "hf:a?layout=x"]
+)
+def test_a_name_that_says_nothing_is_an_input_error(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_spec(text)
+
+
+def test_arguments_go_before_options() -> None:
+    assert parse_spec("a/b?device=cuda&dtype=float16", device="cpu", dtype="float32") == LocalSpec(
+        "a/b", None, "cpu", "float32"
+    )
+
+
+def test_a_folder_is_taken_whole_whatever_its_name(tmp_path: Path) -> None:
+    folder = tmp_path / "a+b?c=d"
+    folder.mkdir()
+    assert parse_spec(f"hf:{folder}") == LocalSpec(str(folder))
+    plus = tmp_path / "a+b"
+    plus.mkdir()
+    assert parse_spec(f"hf:{plus}+x/y?device=cpu") == LocalSpec(str(plus), "x/y", "cpu")
+
+
+def test_an_adapter_alone_brings_its_base(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "owner/base"}))
+    assert parse_spec(f"hf:{tmp_path}") == LocalSpec("owner/base", str(tmp_path))
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(InputError, match="names no base model"):
+        parse_spec(f"hf:{tmp_path}")
+
+
+def test_the_prompt_lies_beside_the_adapter_or_the_model(tmp_path: Path) -> None:
+    assert saved_prompt(LocalSpec("nowhere", str(tmp_path))) is None
+    (tmp_path / "eirene_prompt.json").write_text('{"layout": "chat"}')
+    assert saved_prompt(LocalSpec("nowhere", str(tmp_path))) == {"layout": "chat"}
+    assert saved_prompt(LocalSpec(str(tmp_path))) == {"layout": "chat"}
+    (tmp_path / "eirene_prompt.json").write_text("[")
+    with pytest.raises(InputError):
+        saved_prompt(LocalSpec(str(tmp_path)))
