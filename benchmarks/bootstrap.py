@@ -1,4 +1,4 @@
-"""How long intervals take: paired differences with 10,000 draws over 5,000 rows and 10 metrics, and the loop they replace.
+"""How long intervals take: paired differences, 10,000 draws over 5,000 rows and 10 metrics, and the loop replaced.
 
 python benchmarks/bootstrap.py [--rows 5000] [--metrics 10] [--draws 10000]
 """

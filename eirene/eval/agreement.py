@@ -19,8 +19,9 @@ def krippendorff_alpha(ratings: Sequence[Sequence[Rating]], *, level: Level = "n
     """Alpha of `ratings` (raters, units), None where a rater gave none: 1 is perfect agreement, 0 is chance.
 
     1 - observed / expected disagreement over the coincidence matrix (Krippendorff 2011, "Computing Krippendorff's
-    Alpha-Reliability"). Units with fewer than two ratings say nothing and are left out. Unscored where no unit has two, or
-    where all ratings are the same value: agreement beyond chance is then undefined. Levels above nominal need numbers.
+    Alpha-Reliability"). Units with fewer than two ratings say nothing and are left out. Unscored where no unit has
+    two, or where all ratings are the same value: agreement beyond chance is then undefined. Levels above nominal need
+    numbers.
     """
     if len({len(row) for row in ratings}) > 1:
         raise InputError("every rater needs an entry for each unit (None where there is no rating)", field="ratings")

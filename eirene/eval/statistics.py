@@ -1,7 +1,7 @@
 """Paired comparisons: differences with bootstrap intervals, McNemar's exact test, Holm's correction.
 
-Everything is a function of rows. A value that is not there is NaN in an array and is left out together with its partner:
-two ways of working are compared on the rows that both of them have, and on no others.
+Everything is a function of rows. A value that is not there is NaN in an array and is left out together with its
+partner: two ways of working are compared on the rows that both of them have, and on no others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eirene.eval.bootstrap import Array, Estimate, Metric, Resamples, ratio
 
 @dataclass(frozen=True, slots=True)
 class Mcnemar:
-    """McNemar's exact test. `only_a`, `only_b`: clusters in which one of the two did better; `p` two-sided, in [0, 1]."""
+    """McNemar's exact test, two-sided. `only_a`, `only_b`: clusters in which that one alone, or more often, succeeded."""
 
     only_a: int
     only_b: int
@@ -36,8 +36,8 @@ def clusters_of(labels: Sequence[Hashable]) -> tuple[int, np.ndarray[tuple[int],
 def cluster_means(values: Array, clusters: Sequence[Hashable]) -> tuple[int, Metric]:
     """The number of clusters, and the mean of each column of `values` (rows, metrics) as a metric of cluster weights.
 
-    Clusters (items with a row for each seed) are what is resampled; within one, all rows weigh the same. NaN entries are
-    not there and do not count.
+    Clusters (items with a row for each seed) are what is resampled; within one, all rows weigh the same. NaN entries
+    are not there and do not count.
     """
     table = values if values.ndim == 2 else values[:, None]
     count, numbers = clusters_of(clusters)
@@ -91,8 +91,8 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
 def mcnemar(a: Array, b: Array, clusters: Sequence[Hashable]) -> Mcnemar:
     """McNemar's exact test on paired yes (1) and no (0); rows where one is NaN are left out.
 
-    Rows of one cluster are not independent, so that each cluster throws one coin: the side with more successes in it. With
-    one row a cluster that is McNemar's test, with more the exact sign test on clusters.
+    Rows of one cluster are not independent, so that each cluster throws one coin: the side with more successes in it.
+    With one row a cluster that is McNemar's test, with more the exact sign test on clusters.
     """
     there = ~np.isnan(a - b)
     labels = [label for label, is_there in zip(clusters, there, strict=True) if is_there]
@@ -104,7 +104,7 @@ def mcnemar(a: Array, b: Array, clusters: Sequence[Hashable]) -> Mcnemar:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values (Holm 1979), in the order given: reject those at most alpha, and the family errs at alpha."""
+    """Holm's adjusted p-values (Holm 1979), in the order given; rejecting those up to alpha, the family errs at alpha."""
     if any(not 0 <= p <= 1 or math.isnan(p) for p in p_values):
         raise InputError(f"p-values must lie in [0, 1], got {list(p_values)}")
     adjusted, highest = [0.0] * len(p_values), 0.0

@@ -1,0 +1,93 @@
+"""The journal: whatever is on disk stays, once; what is torn is repaired; what is broken is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eirene.agent.journal import Journal
+from eirene.errors import InputError
+
+
+def line(key: str, value: int = 0) -> dict[str, object]:
+    return {"key": key, "value": value}
+
+
+def test_what_was_appended_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    with Journal(path) as journal:
+        journal.append(line("a", 1))
+        journal.append(line("b", 2))
+    with Journal(path) as journal:
+        assert list(journal) == [line("a", 1), line("b", 2)]
+        assert "a" in journal
+    assert path.read_text().count("\n") == 2
+
+
+@pytest.mark.parametrize("cut", range(1, 20))
+def test_a_torn_last_line_is_repaired_wherever_it_was_torn(tmp_path: Path, cut: int) -> None:
+    """Only the end of a line may be missing without loss: then the line itself is whole, and stays."""
+    path = tmp_path / "rows.jsonl"
+    whole = json.dumps(line("a")) + "\n"
+    torn = json.dumps(line("b")) + "\n"
+    path.write_text(whole + torn[: len(torn) - cut])
+    with Journal(path) as journal:
+        assert list(journal.lines) == (["a", "b"] if cut == 1 else ["a"])
+        journal.append(line("c"))
+    assert [json.loads(text)["key"] for text in path.read_text().splitlines()][-1] == "c"
+
+
+def test_a_broken_line_in_the_middle_is_named_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    text = '{"key": "a"}\n{"key"\n{"key": "b"}\n'
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"rows\.jsonl, line 2: is not JSON"):
+        Journal(path)
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("text", ['{"id": 1}\n', "[1]\n", '{"key": "a"}\n{"key": "a"}\n'])
+def test_what_is_no_journal_of_its_kind_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "rows.jsonl").write_text(text)
+    with pytest.raises(InputError, match="line"):
+        Journal(tmp_path / "rows.jsonl")
+
+
+def test_no_key_is_written_twice(tmp_path: Path) -> None:
+    with Journal(tmp_path / "rows.jsonl") as journal:
+        journal.append(line("a"))
+        with pytest.raises(ValueError, match="has the key 'a' already"):
+            journal.append(line("a"))
+
+
+def test_dropped_lines_are_gone_and_the_lock_goes_with_the_new_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    with Journal(path) as journal:
+        for key in "abc":
+            journal.append(line(key))
+        journal.drop({"b", "unknown"})
+        journal.append(line("b", 2))
+        with pytest.raises(InputError, match="in use by another run"):
+            Journal(path)
+    with Journal(path) as journal:
+        assert list(journal) == [line("a"), line("c"), line("b", 2)]
+    assert os.listdir(tmp_path) == ["rows.jsonl"]
+
+
+def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    code = f"from eirene.agent.journal import Journal; Journal({str(path)!r})"
+    with Journal(path):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert "in use by another run" in done.stderr
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be written"):
+        Journal(tmp_path / "no" / "rows.jsonl")
