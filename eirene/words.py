@@ -1,8 +1,8 @@
 """Cuts a text into the words that ROUGE counts: content words, lower-cased and stemmed, each with its offsets.
 
-The definition is that of the NPOV detectors' ROUGE baseline (section 3.1): split at white space and punctuation, English stop
-words dropped, Porter-stemmed. Other languages go through the same door: letters with their combining marks stay whole,
-ideographs and kana (written without spaces) count one by one, and only plain Latin words are stemmed.
+The definition is that of the NPOV detectors' ROUGE baseline (section 3.1): split at white space and punctuation,
+English stop words dropped, Porter-stemmed. Other languages go through the same door: letters with their combining marks
+stay whole, ideographs and kana (written without spaces) count one by one, and only plain Latin words are stemmed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# NLTK's list of English stop words as far as it can match here: since words are also split at apostrophes, its entries with
-# one ("don't") never occur, and its fragments ("don", "t", "ll") do. The lists of 179 and of 198 entries agree in this part.
-STOP_WORDS: frozenset[str] = frozenset(
-    ["a", "about", "above", "after", "again", "against", "ain", "all", "am", "an", "and", "any", "are", "aren", "as", "at", "be", "because", "been", "before", "being", "below", "between", "both", "but", "by", "can", "couldn", "d", "did", "didn", "do", "does", "doesn", "doing", "don", "down", "during", "each", "few", "for", "from", "further", "had", "hadn", "has", "hasn", "have", "haven", "having", "he", "her", "here", "hers", "herself", "him", "himself", "his", "how", "i", "if", "in", "into", "is", "isn", "it", "its", "itself", "just", "ll", "m", "ma", "me", "mightn", "more", "most", "mustn", "my", "myself", "needn", "no", "nor", "not", "now", "o", "of", "off", "on", "once", "only", "or", "other", "our", "ours", "ourselves", "out", "over", "own", "re", "s", "same", "shan", "she", "should", "shouldn", "so", "some", "such", "t", "than", "that", "the", "their", "theirs", "them", "themselves", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "ve", "very", "was", "wasn", "we", "were", "weren", "what", "when", "where", "which", "while", "who", "whom", "why", "will", "with", "won", "wouldn", "y", "you", "your", "yours", "yourself", "yourselves"]
-)
+# NLTK's list of English stop words as far as it can match here: since words are also split at apostrophes, entries with
+# one ("don't") never occur, and fragments ("don", "t", "ll") do. The lists of 179 and 198 entries agree in this part.
+_STOP_WORDS = """
+    a about above after again against ain all am an and any are aren as at be because been before being below
+    between both but by can couldn d did didn do does doesn doing don down during each few for from further had hadn
+    has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just
+    ll m ma me mightn more most mustn my myself needn no nor not now o of off on once only or other our ours
+    ourselves out over own re s same shan she should shouldn so some such t than that the their theirs them
+    themselves then there these they this those through to too under until up ve very was wasn we were weren what
+    when where which while who whom why will with won wouldn y you your yours yourself yourselves
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 _CHUNK = re.compile(r"[^\s!-/:-@\[-`{-~]+")
 _JOINERS = "\u200c\u200d"  # stand inside words of Persian and of Indic scripts
@@ -91,7 +98,7 @@ def _is_inside_word(character: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """The Porter stem of a lower-case word (snowball's `porter`); words with other letters than a to z only normalised."""
+    """The Porter stem of a lower-case word (snowball's `porter`); with other letters than a to z only its NFC form."""
     if not word.isascii():
         return unicodedata.normalize("NFC", word)
     if not word.isalpha():

@@ -1,0 +1,64 @@
+"""Words: the ROUGE tokenisation, against NLTK's stemmer and for scripts other than Latin."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eirene.words import STOP_WORDS, content_words, stem, stems, word_spans
+
+
+def test_words_are_split_at_white_space_and_punctuation_and_stop_words_are_dropped() -> None:
+    assert stems("The well-known cats' claims: don't RUN!") == ("well", "known", "cat", "claim", "run")
+
+
+def test_offsets_point_at_the_words_themselves() -> None:
+    text = "«Naïve» policies, e.g. ÉTÉ"
+    assert [text[word.start : word.end] for word in content_words(text)] == ["Naïve", "policies", "e", "g", "ÉTÉ"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),  # vowel signs are marks inside words
+        ("مرحبا بالعالم،", ["مرحبا", "بالعالم"]),
+        ("你好，世界", ["你", "好", "世", "界"]),  # no white space: each ideograph counts
+        ("می‌خواهم", ["می‌خواهم"]),  # a zero-width non-joiner is part of the word
+        ("Привет, мир!", ["Привет", "мир"]),
+        ("e\u0301te\u0301", ["e\u0301te\u0301"]),
+        ("😀 — !?", []),
+    ],
+)
+def test_other_scripts_survive(text: str, words: list[str]) -> None:
+    assert [text[start:end] for start, end in word_spans(text)] == words
+
+
+def test_composed_and_decomposed_letters_are_one_word() -> None:
+    assert stems("été") == stems("e\u0301te\u0301")
+
+
+def test_stemming_agrees_with_nltk_in_its_original_mode() -> None:
+    from nltk.stem import PorterStemmer
+
+    other = PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)
+    words = """caresses ponies ties cats feed agreed plastered bled motoring sing conflated troubled sized hopping tanned
+        falling hissing fizzed failing filing happy sky relational conditional rational valency digitizer conformably
+        radically differently vilely analogously vietnamization predication operator feudalism decisiveness hopefulness
+        callousness formality sensitivity sensibility triplicate formative formalize electricity electrical hopeful
+        goodness revival allowance inference airliner gyroscopic adjustable defensible irritant replacement adjustment
+        dependent adoption homologou communism activate angularity homologous effective bowdlerize probate rate cease
+        controll roll argument arguments supporters democracy policies organisation enforcement vaccinated""".split()
+    assert [stem(word) for word in words] == [other.stem(word) for word in words]
+
+
+def test_no_stop_word_holds_a_mark_at_which_words_are_split() -> None:
+    assert all(word.isalpha() and word.islower() for word in STOP_WORDS)
+    assert len(STOP_WORDS) == 153  # 179 entries, 26 of them with an apostrophe
+
+
+@given(st.text(max_size=60))
+def test_words_are_ordered_disjoint_and_inside_any_text(text: str) -> None:
+    spans = list(word_spans(text))
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
