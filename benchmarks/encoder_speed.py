@@ -1,0 +1,64 @@
+"""How long the shipped encoder takes for the texts of one answer, nothing cached.
+
+    python benchmarks/encoder_speed.py [--encoder FOLDER] [--threads 1] [--repeats 30]
+
+One answer of about 100 words and six arguments: the arguments, the sentences and the clauses of those with several. Run
+it pinned to as many cores as threads (`taskset -c 0`) with nothing beside it; the least time is the machine's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from pathlib import Path
+
+from encoder_auc import unit_texts
+
+ARGUMENTS = (
+    "Homework gives pupils the practice that makes new knowledge last.",
+    "It teaches children to organise their time.",
+    "Parents see what their children are learning.",
+    "Homework widens the gap between rich and poor families.",
+    "Children need their afternoons for play, sport and sleep.",
+    "There is no proof that it improves results in primary school.",
+)
+ANSWER = (
+    "People disagree about whether schools should set homework.",
+    "Supporters argue that practising at home helps pupils to remember what they were taught, and that planning"
+    " the work shows them how to manage their time.",
+    "They also say that families get an idea of what goes on in the classroom.",
+    "Opponents reply that children from poor homes fall behind because nobody there can help with difficult tasks.",
+    "Young people have to rest and move after a long day at school, but many sit at a desk until the evening.",
+    "Besides, studies have not found any benefit for the youngest, while teachers spend hours marking exercises.",
+)
+
+
+def main() -> None:
+    """Reads the arguments, measures, prints."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--encoder", type=Path)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=30)
+    options = parser.parse_args()
+    from eirene.encoder import load_encoder
+
+    started = time.perf_counter()
+    encoder = load_encoder(options.encoder, threads=options.threads, cached_texts=0)
+    loaded = time.perf_counter() - started
+    texts = list(dict.fromkeys([*ARGUMENTS, *(unit for sentence in ANSWER for unit in unit_texts(sentence))]))
+    words = sum(len(sentence.split()) for sentence in ANSWER)
+    taken_ms, used_ms = [], []
+    for _ in range(options.repeats):
+        started, used = time.perf_counter(), time.process_time()
+        encoder.encode(texts)
+        used_ms.append(1000 * (time.process_time() - used))
+        taken_ms.append(1000 * (time.perf_counter() - started))
+    print(f"encoder {encoder.digest}, import and load {loaded:.2f} s, {options.threads} thread(s)")
+    print(f"{words} words, {len(ARGUMENTS)} arguments, {len(texts)} texts:")
+    print(f"wall time: least {min(taken_ms):.1f} ms, median {statistics.median(taken_ms):.1f} ms")
+    print(f"processor time: least {min(used_ms):.1f} ms, median {statistics.median(used_ms):.1f} ms")
+
+
+if __name__ == "__main__":
+    main()

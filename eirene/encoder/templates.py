@@ -1,0 +1,69 @@
+"""How an argument may look inside an answer: attributed, connected, or cut to a clause."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import numpy as np
+
+OPENINGS = {
+    "pro": (
+        "Supporters argue that {}",
+        "Supporters add that {}",
+        "Proponents say that {}",
+        "Advocates point out that {}",
+        "Those in favour believe that {}",
+        "One argument in favour is that {}",
+        "A reason given for it is that {}",
+        "On the one hand, {}",
+        "The case for it rests on the view that {}",
+    ),
+    "con": (
+        "Opponents argue that {}",
+        "Critics reply that {}",
+        "Critics add that {}",
+        "Those against it say that {}",
+        "Sceptics object that {}",
+        "One argument against is that {}",
+        "A further objection is that {}",
+        "On the other hand, {}",
+        "The case against it rests on the view that {}",
+    ),
+    "both": (
+        "They also say that {}",
+        "It is also argued that {}",
+        "Some people hold that {}",
+        "It is claimed that {}",
+        "Moreover, {}",
+        "Besides, {}",
+        "In addition, {}",
+        "Furthermore, {}",
+        "and {}",
+        "and that {}",
+        "also, {}",
+        "they add that {}",
+        "as well as that {}",
+        "Another point is that {}",
+        "According to this view, {}",
+        "They maintain that {}",
+    ),
+}
+
+_BREAK = re.compile(
+    r"(?:[,;:]\s+(?:and |but |or |so |while |which )?|\s+(?=(?:and|but|because|while|since|so|which|if|when)\s))", re.I
+)
+_MIN_PIECE_WORDS = 4
+
+
+def dress(text: str, side: Literal["pro", "con"], *, dressed: float, cut: float, rng: np.random.Generator) -> str:
+    """The text as it may stand in an answer: with probability `cut` a clause of it, with `dressed` an opening."""
+    body = text.strip().rstrip(".! ")
+    if rng.random() < cut:
+        pieces = [piece for piece in _BREAK.split(body) if len(piece.split()) >= _MIN_PIECE_WORDS]
+        if pieces:
+            body = pieces[int(rng.integers(len(pieces)))].strip()
+    if rng.random() < dressed:
+        choices = OPENINGS[side] + OPENINGS["both"]
+        body = choices[int(rng.integers(len(choices)))].format(body)
+    return body + "." if rng.random() < 0.5 else body
