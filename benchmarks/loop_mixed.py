@@ -27,7 +27,7 @@ from loop_truth import MEASURES, Outcome, Row, arguments_of, interval, measure, 
 from rich.console import Console
 from rich.table import Table
 
-from eirene.agent.backends import resolve_backend
+from eirene.agent.backends import ADVISORY, resolve_backend
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -106,7 +106,14 @@ def parts_with(encoder: Any, shipped: bool) -> Parts:
     if shipped:
         return resolve_backend("embedded")
     detectors = (RougeDetector(), AlignmentDetector(encoder))
-    return Parts("embedded", EmbeddedFeedback(encoder), EmbeddedRefiner(encoder), detectors, version=encoder.digest)
+    return Parts(
+        backend="embedded",
+        feedback_model=EmbeddedFeedback(encoder),
+        refiner=EmbeddedRefiner(encoder),
+        detectors=detectors,
+        advisory=ADVISORY,
+        version=encoder.digest,
+    )
 
 
 async def run_loop(rows: Sequence[Row], parts: Parts, settings: Settings) -> list[Record]:

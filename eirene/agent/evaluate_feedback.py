@@ -68,9 +68,18 @@ async def aevaluate_feedback(
     n_known = len(set(keys) - set(wanted))
     slots = asyncio.Semaphore(concurrency)
 
+    is_over = False  # a task that is waiting for its turn would begin before its cancellation reaches it
+
     async def one(key: str, case: FeedbackCase) -> None:
+        nonlocal is_over
         async with slots:
-            row = await _evaluate(case, parts, settings, key=key, line=line)
+            if is_over:
+                return
+            try:
+                row = await _evaluate(case, parts, settings, key=key, line=line)
+            except _HOPELESS:
+                is_over = True
+                raise
             write(row)
             done[key] = row
             if on_row is not None:

@@ -206,9 +206,10 @@ class Nodes:
         reason = state.get("unusable")
         if reason:
             return Verdict(False, "unusable", reason)
+        before, after = (load_scores(state.get(key, {})) for key in ("best_scores", "candidate_scores"))
         return judge(
-            load_scores(state.get("best_scores", {})),
-            load_scores(state.get("candidate_scores", {})),
+            {name: s for name, s in before.items() if name not in self.parts.advisory},
+            after,
             gain_measurable=state.get("gain_measurable", False),
             settings=self.settings,
         )

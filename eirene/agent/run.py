@@ -169,7 +169,7 @@ def run_signature(parts: Parts, settings: Settings) -> str:
         patience=settings.patience,
         after=settings.after_accept,
         gate=f"{settings.tolerance:g}/{settings.min_gain:g}/{settings.when_gain_unmeasured}",
-        detectors="+".join(d.name for d in parts.detectors),
+        detectors="+".join(f"({d.name})" if d.name in parts.advisory else d.name for d in parts.detectors),
         backend=parts.backend,
         model=parts.version,
         seed=settings.seed,

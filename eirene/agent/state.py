@@ -59,14 +59,15 @@ class State(Required, total=False):
 class Parts:
     """The models of a run; two of them are the same only if they are one object.
 
-    `detectors` run in the given order, cheap to dear; all of them are gated. `judges` names those that can measure a
-    gain where nothing was given. `version` goes into the signature (the encoder's or model's digest).
+    `detectors` run in the given order, cheap to dear. All of them decide but those in `advisory`, whose scores are shown
+    and no more. `judges` names those that can measure a gain where nothing was given. `version` goes into the signature (the encoder's or model's digest).
     """
 
     backend: str
     feedback_model: FeedbackModel
     refiner: Refiner
     detectors: Sequence[Detector]
+    advisory: frozenset[str] = frozenset()
     judges: frozenset[str] = frozenset()
     version: str | None = None
 

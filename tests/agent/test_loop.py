@@ -11,6 +11,7 @@ import eirene
 from eirene.agent.scripted import scripted_parts
 from eirene.critique import Sample
 from eirene.errors import BackendError, InputError
+from eirene.eval.scripted import ScriptedDetector
 from eirene.records import Record
 from eirene.refiners.scripted import ScriptedRefiner
 
@@ -232,3 +233,15 @@ def test_the_same_seed_gives_the_same_record() -> None:
     assert once(3) == once(3)
     assert once(3)["seed"] == 3
     assert "seed:3" in once(3)["signature"]
+
+
+def test_an_advisory_detector_is_shown_and_does_not_decide() -> None:
+    parts = scripted_parts(samples=[FAULTY] * 20, rewrites=["better"], scores={ORIGINAL: BAD, "better": GOOD})
+    veto = ScriptedDetector({ORIGINAL: GOOD, "better": WORSE}, name="adviser")
+    both = eirene.Parts(
+        "x", parts.feedback_model, parts.refiner, (veto, *parts.detectors), advisory=frozenset({"adviser"})
+    )
+    record = run(parts=both)
+    assert record.status == "accepted"
+    assert record.scores.final["adviser"] == WORSE
+    assert "(adviser)+scripted" in record.signature
