@@ -18,7 +18,7 @@ from eirene.eval.bootstrap import Array, Estimate, Metric, Resamples, ratio
 
 @dataclass(frozen=True, slots=True)
 class Mcnemar:
-    """McNemar's exact test, two-sided. `only_a`, `only_b`: clusters in which that one alone, or more often, succeeded."""
+    """McNemar's exact test, two-sided. `only_a`, `only_b`: clusters in which that one alone, or more often, did."""
 
     only_a: int
     only_b: int
@@ -104,7 +104,7 @@ def mcnemar(a: Array, b: Array, clusters: Sequence[Hashable]) -> Mcnemar:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values (Holm 1979), in the order given; rejecting those up to alpha, the family errs at alpha."""
+    """Holm's adjusted p-values (Holm 1979), in the order given; rejecting all up to alpha, the family errs at alpha."""
     if any(not 0 <= p <= 1 or math.isnan(p) for p in p_values):
         raise InputError(f"p-values must lie in [0, 1], got {list(p_values)}")
     adjusted, highest = [0.0] * len(p_values), 0.0
