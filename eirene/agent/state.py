@@ -59,8 +59,9 @@ class State(Required, total=False):
 class Parts:
     """The models of a run; two of them are the same only if they are one object.
 
-    `detectors` run in the given order, cheap to dear. All of them decide but those in `advisory`, whose scores are shown
-    and no more. `judges` names those that can measure a gain where nothing was given. `version` goes into the signature (the encoder's or model's digest).
+    `detectors` run in the given order, cheap to dear. All of them decide but those in `advisory`, whose scores are
+    shown and no more. `judges` names those that can measure a gain where nothing was given. `version` goes into the
+    signature (the encoder's or model's digest).
     """
 
     backend: str
