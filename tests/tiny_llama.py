@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, cast
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -32,6 +33,9 @@ def make_llama(
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+    from eirene.models.local_loading import no_progress_bar
+
+    torch.set_num_threads(min(2, torch.get_num_threads()))  # beside a busy process more are many times slower
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
@@ -43,7 +47,7 @@ def make_llama(
         show_progress=False,
     )
     bpe.train_from_iterator([_TEXT, *texts], trainer)
-    tokenizer = PreTrainedTokenizerFast(
+    tokenizer: Any = cast(Any, PreTrainedTokenizerFast)(
         tokenizer_object=bpe, bos_token="<s>", eos_token="</s>", additional_special_tokens=special[2:]
     )
     if chat:
@@ -65,6 +69,7 @@ def make_llama(
                 initializer_range=0.2,
             )
         )
-    model.save_pretrained(folder)
+    with no_progress_bar():
+        model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

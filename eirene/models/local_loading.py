@@ -37,21 +37,23 @@ class Loaded:
 def load(spec: LocalSpec) -> Loaded:
     """Loads what `spec` names; raises `InputError` that says which part could not be loaded and why."""
     device = choose_device(spec.device)
-    for path in filter(None, (spec.model, spec.adapter)):
-        if path.startswith(("/", ".", "~")) and not Path(path).is_dir():
-            raise InputError(f"there is no folder {path!r}", field="backend")
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(spec.adapter) if _has_tokenizer(spec.adapter) else None
-        tokenizer = tokenizer or AutoTokenizer.from_pretrained(spec.model)
-    except _UNLOADABLE as error:
-        raise InputError(
-            f"the tokenizer of {spec.model!r} cannot be loaded: {_said(error)}", field="backend"
-        ) from error
+    carries_tokenizer = spec.adapter is not None and (Path(spec.adapter) / "tokenizer_config.json").is_file()
+    tokenizer = load_tokenizer(spec.adapter if spec.adapter is not None and carries_tokenizer else spec.model)
     model = load_base(spec.model, device=device, dtype=spec.dtype)
     if spec.adapter is None:
         return Loaded(model, tokenizer)
     adapted, soft_prompt = _with_adapter(model, spec.adapter)
     return Loaded(adapted, tokenizer, soft_prompt)
+
+
+def load_tokenizer(path: str) -> PreTrainedTokenizerBase:
+    """The tokenizer at `path`; raises `InputError` where it cannot be loaded."""
+    _check_folder(path)
+    try:
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(path)
+    except _UNLOADABLE as error:
+        raise InputError(f"the tokenizer of {path!r} cannot be loaded: {_said(error)}", field="backend") from error
+    return tokenizer
 
 
 def load_base(path: str, *, device: str, dtype: str | None) -> PreTrainedModel:
@@ -85,6 +87,7 @@ def choose_device(wanted: str | None) -> str:
 def _with_adapter(model: PreTrainedModel, adapter: str) -> tuple[PreTrainedModel, torch.Tensor | None]:
     from peft import PeftModel, PeftType
 
+    _check_folder(adapter)
     try:
         with quiet_peft():
             # A warning for peft, wrong critiques for us: the adapter's weights did not arrive.
@@ -128,8 +131,10 @@ def no_progress_bar() -> Iterator[None]:
             transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]  # likewise
 
 
-def _has_tokenizer(adapter: str | None) -> bool:
-    return adapter is not None and (Path(adapter) / "tokenizer_config.json").is_file()
+def _check_folder(path: str) -> None:
+    """Raises for what is meant as a folder and is none; the hub's client would take it for a name, and a bad one."""
+    if path.startswith(("/", ".", "~")) and not Path(path).is_dir():
+        raise InputError(f"there is no folder {path!r}", field="backend")
 
 
 def _said(error: BaseException) -> str:

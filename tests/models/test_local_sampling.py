@@ -22,7 +22,8 @@ NEVER: frozenset[int] = frozenset()
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder: Path = make_llama(tmp_path_factory.mktemp("llama"))
-    return AutoModelForCausalLM.from_pretrained(folder).eval()
+    model: Any = AutoModelForCausalLM.from_pretrained(folder)
+    return model.eval()
 
 
 def drawn(model: Any, seeds: list[int], *, end: frozenset[int] = NEVER, **sampling: Any) -> list[tuple[int, ...]]:
@@ -119,9 +120,10 @@ def test_windows_of_attention_keep_their_own_cache_layers() -> None:
         torch.manual_seed(0)
         config = Gemma2Config(
             vocab_size=100, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-            num_key_value_heads=2, head_dim=8, sliding_window=16, attn_implementation="eager", initializer_range=0.2,
+            num_key_value_heads=2, head_dim=8, sliding_window=16, initializer_range=0.2,
         )  # fmt: skip
-        model: Any = Gemma2ForCausalLM(config).eval()
+        model: Any = Gemma2ForCausalLM(config)
+        model.eval()
     ids = drawn(model, [3, 4], max_new_tokens=30)[1]
     with torch.inference_mode():
         logits = model(torch.tensor([PROMPT + list(ids)])).logits[0, len(PROMPT) - 1 : -1]

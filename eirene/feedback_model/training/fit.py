@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from transformers import AutoTokenizer, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from eirene.errors import InputError
 from eirene.feedback_model.training.examples import Encoded, collate
@@ -24,15 +24,6 @@ if TYPE_CHECKING:
 
 _CHECKPOINTS = "checkpoints"
 _PACKAGES = ("torch", "transformers", "peft", "accelerate")
-
-
-def load_tokenizer(base: str) -> PreTrainedTokenizerBase:
-    """The base model's tokenizer; raises `InputError`."""
-    try:
-        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(base)
-    except (OSError, ValueError) as error:
-        raise InputError(f"the tokenizer of {base!r} cannot be loaded: {error}", field="base") from error
-    return tokenizer
 
 
 def fit(

@@ -96,7 +96,8 @@ def _train(
     progress: Progress | None,
 ) -> Trained:
     from eirene.feedback_model.training.examples import encode, prompt_for
-    from eirene.feedback_model.training.fit import drop_checkpoints, fit, load_tokenizer, versions
+    from eirene.feedback_model.training.fit import drop_checkpoints, fit, versions
+    from eirene.models.local_loading import load_tokenizer
 
     tokenizer = load_tokenizer(run["base"])
     prompt = prompt_for(rows, recipe.layout)

@@ -1,0 +1,151 @@
+"""Running a feedback model over labelled answers: rows, their order, and a journal that a rerun goes on from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from eirene.agent.evaluate_feedback import aevaluate_feedback
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts
+from eirene.critique import Sample
+from eirene.errors import AuthError, BackendError, InputError, UnreachableError
+from eirene.eval.feedback_data import FeedbackCase, case_of
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.haluquestqa import parse_tagged_answer
+from eirene.io import Row
+from eirene.usage import Meter, Usage
+
+SETTINGS = Settings(samples=4)
+
+
+class ByWord:
+    """Calls a sentence incomplete that holds `bad`; fails, refuses or has no key where the question says so."""
+
+    name = "by-word"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
+        self.asked.append(request.item.id)
+        meter.add(Usage(calls=1))
+        errors: dict[str, BackendError] = {"down": UnreachableError("down"), "key": AuthError("wrong key")}
+        if request.item.question in errors:
+            raise errors[request.item.question]
+        for _ in range(count):
+            if request.item.question == "refuse":
+                yield Sample(invalid="refusal")
+                continue
+            bad = ["bad" in s.text for s in request.sentences]
+            yield Sample(
+                tags=tuple("Incomplete" if b else "Complete" for b in bad),
+                reasons=tuple("It is short" if b else None for b in bad),
+            )
+
+
+def case(name: str, question: str = "q") -> FeedbackCase:
+    sentences = [{"text": "good.", "tag": "Complete"}, {"text": "bad.", "tag": "Incomplete", "reason": "Too short."}]
+    return case_of(parse_tagged_answer(Row("here", {"id": name, "question": question, "sentences": sentences})))
+
+
+def parts(model: Any) -> Parts:
+    return Parts(backend="test", feedback_model=cast(Any, model), refiner=cast(Any, None), detectors=())
+
+
+async def test_rows_come_in_the_order_of_the_cases_and_say_what_happened() -> None:
+    cases = [case("a"), case("b", "refuse"), case("c", "down"), case("d")]
+    done = await aevaluate_feedback(cases, parts(ByWord()), settings=SETTINGS, concurrency=3)
+    assert [(r.id, r.status) for r in done.rows] == [
+        ("a", "scored"),
+        ("b", "abstained"),
+        ("c", "failed"),
+        ("d", "scored"),
+    ]
+    scored, abstained, failed, _ = done.rows
+    assert (scored.tags, scored.shares, scored.reason_overlap) == (("Complete", "Incomplete"), (0.0, 1.0), 1.0)
+    assert (abstained.n_drawn, abstained.n_valid) == (4, 0)
+    assert "a vote needs" in (abstained.why or "")
+    assert failed.why == "UnreachableError: down"
+    assert {r.usage.calls for r in done.rows} == {1}
+
+
+async def test_a_rerun_does_what_is_missing(tmp_path: Path) -> None:
+    journal, cases = tmp_path / "rows.jsonl", [case(c) for c in "abc"]
+    await aevaluate_feedback(cases[:2], parts(ByWord()), settings=SETTINGS, journal=journal)
+    model = ByWord()
+    done = await aevaluate_feedback(cases, parts(model), settings=SETTINGS, journal=journal)
+    assert model.asked == ["c"]
+    assert done.n_from_journal == 2
+    assert [r.id for r in done.rows] == ["a", "b", "c"]
+    assert len(journal.read_text().splitlines()) == 3
+
+
+async def test_a_torn_last_line_is_taken_away(tmp_path: Path) -> None:
+    journal, cases = tmp_path / "rows.jsonl", [case(c) for c in "ab"]
+    await aevaluate_feedback(cases, parts(ByWord()), settings=SETTINGS, journal=journal, concurrency=1)
+    whole = journal.read_bytes()
+    journal.write_bytes(whole[:-20])
+    model = ByWord()
+    await aevaluate_feedback(cases, parts(model), settings=SETTINGS, journal=journal)
+    assert model.asked == ["b"]
+    assert journal.read_bytes() == whole
+
+
+async def test_failed_rows_are_tried_again_when_asked(tmp_path: Path) -> None:
+    journal, cases = tmp_path / "rows.jsonl", [case("a", "down"), case("b")]
+    for retry, asked in ((False, ["a", "b"]), (False, []), (True, ["a"])):
+        model = ByWord()
+        done = await aevaluate_feedback(
+            cases, parts(model), settings=SETTINGS, journal=journal, retry_failed=retry, concurrency=1
+        )
+        assert model.asked == asked
+        assert [r.status for r in done.rows] == ["failed", "scored"]
+
+
+@pytest.mark.parametrize("change", [{"samples": 5}, {"seed": 1}, {"stop": "exact"}, {"min_consistency": 0.5}])
+async def test_a_journal_of_other_settings_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    journal = tmp_path / "rows.jsonl"
+    await aevaluate_feedback([case("a")], parts(ByWord()), settings=SETTINGS, journal=journal)
+    other = Settings.of(**{**SETTINGS.model_dump(), **change})
+    with pytest.raises(InputError, match="made with other settings"):
+        await aevaluate_feedback([case("a")], parts(ByWord()), settings=other, journal=journal)
+
+
+async def test_a_changed_case_is_done_anew(tmp_path: Path) -> None:
+    journal = tmp_path / "rows.jsonl"
+    await aevaluate_feedback([case("a")], parts(ByWord()), settings=SETTINGS, journal=journal)
+    model = ByWord()
+    await aevaluate_feedback([case("a", "another question")], parts(model), settings=SETTINGS, journal=journal)
+    assert model.asked == ["a"]
+
+
+@pytest.mark.parametrize("text", ["not json\n", json.dumps({"id": "x"}) + "\n", "[]\n"])
+async def test_a_file_that_is_no_journal_is_refused_and_left_alone(text: str, tmp_path: Path) -> None:
+    journal = tmp_path / "rows.jsonl"
+    journal.write_text(text)
+    with pytest.raises(InputError, match=r"rows\.jsonl, line 1: is no row of an evaluation"):
+        await aevaluate_feedback([case("a")], parts(ByWord()), settings=SETTINGS, journal=journal)
+    assert journal.read_text() == text
+
+
+async def test_a_wrong_key_stops_the_evaluation_and_keeps_what_was_done(tmp_path: Path) -> None:
+    journal, cases = tmp_path / "rows.jsonl", [case("a"), case("b", "key"), case("c")]
+    with pytest.raises(AuthError, match="wrong key"):
+        await aevaluate_feedback(cases, parts(ByWord()), settings=SETTINGS, journal=journal, concurrency=1)
+    assert [json.loads(line)["id"] for line in journal.read_text().splitlines()] == ["a"]
+
+
+async def test_the_same_case_twice_is_asked_once() -> None:
+    model = ByWord()
+    done = await aevaluate_feedback([case("a"), case("a")], parts(model), settings=SETTINGS)
+    assert (len(done.rows), model.asked) == (2, ["a"])
+
+
+async def test_concurrency_must_be_positive() -> None:
+    with pytest.raises(InputError, match="concurrency must be at least 1, got 0"):
+        await aevaluate_feedback([case("a")], parts(ByWord()), concurrency=0)
