@@ -30,7 +30,7 @@ from eirene.encoder import load_encoder
 from eirene.feedback_model import evidence
 from eirene.feedback_model.calibration import Critic, OperatingPoint, parse_critic
 
-HARM = {"lost": 4.0, "added_present": 4.0, "worse": 4.0}
+HARM = {"lost": 4.0, "added_present": 4.0, "worse": 4.5}
 """Percent; the wanted limits are 5, and what is chosen on some claims does a little worse on others."""
 
 START = OperatingPoint(
@@ -44,9 +44,9 @@ START = OperatingPoint(
     coherence=0.5,
 )
 GRID = {
-    "missing": [0.45, 0.5, 0.55, 0.6, 0.65, 0.7],
-    "restated": [0.15, 0.25, 0.35, 0.5],
-    "unsupported": [0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6],
+    "missing": [0.5, 0.55, 0.6, 0.65],
+    "restated": [0.4, 0.5, 0.6],
+    "unsupported": [0.35, 0.4, 0.45, 0.5],
 }
 
 

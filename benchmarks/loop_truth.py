@@ -1,7 +1,7 @@
 """What became of an answer whose errors are known by construction, told from the texts alone.
 
-Used by `loop_mixed.py`. Nothing that the loop says about itself enters here: a part stands if its words still stand in a
-row in the final answer (case and punctuation aside), an argument was added if its words stand there more often than before.
+Nothing that the loop says about itself enters here: a part stands if its words still stand in a row in the final answer
+(case and punctuation aside), an argument was added if its words stand there more often than before.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ MEASURES = {
     "removed_same": ("foreign parts removed, same topic", 45, "at least"),
     "lost": ("supported parts lost", 5, "at most"),
     "added_present": ("arguments added that were already there", 5, "at most"),
+    "restated": ("  of these, in place of the part that said them", None, ""),
     "untouched": ("error-free answers returned byte for byte", 70, "at least"),
     "worse": ("answers made worse (more errors than before)", 5, "at most"),
     "better": ("answers with an error made better", None, ""),
@@ -87,9 +88,10 @@ def measure(row: Row, final: str) -> Outcome:
         "removed_same": (gone["same"], len(foreign["same"])),
         "lost": (len(lost), len(said)),
         "added_present": (sum(added[i] > 0 for i in given if i not in missing), len(given) - len(missing)),
+        "restated": (sum(added[i] > 0 for i in lost), len(given) - len(missing)),
         "untouched": (int(clean and final == row["response"]), int(clean)),
         "worse": (int(errors_after > errors_before), 1),
-        "better": (int(wrong and errors_after < errors_before), int(wrong)),
+    "better": (int(wrong and errors_after < errors_before), int(wrong)),
         "healed": (int(wrong and errors_after == 0), int(wrong)),
     })  # fmt: skip
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eirene.alignment.core import Alignment, align
 from eirene.alignment.given import bearing_sentences, passage_sentences
-from eirene.alignment.placement import SURE, _cue, _opening, standings
+from eirene.alignment.placement import _KEEPS, SURE, _cue, _evidence, _opening, standings
 from eirene.records import Item
 from eirene.sentences import Sentence
 
@@ -35,6 +36,27 @@ class Comparison:
         rows = [a for a, g in enumerate(self.groups) if g == group]
         units = list(self.alignment.atoms[sentence])
         return float(self.alignment.p_says[np.ix_(rows, units)].max(initial=0.0))
+
+    def side_probabilities(self) -> NDArray[np.float64]:
+        """The probability that each sentence stands in each argument's perspective, [A, S]; 0.5 where there are no two.
+
+        `stands` is the likeliest sequence of this chain; these are its marginals (forward-backward).
+        """
+        names = list(dict.fromkeys(g or "" for g in self.groups))
+        n_sentences = len(self.alignment.sentences)
+        if len(names) < 2 or not n_sentences:
+            return np.full((len(self.groups), n_sentences), 0.5)
+        groups = [g or "" for g in self.groups]
+        seen = np.array([_evidence(self.alignment, s, groups, names) for s in range(n_sentences)])
+        step = np.log(np.where(np.eye(len(names), dtype=bool), _KEEPS, (1.0 - _KEEPS) / (len(names) - 1)))
+        ahead, behind = seen.copy(), np.zeros_like(seen)
+        for s in range(1, n_sentences):
+            ahead[s] += np.logaddexp.reduce(ahead[s - 1][:, None] + step, axis=0)
+        for s in range(n_sentences - 2, -1, -1):
+            behind[s] = np.logaddexp.reduce(step + (seen[s + 1] + behind[s + 1])[None], axis=1)
+        total = ahead + behind
+        shares = np.exp(total - np.logaddexp.reduce(total, axis=1, keepdims=True))
+        return np.asarray(shares[:, [names.index(g) for g in groups]].T, np.float64)
 
     def told_side(self, sentence: int) -> str | None:
         """The perspective that the last opening up to a sentence names in words ("Opponents argue that"), if any."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.alignment.core import Alignment
+from eirene.openings import opening_length
 
 SURE = 0.5
 """Probability from which a unit counts as saying an argument, where a side is looked for."""
@@ -18,7 +19,7 @@ SURE_TWICE = 0.9
 """The same where something may be struck out for being said twice: two arguments of one side are often close."""
 
 _FAVOUR = re.compile(
-    r"\b(?:support|advoca|proponent|defend|favou?r|in\s+favou?r|case\s+for|reasons?\s+for|pros?\b|benefit|advantage|upside|one\s+hand)",
+    r"\b(?:support|advoca|proponent|defend|favou?r|in\s+favou?r|case\s+for|reasons?\s+for|pros?\b|benefit|advantage|upside|one\s+(?:hand|side))",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(
@@ -26,7 +27,7 @@ _AGAINST = re.compile(
     re.IGNORECASE,
 )
 _KEEPS, _CUE = 0.8, 0.9
-"""Chance that the next sentence stands on the same side, and that an opening which names a side stands on it."""
+"""Weight of staying on a side (against 1 minus it), and chance that an opening which names a side stands on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def repeats(alignment: Alignment, *, sure: float = SURE_TWICE) -> tuple[Repeat, 
 def misplaced(alignment: Alignment, groups: Sequence[str], *, sure: float = SURE) -> tuple[Misplaced, ...]:
     """Units that say, with probability `sure` or more, an argument of another group than the one they stand in.
 
-    `groups` [A] names each argument's perspective. A unit whose argument is held by several perspectives is never misplaced.
+    `groups` [A] names each argument's perspective. A unit whose argument several perspectives hold is never misplaced.
     """
     places = standings(alignment, groups)
     found = []
@@ -79,16 +80,16 @@ def misplaced(alignment: Alignment, groups: Sequence[str], *, sure: float = SURE
 
 
 def standings(alignment: Alignment, groups: Sequence[str]) -> tuple[str | None, ...]:
-    """The group whose part of the answer each sentence stands in, [S]; None throughout where there are fewer than two groups.
+    """The group whose part of the answer each sentence stands in, [S]; None throughout where there are not two groups.
 
-    The likeliest sequence under a chain that tends to stay on a side: a sentence is drawn to the group whose arguments it
-    says and to the side that its opening names. What a single sentence says weighs less than what stands around it.
+    The likeliest sequence under a chain that tends to stay on a side: a sentence is drawn to the group whose arguments
+    it says and to the side that its opening names. What one sentence says weighs less than what stands around it.
     """
     names = list(dict.fromkeys(groups))
     if len(names) < 2 or not alignment.sentences:
         return (None,) * len(alignment.sentences)
     evidence = np.array([_evidence(alignment, s, groups, names) for s in range(len(alignment.sentences))])
-    step = np.log(np.where(np.eye(len(names), dtype=bool), _KEEPS, (1.0 - _KEEPS) / (len(names) - 1)))
+    step = np.log(np.where(np.eye(len(names), dtype=bool), _KEEPS, 1.0 - _KEEPS))
     return tuple(names[k] for k in _likeliest(evidence, step))
 
 
@@ -116,13 +117,13 @@ def _evidence(alignment: Alignment, sentence: int, groups: Sequence[str], names:
 
 
 def _opening(alignment: Alignment, sentence: int) -> str:
-    raw = alignment.sentences[sentence].text
-    core = next(u.text for u in alignment.units if u.sentence == sentence and not u.is_clause)
-    return raw[: max(raw.rfind(core), 0)]
+    """What a sentence (from 0) says before it claims anything: "Opponents argue that", "On the one hand,"; or ""."""
+    text = alignment.sentences[sentence].text
+    return text[: opening_length(text)]
 
 
 def _cue(opening: str, names: Sequence[str]) -> int | None:
-    """Which group an opening names: by the group's own name, or by words for a side where the names are such words too."""
+    """Which group an opening names: by its own name, or by words for a side where the names are such words too."""
     named = [k for k, name in enumerate(names) if re.search(rf"\b{re.escape(name)}\b", opening, re.IGNORECASE)]
     if len(named) == 1:
         return named[0]

@@ -1,9 +1,10 @@
 """What the critic looks at before it judges: measures of arguments and of the parts of an answer.
 
-Beside the alignment's own measures there are three ideas. What all arguments of a question have in common says nothing
+Beside the alignment's own measures there are four ideas. What all arguments of a question have in common says nothing
 about which of them a part says, so the question's direction is taken out of the vectors. A part whose argument is said
-better elsewhere is more likely something else. And a part that lies as close to an argument together with its neighbour
-as the neighbour alone elaborates on it, or was cut off by mistake. No measure counts anything.
+better elsewhere is more likely something else. An argument is rather said among those of its own perspective. And a
+part that lies as close to an argument together with its neighbour as the neighbour alone elaborates on it, or was cut
+off by mistake. No measure counts anything.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 Table = NDArray[np.float64]
 Measures = NDArray[np.float32]
 
-UNSUPPORTED = ("support", "rivalled", "beaten")
+UNSUPPORTED = ("support", "rivalled", "beaten", "leaning", "at_home")
 CLAIMLESS = ("prototype", "support")
-MISSING = ("mutual", "two_sided")
+MISSING = ("two_sided", "at_home")
 
 _WORDS = 0.3
 """Weight of shared words beside a cosine; that of the alignment."""
@@ -37,25 +38,34 @@ _NO_LOSS = -0.03
 """A neighbour that says something else moves two parts together further from the argument than this."""
 
 
+_SIDE = 0.15
+"""What standing in its own perspective rather than in another adds to a closeness."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """Measures of an answer with n parts (its atoms, as indices of units, in order) against A arguments.
 
-    `unsupported` [n, 3] and `claimless` [n, 2] hold the measures of those names for each part. `closeness` [A, n] is
-    the cosine without the question's direction plus the weighed word overlap.
+    `unsupported` [n, 5] and `claimless` [n, 2] hold the measures of those names for each part, `vectors` [n, width] are
+    the parts'. `closeness` [A, n] is the cosine without the question's direction plus the weighed word overlap,
+    `placed` the same with the place of the part counted in; `home` [A, n] marks the parts that stand in the argument's
+    perspective (all, where there are no two).
     """
 
     atoms: tuple[int, ...]
     unsupported: Measures
     claimless: Measures
+    vectors: Measures
     closeness: Table
+    placed: Table
+    home: NDArray[np.bool_]
 
     def missing(self, kept: NDArray[np.bool_]) -> Measures:
         """The measures `MISSING` of each argument, [A, 2], when only the parts in `kept` [n] count as said."""
-        table = self.closeness[:, kept]
-        two_sided = _mutual(table, 0, _FIRM) * _softmax(table, 1, _FIRM)
-        measures = (_mutual(table, 0, _SOFT), two_sided)
-        return np.stack([m.max(axis=1, initial=0.0) for m in measures], axis=-1).astype(np.float32)
+        placed = self.placed[:, kept]
+        two_sided = _mutual(placed, 0, _FIRM) * _softmax(placed, 1, _FIRM)
+        at_home = _mutual(self.closeness[:, kept], 0, _SOFT) * self.home[:, kept]
+        return np.stack([m.max(axis=1, initial=0.0) for m in (two_sided, at_home)], axis=-1).astype(np.float32)
 
 
 def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes) -> Evidence:
@@ -63,27 +73,53 @@ def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes)
     alignment = comparison.alignment
     atoms = tuple(u for group in alignment.atoms for u in group)
     texts = [alignment.units[u].text for u in atoms]
+    where = [alignment.units[u].sentence for u in atoms]
     given, said = encoder.encode(alignment.arguments), encoder.encode(texts)
     direction = encoder.encode([question])[0]
     words = overlap(alignment.arguments, texts, WordWeights(alignment.arguments, question))
     cosine = (given @ said.T).astype(np.float64)
     closeness = (_without(given, direction) @ _without(said, direction).T).astype(np.float64) + _WORDS * words.f1
-    joint = np.maximum(_joint_support(comparison, answer, encoder, cosine), cosine.max(axis=0, initial=0.0))
-    rivalled = _mutual(closeness, 1, _FIRM).max(axis=0, initial=0.0)
-    support = joint + _WORDS * words.precision.max(axis=0, initial=0.0)
+    stands = np.array([comparison.stands[s] or "" for s in where], object)
+    home = np.array([(stands == (g or "")) | (stands == "") for g in comparison.groups], bool).reshape(cosine.shape)
     prototype = np.asarray(alignment.features.prototype, np.float64)[list(atoms)]
+    measures = (
+        _joint_support(comparison, answer, encoder, cosine) + _WORDS * words.precision.max(axis=0, initial=0.0),
+        _mutual(cosine + _WORDS * words.precision, 1, _FIRM).max(axis=0, initial=0.0),
+        _beaten(closeness),
+        _leaning(comparison, answer, atoms),
+        np.where(home.any(axis=0), np.where(home, closeness, -1.0).max(axis=0, initial=-1.0), _top(closeness)),
+    )
     return Evidence(
         atoms=atoms,
-        unsupported=np.stack([support, rivalled, _beaten(closeness)], axis=-1).astype(np.float32),
-        claimless=np.stack([prototype, cosine.max(axis=0, initial=0.0)], axis=-1).astype(np.float32),
+        unsupported=np.stack(measures, axis=-1).astype(np.float32),
+        claimless=np.stack([prototype, _top(cosine)], axis=-1).astype(np.float32),
+        vectors=said,
         closeness=closeness,
+        placed=closeness + _SIDE * (comparison.side_probabilities()[:, where] - 0.5),
+        home=home,
     )
 
 
+def _top(table: Table) -> Table:
+    """The highest value of each column, at least 0."""
+    return np.asarray(table.max(axis=0, initial=0.0), np.float64)
+
+
+def _leaning(comparison: Comparison, answer: str, atoms: tuple[int, ...]) -> Table:
+    """1 for a clause that hangs on its neighbour by a bare "and" or "but", 0 for what stands on its own; [n]."""
+    found = np.zeros(len(atoms))
+    for i in range(len(atoms) - 1):
+        a, b = comparison.alignment.units[atoms[i]], comparison.alignment.units[atoms[i + 1]]
+        joint = answer[a.end : b.start]
+        if a.sentence == b.sentence and ";" not in joint and not joint.rstrip().endswith(" that"):
+            found[i] = found[i + 1] = 1.0
+    return found
+
+
 def _joint_support(comparison: Comparison, answer: str, encoder: Encodes, cosine: Table) -> Table:
-    """Each part's support together with a neighbour, if that does not draw the neighbour off its argument; else 0."""
+    """Each part's cosine with an argument, alone or with a neighbour that is not drawn off its own argument by it."""
     atoms = tuple(u for group in comparison.alignment.atoms for u in group)
-    joint = np.zeros(len(atoms))
+    joint = _top(cosine)
     pairs = [(i, _together(comparison, answer, atoms[i], atoms[i + 1])) for i in range(len(atoms) - 1)]
     pairs = [(i, text) for i, text in pairs if text]
     if not pairs:

@@ -20,6 +20,9 @@ from eirene.feedback_model.evidence import Evidence
 _FAINT = -6.0
 """Log odds under which a fault is left out: no draw in a thousand would name it."""
 
+_ALIKE = 0.8
+"""Cosine from which two parts that say the same argument say it in the same way."""
+
 Floats = NDArray[np.float64]
 
 
@@ -40,28 +43,34 @@ def faults_of(comparison: Comparison, evidence: Evidence, critic: Critic) -> tup
     missing with it, and the two faults are one.
     """
     sureness = unsupported_margins(comparison, evidence, critic)
-    kept = sureness <= 0
+    repeated = list(_repeated(comparison, evidence, critic))
+    again = {f.findings[0].start for f in repeated if f.margin > 0}
+    kept = np.array([m <= 0 and comparison.alignment.units[u].start not in again
+                     for m, u in zip(sureness, evidence.atoms, strict=True)], bool)  # fmt: skip
     p_missing = missing_probabilities(comparison, evidence, critic, np.ones(len(kept), bool))
     p_then = missing_probabilities(comparison, evidence, critic, kept)
-    wrong = [*_repeated(comparison, critic), *_misplaced(comparison, critic)]
-    unsupported = list(_unsupported(comparison, evidence, sureness))
-    count = Counter(f.sentence for f in [*wrong, *unsupported] if f.margin > 0)
+    wrong = list(_misplaced(comparison, critic))
+    dropped = [*_unsupported(comparison, evidence, sureness), *repeated]
+    count = Counter(f.sentence for f in [*wrong, *dropped] if f.margin > 0)
     going = frozenset(s for s, n in count.items() if n >= len(comparison.alignment.atoms[s]))
+    moved = {f.findings[0].start for f in wrong if f.margin > 0}
     for a in range(len(comparison.groups)):
+        if comparison.alignment.units[int(comparison.alignment.best_unit[a])].start in moved:
+            continue  # said, and only on the wrong side
         threshold = critic.point.missing if comparison.groups[a] is not None else critic.point.context
         now, then = _margin(float(p_missing[a]), threshold), _margin(float(p_then[a]), critic.point.restated)
         if max(now, then) <= _FAINT:
             continue
         fault = _missing(comparison, a, now, going)
         if now <= 0 < then:
-            cause = _cause(evidence, a, kept, unsupported, comparison)
+            cause = _cause(evidence, a, kept, dropped, comparison)
             if cause is not None:
-                old = unsupported[cause]
+                old = dropped[cause]
                 both = (*old.findings, *fault.findings)
-                unsupported[cause] = replace(old, reason=f"{old.reason} {fault.reason}", findings=both)
+                dropped[cause] = replace(old, reason=f"{old.reason} {fault.reason}", findings=both)
                 continue
         wrong.append(fault)
-    found = [f for f in [*unsupported, *wrong] if f.margin > _FAINT]
+    found = [f for f in [*dropped, *wrong] if f.margin > _FAINT]
     return tuple(sorted(found, key=lambda f: (f.sentence, -f.margin)))
 
 
@@ -92,12 +101,12 @@ def _missing(comparison: Comparison, argument: int, margin: float, going: frozen
 
 
 def _cause(
-    evidence: Evidence, argument: int, kept: NDArray[np.bool_], unsupported: list[Fault], comparison: Comparison
+    evidence: Evidence, argument: int, kept: NDArray[np.bool_], dropped: list[Fault], comparison: Comparison
 ) -> int | None:
-    """Which fault takes away the part that is closest to an argument; `unsupported` follows the parts with words."""
+    """Which of the faults that drop something takes away the part that is closest to an argument."""
     closest = int(np.where(kept, -np.inf, evidence.closeness[argument]).argmax())
     unit = comparison.alignment.units[evidence.atoms[closest]]
-    return next((i for i, f in enumerate(unsupported) if f.findings[0].start == unit.start), None)
+    return next((i for i, f in enumerate(dropped) if f.margin > 0 and f.findings[0].start == unit.start), None)
 
 
 def _unsupported(comparison: Comparison, evidence: Evidence, sureness: Floats) -> Iterator[Fault]:
@@ -109,9 +118,12 @@ def _unsupported(comparison: Comparison, evidence: Evidence, sureness: Floats) -
             yield Fault(unit.sentence, float(margin), reason, (finding,))
 
 
-def _repeated(comparison: Comparison, critic: Critic) -> Iterator[Fault]:
+def _repeated(comparison: Comparison, evidence: Evidence, critic: Critic) -> Iterator[Fault]:
     alignment = comparison.alignment
+    part = {u: i for i, u in enumerate(evidence.atoms)}
     for repeat in repeats(alignment):
+        if evidence.vectors[part[repeat.unit]] @ evidence.vectors[part[repeat.earlier]] < _ALIKE:
+            continue
         unit = alignment.units[repeat.unit]
         both = min(float(alignment.p_says[repeat.argument, u]) for u in (repeat.unit, repeat.earlier))
         reason = reasons.repeated(unit.text)

@@ -30,7 +30,7 @@ class Addition:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is to be done to an answer: `removals` are spans of it, `moves` spans with what is said elsewhere instead."""
+    """What is to be done to an answer: `removals` are spans of it, `moves` spans and what is said elsewhere instead."""
 
     additions: tuple[Addition, ...] = ()
     removals: tuple[tuple[int, int], ...] = ()
