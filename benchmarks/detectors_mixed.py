@@ -1,10 +1,10 @@
 """How well the gate's detectors find known errors: ROC AUC on NPOV answers, beside what mere counting reaches.
 
-    python benchmarks/detectors_mixed.py DATA_DIR [--split dev] [--encoder FOLDER] [--argkp DIR] [--draws 1000] [--json OUT]
+    python benchmarks/detectors_mixed.py DATA_DIR [--split S] [--encoder FOLDER] [--argkp DIR] [--draws N] [--json OUT]
 
-DATA_DIR holds `mixed_<split>.jsonl`. Per sentence, those that claim something are ranked (fillers cannot be unsupported; with them the
-row "all sentences"). Intervals: 95 %, bootstrap over claims (positions for ArgKP). Counts are the controls: number of
-arguments for coverage; sentences and clauses for both.
+DATA_DIR holds `mixed_<split>.jsonl`. Per sentence, those that claim something are ranked (fillers cannot be foreign;
+with them: the row "all sentences"). Intervals: 95 %, bootstrap over claims (positions for ArgKP). The counts of
+arguments, sentences and clauses are controls: what they reach was found without reading a word.
 """
 
 from __future__ import annotations

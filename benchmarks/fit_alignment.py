@@ -31,7 +31,7 @@ Rows = list[tuple[NDArray[np.float32], bool]]
 Fold = tuple[Encoder, list[Labelled]]
 
 TEMPERATURE, WORDS = 0.1, 0.3
-"""Best ranking of missing arguments on three folds of the training claims; flat from 0.07 to 0.13 and from 0.2 to 0.4."""
+"""Best ranking of missing arguments on folds of the training claims; flat from 0.07 to 0.13 and from 0.2 to 0.4."""
 
 USED_IN_GOLD = 0.7
 """Cosine with a sentence of the gold answer from which a passage's sentence counts as used there."""
@@ -101,7 +101,7 @@ def measured(case: Labelled, encoder: Encoder, blend: Blend) -> tuple[tuple[Unit
 
 
 def atom_labels(case: Labelled, units: tuple[Unit, ...]) -> list[tuple[int | None, bool, bool] | None]:
-    """For each unit: the argument it says, whether it is unsupported, whether it claims nothing; None for what is mixed."""
+    """For each unit the argument it says, whether it is unsupported, whether it claims nothing; None where mixed."""
     cut = {unit.sentence for unit in units if unit.is_clause}
     labels: list[tuple[int | None, bool, bool] | None] = []
     for unit in units:
@@ -123,7 +123,7 @@ def logistic(rows: Rows, names: tuple[str, ...], *, strength: float = 100.0) -> 
 
 
 def fit_bearing(file: Path, encoder: Encoder) -> float:
-    """The share of the highest similarity with the question that best tells the sentences that a gold answer used (F1)."""
+    """The share of the highest similarity with the question that best tells what a gold answer used (F1)."""
     share: list[float] = []
     used: list[bool] = []
     for line in file.read_text("utf-8").splitlines():

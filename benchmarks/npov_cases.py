@@ -1,7 +1,7 @@
 """Reads the NPOV answers with known errors (`cases_*.jsonl`, `mixed_*.jsonl`) as cases with labels.
 
-Labels follow the construction of the data: an argument is missing if its id is listed, a sentence is unsupported if one of its
-parts is. Sentences of the data are found again in the response by their text, so that any cut can be scored against them.
+Labels follow the construction of the data: an argument is missing if its id is listed, a sentence is unsupported if one
+of its parts is. Sentences of the data are found again in the response, so that any cut can be scored against them.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Labelled:
         return best[1] if best[0] > 0 else None
 
     def parts_at(self, start: int, end: int) -> tuple[Part, ...] | None:
-        """The parts with at least half of their text, or half of the range, in [start, end); None outside the data's sentences."""
+        """The parts with half of their text, or half of the range, in [start, end); None outside all sentences."""
         span = self.span_at(start, end)
         if span is None:
             return None
@@ -82,7 +82,7 @@ class Labelled:
 
 
 def read_cases(file: Path) -> list[Labelled]:
-    """The cases of a file, in order. `wrong_side` answers are left out: they have neither of the two errors by definition."""
+    """The cases of a file in order, without `wrong_side` answers: they have neither of the two errors by definition."""
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines() if line.strip()]
     return [labelled(row) for row in rows if row["error_type"] != "wrong_side"]
 
@@ -108,7 +108,7 @@ def labelled(row: dict[str, Any]) -> Labelled:
 
 
 def _parts(sentence: dict[str, Any], offset: int, number: dict[str, int]) -> Iterator[Part]:
-    """The parts with their offsets. `cases_*` files have one kind a sentence, `intro` among them, which claims nothing."""
+    """The parts with their offsets. `cases_*` files have one kind a sentence; of kind `intro` it claims nothing."""
     text, at = sentence["text"].lower(), 0
     given = sentence.get("parts")
     if given is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,13 +44,14 @@ def test_stemming_agrees_with_nltk_in_its_original_mode() -> None:
     from nltk.stem import PorterStemmer
 
     other = PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)
-    words = """caresses ponies ties cats feed agreed plastered bled motoring sing conflated troubled sized hopping tanned
+    text = """caresses ponies ties cats feed agreed plastered bled motoring sing conflated troubled sized hopping tanned
         falling hissing fizzed failing filing happy sky relational conditional rational valency digitizer conformably
         radically differently vilely analogously vietnamization predication operator feudalism decisiveness hopefulness
         callousness formality sensitivity sensibility triplicate formative formalize electricity electrical hopeful
         goodness revival allowance inference airliner gyroscopic adjustable defensible irritant replacement adjustment
         dependent adoption homologou communism activate angularity homologous effective bowdlerize probate rate cease
-        controll roll argument arguments supporters democracy policies organisation enforcement vaccinated""".split()
+        controll roll argument arguments supporters democracy policies organisation enforcement vaccinated"""
+    words = text.split()
     assert [stem(word) for word in words] == [other.stem(word) for word in words]
 
 
@@ -61,4 +64,4 @@ def test_no_stop_word_holds_a_mark_at_which_words_are_split() -> None:
 def test_words_are_ordered_disjoint_and_inside_any_text(text: str) -> None:
     spans = list(word_spans(text))
     assert all(0 <= start < end <= len(text) for start, end in spans)
-    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))

@@ -1,7 +1,7 @@
 """Which argument does which part of an answer say, what is missing, and what was never given.
 
-`align` compares arguments with the answer's units by meaning (the encoder) and by words. What belongs here: the comparison
-and what follows from it alone. What does not: deciding what to do about it.
+`align` compares arguments with the answer's units by meaning (the encoder) and by words. What belongs here: the
+comparison and what follows from it alone. What does not: deciding what to do about it.
 """
 
 from eirene.alignment.calibration import Constants, load_constants

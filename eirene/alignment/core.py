@@ -22,15 +22,17 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
-    """What `align` found; A arguments, U units, S sentences of the answer. All numbers lie in [0, 1] but `features.cosine`.
+    """What `align` found: A arguments, U units, S sentences of the answer.
 
-    `missing` [A] and `unsupported` [U] are plain error scores (design, section 7), higher is worse; the `p_...` are calibrated
-    probabilities: `p_missing` [A] that the answer does not say the argument, `p_says` [A, U] that a unit says it,
-    `p_unsupported` [U] that a unit claims something that was not given, `p_claimless` [U] that it claims nothing about the
-    matter ("Opinions differ."). A sentence is as bad as the worst of its clauses: `..._sentences` [S].
+    `missing` [A] and `unsupported` [U] are plain error scores in [0, 1] (design, section 7), higher is worse. The
+    `p_...` are calibrated probabilities: `p_missing` [A] that the answer does not say the argument, `p_says` [A, U]
+    that a unit says it, `p_unsupported` [U] that a unit claims something that was not given, `p_claimless` [U] that it
+    claims nothing about the matter ("Opinions differ."). A sentence [S] is as bad as the worst of its clauses, and
+    claimless if all of them are.
 
-    `atoms[s]` are the units that make up sentence s: its clauses, or the sentence itself where it has one. `best_argument` [U] is the
-    argument that a unit says best, `best_unit` [A] the atom that says an argument best; -1 where there is none.
+    `atoms[s]` are the units that make up sentence s: its clauses, or the sentence itself where it has one.
+    `best_argument` [U] is the argument that a unit says best, `best_unit` [A] the atom that says an argument best; -1
+    where there is none.
     """
 
     arguments: tuple[str, ...]
@@ -71,10 +73,11 @@ def align(
     sentences: Sequence[Sentence] | None = None,
     constants: Constants | None = None,
 ) -> Alignment:
-    """Aligns arguments with an answer's units. Arguments that say the same share what says them; order does not matter.
+    """Aligns arguments with an answer's units. Copies of an argument share what says them; their order does not matter.
 
-    `evidence` is what may support a unit, by default the arguments; `sentences` are those of the answer where they are cut already;
-    `constants` default to the shipped ones. Works without arguments (nothing is missing) and on any text.
+    With `question`, its words count for little. `evidence` is what may support a unit, by default the arguments;
+    `sentences` are those of the answer where they are cut already; `constants` default to the shipped ones. Works
+    without arguments (nothing is missing) and on any text.
     """
     constants = load_constants() if constants is None else constants
     arguments = tuple(arguments)

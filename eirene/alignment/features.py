@@ -56,7 +56,8 @@ class Features:
 
     def missing(self) -> Table:
         """The features `MISSING` of every argument, [A, 1]."""
-        return self.mutual.max(axis=1, initial=0.0)[:, None]
+        highest: Table = self.mutual.max(axis=1, initial=0.0)
+        return highest[:, None]
 
     def unsupported(self) -> Table:
         """The features `UNSUPPORTED` of every unit, [U, 1]."""
@@ -91,10 +92,15 @@ def measure(
     return Features(
         cosine=cosine,
         closeness=closeness,
-        mutual=mutual_alignment(closeness, given @ given.T > _COPY, blend.temperature),
+        mutual=mutual_alignment(closeness, _copies(given), blend.temperature),
         support=support,
         prototype=(said @ encoder.encode(PROTOTYPES).T).max(axis=1, initial=0.0),
     )
+
+
+def _copies(given: Table) -> NDArray[np.bool_]:
+    """Which arguments are one, [A, A]; each is its own copy, also one whose vector is zero because it is blank."""
+    return np.asarray((given @ given.T > _COPY) | np.eye(len(given), dtype=np.bool_))
 
 
 def mutual_alignment(closeness: Table, copies: NDArray[np.bool_], temperature: float) -> Table:

@@ -20,7 +20,7 @@ training data, by little."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlap:
-    """Weighed shares with clipped counts, [G, U], in [0, 1]: of a given text's words in a unit, and of a unit's in it."""
+    """Weighed shares with clipped counts, [G, U], in [0, 1]: of a given text's words in a unit, of a unit's in it."""
 
     recall: Table
     precision: Table

@@ -17,16 +17,18 @@ NO_ARGUMENT_WORDS = "no content words among what was given"
 class RougeDetector:
     """ROUGE-1 with clipped counts over stemmed content words.
 
-    Score: hallucination = 1 - precision of the answer against all arguments; coverage = 1 - the least recall of a group; of an
-        argument 1 - its recall, of a sentence 1 - its precision, of a word 0 if it is matched and 1 if not. Where the answer
-        has a word more often than all arguments together, its first occurrences are the matched ones.
+    Score: hallucination = 1 - precision of the answer against all arguments; coverage = 1 - the least recall of a
+        group; of an argument 1 - its recall, of a sentence 1 - its precision, of a word 0 if it is matched and 1 if
+        not. Where the answer has a word more often than all arguments together, its first occurrences are the matched
+        ones.
     Needs: given text. With source `derived` hallucination is unscored.
     Reference: the ROUGE baseline of "Detecting hallucination and coverage errors in retrieval augmented generation for
         controversial topics", section 3.1.
     Example:
         >>> import asyncio
         >>> from eirene.given import Given, Group
-        >>> given = Given("perspectives", (Group("pro", ("Wind power is clean.",)), Group("con", ("Turbines kill birds.",))))
+        >>> sides = Group("pro", ("Wind power is clean.",)), Group("con", ("Turbines kill birds.",))
+        >>> given = Given("perspectives", sides)
         >>> case = Case("Wind power?", "Wind power is clean and cheap.", given)
         >>> scores = asyncio.run(RougeDetector().score(case, meter=Meter()))
         >>> scores.hallucination, scores.coverage
