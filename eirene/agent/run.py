@@ -197,7 +197,7 @@ async def _run(graph: Graph, item: Item, config: RunnableConfig, settings: Setti
     return state
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=64)
 def _compiled(parts: Parts, settings: Settings) -> Graph:
     """Compiling takes longer than a round of the graph itself, and callers refine many items with the same parts."""
     return compile_graph(parts, settings)

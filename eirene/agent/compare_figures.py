@@ -1,0 +1,125 @@
+"""The rows of a comparison as arrays: one column a measure, NaN where a row has no such figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from eirene.agent.compare_rows import CompareRow, JudgedText
+from eirene.eval.bootstrap import Array
+from eirene.eval.error_judge import Judgement
+from eirene.records import Mode
+from eirene.scores import Scores, number
+
+Judgements = Mapping[tuple[str, str], JudgedText]
+Side = Literal["before", "after"]
+NAN = float("nan")
+ERRORS = ("hallucination", "coverage")
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One figure of an answer; `lower_is_better` is None where neither is."""
+
+    name: str
+    label: str
+    lower_is_better: bool | None = True
+
+
+JUDGED = (Measure("error", "answers with an error (judge)"), Measure("penalty", "penalty (judge)"))
+OUTCOMES = (
+    Measure("accepted", "accepted", None),  # a mode that gets everything through is not better for it
+    Measure("complete", "found complete", None),
+)
+SPENT = (
+    Measure("output_tokens", "output tokens", True),
+    Measure("seconds", "seconds", True),
+    Measure("cost_usd", "cost (US dollars)", True),
+)
+
+
+def detector_measures(rows: Sequence[CompareRow]) -> list[Measure]:
+    """Two measures for each detector that any row knows, in the order of their first appearance."""
+    names = dict.fromkeys(
+        name for row in rows for scores in (row.record.scores.original, row.record.scores.final) for name in scores
+    )
+    return [Measure(f"{name}.{error}", f"{name}: {error}") for name in names for error in ERRORS]
+
+
+def scores_of(rows: Sequence[CompareRow], measures: Sequence[Measure], side: Side) -> Array:
+    """Error scores, (rows, measures), before or after; NaN where a detector did not score, or the run failed."""
+    table = np.full((len(rows), len(measures)), NAN)
+    for i, row in enumerate(rows):
+        if row.record.status == "failed":
+            continue
+        scores = row.record.scores.original if side == "before" else row.record.scores.final
+        for j, measure in enumerate(measures):
+            table[i, j] = _score(scores, measure.name)
+    return table
+
+
+def judged(rows: Sequence[CompareRow], judgements: Judgements, side: Side) -> Array:
+    """(rows, 2): whether the judge found an error, and the penalty; NaN where nobody judged or the run failed."""
+    table = np.full((len(rows), 2), NAN)
+    for i, row in enumerate(rows):
+        text = row.record.original if side == "before" else row.record.answer
+        found = judgements.get((row.id, text))
+        if row.record.status != "failed" and found is not None and isinstance(found.judgement, Judgement):
+            table[i] = float(found.judgement.has_error), found.judgement.penalty
+    return table
+
+
+def outcomes(rows: Sequence[CompareRow]) -> Array:
+    """(rows, 2): accepted, complete, as 0 or 1; NaN for a failed row, which says nothing of its mode."""
+    table = [[float(row.record.status == m.name) for m in OUTCOMES] for row in rows]
+    failed = np.array([row.record.status == "failed" for row in rows])
+    found = np.array(table).reshape(len(rows), len(OUTCOMES))
+    found[failed] = NAN
+    return found
+
+
+def spent(rows: Sequence[CompareRow]) -> Array:
+    """(rows, 3): output tokens, seconds, US dollars (NaN where the price is unknown) of each row, failed ones too."""
+    table = [
+        [u.output_tokens, u.seconds, NAN if u.cost_usd is None else u.cost_usd]
+        for u in (row.record.usage for row in rows)
+    ]
+    return np.array(table, dtype=np.float64).reshape(len(rows), len(SPENT))
+
+
+def comparable(rows: Sequence[CompareRow], table: Array) -> Array:
+    """The scores without those of answers held against what a critique gave: another mode's critique gives another."""
+    found = table.copy()
+    found[[row.given == "derived" for row in rows]] = NAN
+    return found
+
+
+def by_mode(rows: Sequence[CompareRow], modes: Sequence[Mode]) -> dict[Mode, list[CompareRow]]:
+    """The rows of each mode, in the order given."""
+    return {mode: [row for row in rows if row.mode == mode] for mode in modes}
+
+
+def _score(scores: Mapping[str, Scores], measure: str) -> float:
+    name, _, error = measure.rpartition(".")
+    found = scores.get(name)
+    if found is None:
+        return NAN
+    value = number(found.hallucination if error == "hallucination" else found.coverage)
+    return NAN if value is None else value
+
+
+def points(rows: Sequence[CompareRow], judgements: Judgements) -> dict[str, dict[str, list[tuple[float, float]]]]:
+    """Measure -> mode -> (before, after) of each row that has both: what a scatter shows."""
+    measures = detector_measures(rows)
+    columns = [(m, scores_of(rows, [m], "before")[:, 0], scores_of(rows, [m], "after")[:, 0]) for m in measures]
+    if judgements:
+        columns.append((JUDGED[1], judged(rows, judgements, "before")[:, 1], judged(rows, judgements, "after")[:, 1]))
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for measure, before, after in columns:
+        for row, x, y in zip(rows, before, after, strict=True):
+            if not np.isnan(x + y):
+                found.setdefault(measure.label, {}).setdefault(row.mode, []).append((float(x), float(y)))
+    return found

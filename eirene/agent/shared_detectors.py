@@ -1,0 +1,49 @@
+"""Detectors for many runs over the same items: what only computes runs beside the event loop, and once for one text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from eirene.eval.alignment import AlignmentDetector
+from eirene.eval.base import Case, Detector
+from eirene.eval.rouge import RougeDetector
+from eirene.scores import Scores
+from eirene.usage import Meter
+
+_KEPT = 4096  # the originals of the items under way, and then some
+_COMPUTES = (AlignmentDetector, RougeDetector)
+"""Detectors that call no model: their scores of one text are the same for every mode and cost nothing to share."""
+
+
+def shared(detector: Detector) -> Detector:
+    """The detector, made fit for many runs at once; one that calls a model is returned as it is.
+
+    A model's scores belong, with their cost, to the run that asked for them.
+    """
+    return SharedDetector(detector) if isinstance(detector, _COMPUTES) else detector
+
+
+class SharedDetector:
+    """Scores in a thread, and keeps the scores of the latest few thousand cases."""
+
+    def __init__(self, detector: Detector) -> None:
+        self._detector = detector
+        self._known: OrderedDict[Case, Scores] = OrderedDict()
+
+    @property
+    def name(self) -> str:
+        """The detector's own name."""
+        return self._detector.name
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        """The detector's scores."""
+        if case not in self._known:
+            self._known[case] = await asyncio.to_thread(self._score, case, meter)
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        self._known.move_to_end(case)
+        return self._known[case]
+
+    def _score(self, case: Case, meter: Meter) -> Scores:
+        return asyncio.run(self._detector.score(case, meter=meter))

@@ -1,0 +1,228 @@
+"""`eirene compare`: which mode helps, by how much, at what price, and is that more than chance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eirene.cli import options
+from eirene.cli.compare_progress import watch_rows
+from eirene.cli.terminal import output, say
+from eirene.errors import AuthError, InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from eirene.agent.compare import Gathered, Plan
+    from eirene.agent.state import Parts
+    from eirene.eval.error_judge import ErrorJudge
+    from eirene.models.chat import Price
+    from eirene.records import Item
+
+_RUN, _JUDGE = "The run", "The judge"
+
+In = Annotated[str, typer.Argument(metavar="IN", help="JSON or JSON Lines; - is standard input.")]
+Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and report.")]
+Modes = Annotated[str, typer.Option(help="Which modes, with commas between: improve, generic, fine-grained, human.")]
+Seeds = Annotated[str, typer.Option(help="Which seeds, with commas between; a row for each.", rich_help_panel=_RUN)]
+Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.", rich_help_panel=_RUN)]
+Limit = Annotated[int | None, typer.Option(help="Take only so many rows of IN.", rich_help_panel=_RUN)]
+SampleSeed = Annotated[
+    int | None,
+    typer.Option(help="Draw the --limit rows by this seed instead of taking the first.", rich_help_panel=_RUN),
+]
+PriceOf = Annotated[
+    str | None,
+    typer.Option("--price", metavar="IN,OUT", help="US dollars for a million tokens in and out.", rich_help_panel=_RUN),
+]
+FailOnError = Annotated[
+    float, typer.Option(help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN)
+]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Do rows again whose model failed.", rich_help_panel=_RUN)
+]
+Judge = Annotated[
+    str | None, typer.Option(help="A chat model that looks for errors before and after.", rich_help_panel=_JUDGE)
+]
+JudgeUrl = Annotated[
+    str | None, typer.Option("--judge-base-url", help="Its server (default: --base-url).", rich_help_panel=_JUDGE)
+]
+
+
+def compare(
+    file: In,
+    *,
+    out: Out,
+    modes: Modes = "improve,generic,fine-grained",
+    backend: options.Backend = "embedded",
+    base_url: options.BaseUrl = None,
+    judge: Judge = None,
+    judge_base_url: JudgeUrl = None,
+    seeds: Seeds = "0",
+    concurrency: Concurrency = 32,
+    limit: Limit = None,
+    sample_seed: SampleSeed = None,
+    price: PriceOf = None,
+    fail_on_error: FailOnError = 0.1,
+    retry_failed: RetryFailed = False,
+    samples: options.Samples = 20,
+    stop: options.Stop = "none",
+    max_rounds: options.MaxRounds = 2,
+    patience: options.Patience = 1,
+    min_consistency: options.MinConsistency = 0.0,
+    tolerance: options.Tolerance = 0.02,
+    min_gain: options.MinGain = 0.02,
+    when_gain_unmeasured: options.WhenGainUnmeasured = "accept",
+    config: options.Config = None,
+) -> None:
+    """Run feedback modes on the same answers and compare them. The same command again goes on where it was stopped."""
+    with output():
+        from eirene.agent.backends import BackendOptions, resolve_backend
+        from eirene.agent.compare import Plan
+        from eirene.agent.settings import Settings
+
+        settings = Settings.of(
+            samples=samples, stop=stop, max_rounds=max_rounds, patience=patience, min_consistency=min_consistency,
+            tolerance=tolerance, min_gain=min_gain, when_gain_unmeasured=when_gain_unmeasured,
+        )  # fmt: skip
+        plan = Plan(_listed(modes), _numbers(seeds), settings, concurrency, retry_failed)  # type: ignore[arg-type]  # `check` tells
+        items = _chosen(file, limit, sample_seed)
+        plan.check(items)
+        money = _price(price)
+        folder = _folder(out)
+        parts = resolve_backend(backend, BackendOptions(base_url=base_url, concurrency=concurrency, price=money))
+        asked = _judge(judge, judge_base_url or base_url, concurrency)
+        gathered = _gather(items, plan, parts, folder, asked)
+        _write(gathered, items, folder, title=f"Comparison on {Path(file).name}")
+        failed = sum(row.record.status == "failed" for row in gathered.rows)
+        _tell(gathered, folder, failed)
+    if failed > fail_on_error * len(gathered.rows):
+        raise typer.Exit(1)
+
+
+def _gather(items: Sequence[Item], plan: Plan, parts: Parts, folder: Path, judge: ErrorJudge | None) -> Gathered:
+    import asyncio
+
+    from eirene.agent.compare import acompare
+
+    total = len(items) * len(plan.modes) * len(plan.seeds)
+    try:
+        with watch_rows(total) as progress:
+            work = acompare(
+                items,
+                plan=plan,
+                parts=parts,
+                out=folder,
+                judge=judge,
+                on_row=progress.on_row,
+                on_judged=progress.on_judged,
+            )
+            return asyncio.run(work)
+    except KeyboardInterrupt:
+        say(f"stopped: what is done is in {folder}, and the same command goes on from there")
+        raise typer.Exit(130) from None
+    except AuthError as error:  # bad usage, to be mended before anything else
+        say(f"error: {error}")
+        raise typer.Exit(2) from None
+
+
+def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: str) -> None:
+    """The figures and what shows them: made of the rows, and so written anew each time."""
+    from eirene.agent.compare_figures import points
+    from eirene.agent.compare_summary import summarise
+    from eirene.output import write_text
+    from eirene.views.compare_table import comparison_table
+    from eirene.views.plots import write_plots
+    from eirene.views.report import render_report
+
+    summary = summarise(gathered.rows, gathered.judgements, judge=gathered.judge)
+    texts = {
+        "summary.json": json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2) + "\n",
+        "table.md": comparison_table(summary),
+        "report.html": render_report(
+            (row.record for row in gathered.rows),
+            title=title,
+            summary=summary,
+            items={item.id: item for item in items},
+        ),
+    }
+    for name, text in texts.items():
+        write_text(str(folder / name), text, force=True)
+    try:
+        write_plots(summary, points(gathered.rows, gathered.judgements), folder)
+    except MissingExtraError as error:
+        say(f"no plots: {error}")
+
+
+def _tell(gathered: Gathered, folder: Path, failed: int) -> None:
+    known = f", {gathered.n_from_journal} of them there before" if gathered.n_from_journal else ""
+    more = f"; {gathered.n_left_out} other rows in the folder are left out" if gathered.n_left_out else ""
+    bad = f"; {failed} failed (--retry-failed does them again)" if failed else ""
+    say(f"compared {len(gathered.rows)} rows{known}{more}{bad}; see {folder / 'report.html'} and {folder / 'table.md'}")
+
+
+def _chosen(file: str, limit: int | None, sample_seed: int | None) -> Sequence[Item]:
+    """All rows, the first `limit`, or `limit` of them drawn by a seed and left in the order of the file."""
+    from eirene.io import read_items
+
+    items = read_items(file)
+    if limit is not None and limit < 1:
+        raise InputError(f"limit must be at least 1, got {limit}", field="limit")
+    if sample_seed is None or limit is None:
+        if sample_seed is not None:
+            raise InputError("--sample-seed goes with --limit", field="sample-seed")
+        return items[:limit]
+    from eirene.seeds import check_seed, rng_for
+
+    drawn = rng_for(check_seed(sample_seed), "sample").permutation(len(items))[:limit]
+    return [items[i] for i in sorted(drawn)]
+
+
+def _folder(out: str) -> Path:
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        from eirene.io import reason
+
+        raise InputError(f"cannot be used as a folder: {reason(error)}", where=out) from None
+    return folder
+
+
+def _judge(name: str | None, base_url: str | None, concurrency: int) -> ErrorJudge | None:
+    if name is None:
+        return None
+    from eirene.eval.error_judge import ErrorJudge
+    from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
+
+    if not is_chat_name(name):
+        raise InputError(f"a judge is a chat model named provider:model, got {name!r}", field="judge")
+    return ErrorJudge(resolve_chat(name, options=ChatOptions(base_url=base_url, concurrency=concurrency)))
+
+
+def _price(text: str | None) -> Price | None:
+    if text is None:
+        return None
+    from eirene.models.chat import Price
+
+    try:
+        read, written = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"price must be two numbers, such as 0.15,0.60, got {text!r}", field="price") from None
+    if not (0 <= read < float("inf") and 0 <= written < float("inf")):
+        raise InputError(f"price must not be negative, got {text!r}", field="price")
+    return Price(read, written)
+
+
+def _listed(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _numbers(text: str) -> list[int]:
+    found: list[Any] = _listed(text)
+    try:
+        return [int(number) for number in found]
+    except ValueError:
+        raise InputError(f"seeds must be whole numbers with commas between, got {text!r}", field="seeds") from None

@@ -1,0 +1,61 @@
+"""`eirene report`: a page of any file of records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eirene.cli import options
+from eirene.cli.terminal import output, say
+from eirene.errors import InputError
+
+if TYPE_CHECKING:
+    from eirene.records import Item
+
+Run = Annotated[str, typer.Argument(metavar="RUN.jsonl", help="Records, one a line; - is standard input.")]
+Out = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to write the page; - is standard output.")]
+Items = Annotated[
+    str | None, typer.Option(metavar="FILE", help="The rows that were refined: shows what was given in words.")
+]
+
+
+def report(
+    run: Run, *, out: Out, items: Items = None, force: options.Force = False, config: options.Config = None
+) -> None:
+    """Write one page with every record of a run, to filter, search and read. It needs nothing else."""
+    with output():
+        from eirene.io import read_source
+        from eirene.output import STDOUT, check_output, write_text
+        from eirene.views.report import records_in, render_report, report_title
+
+        check_output(out, force=force)
+        if STDOUT not in (out, run) and Path(out).exists() and Path(run).exists() and Path(out).samefile(run):
+            raise InputError("is the run itself; name another file for --out", where=out)
+        rows = ((row.where, row.data) for row in read_source(run).rows())
+        page = render_report(
+            records_in(rows), title=report_title(run), items=_items(items), summary=_summary_beside(run)
+        )
+        write_text(out, page, force=force)
+        if out != STDOUT:
+            say(f"wrote {out}")
+
+
+def _items(path: str | None) -> dict[str, Item] | None:
+    if path is None:
+        return None
+    from eirene.io import read_items
+
+    return {item.id: item for item in read_items(path)}
+
+
+def _summary_beside(run: str) -> dict[str, object] | None:
+    """The figures of a comparison, where the run is its `rows.jsonl` and they stand beside it."""
+    file = Path(run).with_name("summary.json") if Path(run).name == "rows.jsonl" else None
+    if file is None or not file.is_file():
+        return None
+    from eirene.io import parse_json
+
+    found = parse_json(file.read_bytes(), where=str(file))
+    return found if isinstance(found, dict) and "per_mode" in found else None

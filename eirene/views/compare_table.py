@@ -1,0 +1,169 @@
+"""A comparison's figures as Markdown tables. Every line ends with the settings that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+Json = Mapping[str, Any]
+STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
+
+
+def comparison_table(summary: Json) -> str:
+    """`table.md` of a summary, as `eirene.agent.compare_summary` makes it."""
+    modes = summary["modes"]
+    seeds = ", ".join(map(str, summary["seeds"]))
+    several = len(summary["seeds"]) > 1
+    parts = [
+        "# Comparison of feedback modes",
+        f"{summary['items']} items, {len(modes)} modes, seed{'s' if several else ''} {seeds}: {summary['rows']} rows. "
+        "Scores are error scores from 0 to 1; lower is better. Intervals are 95 % percentile bootstrap intervals over "
+        "items; *n* is the rows that a figure is taken over.",
+        _table("What became of the answers", ("mode", "rows", *STATUSES), _statuses(summary)),
+        _table("Scores before and after", ("mode", "score", "before", "after", "change", "n", "unscored"),
+               _scores(summary)),
+        *_judge(summary),
+        _table("What it took", ("mode", "calls", "tokens in", "tokens out", "seconds", "cost", "per accepted rewrite"),
+               _costs(summary)),
+        _table("Differences between modes, on the rows that both have",
+               ("difference", "of", "mean [95 % interval]", "n", "unscored"), _differences(summary)),
+        _table("Exact tests",
+               ("modes", "of", "first alone", "second alone", "p (McNemar)", "p (Holm)", "n", "unscored"),
+               _tests(summary)),
+        _notes(summary),
+    ]  # fmt: skip
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def figure(value: Any, digits: int = 3, *, signed: bool = False) -> str:
+    """A figure with its interval, or why there is none."""
+    if not isinstance(value, Mapping):
+        return f"{value:.{digits}f}"
+    if "value" not in value:
+        return str(value.get("unscored", "undefined"))
+    sign = "+" if signed else ""
+    low, high = value["low"], value["high"]
+    return f"{value['value']:{sign}.{digits}f} [{low:{sign}.{digits}f}, {high:{sign}.{digits}f}]"
+
+
+def digits_of(measure: str) -> int:
+    """How many decimals a measure is shown with."""
+    return {"output_tokens": 1, "seconds": 2, "cost_usd": 5, "penalty": 2}.get(measure, 3)
+
+
+def _statuses(summary: Json) -> Iterator[Sequence[str]]:
+    for mode, found in summary["per_mode"].items():
+        yield (mode, str(found["rows"]), *(str(found["status"][s]) for s in STATUSES), summary["signatures"][mode])
+
+
+def _scores(summary: Json) -> Iterator[Sequence[str]]:
+    for mode, found in summary["per_mode"].items():
+        for score in found["scores"].values():
+            yield (mode, *_change(score, 3), summary["signatures"][mode])
+
+
+def _change(score: Json, digits: int) -> tuple[str, ...]:
+    before, after = score["unscored_before"], score["unscored_after"]
+    return (
+        score["label"],
+        figure(score["before"], digits),
+        figure(score["after"], digits),
+        figure(score["change"], digits, signed=True),
+        str(score["change"]["n"]),
+        str(before) if before == after else f"{before} before, {after} after",
+    )
+
+
+def _judge(summary: Json) -> Iterator[str]:
+    if not summary["judge"]:
+        yield "No judge was named (`--judge`): errors, penalties and error correction are unscored."
+        return
+    judge = f"judge:{summary['judge']}"
+    errors, corrections = [], []
+    for mode, found in summary["per_mode"].items():
+        signature = f"{summary['signatures'][mode]}|{judge}"
+        for name, score in found["judged"]["errors"].items():
+            errors.append((mode, *_change(score, digits_of(name)), signature))
+        c = found["judged"]["correction"]
+        counts = (str(c[name]) for name in ("corrected", "introduced", "left", "clean"))
+        figures = (figure(c[name]) for name in ("precision", "recall", "f1"))
+        corrections.append((mode, *counts, *figures, str(c["unscored_rows"]), signature))
+    yield _table("Errors found by the judge", ("mode", "of", "before", "after", "change", "n", "unscored"), errors)
+    columns = ("mode", "corrected", "introduced", "left", "clean", "precision", "recall", "F1", "unscored")
+    yield _table("Error correction", columns, corrections)
+
+
+def _costs(summary: Json) -> Iterator[Sequence[str]]:
+    for mode, found in summary["per_mode"].items():
+        u, per = found["usage"], found["per_accepted"]
+        cost = "unknown" if u["cost_usd"] is None else f"${u['cost_usd']:.4f}"
+        counts = (f"{u['calls']:,}", f"{u['input_tokens']:,}", f"{u['output_tokens']:,}", f"{u['seconds']:.1f}", cost)
+        yield (mode, *counts, per_accepted(per), summary["signatures"][mode])
+
+
+def per_accepted(per: Json) -> str:
+    """What an accepted rewrite took, in a line."""
+    if "unscored" in per:
+        return str(per["unscored"])
+    cost = per["cost_usd"]
+    money = cost["unscored"] if isinstance(cost, Mapping) else f"${cost:.5f}"
+    return f"{per['calls']:.1f} calls, {per['output_tokens']:.0f} tokens out, {per['seconds']:.2f} s, {money}"
+
+
+def _differences(summary: Json) -> Iterator[Sequence[str]]:
+    for pair in summary["pairs"]:
+        for found in pair["differences"]:
+            shown = figure(found["difference"], digits_of(found["measure"]), signed=True)
+            n = str(found["difference"]["n"])
+            name = f"{pair['a']} minus {pair['b']}"
+            yield (name, found["label"], shown, n, str(found["unscored"]), pair_signature(summary, pair))
+
+
+def _tests(summary: Json) -> Iterator[Sequence[str]]:
+    for pair in summary["pairs"]:
+        for t in pair["tests"]:
+            p = ("-", "-") if "p" not in t else (p_value(t["p"]), p_value(t["p_holm"]))
+            counts = (str(t["only_a"]), str(t["only_b"]))
+            numbers = (str(t["n"]), str(t["unscored"]))
+            name = f"{pair['a']}, {pair['b']}"
+            yield (name, t["label"], *counts, *p, *numbers, pair_signature(summary, pair))
+
+
+def p_value(p: float) -> str:
+    """Three significant digits."""
+    return f"{p:.3g}"
+
+
+def pair_signature(summary: Json, pair: Json) -> str:
+    """What made a difference: both modes' settings, said once where they are the same, and the statistics'."""
+    a, b = (summary["signatures"][pair[side]].split("|") for side in ("a", "b"))
+    own = [f"mode:{pair['a']}-{pair['b']}"]
+    own += [part for part in dict.fromkeys([*a, *b]) if not part.startswith(("mode:", "v:"))]
+    judge = [f"judge:{summary['judge']}"] if summary["judge"] else []
+    return "|".join([*own, *judge, summary["statistics"]])
+
+
+def _notes(summary: Json) -> str:
+    text = (
+        "Scores of answers that were held against a critique (neither perspectives nor context given) are left out of "
+    )
+    text += "the differences and count as unscored there: each mode's critique gives another measure. "
+    text += "Failed rows are unscored. With several seeds an item counts once in the exact tests."
+    usage = summary["judge_usage"]
+    if usage is not None:
+        cost = "price unknown" if usage["cost_usd"] is None else f"${usage['cost_usd']:.4f}"
+        text += f" The judge made {usage['calls']:,} calls ({usage['output_tokens']:,} tokens out, {cost}), apart."
+    return text
+
+
+def _table(title: str, columns: Sequence[str], lines: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> str:
+    rows = [[*map(_cell, line[:-1]), f"`{line[-1]}`".replace("|", "\\|")] for line in lines]
+    if not rows:
+        return ""
+    head = [*columns, "signature"]
+    ruled = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    return "\n".join([f"## {title}", "", *ruled, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
