@@ -1,37 +1,35 @@
-"""How long intervals take: paired differences, 10,000 draws over 5,000 rows and 10 metrics, and the loop replaced.
+"""10,000 bootstrap draws over 5,000 rows: ten means, and the ranking metrics of a feedback model.
 
-python benchmarks/bootstrap.py [--rows 5000] [--metrics 10] [--draws 10000]
+python benchmarks/bootstrap.py
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 
 import numpy as np
 
-from eirene.eval.bootstrap import Resamples
-from eirene.eval.statistics import paired_differences
+from eirene.eval.bootstrap import Metric, Resamples, means
+from eirene.eval.ranking import auc_and_ap, spearman
+
+ROWS, SENTENCES = 5_000, 30_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=5000)
-    parser.add_argument("--metrics", type=int, default=10)
-    parser.add_argument("--draws", type=int, default=10_000)
-    args = parser.parse_args()
+    """Times each metric alone, resamples drawn anew, and prints."""
     rng = np.random.default_rng(0)
-    a, b = rng.random((args.rows, args.metrics)), rng.random((args.rows, args.metrics))
-    holes = a.copy()
-    holes[rng.random(a.shape) < 0.1] = np.nan
-    for name, left in (("every row scored", a), ("a tenth unscored, other rows in each metric", holes)):
-        start = time.perf_counter()
-        paired_differences(left, b, range(args.rows), Resamples(draws=args.draws))
-        print(f"{name}: {time.perf_counter() - start:.2f} s")
-    start, loops = time.perf_counter(), 50
-    for _ in range(loops):
-        (a - b)[rng.integers(0, args.rows, size=args.rows)].mean(axis=0)
-    print(f"a loop of {args.draws:,} draws would take {(time.perf_counter() - start) / loops * args.draws:.1f} s")
+    row_of = rng.integers(0, ROWS, SENTENCES).tolist()
+    shares, labels = np.round(rng.random(SENTENCES) * 20) / 20, rng.random(SENTENCES) < 0.3
+    x, y = np.round(rng.random((2, ROWS)), 2)
+    metrics: dict[str, Metric] = {
+        "10 means": means(rng.random((ROWS, 10))),
+        f"ROC AUC and AP of {SENTENCES:,} sentences": auc_and_ap(ROWS, row_of, shares.tolist(), labels.tolist()),
+        "rank correlation": spearman(x, y),
+    }
+    for name, metric in metrics.items():
+        started = time.perf_counter()
+        Resamples(draws=10_000).estimate(ROWS, metric)
+        print(f"{name:42} {time.perf_counter() - started:6.2f} s")
 
 
 if __name__ == "__main__":

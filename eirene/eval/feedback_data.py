@@ -15,7 +15,7 @@ from eirene.critique import Tag
 from eirene.errors import InputError
 from eirene.haluquestqa import TaggedAnswer, parse_tagged_answer
 from eirene.io import Row, Source
-from eirene.records import Item
+from eirene.records import Item, parse_item
 from eirene.sentences import Sentence, split_sentences
 
 
@@ -64,12 +64,14 @@ def _from_qa_feedback(data: dict[str, Any], where: str) -> FeedbackCase:
     try:
         missing = data["feedback"]["missing-info"]
         passages = [_passage(p) for p in data["passages"]]
-        item = Item(id=str(data["id"]), question=data["question"], answer=data["prediction 1"], context=passages)
-    except (KeyError, TypeError, ValueError) as error:
+        item = {"id": str(data["id"]), "question": data["question"], "answer": data["prediction 1"]}
+    except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"is not a row of QA-Feedback: {_said(error)}", where=where) from None
     if not isinstance(missing, list):
         raise InputError(f"'missing-info' must be a list, got {missing!r}", field="missing-info", where=where)
-    return FeedbackCase(item, split_sentences(item.answer), bool(missing))
+    # A few rows have no passages; they are judged on the question alone.
+    checked = parse_item({**item, "context": passages} if passages else item, where=where)
+    return FeedbackCase(checked, split_sentences(checked.answer), bool(missing))
 
 
 def _passage(parts: list[str]) -> str:
@@ -79,4 +81,4 @@ def _passage(parts: list[str]) -> str:
 
 
 def _said(error: Exception) -> str:
-    return f"no key {error}" if isinstance(error, KeyError) else str(error).split("\n", maxsplit=1)[0]
+    return f"no key {error}" if isinstance(error, KeyError) else str(error)

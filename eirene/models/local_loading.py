@@ -72,9 +72,7 @@ def load_base(path: str, *, device: str, dtype: str | None) -> PreTrainedModel:
 def choose_device(wanted: str | None) -> str:
     """The device to use: the given one if it is there, else a GPU, else the CPU. Raises `InputError`."""
     if wanted is None:
-        if torch.cuda.is_available():
-            return "cuda"
-        return "mps" if torch.backends.mps.is_available() else "cpu"
+        return "cuda" if torch.cuda.is_available() else "cpu"
     if wanted == "auto":
         return wanted
     try:

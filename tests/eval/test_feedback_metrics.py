@@ -235,6 +235,7 @@ def test_qa_feedback_rows_carry_their_passages_and_whether_something_is_missing(
     assert [s.text for s in found.sentences] == ["It is here.", "It is there."]
     whole = parse_feedback_case(Row("here", {**QA_ROW, "feedback": {"missing-info": []}}))
     assert not whole.lacks
+    assert parse_feedback_case(Row("here", {**QA_ROW, "passages": []})).item.context is None
 
 
 @pytest.mark.parametrize("gone", ["id", "question", "passages", "feedback"])
