@@ -206,10 +206,10 @@ class Nodes:
         reason = state.get("unusable")
         if reason:
             return Verdict(False, "unusable", reason)
-        before, after = (load_scores(state.get(key, {})) for key in ("best_scores", "candidate_scores"))
+        before = load_scores(state.get("best_scores", {}))
         return judge(
             {name: s for name, s in before.items() if name not in self.parts.advisory},
-            after,
+            load_scores(state.get("candidate_scores", {})),
             gain_measurable=state.get("gain_measurable", False),
             settings=self.settings,
         )

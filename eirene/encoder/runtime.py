@@ -143,9 +143,7 @@ class Encoder:
         return np.asarray(vectors, np.float32)
 
 
-def load_encoder(
-    path: Path | None = None, threads: int | None = None, *, cached_texts: int = CACHED_TEXTS
-) -> Encoder:
+def load_encoder(path: Path | None = None, threads: int | None = None, *, cached_texts: int = CACHED_TEXTS) -> Encoder:
     """Opens the encoder in a folder (default: the shipped one); it holds `model.int8.onnx` and `tokenizer.json`.
 
     `threads` is the number of threads of one run; by default `EIRENE_THREADS`, else the usable cores, at most 4.
