@@ -117,7 +117,7 @@ def chosen(prepared: Sequence[Prepared], critic: Critic) -> tuple[OperatingPoint
     table = Table(title=f"{len(prepared)} training answers: * harm within limits")
     for column in (*GRID, "errors left", *MEASURES):
         table.add_column(column, justify="right")
-    best: tuple[int, OperatingPoint, list[Outcome]] | None = None
+    best: tuple[tuple[int, float], OperatingPoint, list[Outcome]] | None = None
     for values in itertools.product(*GRID.values()):
         point = replace(critic.point, **dict(zip(GRID, values, strict=True)))
         found = outcomes.under(replace(critic, point=point))
@@ -126,8 +126,8 @@ def chosen(prepared: Sequence[Prepared], critic: Critic) -> tuple[OperatingPoint
         harmless = all(rates[m] <= limit for m, limit in HARM.items())
         shown = [f"{r:.1f}" for r in rates.values()]
         table.add_row(*(f"{v:g}" for v in values), f"{left}{'*' if harmless else ''}", *shown)
-        if harmless and (best is None or left < best[0]):
-            best = left, point, found
+        if harmless and (best is None or (left, rates["worse"]) < best[0]):
+            best = (left, rates["worse"]), point, found
     Console(width=200).print(table)
     if best is None:
         raise SystemExit("no thresholds keep the harm within its limits; nothing is written")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from eirene.alignment.core import Alignment, align
 from eirene.alignment.given import bearing_sentences, passage_sentences
-from eirene.alignment.placement import _KEEPS, SURE, _cue, _evidence, _opening, standings
+from eirene.alignment.placement import _KEEPS, SURE, _cue, _evidence, _opening
 from eirene.records import Item
 from eirene.sentences import Sentence
 
@@ -19,53 +20,35 @@ if TYPE_CHECKING:
     from eirene.encoder.runtime import Encodes
 
 
+# Openings after which the same side goes on speaking; any other that names a speaker or a contrast may turn to another.
+_GOES_ON = re.compile(
+    r"\W*(?:they|he|she|it|some\s+also|(?:yet\s+)?an(?:other|\s+additional)|(?:a|one)\s+(?:further|second|third|last|more)|"
+    r"also|besides|moreover|further(?:more)?|in\s+(?:addition|their|his|her|particular|fact)|additionally|likewise|similarly|"
+    r"first|second|third|final|last|next|then|thus|hence|therefore|indeed|for\s+(?:example|instance))",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """An answer held against what its item gives.
 
-    `groups` [A] names each argument's perspective, None for a passage's sentence; `stands` [S] is the perspective that
-    each sentence of the answer stands in, None where there are no two.
+    `groups` [A] names each argument's perspective, None for a passage's sentence. `sides` [A, S] is the probability that
+    a sentence stands in the argument's perspective (0.5 where there are no two), `stands` [S] the likeliest one; `told`
+    [S] the one that the answer names in words ("Opponents argue that"), here or before, with no turn since.
     """
 
     alignment: Alignment
     groups: tuple[str | None, ...]
+    sides: NDArray[np.float64]
     stands: tuple[str | None, ...]
+    told: tuple[str | None, ...]
 
     def says_group(self, sentence: int, group: str | None) -> float:
         """The highest probability that a part of the sentence says an argument of the group."""
         rows = [a for a, g in enumerate(self.groups) if g == group]
         units = list(self.alignment.atoms[sentence])
         return float(self.alignment.p_says[np.ix_(rows, units)].max(initial=0.0))
-
-    def side_probabilities(self) -> NDArray[np.float64]:
-        """The probability that each sentence stands in each argument's perspective, [A, S]; 0.5 where there are no two.
-
-        `stands` is the likeliest sequence of this chain; these are its marginals (forward-backward).
-        """
-        names = list(dict.fromkeys(g or "" for g in self.groups))
-        n_sentences = len(self.alignment.sentences)
-        if len(names) < 2 or not n_sentences:
-            return np.full((len(self.groups), n_sentences), 0.5)
-        groups = [g or "" for g in self.groups]
-        seen = np.array([_evidence(self.alignment, s, groups, names) for s in range(n_sentences)])
-        step = np.log(np.where(np.eye(len(names), dtype=bool), _KEEPS, (1.0 - _KEEPS) / (len(names) - 1)))
-        ahead, behind = seen.copy(), np.zeros_like(seen)
-        for s in range(1, n_sentences):
-            ahead[s] += np.logaddexp.reduce(ahead[s - 1][:, None] + step, axis=0)
-        for s in range(n_sentences - 2, -1, -1):
-            behind[s] = np.logaddexp.reduce(step + (seen[s + 1] + behind[s + 1])[None], axis=1)
-        total = ahead + behind
-        shares = np.exp(total - np.logaddexp.reduce(total, axis=1, keepdims=True))
-        return np.asarray(shares[:, [names.index(g) for g in groups]].T, np.float64)
-
-    def told_side(self, sentence: int) -> str | None:
-        """The perspective that the last opening up to a sentence names in words ("Opponents argue that"), if any."""
-        names = list(dict.fromkeys(g or "" for g in self.groups))
-        for s in range(sentence, -1, -1):
-            cue = _cue(_opening(self.alignment, s), names)
-            if cue is not None:
-                return names[cue]
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +72,64 @@ def compare(
             for argument in perspective.arguments:
                 held.setdefault(" ".join(argument.split()), perspective.name)
         alignment = align(tuple(held), answer, encoder, question=item.question, sentences=sentences)
-        names = tuple(held.values())
-        return Comparison(alignment, names, standings(alignment, names))
+        return _placed(alignment, tuple(held.values()))
     if item.context:
         arguments = tuple(dict.fromkeys(bearing_sentences(item.context, item.question, encoder)))
         evidence = passage_sentences(item.context)
         alignment = align(arguments, answer, encoder, question=item.question, evidence=evidence, sentences=sentences)
-        return Comparison(alignment, (None,) * len(arguments), (None,) * len(alignment.sentences))
+        return _unplaced(alignment, (None,) * len(arguments))
     return None
+
+
+def _unplaced(alignment: Alignment, groups: tuple[str | None, ...]) -> Comparison:
+    nowhere = (None,) * len(alignment.sentences)
+    return Comparison(alignment, groups, np.full((len(groups), len(nowhere)), 0.5), nowhere, nowhere)
+
+
+def _placed(alignment: Alignment, groups: tuple[str, ...]) -> Comparison:
+    """With the side of each sentence: marginals of a chain that tends to stay on a side (forward-backward)."""
+    names = list(dict.fromkeys(groups))
+    n = len(alignment.sentences)
+    if len(names) < 2 or not n:
+        return _unplaced(alignment, groups)
+    openings = [_opening(alignment, s) for s in range(n)]
+    seen = np.array([_evidence(alignment, s, groups, names) for s in range(n)])
+    ahead, behind = seen.copy(), np.zeros_like(seen)
+    for s in range(1, n):
+        ahead[s] += np.logaddexp.reduce(ahead[s - 1][:, None] + _step(openings[s], len(names)), axis=0)
+    for s in range(n - 2, -1, -1):
+        step = _step(openings[s + 1], len(names))
+        behind[s] = np.logaddexp.reduce(step + (seen[s + 1] + behind[s + 1])[None], axis=1)
+    total = ahead + behind
+    shares = np.exp(total - np.logaddexp.reduce(total, axis=1, keepdims=True))
+    sides = shares[:, [names.index(g) for g in groups]].T
+    stands = tuple(names[k] for k in shares.argmax(axis=1))
+    return Comparison(alignment, groups, sides, stands, _told(alignment, openings, names))
+
+
+def _step(opening: str, n_groups: int) -> NDArray[np.float64]:
+    """Log probabilities of going from one side to another before a sentence with this opening."""
+    keeps = 1.0 / n_groups if _turns(opening) else _KEEPS
+    other = (1.0 - keeps) / (n_groups - 1)
+    return np.log(np.where(np.eye(n_groups, dtype=bool), keeps, other))
+
+
+def _turns(opening: str) -> bool:
+    return any(c.isalpha() for c in opening) and _GOES_ON.match(opening) is None
+
+
+def _told(alignment: Alignment, openings: Sequence[str], names: Sequence[str]) -> tuple[str | None, ...]:
+    told: list[str | None] = []
+    now: str | None = None
+    for s, opening in enumerate(openings):
+        cue = _cue(opening, names)
+        before = alignment.sentences[s - 1].raw if s else ""
+        if cue is not None:
+            now = names[cue]
+        elif _turns(opening) or before.count("\n") > 1:
+            now = None
+        told.append(now)
+    return tuple(told)
 
 
 def place_of(comparison: Comparison, argument: int, *, without: frozenset[int] = frozenset()) -> Place:

@@ -95,7 +95,7 @@ def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes)
         claimless=np.stack([prototype, _top(cosine)], axis=-1).astype(np.float32),
         vectors=said,
         closeness=closeness,
-        placed=closeness + _SIDE * (comparison.side_probabilities()[:, where] - 0.5),
+        placed=closeness + _SIDE * (comparison.sides[:, where] - 0.5),
         home=home,
     )
 

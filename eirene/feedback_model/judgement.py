@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,15 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.alignment.comparison import Comparison, place_of
-from eirene.alignment.placement import SURE, misplaced, repeats
+from eirene.alignment.placement import SURE, repeats
 from eirene.critique import Finding
 from eirene.feedback_model import reasons
 from eirene.feedback_model.calibration import Critic
-from eirene.feedback_model.evidence import Evidence
+from eirene.feedback_model.evidence import UNSUPPORTED, Evidence
 
 _FAINT = -6.0
 """Log odds under which a fault is left out: no draw in a thousand would name it."""
 
+_NEGATION = re.compile(r"\b(?:not|never|no|cannot|without|too|lacks?|hardly)\b|n['’]t\b", re.IGNORECASE)
+_FEWEST_WORDS = 5
 _ALIKE = 0.8
 """Cosine from which two parts that say the same argument say it in the same way."""
 
@@ -80,7 +83,16 @@ def unsupported_margins(comparison: Comparison, evidence: Evidence, critic: Crit
         p = comparison.alignment.p_unsupported[list(evidence.atoms)]
     else:
         p = critic.unsupported(evidence.unsupported) * (1.0 - critic.claimless(evidence.claimless))
+        p = np.where(_too_short(comparison, evidence), 0.0, p)
     return np.array([_margin(float(value), critic.point.unsupported) for value in p])
+
+
+def _too_short(comparison: Comparison, evidence: Evidence) -> NDArray[np.bool_]:
+    """Clauses that hang on their neighbour and have too few words to be judged, or to be a statement at all."""
+    units = [comparison.alignment.units[u] for u in evidence.atoms]
+    leaning = evidence.unsupported[:, UNSUPPORTED.index("leaning")] > 0
+    short = np.array([len(unit.text.split()) < _FEWEST_WORDS for unit in units], bool)
+    return np.asarray(leaning & short, bool)
 
 
 def missing_probabilities(
@@ -132,24 +144,37 @@ def _repeated(comparison: Comparison, evidence: Evidence, critic: Critic) -> Ite
 
 
 def _misplaced(comparison: Comparison, critic: Critic) -> Iterator[Fault]:
+    """Parts that say an argument of one side where the answer says in words that another is speaking.
+
+    Moving a statement turns its meaning round, so that what merely stands beside another side's is left alone.
+    """
     alignment = comparison.alignment
-    names = [g or "" for g in comparison.groups]
-    if len(set(names)) < 2:
-        return
-    for found in misplaced(alignment, names):
-        unit = alignment.units[found.unit]
-        # Moving a statement turns its meaning round: only where the answer says in words on which side it stands, and
-        # where it says nothing of that side.
-        own = [a for a, name in enumerate(names) if name == found.stands]
-        if comparison.told_side(unit.sentence) != found.stands or alignment.p_says[own, found.unit].max() >= SURE:
-            continue
-        margin = _margin(float(alignment.p_says[found.argument, found.unit]), critic.point.misplaced)
-        place = place_of(comparison, found.argument, without=frozenset([unit.sentence]))
-        end = alignment.sentences[place.sentence].text_end
-        reason = reasons.misplaced(unit.text, found.stands, found.belongs)
-        goes = _finding("misplaced", unit.start, unit.end, reason, "")
-        comes = _finding("misplaced", end, end, reason, unit.text)
-        yield Fault(unit.sentence, margin, reason, (goes, comes))
+    for s, atoms in enumerate(alignment.atoms):
+        stands = comparison.told[s]
+        for u in atoms if stands is not None else ():
+            argument = int(alignment.best_argument[u])
+            belongs = comparison.groups[argument]
+            own = [a for a, group in enumerate(comparison.groups) if group == stands]
+            if belongs in (stands, None) or alignment.p_says[own, u].max() >= SURE:
+                continue
+            if _negated(alignment.arguments[argument]) != _negated(alignment.units[u].text):
+                continue  # "are mature enough" and "are not mature enough" are close to an encoder
+            yield _move(comparison, u, argument, _margin(float(alignment.p_says[argument, u]), critic.point.misplaced))
+
+
+def _negated(text: str) -> bool:
+    return _NEGATION.search(text) is not None
+
+
+def _move(comparison: Comparison, unit: int, argument: int, margin: float) -> Fault:
+    alignment = comparison.alignment
+    said = alignment.units[unit]
+    place = place_of(comparison, argument, without=frozenset([said.sentence]))
+    end = alignment.sentences[place.sentence].text_end
+    reason = reasons.misplaced(said.text, comparison.told[said.sentence] or "", comparison.groups[argument] or "")
+    goes = _finding("misplaced", said.start, said.end, reason, "")
+    comes = _finding("misplaced", end, end, reason, said.text)
+    return Fault(said.sentence, margin, reason, (goes, comes))
 
 
 def _finding(kind: str, start: int, end: int, reason: str, edit: str) -> Finding:

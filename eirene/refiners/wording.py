@@ -201,8 +201,8 @@ class Phrases:
         choices = (_FIRST if opens else _FURTHER)[side_of(group)][0 if lowered is not None else 1]
         lead = self._choose(choices, before)
         if opens and not side_of(group):
-            name = " ".join(group.split())
-            return f"As regards {name}: {plain}"
+            name = " ".join(group.split()).replace('"', "'")
+            return f'Another view ("{name}")' + (f": {plain}" if lowered is None else f" is that {lowered}")
         return f"{lead} {plain if lowered is None else lowered}"
 
     def _choose(self, choices: tuple[str, ...], before: str) -> str:
