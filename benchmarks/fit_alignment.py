@@ -4,7 +4,8 @@
 
 DATA_DIR holds `mixed_train.jsonl`; development data is never read. An encoder trained on these claims sees them too
 well, so its constants are fitted on folds: each FOLDER holds an encoder of the same recipe that was trained without the
-claims in CLAIMS (a JSON list), and is used on those alone. Without folds the encoder itself is used on all claims.
+claims in CLAIMS (a JSON list), and is used on those alone; `encoder_folds.py` trains them. Without folds the encoder
+itself is used on all claims.
 FILE is `feedback.jsonl` of QA-Feedback, for the constant on passages; one half of its questions is read.
 """
 
