@@ -2,9 +2,9 @@
 
     python benchmarks/encoder_folds.py DATA_DIR OUT_DIR [--folds 3]
 
-The claims of DATA_DIR's `mixed_train.jsonl` are dealt into folds. For each, OUT_DIR/fold-<k> gets an encoder trained by the
-shipped recipe on the claims of `topics_train.jsonl` that are not in it and share no text with it, and `claims.json`, the
-list of those left out. `fit_alignment.py --fold OUT_DIR/fold-<k> OUT_DIR/fold-<k>/claims.json` uses them.
+The claims of DATA_DIR's `mixed_train.jsonl` are dealt into folds. For each, OUT_DIR/fold-<k> gets an encoder trained by
+the shipped recipe on the claims of `topics_train.jsonl` that are not in it and share no text with it, and
+`claims.json`, the list of those left out. `fit_alignment.py --fold OUT_DIR/fold-<k> OUT_DIR/fold-<k>/claims.json` uses them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
         held = {int(claim) for claim in part}
         (folder / "claims.json").write_text(json.dumps(sorted(held)) + "\n", "utf-8")
         left_out(options.data / "topics_train.jsonl", held, folder / "data" / "topics_train.jsonl")
-        train_encoder(folder / "data", folder, progress=lambda seed, step, steps, loss: _tell(seed, step, steps, loss))
+        train_encoder(folder / "data", folder, progress=_tell)
 
 
 def left_out(source: Path, held: set[int], target: Path) -> None:
