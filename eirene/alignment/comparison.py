@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 # Openings after which the same side goes on speaking; any other that names a speaker or a contrast may turn to another.
 _GOES_ON = re.compile(
-    r"\W*(?:they|he|she|it|some\s+also|(?:yet\s+)?an(?:other|\s+additional)|(?:a|one)\s+(?:further|second|third|last|more)|"
+    r"\W*(?:they|he|she|it|some\s+also|(?:yet\s+)?an(?:other|\s+additional)|"
+    r"(?:a|one)\s+(?:further|second|third|last|more)|"
     r"also|besides|moreover|further(?:more)?|in\s+(?:addition|their|his|her|particular|fact)|additionally|likewise|similarly|"
     r"first|second|third|final|last|next|then|thus|hence|therefore|indeed|for\s+(?:example|instance))",
     re.IGNORECASE,

@@ -11,8 +11,9 @@ from eirene.alignment.comparison import Comparison, compare
 from eirene.alignment.placement import SURE
 from eirene.records import Item
 from eirene.refiners.base import RefineTask
+from eirene.refiners.changes import Addition, Changes
 from eirene.refiners.plan import changes_of, exact_repeats, least_covered, proposals
-from eirene.refiners.rewrite import Addition, Changes, rewrite
+from eirene.refiners.rewrite import rewrite
 from eirene.refiners.wording import Letters, Phrases, is_english
 from eirene.seeds import rng_for
 from eirene.usage import Meter

@@ -10,8 +10,8 @@ import numpy as np
 
 from eirene.alignment.comparison import Comparison, place_of
 from eirene.critique import Critique, Finding, TaggedSentence
+from eirene.refiners.changes import Addition, Changes
 from eirene.refiners.edits import Edit
-from eirene.refiners.rewrite import Addition, Changes
 from eirene.sentences import split_sentences
 
 if TYPE_CHECKING:
@@ -48,16 +48,15 @@ def _from_findings(findings: Sequence[Finding], comparison: Callable[[], Compari
     known = [f for f in findings if f.edit is not None]
     insertions = [f for f in known if f.start == f.end]
     deletions = [f for f in known if f.start < f.end and not f.edit]
-    # The two findings of a move have their reason in common.
+    # The two findings of a move have their reason in common; half a move would lose or double what it moves.
     moves = [(f, t) for f in deletions for t in insertions if f.kind == t.kind == "misplaced" and f.reason == t.reason]
-    moved = [finding for pair in moves for finding in pair]
     added: dict[str, Addition] = {}
     for finding in insertions:
-        if finding not in moved:
+        if finding.kind != "misplaced":
             added.setdefault(" ".join((finding.edit or "").split()).casefold(), _addition(finding, comparison()))
     return Changes(
         additions=tuple(added.values()),
-        removals=tuple((f.start, f.end) for f in deletions if f not in moved),
+        removals=tuple((f.start, f.end) for f in deletions if f.kind != "misplaced"),
         moves=tuple(((f.start, f.end), _addition(t, comparison())) for f, t in moves),
         replacements=tuple(Edit(f.start, f.end, f.edit) for f in known if f.start < f.end and f.edit),
     )

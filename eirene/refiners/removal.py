@@ -1,0 +1,97 @@
+"""What spans to be removed take with them: sentences, clauses with their joints, or just the words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from eirene.clauses import Unit
+from eirene.openings import opening_length
+from eirene.refiners.answer_text import AnswerText
+from eirene.refiners.edits import Edit
+from eirene.refiners.layout import Layout
+
+
+@dataclass(slots=True)
+class Removed:
+    """Whole sentences that go (by index), and edits for the clauses and words that go from others."""
+
+    sentences: set[int] = field(default_factory=set)
+    clauses: list[Edit] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, text: AnswerText, spans: Sequence[tuple[int, int]]) -> Removed:
+        result = cls()
+        for i, sentence in enumerate(text.sentences):
+            here = [(a, b) for a, b in spans if a < sentence.text_end and sentence.text_start < b]
+            if not here:
+                continue
+            atoms = text.atoms[i]
+            dropped = [u for u in atoms if _covered(text.answer, u, here)]
+            if len(dropped) == len(atoms):
+                result.sentences.add(i)
+            elif dropped:
+                result.clauses += _clause_edits(text.answer, atoms, dropped)
+            else:
+                result.clauses += [_literal(text.answer, a, b) for a, b in here]
+        return result
+
+    def everything(self, text: AnswerText) -> bool:
+        return all(i in self.sentences or not s.text for i, s in enumerate(text.sentences))
+
+
+def _covered(answer: str, unit: Unit, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether the spans hold at least half of what a unit says, its opening left out."""
+    start, end = unit.start + opening_length(answer[unit.start : unit.end]), unit.end
+    inside = sum(max(0, min(b, end) - max(a, start)) for a, b in spans)
+    return 2 * inside >= max(end - start, 1)
+
+
+def _clause_edits(answer: str, atoms: Sequence[Unit], dropped: Sequence[Unit]) -> list[Edit]:
+    """A clause goes with the joint before it, the first ones with the joint after them; the opening stays."""
+    kept = [u for u in atoms if u not in dropped]
+    edits = []
+    for before, unit in pairwise(atoms):
+        if unit in dropped and unit.start > kept[0].start:
+            end = unit.start + len(answer[unit.start : unit.end].rstrip(" \t.!?…\"'”’)]*_"))
+            edits.append(Edit(before.end, end))
+    if atoms[0] in dropped:
+        opening = opening_length(answer[atoms[0].start : atoms[0].end])
+        start = atoms[0].start + opening
+        end = kept[0].start + opening_length(answer[kept[0].start : kept[0].end])
+        capital = answer[end : end + 1].upper()
+        needed = answer[start : start + 1].isupper() and not _goes_on(answer, start) and len(capital) == 1
+        edits.append(Edit(start, end + 1, capital) if needed else Edit(start, end))
+    return edits
+
+
+def _goes_on(answer: str, offset: int) -> bool:
+    """Whether an offset stands inside a sentence, after "that" or a comma, where no capital letter is needed."""
+    before = answer[:offset].rstrip()
+    return before.endswith((",", " that", ":", ";"))
+
+
+def _literal(answer: str, start: int, end: int) -> Edit:
+    """A span that is less than a clause, with one of the two spaces around it."""
+    if answer[end : end + 1] == " " and (start == 0 or answer[start - 1].isspace()):
+        return Edit(start, end + 1)
+    if start and answer[start - 1] == " " and (answer[end : end + 1] in (".", ",", ";", ":", "!", "?", "")):
+        return Edit(start - 1, end)
+    return Edit(start, end)
+
+
+def dropped_lines(layout: Layout, start: int, end: int) -> Edit:
+    """Whole lines, with one of two blank lines around them, so that paragraphs stay one blank line apart."""
+    first, last = layout.line_at(start), layout.line_at(max(end - 1, start))
+    a, b = layout.starts[first], layout.line_end(last)
+    if layout.is_blank(first - 1) and layout.is_blank(last + 1):
+        while last + 1 < len(layout.lines) and layout.is_blank(last + 1):
+            last += 1
+        if last + 1 < len(layout.lines) or first == 0:
+            return Edit(a, layout.line_end(last))
+        while first > 0 and layout.is_blank(first - 1):
+            first -= 1
+    if last + 1 >= len(layout.lines) and first > 0:  # at the end the line break before goes, the last one stays
+        a, b = layout.content_end(first - 1), layout.content_end(layout.line_at(max(end - 1, start)))
+    return Edit(a, b)
