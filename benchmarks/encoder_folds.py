@@ -2,9 +2,10 @@
 
     python benchmarks/encoder_folds.py DATA_DIR OUT_DIR [--folds 3]
 
-The claims of DATA_DIR's `mixed_train.jsonl` are dealt into folds. For each, OUT_DIR/fold-<k> gets an encoder trained by
-the shipped recipe on the claims of `topics_train.jsonl` that are not in it and share no text with it, and
-`claims.json`, the list of those left out. `fit_alignment.py --fold OUT_DIR/fold-<k> OUT_DIR/fold-<k>/claims.json` uses them.
+The claims of DATA_DIR's `mixed_train.jsonl` are dealt into folds. For each, OUT_DIR/fold-<k> gets an encoder trained
+by the shipped recipe on the claims of `topics_train.jsonl` that are not in it and share no text with it, and
+`claims.json`, the list of those left out. They are what `fit_alignment.py --fold OUT_DIR/fold-<k>
+OUT_DIR/fold-<k>/claims.json` takes.
 """
 
 from __future__ import annotations
