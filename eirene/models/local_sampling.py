@@ -1,13 +1,12 @@
 """Samples many continuations of one prompt from a causal language model: one prefill, one batch, a seed per sample.
 
-`generate(num_return_sequences=k)` reads the prompt k times, grows its cache by copying all of it at every token, and
-draws from torch's global generator. Here the prompt is read once, the cache has room to grow in, and every sample draws
+`generate(num_return_sequences=k)` reads the prompt k times, keeps k copies of it, copies them all at every token, and
+draws from torch's global generator. Here the prompt is read and kept once (see `local_cache`), and every sample draws
 from random numbers of its own. Needs the extra `local`.
 """
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -16,16 +15,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
-from transformers.cache_utils import Cache, DynamicLayer
+from transformers.cache_utils import Cache
 
 from eirene.errors import InputError, MalformedReplyError
+from eirene.models.local_cache import NotSharableError, copied_cache, shared_attention, shared_cache, was_shared
 from eirene.seeds import rng_for
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _HEAD = 256  # tokens that nearly always hold the nucleus; the whole vocabulary is sorted only where they do not
-_ROOM = 64  # tokens by which a full cache grows
+
+# What an attention that is not ours makes of a cache that lacks the prompt: positions and lengths that do not fit.
+_NOT_SHARED = (NotSharableError, RuntimeError, ValueError, KeyError, IndexError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,47 +76,6 @@ class Continuation:
 
 class StoppedError(Exception):
     """Nobody waits for these samples any more."""
-
-
-class _RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]  # transformers' __init_subclass__
-    """A cache layer with room at its end: a new token is written in place, where the plain layer copies everything."""
-
-    keys: torch.Tensor
-    values: torch.Tensor
-
-    def __init__(self, keys: torch.Tensor, values: torch.Tensor, rows: int) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
-        self.lazy_initialization(keys, values)
-        self._fill(keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1))
-
-    def _fill(self, keys: torch.Tensor, values: torch.Tensor) -> None:
-        self._room = tuple(_with_room(t) for t in (keys, values))
-        self._show(keys.shape[-2])
-
-    def _show(self, length: int) -> None:
-        self.keys, self.values = (t[:, :, :length] for t in self._room)
-
-    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any) -> Any:
-        """Adds the states of new tokens; returns views of all states so far."""
-        start = self.keys.shape[-2]
-        end = start + key_states.shape[-2]
-        if end > self._room[0].shape[-2]:
-            self._fill(self.keys, self.values)
-        self._room[0][:, :, start:end] = key_states
-        self._room[1][:, :, start:end] = value_states
-        self._show(end)
-        return self.keys, self.values
-
-    def batch_select_indices(self, indices: torch.Tensor) -> None:
-        """Keeps the given rows."""
-        self._fill(self.keys[indices], self.values[indices])
-
-
-def _with_room(states: torch.Tensor) -> torch.Tensor:
-    rows, heads, length, width = states.shape
-    room = states.new_empty(rows, heads, length + _ROOM, width)
-    room[:, :, :length] = states
-    return room
 
 
 @torch.inference_mode()
@@ -177,7 +138,7 @@ def _sample_batch(
     device = prefilled.logits.device
     uniform = torch.from_numpy(draws.astype(np.float32)).to(device)
     ends = torch.tensor(sorted(end_ids), device=device, dtype=torch.long)
-    cache, logits = _for_rows(prefilled.cache, samples), prefilled.logits.expand(samples, -1)
+    batch, logits = Batch(model, prefilled.cache, samples), prefilled.logits.expand(samples, -1)
     live = list(range(samples))
     tokens: list[list[int]] = [[] for _ in range(samples)]
     for step in range(steps):
@@ -191,12 +152,57 @@ def _sample_batch(
         if len(kept) == 0 or step == steps - 1:
             break
         if len(kept) < len(live):
-            cache.batch_select_indices(kept)
+            batch.keep(kept)
             live = [live[i] for i in kept.tolist()]
-        logits = model(input_ids=picked[kept, None], past_key_values=cache, use_cache=True, **_last_only(model)).logits[
-            :, -1
-        ]
+        logits = batch.forward(picked[kept])
     return [_continuation(found, end_ids) for found in tokens]
+
+
+class Batch:
+    """The samples of one prompt as the model goes on with them, a token each at a time.
+
+    They share the prompt's states where the model's attention allows, which its first step finds out.
+    """
+
+    def __init__(self, model: PreTrainedModel, cache: Cache, rows: int) -> None:
+        self._model = model
+        self._prompt = cache
+        self._shared = shared_cache(cache, rows)
+        self._cache = copied_cache(cache, rows) if self._shared is None else self._shared
+        self._is_sure = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the prompt's states are kept once for all samples; known after the first step."""
+        return self._shared is not None
+
+    def keep(self, rows: torch.Tensor) -> None:
+        """Drops all but the given rows."""
+        self._cache.batch_select_indices(rows)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """The logits after one more token a row, (rows, vocabulary)."""
+        if self._shared is None:
+            return self._logits(tokens)
+        try:
+            with shared_attention(self._model):
+                logits = self._logits(tokens)
+        except _NOT_SHARED:
+            if self._is_sure:
+                raise
+        else:
+            if self._is_sure or was_shared(self._shared):
+                self._is_sure = True
+                return logits
+        self._shared, self._cache = None, copied_cache(self._prompt, len(tokens))
+        return self._logits(tokens)
+
+    def _logits(self, tokens: torch.Tensor) -> torch.Tensor:
+        out = self._model(
+            input_ids=tokens[:, None], past_key_values=self._cache, use_cache=True, **_last_only(self._model)
+        )
+        logits: torch.Tensor = out.logits[:, -1]
+        return logits
 
 
 def pick(logits: torch.Tensor, uniform: torch.Tensor, *, temperature: float, top_p: float) -> torch.Tensor:
@@ -226,20 +232,6 @@ def _check_numbers(values: torch.Tensor) -> None:
             "the model's scores are not numbers: its weights are damaged, or its dtype is too narrow (float16 "
             "overflows where bfloat16 and float32 do not)"
         )
-
-
-def _for_rows(cache: Cache, rows: int) -> Cache:
-    """A copy of a one-row cache for several rows, with room to grow where the layers are plain."""
-    shared = copy.copy(cache)
-    shared.layers = []
-    for layer in cache.layers:
-        if type(layer) is DynamicLayer and layer.keys is not None and layer.values is not None:
-            shared.layers.append(_RoomyLayer(layer.keys, layer.values, rows))
-        else:
-            own: Any = copy.deepcopy(layer)
-            own.batch_repeat_interleave(rows)
-            shared.layers.append(own)
-    return shared
 
 
 def _continuation(tokens: Sequence[int], end_ids: frozenset[int]) -> Continuation:

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, Gemma2Config, Gemma2ForCausalLM, TopPLogitsWarper
+from transformers import (
+    AutoModelForCausalLM,
+    BloomConfig,
+    Gemma2Config,
+    GPT2Config,
+    GptOssConfig,
+    LlamaConfig,
+    MistralConfig,
+    Qwen3Config,
+    TopPLogitsWarper,
+)
 
 from eirene.errors import InputError, MalformedReplyError
-from eirene.models.local_sampling import LocalSampling, StoppedError, pick, prefill, sample_continuations
+from eirene.models.local_sampling import Batch, LocalSampling, StoppedError, pick, prefill, sample_continuations
 from eirene.seeds import rng_for
 from tests.tiny_llama import make_llama
 
@@ -114,21 +124,47 @@ def test_a_prefill_serves_again(llama: Any) -> None:
     assert first == second
 
 
-def test_windows_of_attention_keep_their_own_cache_layers() -> None:
-    """A model that mixes sliding windows with full attention gives what teacher forcing gives, past its window."""
+SMALL = {
+    "vocab_size": 100,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "initializer_range": 0.2,
+}
+GROUPED = {**SMALL, "intermediate_size": 64, "num_key_value_heads": 2}
+FAMILIES: dict[str, tuple[Any, dict[str, Any], bool]] = {
+    "llama": (LlamaConfig, GROUPED, True),
+    "qwen3": (Qwen3Config, {**GROUPED, "head_dim": 16}, True),
+    "gpt2": (GPT2Config, SMALL, True),
+    "one key head": (LlamaConfig, {**GROUPED, "num_key_value_heads": 1}, True),
+    "sliding windows": (MistralConfig, {**GROUPED, "sliding_window": 16}, False),
+    "windows and soft caps": (Gemma2Config, {**GROUPED, "head_dim": 8, "sliding_window": 16}, False),
+    "soft caps": (Gemma2Config, {**GROUPED, "head_dim": 8, "layer_types": ["full_attention"] * 2}, False),
+    "sinks": (GptOssConfig, {**GROUPED, "head_dim": 8, "layer_types": ["full_attention"] * 2, "num_local_experts": 2,
+                             "num_experts_per_tok": 1}, False),
+    "biases in an attention of its own": (BloomConfig, {**SMALL, "n_layer": 2, "n_head": 4}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_samples_are_those_of_teacher_forcing_whatever_the_attention(family: str) -> None:
+    """The prompt is shared where that changes nothing, and copied where the attention needs what sharing leaves out."""
+    kind, fields, is_shared = FAMILIES[family]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        config = Gemma2Config(
-            vocab_size=100, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-            num_key_value_heads=2, head_dim=8, sliding_window=16, initializer_range=0.2,
-        )  # fmt: skip
-        model: Any = Gemma2ForCausalLM(config)
-        model.eval()
+        model: Any = cast(Any, AutoModelForCausalLM).from_config(kind(**fields))
+    model.eval()
+    before = model.config._attn_implementation
     ids = drawn(model, [3, 4], max_new_tokens=30)[1]
     with torch.inference_mode():
         logits = model(torch.tensor([PROMPT + list(ids)])).logits[0, len(PROMPT) - 1 : -1]
     uniform = torch.from_numpy(rng_for(4, "tokens").random(30).astype(np.float32))
     assert pick(logits, uniform, temperature=1.0, top_p=0.9).tolist() == list(ids)
+    assert model.config._attn_implementation == before
+    with torch.inference_mode():
+        batch = Batch(model, prefill(model, PROMPT).cache, 2)
+        batch.forward(torch.tensor([1, 2]))
+    assert batch.is_shared == is_shared
 
 
 def test_sampling_stops_when_nobody_waits(llama: Any) -> None:
