@@ -138,7 +138,7 @@ async def acompare(
             if on_row is not None:
                 on_row(row)
 
-        await _all(missing, one, workers=2 * plan.concurrency)
+        await _all(missing, one, workers=_workers(parts, plan))
         rows = tuple(done[job.key] for job in jobs)
         judgements: dict[tuple[str, str], JudgedText] = {}
         if judge is not None:
@@ -146,6 +146,14 @@ async def acompare(
             judgements = await _judged(items, rows, judge=judge, journal=texts, plan=plan, on_judged=on_judged)
     known = len(jobs) - len(missing)
     return Gathered(rows, judgements, known, len(done) - len(rows), None if judge is None else judge.version)
+
+
+def _workers(parts: Parts, plan: Plan) -> int:
+    """How many rows are under way: more than calls, so that rows that compute leave no call's place empty.
+
+    The embedded parts only compute. Side by side they are no faster, and each row's seconds would be those of all.
+    """
+    return 1 if parts.backend == "embedded" else 2 * plan.concurrency
 
 
 async def _row(job: Job, parts: Parts) -> CompareRow:
@@ -166,9 +174,10 @@ def _check_same_work(journal: Journal, done: dict[str, CompareRow], jobs: Iterab
     for job in jobs:
         row = done.get(job.key)
         if row is not None and row.hash != job.hash:
+            settings = f"other settings: {row.record.signature}, now {job.signature}"
+            why = settings if row.record.signature != job.signature else "another input, or other models"
             raise InputError(
-                f"has the row {row.id!r} in mode {row.mode} with seed {row.seed}, made from another input or with "
-                f"other settings ({row.record.signature}); name another folder",
+                f"has the row {row.id!r} in mode {row.mode} with seed {row.seed}, made from {why}; name another folder",
                 where=str(journal.path),
             )
 

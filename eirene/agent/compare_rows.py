@@ -72,6 +72,7 @@ class Job:
     item: Item
     settings: Settings
     hash: str
+    signature: str
 
     @property
     def key(self) -> str:
@@ -100,7 +101,7 @@ def jobs_for(
         for mode in modes:
             for seed in seeds:
                 own = Settings.of(**{**settings.model_dump(), "mode": mode, "seed": seed})
-                yield Job(item, own, row_hash(item, parts, own))
+                yield Job(item, own, row_hash(item, parts, own), run_signature(parts, own))
 
 
 def row_hash(item: Item, parts: Parts, settings: Settings) -> str:

@@ -54,7 +54,8 @@ def summarise(
     seeds = sorted({row.seed for row in rows})
     signatures = {mode: _signature(groups[mode], seeds) for mode in modes}
     statistics = f"bootstrap:{draws}/{LEVEL:g}/items|tests:mcnemar-exact/holm|stat-seed:{seed}|v:{__version__}"
-    pairs = [_pair(groups[a], groups[b], known, resamples) for a, b in combinations(modes, 2)]
+    # The later mode minus the earlier: those that are told more are named last.
+    pairs = [_pair(groups[b], groups[a], known, resamples) for a, b in combinations(modes, 2)]
     _correct(pairs)
     return {
         "items": len({row.id for row in rows}),

@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     from eirene.records import Item
 
 _RUN, _JUDGE = "The run", "The judge"
+_FIRST = -1
 
 In = Annotated[str, typer.Argument(metavar="IN", help="JSON or JSON Lines; - is standard input.")]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and report.")]
 Modes = Annotated[str, typer.Option(help="Which modes, with commas between: improve, generic, fine-grained, human.")]
 Seeds = Annotated[str, typer.Option(help="Which seeds, with commas between; a row for each.", rich_help_panel=_RUN)]
 Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.", rich_help_panel=_RUN)]
-Limit = Annotated[int | None, typer.Option(help="Take only so many rows of IN.", rich_help_panel=_RUN)]
+Limit = Annotated[int, typer.Option(help="Take only so many rows of IN (0: all).", rich_help_panel=_RUN)]
 SampleSeed = Annotated[
-    int | None,
-    typer.Option(help="Draw the --limit rows by this seed instead of taking the first.", rich_help_panel=_RUN),
+    int,
+    typer.Option(help="Draw the --limit rows by this seed (-1: take the first ones).", rich_help_panel=_RUN),
 ]
 PriceOf = Annotated[
     str | None,
@@ -43,6 +44,7 @@ FailOnError = Annotated[
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Do rows again whose model failed.", rich_help_panel=_RUN)
 ]
+Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the figures as PNG and SVG (extra 'plots').")]
 Judge = Annotated[
     str | None, typer.Option(help="A chat model that looks for errors before and after.", rich_help_panel=_JUDGE)
 ]
@@ -62,11 +64,12 @@ def compare(
     judge_base_url: JudgeUrl = None,
     seeds: Seeds = "0",
     concurrency: Concurrency = 32,
-    limit: Limit = None,
-    sample_seed: SampleSeed = None,
+    limit: Limit = 0,
+    sample_seed: SampleSeed = -1,
     price: PriceOf = None,
     fail_on_error: FailOnError = 0.1,
     retry_failed: RetryFailed = False,
+    plots: Plots = True,
     samples: options.Samples = 20,
     stop: options.Stop = "none",
     max_rounds: options.MaxRounds = 2,
@@ -95,7 +98,7 @@ def compare(
         parts = resolve_backend(backend, BackendOptions(base_url=base_url, concurrency=concurrency, price=money))
         asked = _judge(judge, judge_base_url or base_url, concurrency)
         gathered = _gather(items, plan, parts, folder, asked)
-        _write(gathered, items, folder, title=f"Comparison on {Path(file).name}")
+        _write(gathered, items, folder, title=f"Comparison on {Path(file).name}", plots=plots)
         failed = sum(row.record.status == "failed" for row in gathered.rows)
         _tell(gathered, folder, failed)
     if failed > fail_on_error * len(gathered.rows):
@@ -128,7 +131,7 @@ def _gather(items: Sequence[Item], plan: Plan, parts: Parts, folder: Path, judge
         raise typer.Exit(2) from None
 
 
-def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: str) -> None:
+def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: str, plots: bool) -> None:
     """The figures and what shows them: made of the rows, and so written anew each time."""
     from eirene.agent.compare_figures import points
     from eirene.agent.compare_summary import summarise
@@ -150,6 +153,8 @@ def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: st
     }
     for name, text in texts.items():
         write_text(str(folder / name), text, force=True)
+    if not plots:
+        return
     try:
         write_plots(summary, points(gathered.rows, gathered.judgements), folder)
     except MissingExtraError as error:
@@ -163,17 +168,17 @@ def _tell(gathered: Gathered, folder: Path, failed: int) -> None:
     say(f"compared {len(gathered.rows)} rows{known}{more}{bad}; see {folder / 'report.html'} and {folder / 'table.md'}")
 
 
-def _chosen(file: str, limit: int | None, sample_seed: int | None) -> Sequence[Item]:
+def _chosen(file: str, limit: int, sample_seed: int) -> Sequence[Item]:
     """All rows, the first `limit`, or `limit` of them drawn by a seed and left in the order of the file."""
     from eirene.io import read_items
 
     items = read_items(file)
-    if limit is not None and limit < 1:
-        raise InputError(f"limit must be at least 1, got {limit}", field="limit")
-    if sample_seed is None or limit is None:
-        if sample_seed is not None:
-            raise InputError("--sample-seed goes with --limit", field="sample-seed")
-        return items[:limit]
+    if limit < 0:
+        raise InputError(f"limit must be at least 0, got {limit}", field="limit")
+    if sample_seed != _FIRST and not limit:
+        raise InputError("--sample-seed goes with --limit", field="sample-seed")
+    if sample_seed == _FIRST:
+        return items[:limit] if limit else items
     from eirene.seeds import check_seed, rng_for
 
     drawn = rng_for(check_seed(sample_seed), "sample").permutation(len(items))[:limit]

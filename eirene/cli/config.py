@@ -73,7 +73,7 @@ def _checked(flag: str, value: Any, parameter: Any, path: str) -> Any:
     default = parameter.default
     if parameter.is_flag:
         fits, wanted = isinstance(value, bool), "true or false"
-    elif isinstance(default, int) or parameter.type.name == "integer":  # without a default, the declared type tells
+    elif isinstance(default, int):
         fits, wanted = isinstance(value, int) and not isinstance(value, bool), "an integer"
     elif isinstance(default, float):
         fits, wanted = isinstance(value, (int, float)) and not isinstance(value, bool), "a number"

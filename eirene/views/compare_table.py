@@ -10,7 +10,7 @@ STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
 
 
 def comparison_table(summary: Json) -> str:
-    """`table.md` of a summary, as `eirene.agent.compare_summary` makes it."""
+    """`table.md` of the figures that `eirene compare` writes as `summary.json`."""
     modes = summary["modes"]
     seeds = ", ".join(map(str, summary["seeds"]))
     several = len(summary["seeds"]) > 1

@@ -64,7 +64,8 @@ def forest(summary: Json) -> Figure | None:
     for axes, (pair, lines) in zip(figure.subplots(len(pairs), 1, squeeze=False, height_ratios=heights)[:, 0], pairs,
                                    strict=True):  # fmt: skip
         _forest(axes, pair, lines)
-    figure.suptitle("Differences between modes (mean, 95 % interval)", fontsize=11)
+    colours = "blue: the first is better, orange: worse, grey: open"
+    figure.suptitle(f"Differences between modes (mean, 95 % interval)\n{colours}", fontsize=10)
     return figure
 
 

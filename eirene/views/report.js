@@ -5,6 +5,7 @@ const signatures = JSON.parse(text("signatures"));
 const details = text("details").split("\n");
 const list = document.getElementById("list");
 const count = document.getElementById("count");
+const more = document.getElementById("more");
 const [search, status, mode] = ["search", "status", "mode"].map((id) => document.getElementById(id));
 
 // An element with text or children. Texts are set as text, never as markup.
@@ -124,8 +125,25 @@ function drawLine([id, question, itsMode, itsStatus, seed], at) {
   return make("li", "", record);
 }
 
-const lines = index.map(drawLine);
-list.append(...lines);
+// Lines are made when they are first shown, a page at a time: thousands at once would take seconds to lay out.
+const PAGE = 100;
+const lines = new Array(index.length);
+let matches = [];
+let shown = 0;
+
+function showMore() {
+  const next = matches.slice(shown, shown + PAGE).map((at) => (lines[at] ??= drawLine(index[at], at)));
+  list.append(...next);
+  shown += next.length;
+  const left = matches.length - shown;
+  more.hidden = !left;
+  more.textContent = `Show ${Math.min(left, PAGE)} more (${left.toLocaleString("en")} not shown yet)`;
+  return next[0];
+}
+more.addEventListener("click", () => {
+  showMore()?.querySelector("summary").focus({ preventScroll: true });
+});
+
 list.addEventListener("toggle", ({ target }) => {
   if (target.open && target.dataset.at !== undefined && target.children.length === 1) {
     target.append(drawBody(Number(target.dataset.at)));
@@ -147,15 +165,17 @@ function haystack() {
 function filter() {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const texts = words.length ? haystack() : null;
-  let shown = 0;
-  index.forEach(([, , itsMode, itsStatus], at) => {
-    const fits = (!status.value || status.value === itsStatus) && (!mode.value || mode.value === itsMode)
+  matches = [...index.keys()].filter((at) => {
+    const [, , itsMode, itsStatus] = index[at];
+    return (!status.value || status.value === itsStatus) && (!mode.value || mode.value === itsMode)
       && words.every((word) => texts[at].includes(word));
-    lines[at].hidden = !fits;
-    shown += fits;
   });
-  count.textContent = shown === index.length
-    ? `${shown.toLocaleString("en")} shown` : `${shown.toLocaleString("en")} of ${index.length.toLocaleString("en")} shown`;
+  list.replaceChildren();
+  shown = 0;
+  showMore();
+  const all = index.length.toLocaleString("en");
+  const found = matches.length.toLocaleString("en");
+  count.textContent = matches.length === index.length ? `${all} records` : `${found} of ${all} records`;
 }
 
 let waiting = 0;

@@ -1,0 +1,249 @@
+"""Comparing modes: rows first and once, whatever stops the run; figures are pure functions of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eirene.agent.compare import Gathered, Plan, acompare
+from eirene.agent.compare_summary import summarise
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts
+from eirene.critique import Sample
+from eirene.errors import AuthError, InputError, UnreachableError
+from eirene.eval.error_judge import ErrorJudge
+from eirene.feedback_model.scripted import ScriptedFeedback
+from eirene.models.scripted import ScriptedChatModel
+from eirene.records import Item, Mode
+from eirene.refiners.base import RefineTask
+from eirene.scores import Scores
+from eirene.usage import Meter, Usage
+
+MODES: tuple[Mode, ...] = ("improve", "generic", "fine-grained")
+BAD, GOOD = Scores(hallucination=0.5, coverage=0.8), Scores(hallucination=0.5, coverage=0.1)
+GIVEN = [{"name": "pro", "arguments": ["Trams are quiet."]}]
+
+
+def item(n: int, **more: Any) -> Item:
+    return Item.model_validate({"id": f"i{n}", "question": "Trams?", "answer": f"It depends {n}.",
+                                "perspectives": GIVEN, **more})  # fmt: skip
+
+
+ITEMS = [item(n) for n in range(4)]
+
+
+class Refiner:
+    """Makes the answer better in the modes named; counts what it is asked, and fails or waits where it is told to."""
+
+    name = "scripted"
+
+    def __init__(
+        self, *, helps: tuple[str, ...] = ("fine-grained",), fails: dict[str, Exception] | None = None
+    ) -> None:
+        self.helps, self.fails = helps, fails or {}
+        self.asked: list[tuple[str, str, int]] = []
+
+    async def refine(self, task: RefineTask, *, meter: Meter) -> str:
+        await asyncio.sleep(0)
+        self.asked.append((task.item.id, task.mode, task.seed))
+        meter.add(Usage(calls=1, output_tokens=10, cost_usd=0.001))
+        if task.item.id in self.fails:
+            raise self.fails[task.item.id]
+        return f"{task.answer} Trams are quiet." if task.mode in self.helps else f"{task.answer} Anyway."
+
+
+class Scored:
+    """A detector to which an answer that speaks of quiet is good."""
+
+    name = "words"
+
+    async def score(self, case: Any, *, meter: Meter) -> Scores:
+        return GOOD if "quiet" in case.answer else BAD
+
+
+def parts(refiner: Refiner, **more: Any) -> Parts:
+    vote = Sample(tags=("Incomplete",), reasons=("Quiet is missing.",))
+    feedback = ScriptedFeedback([vote] * 1000)
+    return Parts("scripted", feedback, refiner, (Scored(),), version="1", **more)
+
+
+def compare(out: Path, refiner: Refiner, items: list[Item] = ITEMS, **plan: Any) -> Gathered:
+    settings = Settings.of(samples=4, max_rounds=1)
+    wanted = Plan(**{"modes": MODES, "settings": settings, "concurrency": 4, **plan})
+    return asyncio.run(acompare(items, plan=wanted, parts=parts(refiner), out=out))
+
+
+def lines(out: Path, name: str = "rows.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / name).read_text().splitlines()]
+
+
+def test_every_item_has_a_row_in_every_mode_and_seed(tmp_path: Path) -> None:
+    found = compare(tmp_path, Refiner(), seeds=(0, 1))
+    assert len(found.rows) == len(lines(tmp_path)) == 4 * 3 * 2
+    assert {row.record.status for row in found.rows if row.mode == "fine-grained"} == {"accepted"}
+    assert {row.record.status for row in found.rows if row.mode == "generic"} == {"kept"}
+
+
+def test_a_rerun_does_nothing_twice_and_says_the_same(tmp_path: Path) -> None:
+    first, again = Refiner(), Refiner()
+    before = compare(tmp_path, first)
+    after = compare(tmp_path, again)
+    assert (len(first.asked), again.asked, after.n_from_journal) == (12, [], 12)
+    assert before.rows == after.rows
+
+
+def test_a_rerun_with_another_mode_does_that_mode_alone(tmp_path: Path) -> None:
+    compare(tmp_path, Refiner(), modes=("improve",))
+    refiner = Refiner()
+    compare(tmp_path, refiner, modes=("improve", "generic"))
+    assert {mode for _, mode, _ in refiner.asked} == {"generic"}
+    assert compare(tmp_path, Refiner(), modes=("generic",)).n_left_out == 4
+
+
+def test_rows_of_other_settings_or_items_are_refused(tmp_path: Path) -> None:
+    compare(tmp_path, Refiner())
+    with pytest.raises(InputError, match=r"other settings: .*rounds:1.* now .*rounds:2"):
+        compare(tmp_path, Refiner(), settings=Settings.of(samples=4))
+    with pytest.raises(InputError, match="another input"):
+        compare(tmp_path, Refiner(), [item(0, question="Buses?")])
+
+
+def test_failed_rows_stay_until_they_are_asked_for_again(tmp_path: Path) -> None:
+    broken = Refiner(fails={"i1": UnreachableError("gone")})
+    assert sum(row.record.status == "failed" for row in compare(tmp_path, broken).rows) == 3
+    healed = Refiner()
+    assert healed.asked == []
+    compare(tmp_path, healed)
+    assert healed.asked == []
+    found = compare(tmp_path, healed, retry_failed=True)
+    assert {name for name, _, _ in healed.asked} == {"i1"}
+    assert not any(row.record.status == "failed" for row in found.rows)
+    assert len(lines(tmp_path)) == 12
+
+
+def test_a_key_that_is_refused_stops_the_run_and_its_row_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(AuthError, match="no key"):
+        compare(tmp_path, Refiner(fails={"i2": AuthError("no key")}))
+    assert not any(line["id"] == "i2" for line in lines(tmp_path))
+    assert len(compare(tmp_path, Refiner()).rows) == 12
+
+
+def test_a_stop_keeps_what_is_done(tmp_path: Path) -> None:
+    async def stopped() -> None:
+        done = asyncio.Event()
+        plan = Plan(modes=MODES, settings=Settings.of(samples=4, max_rounds=1), concurrency=1)
+        work = acompare(ITEMS, plan=plan, parts=parts(Refiner()), out=tmp_path, on_row=lambda _: done.set())
+        task = asyncio.create_task(work)
+        await done.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(stopped())
+    kept = len(lines(tmp_path))
+    assert 0 < kept < 12
+    again = Refiner()
+    assert compare(tmp_path, again).n_from_journal == kept
+    assert len(again.asked) == 12 - kept
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ({"modes": ()}, "no mode named"),
+        ({"modes": ("best",)}, "unknown mode 'best'"),
+        ({"modes": ("improve", "improve")}, "the mode 'improve' is named twice"),
+        ({"seeds": ()}, "at least one seed"),
+        ({"seeds": (1, 1)}, "the seed 1 is named twice"),
+        ({"concurrency": 0}, "concurrency must be at least 1"),
+        ({"modes": ("human",)}, "row 'i0': mode human needs 'feedback'"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused_before_anything_is_spent(
+    tmp_path: Path, plan: dict[str, Any], said: str
+) -> None:
+    refiner = Refiner()
+    with pytest.raises(InputError, match=said):
+        compare(tmp_path, refiner, **plan)
+    assert refiner.asked == []
+    assert not (tmp_path / "rows.jsonl").exists()
+
+
+def judged(out: Path, model: ScriptedChatModel, refiner: Refiner, **plan: Any) -> Gathered:
+    wanted = Plan(MODES, settings=Settings.of(samples=4, max_rounds=1), concurrency=4, **plan)
+    judge = ErrorJudge(model)
+    return asyncio.run(acompare(ITEMS, plan=wanted, parts=parts(refiner), out=out, judge=judge))
+
+
+def verdict(messages: list[Any]) -> str:
+    text = str(messages[-1].content)
+    if "It depends 3." in text:
+        return "I cannot say."
+    error = {"place": "", "kind": "missing", "reason": "Nothing of noise.", "penalty": 2}
+    return json.dumps({"errors": [] if text.count("quiet") > 1 else [error]})
+
+
+def test_a_judge_sees_each_text_once_and_a_rerun_asks_nothing(tmp_path: Path) -> None:
+    """Four originals and four rewrites; the modes that changed nothing show the original."""
+    model = ScriptedChatModel(verdict)
+    judged(tmp_path, model, Refiner())
+    assert len(model.calls) == len(lines(tmp_path, "judgements.jsonl")) == 8
+    judged(tmp_path, model, Refiner())
+    assert len(model.calls) == 8
+
+
+def test_figures_are_those_of_a_hand(tmp_path: Path) -> None:
+    gathered = judged(tmp_path, ScriptedChatModel(verdict), Refiner(helps=("generic", "fine-grained")))
+    summary = summarise(gathered.rows, gathered.judgements, judge=gathered.judge, draws=200)
+    fine = summary["per_mode"]["fine-grained"]
+    assert fine["status"] == {"accepted": 4, "complete": 0, "kept": 0, "abstained": 0, "failed": 0}
+    change = fine["scores"]["words.coverage"]
+    assert (change["before"]["value"], change["after"]["value"]) == (pytest.approx(0.8), pytest.approx(0.1))
+    errors = fine["judged"]["errors"]["error"]
+    assert (errors["before"]["value"], errors["after"]["value"], errors["unscored_after"]) == (1.0, 0.0, 1)
+    correction = fine["judged"]["correction"]
+    assert (correction["corrected"], correction["left"], correction["unscored_rows"]) == (3, 0, 1)
+    assert (correction["f1"]["value"], correction["f1"]["n"]) == (1.0, 3)
+    assert fine["per_accepted"]["cost_usd"] == pytest.approx(0.001)
+    improve = summary["per_mode"]["improve"]
+    assert improve["per_accepted"] == {"unscored": "nothing was accepted"}
+    assert improve["judged"]["correction"]["precision"]["unscored"] == "no error was corrected or introduced"
+    pair = next(p for p in summary["pairs"] if (p["a"], p["b"]) == ("fine-grained", "improve"))
+    found = {d["measure"]: d for d in pair["differences"]}
+    assert found["error"]["difference"]["value"] == -1.0
+    assert (found["error"]["difference"]["n"], found["error"]["unscored"]) == (3, 1)
+    tests = {t["measure"]: t for t in pair["tests"]}
+    assert (tests["accepted"]["only_a"], tests["accepted"]["p"]) == (4, 0.125)
+    assert tests["error"]["p"] == 0.25
+    assert tests["accepted"]["p_holm"] >= tests["accepted"]["p"]
+    json.dumps(summary, allow_nan=False)
+
+
+def test_failed_rows_are_unscored_and_counted(tmp_path: Path) -> None:
+    gathered = compare(tmp_path, Refiner(fails={"i1": UnreachableError("gone")}))
+    summary = summarise(gathered.rows, draws=50)
+    assert summary["per_mode"]["improve"]["scores"]["words.coverage"]["unscored_after"] == 1
+    pair = summary["pairs"][0]
+    assert {d["unscored"] for d in pair["differences"] if d["measure"] in ("accepted", "words.coverage")} == {1}
+
+
+def test_scores_against_a_critique_do_not_compare_between_modes(tmp_path: Path) -> None:
+    gathered = compare(tmp_path, Refiner(), [item(n, perspectives=None) for n in range(2)])
+    summary = summarise(gathered.rows, draws=50)
+    assert summary["per_mode"]["fine-grained"]["scores"]["words.coverage"]["after"]["n"] == 2
+    found = {d["measure"]: d for d in summary["pairs"][-1]["differences"]}
+    assert found["words.coverage"]["difference"]["unscored"] == "no row is scored in both"
+    assert found["accepted"]["difference"]["n"] == 2
+
+
+def test_two_seeds_of_an_item_are_one_cluster(tmp_path: Path) -> None:
+    gathered = compare(tmp_path, Refiner(), seeds=(0, 1, 2))
+    summary = summarise(gathered.rows, draws=50)
+    pair = next(p for p in summary["pairs"] if (p["a"], p["b"]) == ("fine-grained", "improve"))
+    (accepted, *_) = pair["tests"]
+    assert (pair["rows"], accepted["only_a"]) == (12, 4)
+    assert "|seed:0,1,2|" in summary["signatures"]["improve"]

@@ -1,0 +1,72 @@
+"""What is shown of a comparison: every line signed, what is undefined named, plots written where there is something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from eirene.views.compare_table import comparison_table, figure
+from eirene.views.plots import cost_gain, forest, write_plots
+from eirene.views.report import render_report
+
+ABOUT = {"value": -0.2, "low": -0.3, "high": -0.1, "n": 8}
+NONE = {"unscored": "no row is scored in both", "n": 0}
+
+
+def summary(*, change: Any = None, difference: Any = None) -> dict[str, Any]:
+    score = {"label": "rouge: coverage", "before": ABOUT, "after": ABOUT, "change": change or ABOUT,
+             "unscored_before": 0, "unscored_after": 2}  # fmt: skip
+    usage = {"calls": 1, "retries": 0, "input_tokens": 2, "output_tokens": 3, "cached_tokens": 0, "cost_usd": None,
+             "seconds": 1.5}  # fmt: skip
+    mode = {
+        "rows": 8, "status": dict.fromkeys(("accepted", "complete", "kept", "abstained", "failed"), 1),
+        "scores": {"rouge.coverage": score}, "judged": {"unscored": "no judge"}, "usage": usage,
+        "spent": {name: ABOUT for name in ("output_tokens", "seconds", "cost_usd")},
+        "per_accepted": {"unscored": "nothing was accepted"},
+    }  # fmt: skip
+    line = {"measure": "rouge.coverage", "label": "rouge: coverage", "lower_is_better": True,
+            "difference": difference or ABOUT, "unscored": 1}  # fmt: skip
+    test = {"measure": "accepted", "label": "accepted", "n": 0, "unscored": 8, "only_a": 0, "only_b": 0, "ties": 0,
+            "unscored_why": "no row is scored in both"}  # fmt: skip
+    pair = {"a": "generic", "b": "improve", "rows": 8, "differences": [line], "tests": [test]}
+    return {
+        "items": 8, "rows": 16, "seeds": [0], "modes": ["improve", "generic"], "judge": None, "judge_usage": None,
+        "signatures": {"improve": "mode:improve|seed:0|v:1", "generic": "mode:generic|seed:0|v:1"},
+        "statistics": "bootstrap:10|v:1", "per_mode": {"improve": mode, "generic": mode}, "pairs": [pair],
+    }  # fmt: skip
+
+
+def test_a_table_line_ends_with_its_signature_and_names_what_is_undefined() -> None:
+    text = comparison_table(summary(difference=NONE))
+    assert "| improve | rouge: coverage | -0.200 [-0.300, -0.100]" in text
+    assert "| 0 before, 2 after | `mode:improve\\|seed:0\\|v:1` |" in text
+    assert "| no row is scored in both | 0 | 1 | `mode:generic-improve\\|seed:0\\|bootstrap:10\\|v:1` |" in text
+    assert "nothing was accepted" in text
+    assert "unscored" in text.split("No judge was named")[1]
+
+
+def test_a_figure_is_a_number_with_its_interval_or_a_reason() -> None:
+    assert figure({"value": 0.5, "low": 0.25, "high": 1.0, "n": 2}, 2) == "0.50 [0.25, 1.00]"
+    assert figure(NONE) == "no row is scored in both"
+
+
+def test_plots_are_written_as_png_and_svg_and_the_same_again(tmp_path: Path) -> None:
+    points = {"rouge: coverage": {"improve": [(0.5, 0.5)], "generic": [(0.5, 0.1), (0.2, 0.2)]}}
+    files = write_plots(summary(), points, tmp_path)
+    assert [f.name for f in files] == [
+        "differences.png", "differences.svg", "before-after.png", "before-after.svg", "cost-gain.png", "cost-gain.svg",
+    ]  # fmt: skip
+    assert files[0].read_bytes().startswith(b"\x89PNG")
+    assert all(f.stat().st_size > 3000 for f in files)
+
+
+def test_there_is_no_plot_of_nothing(tmp_path: Path) -> None:
+    empty = summary(change=NONE, difference=NONE)
+    assert (forest(empty), cost_gain(empty)) == (None, None)
+    assert write_plots(empty, {}, tmp_path) == []
+
+
+def test_the_report_shows_the_comparison_above_its_records() -> None:
+    page = render_report([], summary=summary())
+    assert "generic minus improve" in page
+    assert 'class="range better"' in page
