@@ -27,7 +27,7 @@ class _Value(BaseModel):
 class Finding(_Value):
     """A fault at a place: character offsets into the original answer, why, and the replacement if one is known.
 
-    Always in the same sense: `edit` is what `answer[start:end]` should become. "" deletes; with start == end it inserts.
+    Always in one sense: `edit` is what `answer[start:end]` should become. "" deletes; with start == end it inserts.
     """
 
     kind: FindingKind

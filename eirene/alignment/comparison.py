@@ -34,7 +34,7 @@ _GOES_ON = re.compile(
 class Comparison:
     """An answer held against what its item gives.
 
-    `groups` [A] names each argument's perspective, None for a passage's sentence. `sides` [A, S] is the probability that
+    `groups` [A] names each argument's perspective, None for a passage's sentence. `sides` [A, S] is the chance that
     a sentence stands in the argument's perspective (0.5 where there are no two), `stands` [S] the likeliest one; `told`
     [S] the one that the answer names in words ("Opponents argue that"), here or before, with no turn since.
     """
