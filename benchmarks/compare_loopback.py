@@ -3,8 +3,8 @@
     python benchmarks/compare_loopback.py [--items 300] [--latency 1.0] [--concurrency 32]
 
 The server (`eirene.testing.loopback`) runs in a process of its own and answers every request after the latency,
-whatever else is going on. The items have two sides of three arguments and answers of some seventy words; each mode gives
-a rewrite of its own, so that every row is scored by the shipped detectors. Each row is on disk before it counts.
+whatever else is going on. The items have two sides of three arguments and answers of some seventy words; each mode
+gives a rewrite of its own, so that every row is scored by the shipped detectors. Each row is on disk before it counts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def item(n: int) -> Item:
     answer = (
         f"People disagree about the {subject}. Supporters say that {sides['for'][0]}, and they add that "
         f"{sides['for'][1]}. Opponents reply that {sides['against'][0]}. They also point out that "
-        f"{sides['against'][1]}, which matters to those who look for a flat. Both sides have asked the council for figures."
+        f"{sides['against'][1]}, which matters to those who look for a flat. Both sides have asked the "
+        "council for figures."
     )
     given = [{"name": side, "arguments": arguments} for side, arguments in sides.items()]
     return Item.model_validate({"id": f"i{n}", "question": f"Should we have more {subject}?", "answer": answer,

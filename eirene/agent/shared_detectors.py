@@ -46,4 +46,12 @@ class SharedDetector:
         return self._known[case]
 
     def _score(self, case: Case, meter: Meter) -> Scores:
-        return asyncio.run(self._detector.score(case, meter=meter))
+        # A coroutine that waits for nothing ends at its first step: an event loop for it would cost more than a score.
+        work = self._detector.score(case, meter=meter)
+        try:
+            work.send(None)
+        except StopIteration as done:
+            scores: Scores = done.value
+            return scores
+        work.close()
+        raise RuntimeError(f"the detector {self.name!r} waits for something; it is not one that only computes")
