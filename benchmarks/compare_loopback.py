@@ -91,6 +91,9 @@ def main() -> None:
     ours.send("stop")
     calls, most = ours.recv()
     server.join()
+    failed = [row.record.why for row in found.rows if row.record.status == "failed"]
+    if failed:
+        raise SystemExit(f"{len(failed)} rows failed: {failed[0]}")
     ideal = calls * args.latency / args.concurrency
     print(f"{len(found.rows)} rows, {dict(Counter(row.record.status for row in found.rows))}")
     print(f"{calls} calls, at most {most} under way")

@@ -1,8 +1,7 @@
-"""Detectors for many runs over the same items: what only computes runs beside the event loop, and once for one text."""
+"""Detectors for many runs over the same items: what only computes scores one text once."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 
 from eirene.eval.alignment import AlignmentDetector
@@ -17,7 +16,7 @@ _COMPUTES = (AlignmentDetector, RougeDetector)
 
 
 def shared(detector: Detector) -> Detector:
-    """The detector, made fit for many runs at once; one that calls a model is returned as it is.
+    """The detector, made fit for many runs over the same texts; one that calls a model is returned as it is.
 
     A model's scores belong, with their cost, to the run that asked for them.
     """
@@ -25,7 +24,7 @@ def shared(detector: Detector) -> Detector:
 
 
 class SharedDetector:
-    """Scores in a thread, and keeps the scores of the latest few thousand cases."""
+    """Keeps the scores of the latest few thousand cases."""
 
     def __init__(self, detector: Detector) -> None:
         self._detector = detector
@@ -38,20 +37,10 @@ class SharedDetector:
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The detector's scores."""
-        if case not in self._known:
-            self._known[case] = await asyncio.to_thread(self._score, case, meter)
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-        self._known.move_to_end(case)
-        return self._known[case]
-
-    def _score(self, case: Case, meter: Meter) -> Scores:
-        # A coroutine that waits for nothing ends at its first step: an event loop for it would cost more than a score.
-        work = self._detector.score(case, meter=meter)
-        try:
-            work.send(None)
-        except StopIteration as done:
-            scores: Scores = done.value
-            return scores
-        work.close()
-        raise RuntimeError(f"the detector {self.name!r} waits for something; it is not one that only computes")
+        if case in self._known:
+            self._known.move_to_end(case)
+            return self._known[case]
+        scores = self._known[case] = await self._detector.score(case, meter=meter)
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+        return scores

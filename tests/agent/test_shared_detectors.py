@@ -1,0 +1,39 @@
+"""Detectors that only compute score a text once; those that call a model stay with the run that pays."""
+
+from __future__ import annotations
+
+from eirene.agent.shared_detectors import SharedDetector, shared
+from eirene.eval.base import Case
+from eirene.eval.rouge import RougeDetector
+from eirene.given import Given, Group
+from eirene.scores import Scores
+from eirene.usage import Meter
+
+CASE = Case("Trams?", "Trams are quiet.", Given("perspectives", (Group("pro", ("Trams are quiet.",)),)))
+
+
+class Counting:
+    name = "counting"
+    calls = 0
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        self.calls += 1
+        return Scores(hallucination=0.5, coverage=0.5)
+
+
+async def test_a_text_is_scored_once() -> None:
+    inner = Counting()
+    detector = SharedDetector(inner)
+    first = await detector.score(CASE, meter=Meter())
+    assert await detector.score(CASE, meter=Meter()) is first
+    await detector.score(Case("Trams?", "Trams are loud.", CASE.given), meter=Meter())
+    assert inner.calls == 2
+
+
+async def test_shared_scores_are_the_detectors_own_and_others_are_left_alone() -> None:
+    detector = shared(RougeDetector())
+    assert isinstance(detector, SharedDetector)
+    assert detector.name == RougeDetector().name
+    assert await detector.score(CASE, meter=Meter()) == await RougeDetector().score(CASE, meter=Meter())
+    inner = Counting()
+    assert shared(inner) is inner
