@@ -1,11 +1,14 @@
 """Fits the embedded critic on NPOV training claims and writes `critic.json`: probabilities, then the operating point.
 
-    python benchmarks/fit_critic.py DATA_DIR --fold ENCODER CLAIMS [--fold ...] [--out FILE]
+    python benchmarks/fit_critic.py DATA_DIR --fold ENCODER CLAIMS [--fold ...] --passages QA_DIR [--out FILE]
 
 DATA_DIR holds `mixed_train.jsonl`. An encoder that was trained on the same claims sees them too well, so each fold is
 an encoder's folder and a JSON list of claims that were kept out of its training. Development data is never read. The
 operating point is the one with the fewest true errors left after critic and refiner, among those that keep every harm
 under `HARM`.
+
+QA_DIR holds QA-Feedback's `feedback.jsonl`: the two functions for passages are fitted on its even ids, with the shipped
+encoder; their thresholds are set by hand (START). `loop_qa_feedback.py` measures on the odd ids.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import numpy as np
 from loop_parts import Outcomes, Prepared, prepare, read_rows
 from loop_truth import MEASURES, Outcome, rate
 from npov_cases import labelled
+from qa_cases import prepare_qa, read_qa
 from rich.console import Console
 from rich.table import Table
 from sklearn.linear_model import LogisticRegression
@@ -39,7 +43,8 @@ START = OperatingPoint(
     unsupported=0.5,
     repeated=0.9,
     misplaced=0.95,
-    context=0.9,
+    passage_missing=0.5,
+    passage_unsupported=0.65,
     temperature=0.25,
     coherence=0.5,
 )
@@ -54,16 +59,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--fold", nargs=2, type=Path, action="append", required=True, metavar=("ENCODER", "CLAIMS"))
+    parser.add_argument("--passages", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("eirene/feedback_model/critic.json"))
     options = parser.parse_args()
     prepared: list[Prepared] = []
     for folder, claims in options.fold:
         prepared += prepare(read_rows(options.data / "mixed_train.jsonl", claims), load_encoder(folder, threads=1))
-    data = fitted(prepared) | {"operating_point": asdict(START)}
+    data = fitted(prepared) | fitted_to_passages(options.passages) | {"operating_point": asdict(START)}
     point, outcomes = chosen(prepared, parse_critic(data))
     data["operating_point"] = asdict(point)
     n_claims = len({p.row["claim_id"] for p in prepared})
-    data["source"] = f"mixed_train, {len(prepared)} answers of {n_claims} claims kept out of the encoders' training"
+    data["source"] = (
+        f"mixed_train, {len(prepared)} answers of {n_claims} claims kept out of the encoders' training; "
+        "passages: QA-Feedback, even ids"
+    )
     options.out.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     Console().print({m: rate(outcomes, m) for m in MEASURES}, point)
 
@@ -86,6 +95,20 @@ def fitted(prepared: Sequence[Prepared]) -> dict[str, Any]:
         "missing": logistic(missing, evidence.MISSING),
         "unsupported": logistic(unsupported, evidence.UNSUPPORTED),
         "claimless": logistic(claimless, evidence.CLAIMLESS),
+    }
+
+
+def fitted_to_passages(folder: Path) -> dict[str, Any]:
+    """The two logistic functions for passages, on the even ids."""
+    missing: list[tuple[Any, bool]] = []
+    unsupported: list[tuple[Any, bool]] = []
+    for case in prepare_qa([row for row in read_qa(folder) if row["id"] % 2 == 0], load_encoder()):
+        missing += zip(case.evidence.wanted, case.argument_is_missing, strict=True)
+        p = np.clip(case.comparison.alignment.p_unsupported[list(case.evidence.atoms)], 1e-9, 1 - 1e-9)
+        unsupported += zip(np.log(p / (1 - p))[:, None], case.part_is_unsupported, strict=True)
+    return {
+        "passage_missing": logistic(missing, evidence.PASSAGE_MISSING),
+        "passage_unsupported": logistic(unsupported, evidence.PASSAGE_UNSUPPORTED),
     }
 
 

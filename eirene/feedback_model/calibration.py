@@ -22,7 +22,7 @@ class OperatingPoint:
     """From which calibrated probability each kind of fault is named, and how much single critiques differ.
 
     A threshold t says that naming a fault wrongly costs t / (1 - t) times as much as passing over one. `restated` is
-    the one for arguments that only a part says which is to go, `context` the one for sentences of passages.
+    the one for arguments that only a part says which is to go; those that begin with `passage` hold against passages.
 
     `temperature` scales the noise of a draw in log odds (0: all draws are one); `coherence` in [0, 1] is the share of
     the noise that all sentences of a draw have in common: strict and lenient readers.
@@ -33,7 +33,8 @@ class OperatingPoint:
     unsupported: float
     repeated: float
     misplaced: float
-    context: float
+    passage_missing: float
+    passage_unsupported: float
     temperature: float
     coherence: float
 
@@ -45,6 +46,8 @@ class Critic:
     missing: Logistic
     unsupported: Logistic
     claimless: Logistic
+    passage_missing: Logistic
+    passage_unsupported: Logistic
     point: OperatingPoint
 
 
@@ -64,6 +67,8 @@ def parse_critic(data: Mapping[str, Any]) -> Critic:
         missing=_logistic(data, "missing", evidence.MISSING),
         unsupported=_logistic(data, "unsupported", evidence.UNSUPPORTED),
         claimless=_logistic(data, "claimless", evidence.CLAIMLESS),
+        passage_missing=_logistic(data, "passage_missing", evidence.PASSAGE_MISSING),
+        passage_unsupported=_logistic(data, "passage_unsupported", evidence.PASSAGE_UNSUPPORTED),
         point=OperatingPoint(**{name: float(point[name]) for name in names}),
     )
 

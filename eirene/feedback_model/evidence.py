@@ -9,6 +9,7 @@ off by mistake. No measure counts anything.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from eirene.alignment.comparison import Comparison
 from eirene.alignment.overlap import WordWeights, overlap
 from eirene.clauses import core_text
 from eirene.openings import opening_length
+from eirene.words import stems
 
 if TYPE_CHECKING:
     from eirene.encoder.runtime import Encodes
@@ -29,6 +31,8 @@ Measures = NDArray[np.float32]
 UNSUPPORTED = ("support", "rivalled", "beaten", "leaning", "at_home")
 CLAIMLESS = ("prototype", "support")
 MISSING = ("two_sided", "at_home")
+PASSAGE_MISSING = ("relevance", "overlap", "nearness")
+PASSAGE_UNSUPPORTED = ("log_odds",)
 
 _WORDS = 0.3
 """Weight of shared words beside a cosine; that of the alignment."""
@@ -50,6 +54,9 @@ class Evidence:
     the parts'. `closeness` [A, n] is the cosine without the question's direction plus the weighed word overlap,
     `placed` the same with the place of the part counted in; `home` [A, n] marks the parts that stand in the argument's
     perspective (all, where there are no two).
+
+    Against passages `wanted` [A, 3] holds the measures `PASSAGE_MISSING`: the cosine of a passage's sentence with the
+    question, the share of its words that the answer has, its cosine with the whole answer.
     """
 
     atoms: tuple[int, ...]
@@ -59,6 +66,7 @@ class Evidence:
     closeness: Table
     placed: Table
     home: NDArray[np.bool_]
+    wanted: Measures
 
     def missing(self, kept: NDArray[np.bool_]) -> Measures:
         """The measures `MISSING` of each argument, [A, 2], when only the parts in `kept` [n] count as said."""
@@ -97,7 +105,16 @@ def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes)
         closeness=closeness,
         placed=closeness + _SIDE * (comparison.sides[:, where] - 0.5),
         home=home,
+        wanted=_wanted(alignment.arguments, given, direction, answer, encoder),
     )
+
+
+def _wanted(arguments: Sequence[str], given: Measures, direction: Measures, answer: str, encoder: Encodes) -> Measures:
+    has = set(stems(answer))
+    words = [stems(text) for text in arguments]
+    overlap_share = [sum(w in has for w in own) / max(len(own), 1) for own in words]
+    nearness = given @ encoder.encode([answer])[0]
+    return np.stack([given @ direction, np.array(overlap_share), nearness], axis=-1).astype(np.float32)
 
 
 def _top(table: Table) -> Table:

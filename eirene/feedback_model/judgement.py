@@ -60,8 +60,11 @@ def faults_of(comparison: Comparison, evidence: Evidence, critic: Critic) -> tup
     for a in range(len(comparison.groups)):
         if comparison.alignment.units[int(comparison.alignment.best_unit[a])].start in moved:
             continue  # said, and only on the wrong side
-        threshold = critic.point.missing if comparison.groups[a] is not None else critic.point.context
-        now, then = _margin(float(p_missing[a]), threshold), _margin(float(p_then[a]), critic.point.restated)
+        if comparison.groups[a] is None:
+            now = then = _margin(float(p_missing[a]), critic.point.passage_missing)
+        else:
+            now = _margin(float(p_missing[a]), critic.point.missing)
+            then = _margin(float(p_then[a]), critic.point.restated)
         if max(now, then) <= _FAINT:
             continue
         fault = _missing(comparison, a, now, going)
@@ -79,12 +82,15 @@ def faults_of(comparison: Comparison, evidence: Evidence, critic: Critic) -> tup
 
 def unsupported_margins(comparison: Comparison, evidence: Evidence, critic: Critic) -> Floats:
     """How sure it is that each part of the answer says something that was not given, [n]."""
-    if None in comparison.groups:  # against passages the alignment knows all there is
-        p = comparison.alignment.p_unsupported[list(evidence.atoms)]
+    if None in comparison.groups:
+        odds = [[_log_odds(float(p))] for p in comparison.alignment.p_unsupported[list(evidence.atoms)]]
+        p = critic.passage_unsupported(np.array(odds, np.float32).reshape(-1, 1))
+        threshold = critic.point.passage_unsupported
     else:
         p = critic.unsupported(evidence.unsupported) * (1.0 - critic.claimless(evidence.claimless))
         p = np.where(_too_short(comparison, evidence), 0.0, p)
-    return np.array([_margin(float(value), critic.point.unsupported) for value in p])
+        threshold = critic.point.unsupported
+    return np.array([_margin(float(value), threshold) for value in p])
 
 
 def _too_short(comparison: Comparison, evidence: Evidence) -> NDArray[np.bool_]:
@@ -100,7 +106,7 @@ def missing_probabilities(
 ) -> Floats:
     """The probability that each argument is missing when only the parts in `kept` count as said, [A]."""
     if None in comparison.groups:
-        return comparison.alignment.p_missing
+        return critic.passage_missing(evidence.wanted)
     return critic.missing(evidence.missing(kept))
 
 
