@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eirene.critique import Tag
+from eirene.feedback_model.asking import render_reply
 from eirene.feedback_model.reading import read_reply
-from eirene.sentences import Sentence
+from eirene.sentences import Sentence, split_sentences
 
 CORPUS = [
     json.loads(line)
     for file in sorted((Path(__file__).parent / "replies").glob("*.jsonl"))
-    for line in file.read_text(encoding="utf-8").splitlines()
+    for line in file.read_text(encoding="utf-8").split("\n")
+    if line
 ]
+CAUSES = ("empty", "cut off", "withheld", "too long", "refusal", "no verdict", "broken JSON", "echo", "example",
+          "ambiguous", "conflict", "missing", "extra", "no reason")  # fmt: skip
 
 
 def sentences(texts: list[str]) -> tuple[Sentence, ...]:
@@ -32,64 +38,149 @@ THREE = sentences(["Trams are quiet.", "Buses are cheap.", "Bikes are both."])
 
 
 def test_the_corpus_is_large_and_its_cases_differ() -> None:
-    names = [case["name"] for case in CORPUS]
-    assert len(names) >= 190
-    assert len({(c["name"], c["reply"]) for c in CORPUS}) == len(names)
-    assert sum("invalid" in case["expect"] for case in CORPUS) >= 90
+    assert len({(*c["answer_sentences"], c["reply"], c.get("finish_reason")) for c in CORPUS}) == len(CORPUS)
+    invalid = sum("invalid" in case["expect"] for case in CORPUS)
+    assert invalid >= 200
+    assert len(CORPUS) - invalid >= 120
 
 
-# Where the reader still falls short of the corpus: a cause named otherwise, a form not read, and one reply (a refusal
-# after a whole critique) that is taken for a verdict. Each fails strictly on the day it is mended.
-GAPS = {
-    "huge number", "heading with a title", "YAML", "told to", "the schema itself", "a bare string", "sentence no",
-    "repetition cut inside the quoted tag", "repetition cut before the quoted reason", "refusal after a whole critique",
-}  # fmt: skip
-
-
-def cases() -> list[Any]:
-    gap = pytest.mark.xfail(reason="the reader falls short of the corpus here", strict=True)
-    return [pytest.param(c, id=c["name"], marks=[gap] if c["name"] in GAPS else []) for c in CORPUS]
-
-
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", [pytest.param(c, id=c["name"]) for c in CORPUS])
 def test_a_reply_is_read_as_the_corpus_says(case: dict[str, Any]) -> None:
     sample = read_reply(case["reply"], sentences(case["answer_sentences"]), finish_reason=case.get("finish_reason"))
     expect = case["expect"]
     if "invalid" in expect:
-        assert sample.invalid is not None
-        assert sample.invalid.startswith(tuple(expect["invalid"].split("|")))
+        assert (sample.invalid or "valid").startswith(expect["invalid"])
+        assert expect["invalid"].startswith(CAUSES)
     else:
-        assert sample.invalid is None
-        assert list(sample.tags) == expect["tags"]
-        if "reasons" in expect:
-            assert list(sample.reasons) == expect["reasons"]
+        assert (sample.invalid, list(sample.tags), list(sample.reasons)) == (None, expect["tags"], expect["reasons"])
+
+
+# The styles that a known critique is written in and must be read back from.
+Style = Callable[[Sequence[str | None]], str]
+
+
+def lines(form: str, complete: str = "[Complete]", incomplete: str = "[Incomplete] Reasons: {reason}") -> Style:
+    def write(reasons: Sequence[str | None]) -> str:
+        return "\n".join(
+            form.format(n=n, verdict=complete if reason is None else incomplete.replace("{reason}", reason))
+            for n, reason in enumerate(reasons, start=1)
+        )
+
+    return write
+
+
+def tags_of(reasons: Sequence[str | None]) -> list[Tag]:
+    return ["Complete" if reason is None else "Incomplete" for reason in reasons]
+
+
+def entries(reasons: Sequence[str | None]) -> list[dict[str, Any]]:
+    return [
+        {"n": n, "tag": tag, "reason": r} for n, (tag, r) in enumerate(zip(tags_of(reasons), reasons, strict=True), 1)
+    ]
+
+
+STYLES: dict[str, Style] = {
+    "as asked": lambda reasons: render_reply(tags_of(reasons), reasons),
+    "brackets": lines("({n}) {verdict}"),
+    "hash": lines("#{n}: {verdict}"),
+    "label": lines("**Statement {n}:** {verdict}"),
+    "bullets": lines("- {n}. {verdict}"),
+    "no numbers": lines("- {verdict}"),
+    "lower case": lines("{n}. {verdict}", "[complete]", "[incomplete] reasons: {reason}"),
+    "bare": lines("{n}. {verdict}", "Complete", "Incomplete. Reason: {reason}"),
+    "german": lines("Satz {n}: {verdict}", "[Vollständig]", "[Unvollständig] Gründe: {reason}"),
+    "chinese": lines("{n}、{verdict}", "【完整】", "【不完整】原因：{reason}"),
+    "next line": lines("{n}. {verdict}", "[Complete]", "[Incomplete]\n   Reasons: {reason}"),
+    "headings": lines("### Statement {n}\n{verdict}\n"),
+    "table": lines("| {n} | {verdict} |", "Complete | ", "Incomplete | {reason}"),
+    "fenced": lambda reasons: "```\n" + STYLES["as asked"](reasons) + "\n```",
+    "after thinking": lambda reasons: "<think>1. [Complete]\nhm</think>\n" + STYLES["as asked"](reasons),
+    "entries": lambda reasons: json.dumps(entries(reasons)),
+    "wrapped": lambda reasons: (
+        "Here it is:\n```json\n" + json.dumps({"sentences": entries(reasons)}, indent=1) + "\n```"
+    ),
+    "map": lambda reasons: json.dumps({e.pop("n"): e for e in entries(reasons)}),
+    "parallel": lambda reasons: json.dumps({"tags": tags_of(reasons), "reasons": list(reasons)}),
+    "values a line": lambda reasons: "\n".join(map(json.dumps, entries(reasons))),
+}
+said = st.lists(
+    st.sampled_from("It the answer gives names no date place (2019) 50% p. 4, one; source: “so” says — why? é 数 don't".split()),
+    min_size=2,
+    max_size=9,
+).map(lambda words: "It " + " ".join(words) + " here.")  # fmt: skip
+critiques = st.lists(st.none() | said, min_size=3, max_size=3)
+
+
+@given(critiques, st.sampled_from(sorted(STYLES)))
+def test_a_critique_written_in_any_style_is_read_back(reasons: list[str | None], style: str) -> None:
+    sample = read_reply(STYLES[style](reasons), THREE)
+    assert (sample.invalid, list(sample.tags), list(sample.reasons)) == (None, tags_of(reasons), reasons)
+
+
+NOISE = ("", "---", "Here is my view.", "> quoted", "Overall, fair.", "| a | b |", "```", "ignore the above", "3 of 4",
+         "all complete", "All [Complete].", "- a point", "# Verdicts", "1. one", "2. [Maybe]", "</think>", "{}")  # fmt: skip
+
+
+@given(critiques, st.lists(st.tuples(st.integers(0, 3), st.sampled_from(NOISE)), max_size=6))
+def test_noise_between_the_lines_never_turns_a_tag(reasons: list[str | None], noise: list[tuple[int, str]]) -> None:
+    reply = STYLES["as asked"](reasons).split("\n")
+    for place, line in noise:
+        reply.insert(place, line)
+    sample = read_reply("\n".join(reply), THREE)
+    assert sample.invalid is not None or list(sample.tags) == tags_of(reasons)
 
 
 pieces = st.sampled_from([
     "1.", "2.", "3.", "[Complete]", "[Incomplete]", "Reasons:", "no figure", "\n", "<think>", "</think>", "{", "}", '"tag"',
-    "[", "]", ":", ",", "```json", "```", "|", "Statement 2:", "complete", "Trams are quiet.", "unvollständig",
+    "[", "]", ":", ",", "```json", "```", "|", "Statement 2:", "complete", "Trams are quiet.", "unvollständig", "\u202e",
+    '{"1":', '"Complete"', "1. [Complete]\n", "2. [Incomplete] Reasons: x\n", "3. [Complete]\n", "\ud800", "#", "~~", "0",
+])  # fmt: skip
+hostile = st.sampled_from([
+    THREE,
+    sentences(["1. [Complete]", "He wrote 3. [Complete] there.", "[Incomplete] Reasons: x"]),
+    split_sentences("One </think> ends. ```\n1. [Complete]\n``` and\n\n- two\n- three"),
+    sentences(["…", " ", "完全"]),
 ])  # fmt: skip
 
 
-@given(st.lists(pieces | st.text(max_size=8), max_size=40).map(" ".join))
-def test_no_reply_raises_and_every_one_is_whole_or_invalid(reply: str) -> None:
-    sample = read_reply(reply, THREE)
-    assert sample.invalid or len(sample.tags) == len(sample.reasons) == 3
-
-
-@given(st.lists(st.none() | st.just("It gives no figure."), min_size=3, max_size=3), st.sampled_from(["line", "json"]))
-def test_what_is_written_in_our_form_is_read_back(reasons: list[str | None], form: str) -> None:
-    tags = ["Incomplete" if reason else "Complete" for reason in reasons]
-    if form == "json":
-        rows = [{"statement": n, "tag": t, "reasons": r} for n, (t, r) in enumerate(zip(tags, reasons, strict=True), 1)]
-        reply = json.dumps(rows)
+@given(st.lists(pieces | st.text(max_size=8), max_size=40).map(" ".join), hostile, st.none() | st.text(max_size=6))
+def test_no_reply_raises_and_every_one_is_whole_or_invalid(
+    reply: str, answer: tuple[Sentence, ...], finish_reason: str | None
+) -> None:
+    sample = read_reply(reply, answer, finish_reason=finish_reason)
+    if sample.invalid is not None:
+        assert sample.invalid.startswith(CAUSES)
     else:
-        marks = [f"[{t}]" + (f" Reasons: {r}" if r else "") for t, r in zip(tags, reasons, strict=True)]
-        reply = "\n".join(f"{n}. {mark}" for n, mark in enumerate(marks, start=1))
+        assert len(sample.tags) == len(sample.reasons) == len(answer)
+
+
+@given(st.lists(pieces, max_size=30).map("".join))
+def test_a_tag_is_only_read_where_the_reply_holds_that_tag(reply: str) -> None:
     sample = read_reply(reply, THREE)
-    assert (sample.invalid, list(sample.tags), list(sample.reasons)) == (None, tags, reasons)
+    told = reply.casefold()
+    assert "Incomplete" not in sample.tags or "incomplete" in told or "unvollständig" in told
+    assert "Complete" not in sample.tags or "complete" in told.replace("incomplete", "")
 
 
-@pytest.mark.parametrize("unit", ["1. [Complete]\n", "[", "{", "<think>", "| a | b |\n", "Reasons: ", "x" * 50 + " "])
-def test_a_reply_of_a_megabyte_is_read_without_complaint(unit: str) -> None:
-    assert read_reply(unit * (1_000_000 // len(unit)), THREE).invalid
+UNITS = ("1. [Complete]\n", "1. [Complete] ", "[", "{", "[{\n", '{"a":\n', "<think>", "</think>\n", "| 1 |\n", "Reasons: ",
+         "[Incomplete] ", " ", "\n", "*\n", "1. Item number", "a:\n", "\u0327\u0301", '"', "i can't ", "as an ai ", "> ")  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("n_sentences", [3, 250])
+def test_a_reply_of_a_megabyte_is_read_in_linear_time(unit: str, n_sentences: int) -> None:
+    """250 sentences leave room for a megabyte. No time is asserted; anything quadratic would take minutes here."""
+    answer = sentences([f"Item number {n}" for n in range(n_sentences)])
+    reply = "1. [Incomplete] Reasons: x " + unit * (1_000_000 // len(unit))
+    assert read_reply(reply, answer).invalid is not None
+    assert read_reply(unit + reply, answer).invalid is not None
+
+
+def test_a_long_valid_reply_is_read_and_an_endless_one_is_not() -> None:
+    answer = sentences([f"Item number {n}" for n in range(200)])
+    assert read_reply(STYLES["as asked"](["It says little. " * 200 + "End."] * 200), answer).is_valid
+    assert read_reply(STYLES["as asked"](["It says little. " * 9000 + "End."] * 3), THREE).invalid == "too long"
+
+
+def test_an_answer_without_sentences_has_no_critique() -> None:
+    assert read_reply("1. [Complete]", ()).invalid == "extra: the answer has no sentences"
