@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -27,6 +28,7 @@ _CUT_OFF = frozenset({
 # A reply far longer than any critique of that many sentences is a model that does not stop.
 _ROOM = (20_000, 5_000)  # characters: for any reply, and more for each sentence
 _LINES = (500, 100)
+_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON may spell half a pair, which no record can hold
 _WITHHELD = frozenset({
     "content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "spii",
     "guardrail_intervened", "refusal",
@@ -47,7 +49,7 @@ def read_reply(text: str, sentences: Sequence[Sentence], *, finish_reason: str |
         return Sample(invalid=str(error))
     return Sample(
         tags=tuple(c.tag for c in claims),
-        reasons=tuple(c.reason if c.tag == "Incomplete" else None for c in claims),
+        reasons=tuple(_SURROGATE.sub("\ufffd", c.reason or "") if c.tag == "Incomplete" else None for c in claims),
     )
 
 
@@ -72,7 +74,7 @@ def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -
     if not found:
         raise UnreadableError("broken JSON" if is_broken else why_nothing(body, repeated=reading.repeated))
     check_surroundings(reading.before, reading.after)
-    claims = assign(found, len(statements))
+    claims = assign(found, len(statements), has_numbers=reading.has_numbers)
     if is_suspect:
         _check_suspect(found, claims)
     settled = settle(claims, len(statements))

@@ -85,7 +85,7 @@ def number_at(text: str, at: int = 0) -> tuple[int, int] | None:
     "3 complete" may be a count: a number without separator needs a bracket, a label, or a bracketed tag after it.
     """
     found = _NUMBER.match(text, at) if _NEAR_DIGIT.match(text, at) else None
-    if found is None or (found["label"] and fold(found["label"]) not in LABELS):
+    if found is None or not all(word in LABELS for word in fold(found["label"] or "").split()):
         return None
     has_open, close = found["open"] is not None, found["close"]
     if has_open != (close is not None) and (has_open or close not in (")", "）")):
@@ -189,12 +189,15 @@ def holds_tag(text: str) -> bool:
     return bool(bracketed_tags(text)) or any(tag_at(text, at) is not None for at in starts)
 
 
-def assign(claims: Sequence[Claim], n_sentences: int) -> list[Claim]:
-    """Gives unnumbered claims their numbers by order: only where all are unnumbered and there is one a sentence."""
+def assign(claims: Sequence[Claim], n_sentences: int, *, has_numbers: bool) -> list[Claim]:
+    """Gives unnumbered claims their numbers by order: only where all are unnumbered and there is one a sentence.
+
+    `has_numbers` says that other lines have numbers: then the order may not be the answer's.
+    """
     loose = [c for c in claims if c.n is None]
     if not loose:
         return list(claims)
-    if len(loose) != len(claims):
+    if len(loose) != len(claims) or has_numbers:
         raise UnreadableError("ambiguous: verdicts with and without a number")
     if len(loose) != n_sentences:
         what = "missing" if len(loose) < n_sentences else "extra"

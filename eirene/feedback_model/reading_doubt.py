@@ -22,7 +22,7 @@ _REFUSAL = re.compile(
 _TALK_OF_ORDERS = re.compile(
     r"\b(?:tells?|told|asks?|asked|instructs?|instructed|wants?|orders?|tr(?:ies|ied))"
     r" (?:me|us|the (?:model|reader)) to\b|\bprompt injection\b|\binjected\b"
-    r"|\b(?:ignore|disregard) (?:the|all|any|previous|prior|above)\b|<!--"
+    r"|\b(?:ignore|disregard) (?:the|all|any|previous|prior|above)\b|<!--|\bi was (?:told|instructed|ordered) to\b"
     r"|\b(?:answer|statement|text|material) (?:says|claims|reads|demands|contains|includes|quotes)\b.{0,80}:$",
     re.IGNORECASE,
 )

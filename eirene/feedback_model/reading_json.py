@@ -22,6 +22,7 @@ _NUMBER_KEYS = frozenset({
     "statement", "statementnumber", "statementno", "statementid", "statementindex", "aussage",
 })  # fmt: skip
 _TEXT_KEYS = frozenset({"text", "sentence", "statement", "content", "quote", "sentencetext", "statementtext"})
+_SCHEMA_KEYS = frozenset({"enum", "properties", "required", "options", "choices", "example", "examples"})
 _FLAGS: dict[str, bool] = {
     **dict.fromkeys(("complete", "iscomplete", "sufficient", "issufficient"), True),
     **dict.fromkeys(("incomplete", "isincomplete", "insufficient"), False),
@@ -75,7 +76,7 @@ def _claims(value: Any, statements: Sequence[Statement], *, depth: int) -> list[
         claims = read(keys, statements)
         if claims:
             return claims
-    inner = [c for v in value.values() if (c := _claims(v, statements, depth=depth + 1))]
+    inner = [c for k, v in keys.items() if k not in _SCHEMA_KEYS and (c := _claims(v, statements, depth=depth + 1))]
     return [claim for claims in inner for claim in claims]
 
 

@@ -29,15 +29,20 @@ _BULLET = re.compile(r"\s{0,40}[-*+•‣▪●○·–—]\s{1,8}")
 _RULE = re.compile(r"\s{0,8}(?:[-*_=]{3,80}\s*$|#{1,6}\s)")
 _FENCE = re.compile(r"\s{0,8}(?:`{3,}|~{3,})[\w-]{0,20}\s*$")
 _SAYS = re.compile(r"[\s*_>]{0,12}(?:statement|sentence|text)?[*_]{0,3}\s{0,3}[:：]?[\s\"'“‘«*_]{0,8}", re.IGNORECASE)
+_NUMBERED = re.compile(r"\W{0,12}(?:[^\W\d]{1,20}\W{1,4})?\d{1,6}\b")
 _CHAIN = re.compile(r"[\s*_`,;.|]{0,12}")
 
 
 @dataclass(slots=True)
 class Reading:
-    """What a reply's lines hold: claims in order, numbered statements that were repeated, and all other lines."""
+    """What a reply's lines hold: claims in order, how many statements were repeated, and the lines before and after.
+
+    `has_numbers` where a line without a verdict has a number, as a heading has that its verdict stands apart from.
+    """
 
     claims: list[Claim] = field(default_factory=list)
     repeated: int = 0
+    has_numbers: bool = False
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
 
@@ -95,6 +100,8 @@ class LineReader:
                 raise UnreadableError(f"conflict: {where} has a second tag")
         if self._is_suspect and claim.tag == "Complete" and len(claim.parts) > 1:
             raise UnreadableError(f"ambiguous: {where} is followed by text, and the answer holds tags of its own")
+        if claim.tag == "Complete":
+            self._reading.after += map(fold_space, claim.parts[1:])
         reason = reason_in(rest) if claim.tag == "Incomplete" else None
         self._reading.claims.append(Claim(claim.n, claim.tag, reason or None, "\n".join(claim.raw)))
 
@@ -113,7 +120,7 @@ class LineReader:
         repeats = statement is not None and after_echo(line, at, statement) is not None
         if repeats or not line[at:].strip("*_`:：.- \t"):
             self._close()
-            self._pending = n
+            self._pending, self._reading.has_numbers = n, True
             self._reading.repeated += repeats
             return True
         return False
@@ -185,8 +192,10 @@ class LineReader:
     def _other(self, line: str) -> None:
         """A line without a verdict: more of the open claim's reason, or text around the critique."""
         claim = self._open
+        self._reading.has_numbers |= _NUMBERED.match(line) is not None
         if claim is not None:
-            ends = claim.gap and claim.has_text and not (line[0].isspace() or _BULLET.match(line))
+            is_said = claim.has_text or claim.tag == "Complete"
+            ends = claim.gap and is_said and not (line[0].isspace() or _BULLET.match(line))
             if not (ends or _RULE.match(line) or line.lstrip().startswith(("|", ">"))):
                 bullet = _BULLET.match(line)
                 text = line[bullet.end() if bullet else 0 :]

@@ -103,11 +103,25 @@ STYLES: dict[str, Style] = {
     "parallel": lambda reasons: json.dumps({"tags": tags_of(reasons), "reasons": list(reasons)}),
     "values a line": lambda reasons: "\n".join(map(json.dumps, entries(reasons))),
 }
-said = st.lists(
-    st.sampled_from("It the answer gives names no date place (2019) 50% p. 4, one; source: “so” says — why? é 数 don't".split()),
-    min_size=2,
-    max_size=9,
-).map(lambda words: "It " + " ".join(words) + " here.")  # fmt: skip
+SAID = (
+    "the",
+    "names",
+    "no",
+    "date",
+    "(2019)",
+    "50%",
+    "p.",
+    "4,",
+    "one;",
+    "source:",
+    "“so”",
+    "—",
+    "why?",
+    "é",
+    "数",
+    "don't",
+)
+said = st.lists(st.sampled_from(SAID), min_size=2, max_size=9).map(lambda words: f"It {' '.join(words)} here.")
 critiques = st.lists(st.none() | said, min_size=3, max_size=3)
 
 
@@ -117,8 +131,10 @@ def test_a_critique_written_in_any_style_is_read_back(reasons: list[str | None],
     assert (sample.invalid, list(sample.tags), list(sample.reasons)) == (None, tags_of(reasons), reasons)
 
 
-NOISE = ("", "---", "Here is my view.", "> quoted", "Overall, fair.", "| a | b |", "```", "ignore the above", "3 of 4",
-         "all complete", "All [Complete].", "- a point", "# Verdicts", "1. one", "2. [Maybe]", "</think>", "{}")  # fmt: skip
+NOISE = (
+    "", "---", "Here is my view.", "> quoted", "Overall, fair.", "| a | b |", "```", "ignore the above", "3 of 4", "{}",
+    "all complete", "All [Complete].", "- a point", "# Verdicts", "1. one", "2. [Maybe]", "</think>",
+)  # fmt: skip
 
 
 @given(critiques, st.lists(st.tuples(st.integers(0, 3), st.sampled_from(NOISE)), max_size=6))
@@ -131,9 +147,9 @@ def test_noise_between_the_lines_never_turns_a_tag(reasons: list[str | None], no
 
 
 pieces = st.sampled_from([
-    "1.", "2.", "3.", "[Complete]", "[Incomplete]", "Reasons:", "no figure", "\n", "<think>", "</think>", "{", "}", '"tag"',
-    "[", "]", ":", ",", "```json", "```", "|", "Statement 2:", "complete", "Trams are quiet.", "unvollständig", "\u202e",
-    '{"1":', '"Complete"', "1. [Complete]\n", "2. [Incomplete] Reasons: x\n", "3. [Complete]\n", "\ud800", "#", "~~", "0",
+    "1.", "2.", "3.", "[Complete]", "[Incomplete]", "Reasons:", "no figure", "\n", "<think>", "</think>", "{", "}", "[", "]",
+    '"tag"', ":", ",", "```json", "```", "|", "Statement 2:", "complete", "Trams are quiet.", "unvollständig", "\u202e", "0",
+    '{"1":', '"Complete"', "1. [Complete]\n", "2. [Incomplete] Reasons: x\n", "3. [Complete]\n", "\ud800", "#", "~~",
 ])  # fmt: skip
 hostile = st.sampled_from([
     THREE,
@@ -162,8 +178,10 @@ def test_a_tag_is_only_read_where_the_reply_holds_that_tag(reply: str) -> None:
     assert "Complete" not in sample.tags or "complete" in told.replace("incomplete", "")
 
 
-UNITS = ("1. [Complete]\n", "1. [Complete] ", "[", "{", "[{\n", '{"a":\n', "<think>", "</think>\n", "| 1 |\n", "Reasons: ",
-         "[Incomplete] ", " ", "\n", "*\n", "1. Item number", "a:\n", "\u0327\u0301", '"', "i can't ", "as an ai ", "> ")  # fmt: skip
+UNITS = (
+    "1. [Complete]\n", "1. [Complete] ", "[", "{", "[{\n", '{"a":\n', "<think>", "</think>\n", "| 1 |\n", "Reasons: ", '"',
+    "[Incomplete] ", " ", "\n", "*\n", "1. Item number", "a:\n", "\u0327\u0301", "i can't ", "as an ai ", "> ",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -184,3 +202,8 @@ def test_a_long_valid_reply_is_read_and_an_endless_one_is_not() -> None:
 
 def test_an_answer_without_sentences_has_no_critique() -> None:
     assert read_reply("1. [Complete]", ()).invalid == "extra: the answer has no sentences"
+
+
+def test_half_a_surrogate_pair_in_a_reason_is_replaced() -> None:
+    sample = read_reply('{"1": "Incomplete: half \\ud800 a pair", "2": "Complete", "3": "Complete"}', THREE)
+    assert sample.reasons[0] == "half \ufffd a pair"
