@@ -68,12 +68,15 @@ def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -
         raise UnreadableError("too long")
     if not body.strip():
         raise UnreadableError("empty" if not text.strip() else "empty: nothing after the thinking")
-    from_json, rest, is_broken = read_json(body, statements)
-    reading = LineReader(statements, is_suspect=is_suspect).read(rest)
+    from_json, head, tail, is_broken = read_json(body, statements)
+    reading = LineReader(statements, is_suspect=is_suspect).read(f"{head}\n{tail}")
     found = [*from_json, *reading.claims]
     if not found:
         raise UnreadableError("broken JSON" if is_broken else why_nothing(body, repeated=reading.repeated))
-    check_surroundings(reading.before, reading.after)
+    if reading.claims:
+        check_surroundings(reading.before, reading.after)
+    else:
+        check_surroundings(head.split("\n"), tail.split("\n"))
     claims = assign(found, len(statements), has_numbers=reading.has_numbers)
     if is_suspect:
         _check_suspect(found, claims)

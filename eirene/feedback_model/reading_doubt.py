@@ -20,15 +20,17 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _TALK_OF_ORDERS = re.compile(
-    r"\b(?:tells?|told|asks?|asked|instructs?|instructed|wants?|orders?|tr(?:ies|ied))"
+    r"(?<!you )\b(?:tells?|told|asks?|asked|instructs?|instructed|wants?|orders?|tr(?:ies|ied))"
     r" (?:me|us|the (?:model|reader)) to\b|\bprompt injection\b|\binjected\b"
     r"|\b(?:ignore|disregard) (?:the|all|any|previous|prior|above)\b|<!--|\bi was (?:told|instructed|ordered) to\b"
-    r"|\b(?:answer|statement|text|material) (?:says|claims|reads|demands|contains|includes|quotes)\b.{0,80}:$",
+    r"|\b(?:answer|statement|text|material)(?: \d{1,4})? (?:says|claims|reads|demands|quotes)\b.{0,80}:$",
     re.IGNORECASE,
 )
 _EXAMPLE = re.compile(
     r"(?:\b(?:examples?|e\.g\.|for instance|template|hypothetical(?:ly)?|sample (?:output|reply)"
-    r"|would (?:be|look|read|have)|beispiel|exemple|ejemplo|esempio|exemplo|пример)\b|例).{0,80}$",
+    r"|would (?:be|look|read|have)|beispiel|exemple|ejemplo|esempio|exemplo|пример)\b|例).{0,80}[:：]\W{0,4}$"
+    r"|^\W{0,6}(?:(?:an?|the|for) )?(?:example|template|sample|beispiel|exemple|ejemplo|esempio|exemplo|пример|例)"
+    r"\W{0,4}$",
     re.IGNORECASE,
 )
 _RETRACTS = re.compile(

@@ -30,8 +30,8 @@ _FLAGS: dict[str, bool] = {
 _TRUTH = {"yes": True, "true": True, "no": False, "false": False}
 
 
-def read_json(text: str, statements: Sequence[Statement]) -> tuple[list[Claim], str, bool]:
-    """The claims of all JSON values in a reply, the text without those values, and whether a value was broken.
+def read_json(text: str, statements: Sequence[Statement]) -> tuple[list[Claim], str, str, bool]:
+    """The claims of all JSON values in a reply, the text before and after the last of them, and whether one was broken.
 
     Raises `UnreadableError` where a key of a value stands there twice, or a list is out of step with the answer.
     """
@@ -52,7 +52,7 @@ def read_json(text: str, statements: Sequence[Statement]) -> tuple[list[Claim], 
             raw = text[found.end() : end]
             claims += [Claim(c.n, c.tag, c.reason, raw if i == 0 else "") for i, c in enumerate(new)]
             at = end
-    return claims, "\n".join([*kept, text[at:]]), failures > 0
+    return claims, "\n".join(kept), text[at:], failures > 0
 
 
 class _Pairs(dict[str, Any]):

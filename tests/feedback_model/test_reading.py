@@ -147,9 +147,10 @@ def test_noise_between_the_lines_never_turns_a_tag(reasons: list[str | None], no
 
 
 pieces = st.sampled_from([
-    "1.", "2.", "3.", "[Complete]", "[Incomplete]", "Reasons:", "no figure", "\n", "<think>", "</think>", "{", "}", "[", "]",
-    '"tag"', ":", ",", "```json", "```", "|", "Statement 2:", "complete", "Trams are quiet.", "unvollständig", "\u202e", "0",
-    '{"1":', '"Complete"', "1. [Complete]\n", "2. [Incomplete] Reasons: x\n", "3. [Complete]\n", "\ud800", "#", "~~",
+    "1.", "2.", "3.", "[Complete]", "[Incomplete]", "Reasons:", "no figure", "\n", "<think>", "</think>", "{", "}", "[",
+    "]", '"tag"', ":", ",", "```json", "```", "|", "Statement 2:", "complete", "Trams are quiet.", "\u202e", "~~",
+    "0", "unvollständig", '{"1":', '"Complete"', "1. [Complete]\n", "2. [Incomplete] Reasons: x\n", "3. [Complete]\n",
+    "\ud800", "#",
 ])  # fmt: skip
 hostile = st.sampled_from([
     THREE,
@@ -179,8 +180,8 @@ def test_a_tag_is_only_read_where_the_reply_holds_that_tag(reply: str) -> None:
 
 
 UNITS = (
-    "1. [Complete]\n", "1. [Complete] ", "[", "{", "[{\n", '{"a":\n', "<think>", "</think>\n", "| 1 |\n", "Reasons: ", '"',
-    "[Incomplete] ", " ", "\n", "*\n", "1. Item number", "a:\n", "\u0327\u0301", "i can't ", "as an ai ", "> ",
+    "1. [Complete]\n", "1. [Complete] ", "[", "{", "[{\n", '{"a":\n', "<think>", "</think>\n", "| 1 |\n", "Reasons: ",
+    '"', "[Incomplete] ", " ", "\n", "*\n", "1. Item number", "a:\n", "\u0327\u0301", "i can't ", "as an ai ", "> ",
 )  # fmt: skip
 
 
