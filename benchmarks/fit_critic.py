@@ -7,8 +7,8 @@ an encoder's folder and a JSON list of claims that were kept out of its training
 operating point is the one with the fewest true errors left after critic and refiner, among those that keep every harm
 under `HARM`.
 
-QA_DIR holds QA-Feedback's `feedback.jsonl`: the two functions for passages are fitted on its even ids, with the shipped
-encoder; their thresholds are set by hand (START). `loop_qa_feedback.py` measures on the odd ids.
+QA_DIR holds QA-Feedback's `feedback.jsonl`: the two functions for passages are fitted on one half of its questions,
+with the shipped encoder; their thresholds are set by hand (START). `loop_qa_feedback.py` measures on the other half.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from loop_parts import Outcomes, Prepared, prepare, read_rows
 from loop_truth import MEASURES, Outcome, rate
 from npov_cases import labelled
-from qa_cases import prepare_qa, read_qa
+from qa_cases import fitted_on, prepare_qa, read_qa
 from rich.console import Console
 from rich.table import Table
 from sklearn.linear_model import LogisticRegression
@@ -71,7 +71,7 @@ def main() -> None:
     n_claims = len({p.row["claim_id"] for p in prepared})
     data["source"] = (
         f"mixed_train, {len(prepared)} answers of {n_claims} claims kept out of the encoders' training; "
-        "passages: QA-Feedback, even ids"
+        "passages: one half of QA-Feedback"
     )
     options.out.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     Console().print({m: rate(outcomes, m) for m in MEASURES}, point)
@@ -99,10 +99,10 @@ def fitted(prepared: Sequence[Prepared]) -> dict[str, Any]:
 
 
 def fitted_to_passages(folder: Path) -> dict[str, Any]:
-    """The two logistic functions for passages, on the even ids."""
+    """The two logistic functions for passages."""
     missing: list[tuple[Any, bool]] = []
     unsupported: list[tuple[Any, bool]] = []
-    for case in prepare_qa([row for row in read_qa(folder) if row["id"] % 2 == 0], load_encoder()):
+    for case in prepare_qa([row for row in read_qa(folder) if fitted_on(row)], load_encoder()):
         missing += zip(case.evidence.wanted, case.argument_is_missing, strict=True)
         p = np.clip(case.comparison.alignment.p_unsupported[list(case.evidence.atoms)], 1e-9, 1 - 1e-9)
         unsupported += zip(np.log(p / (1 - p))[:, None], case.part_is_unsupported, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -39,8 +40,13 @@ def read_qa(folder: Path) -> list[Row]:
     return [row for row in rows if row["passages"] and row["prediction 1"].strip()]
 
 
+def fitted_on(row: Row) -> bool:
+    """Whether constants may be fitted on this question: half of them, by a hash of the id, as in `fit_alignment.py`."""
+    return not hashlib.sha256(f"bearing:{row['id']}".encode()).digest()[0] & 1
+
+
 def item_of_qa(row: Row) -> Item:
-    """The row as an item; a passage's sentences stand on lines of their own, so that they are cut as they were given."""
+    """The row as an item; its passages' sentences stand on lines of their own, to be cut as given."""
     context = ["\n".join(" ".join(s.split()) for s in passage[1:]) for passage in row["passages"]]
     given = [passage for passage in context if passage.strip()]
     return Item(id=str(row["id"]), question=row["question"], answer=row["prediction 1"], context=given)
