@@ -5,8 +5,8 @@
 DATA is the folder with `mixed_*.jsonl`. `eirene compare` makes the rows (kept in DIR and resumed, where one is named);
 the truth is told from the texts alone (`loop_truth.py`): missing arguments, foreign parts, needless additions and parts
 lost. Of the answers that have an error, the errors left per answer are compared between modes, with 95 % bootstrap
-intervals over claims (10,000 draws), an exact test on claims with more answers healed, and beside them what each mode did to answers
-without an error.
+intervals over claims (10,000 draws), an exact test on claims with more answers healed, and beside them what each mode
+did to answers without an error.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ settings.register_profile("ci", parent=settings.get_profile("local"), derandomiz
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-# A shell starts background jobs with SIGINT ignored, and processes started by the tests would inherit that: Ctrl-C would
-# not reach them. A handler of any kind here gives them the default again.
+# A shell starts background jobs with SIGINT ignored, and processes started by the tests would inherit that: Ctrl-C
+# would not reach them. A handler of any kind here gives them the default again.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 
 from eirene.eval.alignment import AlignmentDetector
@@ -29,6 +30,7 @@ class SharedDetector:
     def __init__(self, detector: Detector) -> None:
         self._detector = detector
         self._known: OrderedDict[Case, Scores] = OrderedDict()
+        self._turn = asyncio.Semaphore(1)
 
     @property
     def name(self) -> str:
@@ -40,7 +42,8 @@ class SharedDetector:
         if case in self._known:
             self._known.move_to_end(case)
             return self._known[case]
-        scores = self._known[case] = await self._detector.score(case, meter=meter)
+        async with self._turn:
+            scores = self._known[case] = await self._detector.score(case, meter=meter)
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return scores

@@ -38,8 +38,9 @@ def answer_score(
     """The score of one annotated answer (Sachdeva et al. 2024, section 3.4).
 
     `errors` maps factuality, relevance and completeness to the number of sentences (of `sentences`) with such an error;
-    one left out has none. An aspect scores 1 - errors / sentences; references and preference score 0 or 1. A
-    misconception in the question is no fault of the answer and stays out. Raises `InputError` for impossible counts.
+    one left out has none. An aspect scores 1 - errors / sentences; references and preference score 0 or 1. References
+    "if provided" must help: without any, `references_help` is True. A misconception in the question is no fault of the
+    answer and stays out. Raises `InputError` for impossible counts.
     """
     if sentences < 1:
         raise InputError(f"sentences must be at least 1, got {sentences}", field="sentences")

@@ -7,6 +7,7 @@ holds a placeholder, a heading or a fence stays what it is.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Mapping
@@ -60,6 +61,7 @@ class Prompt:
         )
 
 
+@functools.lru_cache(maxsize=256)  # what ships does not change; a user's own file may, but not in the middle of a run
 def load_prompt(name: str, *, folder: Path | None = None) -> Prompt:
     """The prompt `name` that ships with the package, or the file `name.md` in a folder of the user's own.
 
