@@ -30,6 +30,7 @@ class SharedDetector:
     def __init__(self, detector: Detector) -> None:
         self._detector = detector
         self._known: OrderedDict[Case, Scores] = OrderedDict()
+        # One at a time: threads that compute side by side keep the event loop, and with it the calls, from its turn.
         self._turn = asyncio.Semaphore(1)
 
     @property

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Literal
 
@@ -61,13 +62,20 @@ class Prompt:
         )
 
 
-@functools.lru_cache(maxsize=256)  # what ships does not change; a user's own file may, but not in the middle of a run
 def load_prompt(name: str, *, folder: Path | None = None) -> Prompt:
     """The prompt `name` that ships with the package, or the file `name.md` in a folder of the user's own.
 
     Raises `PromptError` when there is no such file or its sections are not as they must be.
     """
-    home = resources.files("eirene.prompts") if folder is None else folder
+    return _shipped(name) if folder is None else _read(name, folder)
+
+
+@functools.cache  # read for every request, and never changed; a folder of the user's own may be edited meanwhile
+def _shipped(name: str) -> Prompt:
+    return _read(name, resources.files("eirene.prompts"))
+
+
+def _read(name: str, home: Traversable | Path) -> Prompt:
     file = home / f"{name}.md"
     if not file.is_file():
         known = sorted(f.name.removesuffix(".md") for f in home.iterdir() if f.name.endswith(".md"))
