@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
 from eirene.clauses import Unit, units_of
 from eirene.refiners.layout import Layout
@@ -16,6 +17,7 @@ class AnswerText:
         self.answer = answer
         self.sentences = split_sentences(answer)
         self.layout = Layout(answer)
+        self._starts = [s.start for s in self.sentences]
         self.atoms: list[list[Unit]] = [[] for _ in self.sentences]
         for unit in units_of(answer, self.sentences):
             if unit.is_clause or not self.atoms[unit.sentence]:
@@ -38,10 +40,20 @@ class AnswerText:
 
     def sentence_of(self, offset: int) -> int:
         """The sentence that ends at an offset, else the one that holds it."""
-        for i, s in enumerate(self.sentences):
-            if offset <= s.text_end or offset < s.end:
-                return i
-        return len(self.sentences) - 1
+        at = max(bisect_right(self._starts, offset) - 1, 0)
+        ends_here = at > 0 and self.sentences[at].start == offset == self.sentences[at - 1].text_end
+        return at - 1 if ends_here else at
+
+    def spans_by_sentence(self, spans: Sequence[tuple[int, int]]) -> dict[int, list[tuple[int, int]]]:
+        """The spans that touch each sentence's words, by the sentence's index, in order."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for start, end in spans:
+            at = max(bisect_right(self._starts, start) - 1, 0)
+            while at < len(self.sentences) and self.sentences[at].text_start < end:
+                if start < self.sentences[at].text_end:
+                    found.setdefault(at, []).append((start, end))
+                at += 1
+        return dict(sorted(found.items()))
 
     def lead(self, sentence: Sentence) -> int:
         """How many characters at a sentence's beginning are a list marker."""

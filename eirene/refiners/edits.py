@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -32,14 +33,20 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 def compatible(edits: Iterable[Edit]) -> list[Edit]:
     """Those edits that overlap none before them in the list, in the order of the text."""
     kept: list[Edit] = []
+    spans: list[tuple[int, int]] = []  # of the kept edits that replace something, in order, never overlapping
+    points: list[int] = []  # of the kept insertions
     for edit in edits:
-        if not any(_overlap(edit, other) for other in kept):
-            kept.append(edit)
+        at = bisect_left(spans, (edit.start, edit.end))
+        if any(edit.start < end and start < edit.end for start, end in spans[max(at - 1, 0) : at + 1]):
+            continue
+        if edit.start == edit.end:
+            insort(points, edit.start)
+        elif bisect_right(points, edit.start) < bisect_left(points, edit.end):
+            continue
+        else:
+            spans.insert(at, (edit.start, edit.end))
+        kept.append(edit)
     return sorted(kept, key=_place)
-
-
-def _overlap(a: Edit, b: Edit) -> bool:
-    return a.start < b.end and b.start < a.end
 
 
 def _place(edit: Edit) -> tuple[int, bool]:

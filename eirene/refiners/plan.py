@@ -49,7 +49,8 @@ def _from_findings(findings: Sequence[Finding], comparison: Callable[[], Compari
     insertions = [f for f in known if f.start == f.end]
     deletions = [f for f in known if f.start < f.end and not f.edit]
     # The two findings of a move have their reason in common; half a move would lose or double what it moves.
-    moves = [(f, t) for f in deletions for t in insertions if f.kind == t.kind == "misplaced" and f.reason == t.reason]
+    comes = {t.reason: t for t in insertions if t.kind == "misplaced"}
+    moves = [(f, comes[f.reason]) for f in deletions if f.kind == "misplaced" and f.reason in comes]
     added: dict[str, Addition] = {}
     for finding in insertions:
         if finding.kind != "misplaced":

@@ -23,10 +23,7 @@ class Removed:
     @classmethod
     def of(cls, text: AnswerText, spans: Sequence[tuple[int, int]]) -> Removed:
         result = cls()
-        for i, sentence in enumerate(text.sentences):
-            here = [(a, b) for a, b in spans if a < sentence.text_end and sentence.text_start < b]
-            if not here:
-                continue
+        for i, here in text.spans_by_sentence(spans).items():
             atoms = text.atoms[i]
             dropped = [u for u in atoms if _covered(text.answer, u, here)]
             if len(dropped) == len(atoms):

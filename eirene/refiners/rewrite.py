@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
 from eirene.openings import opening_length
@@ -27,7 +28,8 @@ def rewrite(answer: str, changes: Changes, *, phrase: Phrase, claims: Callable[[
     removed = Removed.of(text, changes.removals + tuple(span for span, _ in changes.moves))
     if removed.everything(text) and not additions:
         removed = Removed()
-    edits = [edit for group in text.groups() for edit in _group_edits(text, group, removed, additions, phrase)]
+    wanted = [(text.sentence_of(a.after), a) for a in additions]
+    edits = [edit for group in text.groups() for edit in _group_edits(text, group, removed, wanted, phrase)]
     edits += removed.clauses + [Edit(e.start, e.end, e.new) for e in changes.replacements]
     edits += _carried_openings(text, removed, claims, letters)
     edits = compatible(edits)
@@ -35,10 +37,9 @@ def rewrite(answer: str, changes: Changes, *, phrase: Phrase, claims: Callable[[
 
 
 def _group_edits(
-    text: AnswerText, group: list[int], removed: Removed, additions: Sequence[Addition], phrase: Phrase
+    text: AnswerText, group: list[int], removed: Removed, wanted: Sequence[tuple[int, Addition]], phrase: Phrase
 ) -> Iterator[Edit]:
     """The edits on one line of sentences: what is dropped, and what is added after which sentence."""
-    wanted = [(text.sentence_of(a.after), a) for a in additions]
     wanted = [(i, a) for i, a in wanted if group[0] <= i <= group[-1]]
     kept = [i for i in group if i not in removed.sentences]
     if kept:
@@ -55,8 +56,9 @@ def _group_edits(
 
 
 def _dropped_beside_kept(text: AnswerText, group: list[int], kept: list[int]) -> Iterator[Edit]:
+    stays = set(kept)
     for i in group:
-        if i in kept:
+        if i in stays:
             continue
         sentence = text.sentences[i]
         if i > kept[0]:
@@ -72,12 +74,13 @@ def _added_beside_kept(
     said: dict[int, str] = {}
     items = 0
     for i, addition in wanted:
-        at = max((k for k in kept if k <= i), default=None)
-        if at is None:  # all before it are gone: it opens the line
+        n_before = bisect_right(kept, i)
+        if not n_before:  # all before it are gone: it opens the line
             start = text.sentences[kept[0]].text_start
             said[-1] = phrase(addition, said.get(-1, ""), False)
             yield Edit(start, start, said[-1] + " ")
             continue
+        at = kept[n_before - 1]
         anchor = text.sentences[at]
         item = text.layout.item_at(anchor.text_start)
         said[at] = phrase(addition, said.get(at, anchor.text), item is not None)
