@@ -113,7 +113,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.browser is None:
         raise SystemExit("no Chromium found; name one with --browser")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         page = args.page or made(args.records, Path(folder) / "report.html")
         print(f"page: {page.stat().st_size / 1e6:.1f} MB")
         browser = Browser(args.browser, str(Path(folder) / "profile"))
