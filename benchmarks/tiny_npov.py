@@ -1,6 +1,6 @@
 """A small language model, trained from scratch on made NPOV responses, as salience detector and as classifier.
 
-    python benchmarks/tiny_npov.py --data ../shared/data/npov_perspectrum [--seeds 0,1,2] [--out DIR]
+    python benchmarks/tiny_npov.py --data ../shared/data/npov_perspectrum [--seeds 0,1,2] [--out FILE] [--keep DIR]
 
 For each seed: a Llama of random weights is trained in full on responses that the embedded writer composes from
 `topics_train.jsonl` (arguments drawn anew for each), which teaches it to write from given arguments. Its gradients then
@@ -198,6 +198,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--keep", type=Path, help="a folder that the trained models stay in")
     parser.add_argument("--responses", type=int, default=6000)
     parser.add_argument("--steps", type=int, default=800)
     parser.add_argument("--labelled", type=int, default=3000)
@@ -216,8 +217,8 @@ def main() -> None:
         }
         for seed in map(int, options.seeds.split(",")):
             print(f"seed {seed}")
-            own = folder / str(seed)
-            own.mkdir()
+            own = (options.keep or folder) / str(seed)
+            own.mkdir(parents=True)
             results[seed] = one_seed(seed, options, own, sets)
     if options.out is not None:
         options.out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
