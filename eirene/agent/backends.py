@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from eirene.agent.state import Parts
 from eirene.errors import InputError
-from eirene.models.limits import DEFAULT_CONCURRENCY
+from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -35,13 +35,15 @@ _KNOWN = (
 class BackendOptions:
     """How a backend's models are reached and drawn from; each kind of backend heeds what concerns it.
 
-    `base_url`: the server of a chat model; `concurrency`: its calls under way at most; `timeout_s`: seconds for one
-    attempt; `price`: for the cost in the record. `temperature`, `top_p`: how critiques are drawn (EIR: nucleus 0.9).
+    `base_url`: the server of a chat model; `concurrency`: its calls under way at most, or a `limiter` that is shared;
+    `timeout_s`: seconds for one attempt; `price`: for the cost in the record. `temperature`, `top_p`: how critiques are
+    drawn (EIR: nucleus 0.9).
     `reasons_only`: a refiner is shown the reasons alone, as in the EIR paper.
     """
 
     base_url: str | None = None
     concurrency: int = DEFAULT_CONCURRENCY
+    limiter: Limiter | None = None
     timeout_s: float = 60.0
     price: Price | None = None
     temperature: float = 1.0
@@ -109,6 +111,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
         options=ChatOptions(
             base_url=options.base_url,
             concurrency=options.concurrency,
+            limiter=options.limiter,
             timeout_s=options.timeout_s,
             price=options.price,
         ),

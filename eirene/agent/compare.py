@@ -21,13 +21,14 @@ from eirene.agent.compare_rows import (
     rows_in,
     text_key,
 )
+from eirene.agent.hopeless import HOPELESS, raise_hopeless
 from eirene.agent.human import critique_from_notes
 from eirene.agent.journal import Journal
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.shared_detectors import SharedDetector, shared
 from eirene.agent.state import Parts
-from eirene.errors import AuthError, BackendError, InputError, QuotaError, ScriptExhaustedError
+from eirene.errors import BackendError, InputError
 from eirene.eval.base import Detector, case_of
 from eirene.eval.error_judge import ErrorJudge
 from eirene.given import given_for
@@ -41,8 +42,6 @@ from eirene.usage import Meter
 logger = logging.getLogger(__name__)
 
 ROWS, JUDGEMENTS = "rows.jsonl", "judgements.jsonl"
-_HOPELESS = {kind.__name__: kind for kind in (AuthError, QuotaError, ScriptExhaustedError)}
-"""What the next row would meet as well: the run stops, the row is not written, and a rerun goes on from there."""
 
 OnRow = Callable[[CompareRow], None]
 OnJudged = Callable[[JudgedText], None]
@@ -160,8 +159,7 @@ def _workers(parts: Parts, plan: Plan) -> int:
 async def _row(job: Job, parts: Parts) -> CompareRow:
     await _score_original(job.item, parts.detectors)
     record = await arefine(job.item, backend=parts, settings=job.settings)
-    if record.error is not None and record.error.kind in _HOPELESS:
-        raise _HOPELESS[record.error.kind](record.error.message)
+    raise_hopeless(record)
     return CompareRow(
         id=job.item.id,
         mode=job.settings.mode,
@@ -235,7 +233,7 @@ async def _judge(key: str, item: Item, text: str, judge: ErrorJudge) -> JudgedTe
     failed = False
     try:
         found = await judge.judge(judged_case(item, text), seed=derive_seed(0, item.id, "judge"), meter=meter)
-    except tuple(_HOPELESS.values()):
+    except tuple(HOPELESS.values()):
         raise
     except BackendError as error:
         logger.warning("the judge failed on %s: %s", item.id, error)

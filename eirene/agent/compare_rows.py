@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eirene.agent.journal import Journal, Line
+from eirene.agent.row_hash import row_hash
 from eirene.agent.run import run_signature
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -102,12 +103,6 @@ def jobs_for(
             for seed in seeds:
                 own = Settings.of(**{**settings.model_dump(), "mode": mode, "seed": seed})
                 yield Job(item, own, row_hash(item, parts, own), run_signature(parts, own))
-
-
-def row_hash(item: Item, parts: Parts, settings: Settings) -> str:
-    """A hash of the item, every setting, the models and prompts: rows with the same one are the same piece of work."""
-    what = [item.model_dump(mode="json"), settings.model_dump(mode="json"), run_signature(parts, settings)]
-    return digest([*what, parts.feedback_model.name, parts.refiner.name])[:16]
 
 
 def text_key(item: Item, answer: str, judge: str) -> str:

@@ -13,11 +13,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, Overwrite, StateSnapshot
 
-from eirene.agent.compare_rows import row_hash
+from eirene.agent.driving import OnEvent, run_graph
 from eirene.agent.graph import Graph, compile_graph, initial_state
 from eirene.agent.human import critique_from_notes
 from eirene.agent.review import critique_in, reviewed
-from eirene.agent.run import OnEvent, make_record, run_graph
+from eirene.agent.row_hash import row_hash
+from eirene.agent.run import make_record
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State
 from eirene.errors import InputError

@@ -155,7 +155,7 @@ class ChatModel:
     ) -> tuple[Reply, ...] | Fault:
         """One request. It is on the meter from the moment it is sent, so that a cancelled one is not forgotten."""
         model = self._models.here().model_copy(update={**self._ours, **fields})
-        async with self._limiter.slot():
+        async with self._limiter.slot() as slot:
             unpriced = None if self._price is None else 0.0
             meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=unpriced))
             try:
@@ -164,7 +164,7 @@ class ChatModel:
                 replies = replies_of(result)
             except TimeoutError:
                 error = BackendTimeoutError(f"{self.name}: no reply within {self._timeout_s:g} s")
-                return Fault(error, retryable=True)
+                return slot.failed(Fault(error, retryable=True))
             # Every client has exceptions of its own, and no root that all share; `classify` lets go what is not theirs.
             except Exception as error:
                 fault = classify(error, name=self.name, parameters=frozenset(fields))
@@ -172,7 +172,7 @@ class ChatModel:
                     raise
                 if fault.error is not error:
                     fault.error.__cause__ = error
-                return fault
+                return slot.failed(fault)
         meter.add(self._usage(result))
         if not replies:
             return Fault(MalformedReplyError(f"{self.name}: the reply holds no choice"), retryable=True)

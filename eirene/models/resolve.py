@@ -33,11 +33,13 @@ _NO_KEY = "not-needed"  # what servers of one's own are given, which ask for non
 class ChatOptions:
     """How a chat model is reached: the server (None: the provider's), limits, retries and prices.
 
-    `concurrency`: calls under way at most; `timeout_s`: seconds for one attempt; `price` None leaves costs unknown.
+    `concurrency`: calls under way at most, or `limiter`, one that is shared; `timeout_s`: seconds for one attempt;
+    `price` None leaves costs unknown.
     """
 
     base_url: str | None = None
     concurrency: int = DEFAULT_CONCURRENCY
+    limiter: Limiter | None = None
     timeout_s: float = 60.0
     retry: RetryPolicy | None = None
     price: Price | None = None
@@ -70,7 +72,7 @@ def resolve_chat(model: str | BaseChatModel, *, options: ChatOptions | None = No
     return ChatModel(
         model,
         name=name,
-        limiter=Limiter(options.concurrency),
+        limiter=Limiter(options.concurrency) if options.limiter is None else options.limiter,
         retry=options.retry,
         timeout_s=options.timeout_s,
         price=options.price,

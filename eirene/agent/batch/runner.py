@@ -1,0 +1,41 @@
+"""The seam between the batch engine and whatever does the work: this process, others, or other machines."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from eirene.records import Item, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One row to be made. `hash` stands for the item and everything that its record will hang on."""
+
+    item: Item
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One row made. A record with status `failed` is one as well."""
+
+    work: Work
+    record: Record
+
+
+class Runner(Protocol):
+    """Makes records of work."""
+
+    def run(self, work: Iterable[Work]) -> AsyncGenerator[Outcome, None]:
+        """Yields an outcome for each piece of work, in the order in which they end.
+
+        `work` is pulled from the thread of the event loop, and only as far as there is room: what is held in memory
+        does not grow with the data. It may end early, when no more is wanted; what is under way then is still finished
+        and yielded. Closing the generator, or cancelling the task that waits for it, ends what is under way at once.
+        What every other row would meet as well (a refused key, a used-up quota: `eirene.agent.hopeless`) is raised as
+        its `BackendError`, after everything else under way was yielded. A row that fails by itself is a record with
+        status `failed`.
+        """
+        ...
