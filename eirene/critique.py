@@ -19,6 +19,8 @@ FindingKind = Literal[
     "repeated",  # said before
     "missing",  # given and not said; the place is where it would stand (start == end), `edit` what to say
     "misplaced",  # said on the wrong side: one finding for where it goes (edit == ""), one for where it would stand
+    # HaluQuestQA's five aspects: what an annotator marks in an answer (in a question, for the first).
+    "misconception", "factuality", "relevance", "completeness", "references",
 ]  # fmt: skip
 
 

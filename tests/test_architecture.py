@@ -12,12 +12,13 @@ ROOT = Path(__file__).parents[1] / "eirene"
 MODULES = sorted(ROOT.rglob("*.py"))
 
 GROUND = {"ground"}  # the files directly under eirene/
-SHARED = GROUND | {"encoder", "alignment", "prompts", "models", "reading", "training"}
+SHARED = GROUND | {"encoder", "alignment", "prompts", "models", "reading", "training", "fava"}
 PARTS = {"feedback_model", "refiners", "eval"}
 MAY_IMPORT = {
     "ground": GROUND,
     "encoder": GROUND,
     "alignment": GROUND | {"encoder"},
+    "fava": GROUND,
     "prompts": GROUND,
     "reading": GROUND,
     "models": GROUND | {"prompts"},

@@ -1,0 +1,104 @@
+"""Findings in a model's tagged reply, placed in the answer that it was asked about.
+
+Models copy with mistakes. The reply's untagged text is aligned with the answer, word by word; a finding counts only
+where the words that it is about stand in the answer just so. Whatever else the model changed is ignored, and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from eirene.critique import Finding
+from eirene.fava.kinds import HallucinationKind, finding_of
+from eirene.fava.tags import in_order, parse_tagged
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_MOST_TOKENS = 20_000
+"""Aligning takes time with the square of what differs; longer replies are not read."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyFindings:
+    """What a reply says about an answer, with offsets into the answer.
+
+    `kept`: the share of the answer's words that the reply gives back, in [0, 1]. `changed`: words that it changed,
+    left out or added outside of its tags. `unplaced`: findings whose words do not stand in the answer. `stray`: as in
+    `TaggedText`.
+    """
+
+    findings: tuple[Finding, ...]
+    kept: float
+    changed: int = 0
+    unplaced: int = 0
+    stray: int = 0
+
+
+def findings_in_reply(reply: str, answer: str) -> ReplyFindings:
+    """The findings of a tagged reply as findings of `answer`. Takes any reply; never raises."""
+    read = parse_tagged(reply, tidy=True)
+    said, wanted = _tokens(read.text), _tokens(answer)
+    if len(said) + len(wanted) > _MOST_TOKENS:
+        return ReplyFindings((), 0.0, len(said), len(read.findings), read.stray)
+    place = _aligned([read.text[a:b] for a, b in said], [answer[a:b] for a, b in wanted])
+    found: list[Finding] = []
+    for finding in read.findings:
+        span = _placed(finding, said, wanted, place, answer)
+        if span is not None:
+            kind: HallucinationKind = finding.kind  # type: ignore[assignment]  # tags are of the six kinds
+            found.append(finding_of(kind, *span, text=answer, edit=finding.edit))
+    matched = sum(p is not None for p in place)
+    return ReplyFindings(
+        findings=in_order(f for f in found if f.edit != answer[f.start : f.end]),
+        kept=matched / len(wanted) if wanted else 1.0,
+        changed=len(said) + len(wanted) - 2 * matched,
+        unplaced=len(read.findings) - len(found),
+        stray=read.stray,
+    )
+
+
+def _tokens(text: str) -> list[Span]:
+    return [found.span() for found in _TOKEN.finditer(text)]
+
+
+def _aligned(said: Sequence[str], wanted: Sequence[str]) -> list[int | None]:
+    """For each word of the reply, which of the answer's it is."""
+    place: list[int | None] = [None] * len(said)
+    if list(said) == list(wanted):  # the common case, and the quick one
+        return list(range(len(said)))
+    for a, b, size in SequenceMatcher(None, said, wanted, autojunk=False).get_matching_blocks():
+        place[a : a + size] = range(b, b + size)
+    return place
+
+
+def _placed(
+    finding: Finding, said: Sequence[Span], wanted: Sequence[Span], place: Sequence[int | None], answer: str
+) -> Span | None:
+    """Where a finding of the reply stands in the answer; None where its words do not stand there just so."""
+    inside = [i for i, (a, b) in enumerate(said) if a >= finding.start and b <= finding.end]
+    if not inside:
+        return _point(finding, said, wanted, place, answer) if finding.start == finding.end else None
+    first, last = place[inside[0]], place[inside[-1]]
+    if first is None or last is None or [place[i] for i in inside] != list(range(first, last + 1)):
+        return None
+    return wanted[first][0], wanted[last][1]
+
+
+def _point(
+    finding: Finding, said: Sequence[Span], wanted: Sequence[Span], place: Sequence[int | None], answer: str
+) -> Span | None:
+    """Where something is to be inserted: between the words that it stands between in the reply, or at an end."""
+    n_before = sum(b <= finding.start for _, b in said)
+    left = place[n_before - 1] if n_before else -1
+    right = place[n_before] if n_before < len(said) else len(wanted)
+    if left is None or right is None or right != left + 1:
+        return None
+    touches = n_before > 0 and said[n_before - 1][1] == finding.start
+    if right < len(wanted) and not touches:
+        return wanted[right][0], wanted[right][0]
+    at = wanted[left][1] if left >= 0 else len(answer)
+    return at, at

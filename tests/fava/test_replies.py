@@ -1,0 +1,65 @@
+"""A model's tagged reply, read against the answer that it is about."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eirene.fava.edits import apply_findings
+from eirene.fava.replies import findings_in_reply
+from eirene.fava.tags import write_tagged
+
+from .test_tags import TEXTS, tagged
+
+ANSWER = "The Ferro tower was built in 1889 by Jean Roux. It is 300 metres high. Everybody loves it."
+
+
+@given(tagged(), TEXTS)
+def test_no_reply_raises_or_reaches_outside_its_findings(case: tuple[str, tuple[object, ...]], noise: str) -> None:
+    """Whatever the reply, findings lie in the answer, and edits without mending change nothing outside them."""
+    text, findings = case
+    for reply in (noise, write_tagged(text, findings) + noise, noise + write_tagged(text, findings)):  # type: ignore[arg-type]
+        read = findings_in_reply(reply, text)
+        assert all(0 <= f.start <= f.end <= len(text) for f in read.findings) and 0.0 <= read.kept <= 1.0
+        for operation in apply_findings(text, read.findings, mend=False).operations:
+            spans = [(f.start, f.end) for f in operation.findings]
+            assert operation.start == spans[0][0] and operation.end == spans[-1][1]
+
+
+@given(st.lists(st.sampled_from(["one", "two", "three", "four", "five.", "six"]), min_size=1, max_size=12), st.data())
+def test_a_faithful_reply_is_read_whole(words: list[str], data: st.DataObject) -> None:
+    """Where the model copied the answer, each tag around words is a finding at just that place."""
+    at = data.draw(st.integers(0, len(words) - 1))
+    reply = " ".join(f"<entity><delete>{w}</delete><mark>new</mark></entity>" if i == at else w
+                     for i, w in enumerate(words))  # fmt: skip
+    answer = "  ".join(words)  # the model did not copy the white space
+    read = findings_in_reply(reply, answer)
+    start = len("  ".join([*words[:at], ""]))
+    assert [(f.start, f.end, f.edit) for f in read.findings] == [(start, start + len(words[at]), "new")]
+    assert (read.kept, read.changed, read.unplaced) == (1.0, 0, 0)
+
+
+def test_what_the_model_changed_besides_is_ignored_and_counted() -> None:
+    """A preamble, a word changed without a tag, a tag around words that the answer has not: none becomes an edit."""
+    reply = (
+        "Here you are: The Ferro tower was erected in <entity><mark>1890</mark><delete>1889</delete></entity> by Jean "
+        "Roux. It is <relation><delete>400 metres</delete><mark>400 feet</mark></relation> high. "
+        "<subjective>Everybody loves it.</subjective>"
+    )
+    read = findings_in_reply(reply, ANSWER)
+    assert [(f.kind, ANSWER[f.start : f.end], f.edit) for f in read.findings] == [
+        ("entity", "1889", "1890"), ("subjective", "Everybody loves it.", "")
+    ]  # fmt: skip
+    assert read.unplaced == 1 and read.changed == 4 + 2 + 2 and 0.8 < read.kept < 1.0
+
+
+def test_an_insertion_stands_between_its_neighbours() -> None:
+    """New words without old ones have the place between the words around them."""
+    read = findings_in_reply(ANSWER.replace("It is ", "It is <relation><mark>not </mark></relation>"), ANSWER)
+    assert apply_findings(ANSWER, read.findings).text == ANSWER.replace("It is ", "It is not ")
+
+
+def test_a_reply_of_another_text_says_nothing() -> None:
+    """A refusal gives nothing back of the answer, and so has no finding."""
+    read = findings_in_reply("I cannot help with <entity>that</entity> request!", ANSWER)
+    assert read.findings == () and read.kept < 0.2
