@@ -6,12 +6,14 @@ EireneError
 ├── MissingExtraError     an optional package is needed and not installed; exit code 2
 ├── EncoderError          the encoder's files are missing, damaged or of the wrong kind
 ├── TrainingStoppedError  a training was asked to stop; a checkpoint is on disk; exit code 130
+├── NoTopicError          no topic of a knowledge base fits what was asked; exit code 1
 └── BackendError          a model could not be reached or did not answer usefully
     ├── AuthError              the key is missing, wrong or not allowed (401, 403); never tried again
     ├── QuotaError             the account's credit or quota is used up; never tried again
     ├── RequestRefusedError    the provider will not take this request (400, 404, 422 ...); never tried again
     ├── RateLimitError         too many requests (429), still so after the retries
     ├── BackendTimeoutError    no reply in time, still so after the retries
+    ├── TooLongError           a local model's context cannot hold the text, which is never cut
     ├── UnreachableError       no connection, a dropped one, or a server's own error (5xx), still so after the retries
     ├── MalformedReplyError    what came is not what the protocol says, still so after the retries
     ├── UnusableReplyError     the model answered, but cut off or filtered: the round is lost, not the run
@@ -22,6 +24,12 @@ user as an exception: the record gets status `failed`, the original answer and t
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eirene.topics import Near
 
 
 class EireneError(Exception):
@@ -64,6 +72,19 @@ class TrainingStoppedError(EireneError):
     """A training was asked to stop and did, with a checkpoint on disk from which the same call goes on."""
 
 
+class NoTopicError(EireneError):
+    """No topic of a knowledge base fits the query; `nearest` has those that come closest, best first."""
+
+    def __init__(self, query: str, nearest: Sequence[Near], threshold: float) -> None:
+        self.query = query
+        self.nearest = tuple(nearest)
+        self.threshold = threshold
+        said = "; ".join(f"{m.topic.question!r} ({m.similarity:.2f})" for m in nearest)
+        super().__init__(
+            f"no topic fits the query (similarity {threshold:g} is wanted); nearest: {said or 'none, it is empty'}"
+        )
+
+
 class BackendError(EireneError):
     """A model could not be reached or gave nothing usable. `reply` holds its raw output, if there was any."""
 
@@ -90,6 +111,10 @@ class RateLimitError(BackendError):
 
 class BackendTimeoutError(BackendError):
     """No reply within the time of an attempt, on the last attempt as well."""
+
+
+class TooLongError(BackendError):
+    """A local model's context cannot hold prompt and text together. Nothing is cut off to make them fit."""
 
 
 class UnreachableError(BackendError):

@@ -9,10 +9,10 @@ import typer
 from eirene.cli import options
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
-from eirene.errors import InputError
+from eirene.errors import InputError, NoTopicError
 
 if TYPE_CHECKING:
-    from eirene.npov import KnowledgeBase, NoTopicError
+    from eirene.npov import KnowledgeBase
     from eirene.records import Item
 
 Query = Annotated[str, typer.Option(help="What somebody asks.")]
@@ -42,7 +42,7 @@ def npov(
 ) -> None:
     """Write a response that gives each side of a disputed question its say, from the arguments in a file."""
     with output():
-        from eirene.npov import NoTopicError, respond
+        from eirene.npov import respond
         from eirene.npov.knowledge import THRESHOLD
         from eirene.output import STDOUT, check_output
 

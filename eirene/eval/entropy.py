@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eirene.errors import InputError
 from eirene.eval.base import Case, Need, unmet
-from eirene.eval.gptscore import NO_TOKENS, by_sentence
+from eirene.eval.gptscore import answer_tokens, by_sentence
 from eirene.eval.judging import bounded
 from eirene.eval.selfcheck_samples import sample_messages
 from eirene.models.token_scores import TokenScorer
@@ -59,18 +59,15 @@ class PseudoEntropy:
         return "" if self._scorer is None else f"{self._scorer.name},top={self._top}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
-        """The scores of one answer. Raises `BackendError` where the model cannot take it, or cannot be reached."""
+        """The scores of one answer. Raises `BackendError` where the model cannot be reached, or refuses."""
         if case.token_logprobs:
             values = [pseudo_entropy(token) for token in case.token_logprobs]
             return _scores(values)
         if self._scorer is None:
             return Scores.none(unmet("token_logprobs"))
-        answer = case.answer.strip()
-        if not answer:
-            return Scores.none(NO_TOKENS)
-        tokens = await self._scorer.score(sample_messages(case), answer, top=self._top, meter=meter)
-        if not tokens:
-            return Scores.none(NO_TOKENS)
+        tokens = await answer_tokens(self._scorer, sample_messages(case), case, top=self._top, meter=meter)
+        if isinstance(tokens, Unscored):
+            return Scores.none(tokens.unscored)
         offset = len(case.answer) - len(case.answer.lstrip())
         sentences = by_sentence(
             case.answer, tokens, offset, lambda own: bounded(max(pseudo_entropy(t.top) for t in own), half=HALF)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from eirene.errors import TooLongError
 from eirene.eval.base import Case, Need
 from eirene.eval.judging import bounded
 from eirene.models.token_scores import ScoredToken, TokenScorer
@@ -49,13 +50,10 @@ class GptScore:
         return f"{self._scorer.name},prompt={prompts}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
-        """The scores of one answer. Raises `BackendError` where the model cannot take it, or cannot be reached."""
-        answer = case.answer.strip()
-        if not answer:
-            return Scores.none(NO_TOKENS)
-        tokens = await self._scorer.score(gptscore_messages(case), answer, top=1, meter=meter)
-        if not tokens:
-            return Scores.none(NO_TOKENS)
+        """The scores of one answer. Raises `BackendError` where the model cannot be reached, or refuses."""
+        tokens = await answer_tokens(self._scorer, gptscore_messages(case), case, top=1, meter=meter)
+        if isinstance(tokens, Unscored):
+            return Scores.none(tokens.unscored)
         mean = mean_logprob(tokens)
         offset = len(case.answer) - len(case.answer.lstrip())
         return Scores(
@@ -66,6 +64,20 @@ class GptScore:
             ),
             raw={"mean_logprob": mean, "tokens": float(len(tokens))},
         )
+
+
+async def answer_tokens(
+    scorer: TokenScorer, messages: Sequence[Message], case: Case, *, top: int, meter: Meter
+) -> list[ScoredToken] | Unscored:
+    """The answer's tokens, at least one, after these messages; or why there are none, or not all of them."""
+    answer = case.answer.strip()
+    if not answer:
+        return Unscored(unscored=NO_TOKENS)
+    try:
+        found = await scorer.score(messages, answer, top=top, meter=meter)
+    except TooLongError as error:
+        return Unscored(unscored=str(error))
+    return found or Unscored(unscored=NO_TOKENS)
 
 
 def mean_logprob(tokens: Sequence[ScoredToken]) -> float:

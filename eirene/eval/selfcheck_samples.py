@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from eirene.errors import BackendError, InputError
+from eirene.errors import BackendError, InputError, TooLongError
 from eirene.eval.base import Case, Need, unmet
 from eirene.eval.judging import Section, fenced, given_sections
 from eirene.eval.kept import Kept
@@ -74,7 +74,10 @@ class SampleSource:
             texts = await self._ask(self._model, messages, meter)
         else:
             assert self._model is not None
-            texts = await self._sample(self._model, messages, meter)
+            try:
+                texts = await self._sample(self._model, messages, meter)
+            except TooLongError as error:
+                return Unscored(unscored=str(error))
         useful = tuple(text for text in texts if text.strip())
         if 2 * len(useful) < self._count:
             return Unscored(unscored=f"{len(useful)} of {self._count} samples came, half of them are needed")

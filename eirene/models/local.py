@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eirene.errors import BackendError, InputError, MissingExtraError
+from eirene.errors import BackendError, InputError, MissingExtraError, TooLongError
 from eirene.models.local_layout import encode_chat, encode_chat_frame, encode_reply, encode_text
 from eirene.models.local_spec import ADAPTER_CONFIG, PROMPT_FILE, Layout, LocalSpec, parse_spec, read_prompt
 from eirene.models.replies import Reply
@@ -90,7 +90,8 @@ class LocalModel:
         """One reply a seed to the prompt `ids`, in the order of the seeds, from one prefill: one call on the meter.
 
         The same model, prompt, seed and sampling give the same reply, whatever else runs. A cancelled call stops at
-        the next token. Raises `BackendError` for a prompt beyond the model's context, and when memory runs out.
+        the next token. Raises `TooLongError` for a prompt beyond the model's context, `BackendError` when memory runs
+        out.
         """
         sampling = self._within_context(len(ids), sampling)
         stopped = threading.Event()
@@ -154,7 +155,7 @@ class LocalModel:
         virtual = 0 if self.soft_prompt is None else self.soft_prompt.shape[1]
         room = self.context_tokens - n_prompt - virtual
         if room < 1:
-            raise BackendError(
+            raise TooLongError(
                 f"{self.name}: the prompt has {n_prompt + virtual} tokens and the model takes {self.context_tokens}, "
                 "reply included; shorten the item, or use a model with a longer context"
             )

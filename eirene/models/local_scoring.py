@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from eirene.errors import BackendError, InputError
+from eirene.errors import BackendError, InputError, TooLongError
 from eirene.models.token_scores import ScoredToken
 from eirene.prompts import Message
 from eirene.usage import Meter, Usage
@@ -37,8 +37,8 @@ async def score_text(
     """The tokens of `text` after the prompt `before`, each with its log-probability and those of the `top` likeliest.
 
     The text is read whole, in pieces that share one cache. Special tokens that it spells out are plain text. One call
-    on the meter. Raises `BackendError` where prompt and text together exceed the model's context, and when memory runs
-    out; `InputError` for a tokenizer that cannot say where its tokens stand.
+    on the meter. Raises `TooLongError` where prompt and text together exceed the model's context, `BackendError` when
+    memory runs out; `InputError` for a tokenizer that cannot say where its tokens stand.
     """
     if not before:
         raise ValueError("the prompt must have a token, or nothing comes before the text's first")
@@ -82,7 +82,7 @@ def _check_room(model: LocalModel, n_before: int, n_text: int) -> None:
     virtual = 0 if model.soft_prompt is None else model.soft_prompt.shape[1]
     needed = virtual + n_before + n_text
     if model.context_tokens is not None and needed > model.context_tokens:
-        raise BackendError(
+        raise TooLongError(
             f"{model.name}: prompt and text have {needed} tokens and the model takes {model.context_tokens}; "
             "nothing is cut off: shorten the item, or use a model with a longer context"
         )

@@ -32,6 +32,7 @@ class TokenScorer(Protocol):
     async def score(self, messages: Sequence[Message], text: str, *, top: int, meter: Meter) -> list[ScoredToken]:
         """The tokens of `text`, in order, as the reply to `messages`; with each the `top` likeliest.
 
-        Raises `BackendError` where the model cannot be reached or cannot take the text whole: it is never cut off.
+        Raises `BackendError` where the model cannot be reached or cannot take the text whole: it is never cut off;
+        of a local model that is a `TooLongError`.
         """
         ...

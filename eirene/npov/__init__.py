@@ -7,7 +7,7 @@ mending the response (the loop), and making training data of such responses (`ei
 from eirene.npov.check import Check
 from eirene.npov.embedded import EmbeddedWriter, compose
 from eirene.npov.knowledge import Found, KnowledgeBase, Match, load_topics
-from eirene.npov.respond import NoTopicError, Response, arespond, respond
+from eirene.npov.respond import Response, arespond, respond
 from eirene.npov.writer import Draft, Writer, WriteTask
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Found",
     "KnowledgeBase",
     "Match",
-    "NoTopicError",
     "Response",
     "WriteTask",
     "Writer",

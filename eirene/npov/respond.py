@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eirene import __version__
 from eirene.blocking import run_blocking
-from eirene.errors import EireneError, InputError
+from eirene.errors import InputError, NoTopicError
 from eirene.npov.check import Check, check
 from eirene.npov.embedded import EmbeddedWriter
 from eirene.npov.knowledge import THRESHOLD, KnowledgeBase, Match, load_topics, shipped_encoder
@@ -22,19 +22,7 @@ from eirene.usage import Meter, Usage
 
 if TYPE_CHECKING:
     from eirene.npov.writers import Backend
-
-
-class NoTopicError(EireneError):
-    """No topic of the knowledge base fits the query; `nearest` has those that come closest, best first."""
-
-    def __init__(self, query: str, nearest: tuple[Match, ...], threshold: float) -> None:
-        self.query = query
-        self.nearest = nearest
-        self.threshold = threshold
-        said = "; ".join(f"{m.topic.question!r} ({m.similarity:.2f})" for m in nearest)
-        super().__init__(
-            f"no topic fits the query (similarity {threshold:g} is wanted); nearest: {said or 'none, it is empty'}"
-        )
+    from eirene.topics import Near
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +90,7 @@ class Response:
         }
 
 
-def nearest_json(match: Match) -> dict[str, Any]:
+def nearest_json(match: Near) -> dict[str, Any]:
     """A match as plain JSON."""
     return {"topic": match.topic.id, "question": match.topic.question, "similarity": round(match.similarity, 4)}
 

@@ -10,13 +10,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import BackendError, InputError
+from eirene.errors import InputError
 from eirene.eval.base import Case, case_of
 from eirene.eval.entropy import HALF, PseudoEntropy, pseudo_entropy
 from eirene.eval.gptscore import HALF_NLL, GptScore, gptscore_messages
 from eirene.eval.judging import bounded
 from eirene.eval.registry import build_detector
 from eirene.eval.resources import Resources
+from eirene.eval.scoring import Scorer
 from eirene.given import Given, Group
 from eirene.models.local import LocalModel, load_local
 from eirene.models.token_scores import ScoredToken
@@ -159,6 +160,13 @@ async def test_an_answer_without_tokens_is_unscored(answer: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["gptscore", "pseudo-entropy"])
-async def test_an_answer_beyond_the_context_is_an_error_and_never_cut(model: LocalModel, name: str) -> None:
-    with pytest.raises(BackendError, match="nothing is cut off"):
-        await build_detector(name, Resources(local=model)).score(Case("Q?", "x" * 3000, NOTHING), meter=Meter())
+async def test_an_answer_beyond_the_context_is_unscored_with_the_reason_and_never_cut(
+    model: LocalModel, name: str
+) -> None:
+    """It is no failure either: asking again would change nothing."""
+    detector = build_detector(name, Resources(local=model))
+    outcome = (await Scorer([detector]).score(Case("Q?", "x" * 3000, NOTHING)))[name]
+    assert not outcome.failed
+    assert isinstance(outcome.scores.hallucination, Unscored)
+    assert "nothing is cut off" in outcome.scores.hallucination.unscored
+    assert outcome.usage.calls == 0

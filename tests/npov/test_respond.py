@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import eirene
-from eirene.errors import InputError
-from eirene.npov import KnowledgeBase, NoTopicError, arespond, load_topics, respond
+from eirene.errors import InputError, NoTopicError
+from eirene.npov import KnowledgeBase, arespond, load_topics, respond
 from eirene.npov.knowledge import shipped_encoder
 from eirene.records import parse_item
 from eirene.topics import parse_topic
