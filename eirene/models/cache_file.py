@@ -1,0 +1,210 @@
+"""A file of keys and values with a bound on its size: SQLite in WAL mode, shared by threads, processes and runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from eirene.errors import InputError
+from eirene.io import reason
+
+_OURS = 0x45697243  # SQLite's `application_id`: "EirC"
+_LAYOUT = 1  # SQLite's `user_version`
+_WAIT_S = 10.0
+"""How long another process's write is waited for; one takes milliseconds."""
+_ENTRY = 96  # bytes an entry takes beside its value: the key twice, row and index entries
+_KEEP = 0.9  # what an eviction leaves of the limit, so that not every write evicts
+_TOUCHES = 500  # uses that are noted before they are written down
+_BATCH = 500
+
+_TABLES = (
+    # `value` comes in the order of writing, which is nearly that of use: what is evicted frees whole pages.
+    "CREATE TABLE replies"
+    " (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, value BLOB NOT NULL, used INTEGER NOT NULL)",
+    "CREATE INDEX by_use ON replies (used)",
+    "CREATE TABLE totals (one INTEGER PRIMARY KEY CHECK (one = 1), bytes INTEGER NOT NULL, tick INTEGER NOT NULL)",
+    "INSERT INTO totals VALUES (1, 0, 0)",
+    f"PRAGMA user_version = {_LAYOUT}",
+    f"PRAGMA application_id = {_OURS}",  # last: a file without it is nobody's yet
+)
+
+
+class CacheFile:
+    """The entries of a file, which is made where there is none. A key has one value for good: the first one wins.
+
+    `max_bytes` bounds the entries; past it those go that were not used for longest. A file that cannot be written is
+    read all the same. May be used from several threads. Raises `InputError` for a file that is no such cache; whatever
+    goes wrong later is a `sqlite3.Error`.
+    """
+
+    def __init__(self, path: str | Path, *, max_bytes: int) -> None:
+        if max_bytes < 1:
+            raise InputError(f"cache-size must be at least 1 byte, got {max_bytes}", field="cache-size")
+        self.path = Path(path).absolute()  # ":memory:" is a file's name as well
+        self.max_bytes = max_bytes
+        self.evicted = 0
+        self._touched: dict[bytes, None] = {}
+        self._mutex = threading.Lock()
+        try:
+            self.read_only = self.path.exists() and not os.access(self.path, os.W_OK)
+            self._connection = self._open()
+        except sqlite3.Error as error:
+            raise InputError(f"cannot be used as a call cache: {error}; name another file", where=str(path)) from None
+        except OSError as error:
+            raise InputError(f"cannot be used as a call cache: {reason(error)}", where=str(path)) from None
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The values of those keys that have one; they count as used."""
+        found: dict[bytes, bytes] = {}
+        with self._mutex:
+            for at in range(0, len(keys), _BATCH):
+                some = keys[at : at + _BATCH]
+                marks = ",".join("?" * len(some))
+                found |= dict(self._connection.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", some))
+            if not self.read_only:
+                self._touched |= dict.fromkeys(found)
+                if len(self._touched) >= _TOUCHES:
+                    # Who has used what is no reason to fail: the next write tells of what ails the file.
+                    with contextlib.suppress(sqlite3.Error), self._writing() as tick:
+                        self._write_touches(tick)
+        return found
+
+    def put(self, entries: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+        """Stores the entries, all or none; returns the values of keys that had one before, which stay as they are."""
+        before: dict[bytes, bytes] = {}
+        with self._mutex, self._writing() as tick:
+            self._write_touches(tick)
+            added = 0
+            for key, value in entries.items():
+                row = (key, value, tick)
+                done = self._connection.execute(
+                    "INSERT OR IGNORE INTO replies (key, value, used) VALUES (?, ?, ?)", row
+                )
+                if done.rowcount:
+                    added += len(value) + _ENTRY
+                else:
+                    (before[key],) = self._connection.execute(
+                        "SELECT value FROM replies WHERE key = ?", (key,)
+                    ).fetchone()
+            self._connection.execute("UPDATE totals SET bytes = bytes + ?", (added,))
+            self._evict()
+        return before
+
+    def size(self) -> tuple[int, int]:
+        """How many entries there are, and how many bytes count for them."""
+        with self._mutex:
+            (n,) = self._connection.execute("SELECT count(*) FROM replies").fetchone()
+            return int(n), self._bytes()
+
+    def close(self) -> None:
+        """Notes what was used, and lets go of the file."""
+        with self._mutex, contextlib.suppress(sqlite3.Error):
+            try:
+                if self._touched:
+                    with self._writing() as tick:
+                        self._write_touches(tick)
+            finally:
+                self._connection.close()
+
+    def _open(self) -> sqlite3.Connection:
+        if self.path.is_dir():
+            raise sqlite3.OperationalError("is a folder")
+        connection = self._connect("ro" if self.read_only else "rwc")
+        try:
+            connection.execute("BEGIN")  # one look: another process may be making the tables
+            is_ours = _is_ours(connection, self.path)
+            connection.execute("COMMIT")
+            if not is_ours:
+                if self.read_only:
+                    raise InputError("cannot be written, and is empty; name another file", where=str(self.path))
+                _make(connection, self.path)
+            if not self.read_only:
+                # Readers do not wait for a writer, and a write costs no wait for the disk. A power cut may take the
+                # latest entries; it leaves no broken ones.
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = NORMAL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        # Where not even the file of its lock can be written, SQLite reads a database if told that nobody changes it.
+        if self.read_only and not os.access(self.path.parent, os.W_OK) and not Path(f"{self.path}-wal").exists():
+            mode += "&immutable=1"
+        uri = f"{self.path.as_uri()}?mode={mode}"
+        return sqlite3.connect(uri, uri=True, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[int]:
+        """A transaction and its number, which rises from one to the next over all processes."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._connection.execute("UPDATE totals SET tick = tick + 1")
+            (tick,) = self._connection.execute("SELECT tick FROM totals").fetchone()
+            yield int(tick)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):  # a full disk may have ended the transaction itself
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def _write_touches(self, tick: int) -> None:
+        rows = [(tick, key) for key in self._touched]
+        self._touched.clear()
+        self._connection.executemany("UPDATE replies SET used = ? WHERE key = ?", rows)
+
+    def _evict(self) -> None:
+        held = self._bytes()
+        if held <= self.max_bytes:
+            return
+        gone: list[tuple[int]] = []
+        oldest = self._connection.execute("SELECT id, length(value) FROM replies ORDER BY used, id")
+        for number, length in oldest:
+            if held <= _KEEP * self.max_bytes:
+                break
+            gone.append((number,))
+            held -= length + _ENTRY
+        oldest.close()
+        self._connection.executemany("DELETE FROM replies WHERE id = ?", gone)
+        self._connection.execute("UPDATE totals SET bytes = ?", (held,))
+        self.evicted += len(gone)
+
+    def _bytes(self) -> int:
+        (held,) = self._connection.execute("SELECT bytes FROM totals").fetchone()
+        return int(held)
+
+
+def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file holds a cache; False if it is empty. Raises `InputError` for anything else."""
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    (layout,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if owner == _OURS and layout == _LAYOUT:
+        connection.execute("SELECT bytes FROM totals").fetchone()
+        return True
+    if owner == _OURS:
+        raise InputError(
+            f"is a call cache of another version ({layout}, not {_LAYOUT}); name another file", where=str(path)
+        )
+    if owner or tables:
+        raise InputError("is the database of another program; name another file for the call cache", where=str(path))
+    return False
+
+
+def _make(connection: sqlite3.Connection, path: Path) -> None:
+    """Makes the tables, unless another process has done so meanwhile."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _is_ours(connection, path):
+            for statement in _TABLES:
+                connection.execute(statement)
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise

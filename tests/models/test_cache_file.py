@@ -1,0 +1,270 @@
+"""The file of the call cache: shared, bounded, and clear about a file that is none."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eirene.errors import InputError
+from eirene.models.cache_file import CacheFile
+
+BIG = 10**9
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "calls.sqlite"
+
+
+@pytest.fixture
+def cache(path: Path) -> Iterator[CacheFile]:
+    made = CacheFile(path, max_bytes=BIG)
+    yield made
+    made.close()
+
+
+def key(n: int) -> bytes:
+    return n.to_bytes(32, "big")
+
+
+def test_what_was_put_is_there_for_whoever_opens_the_file_next(cache: CacheFile, path: Path) -> None:
+    """An entry outlives the object that wrote it, and an unknown key has none."""
+    assert cache.put({key(1): b"one", key(2): b"two"}) == {}
+    cache.close()
+    again = CacheFile(path, max_bytes=BIG)
+    assert again.get([key(1), key(3), key(2)]) == {key(1): b"one", key(2): b"two"}
+    again.close()
+
+
+def test_the_first_value_of_a_key_stands(cache: CacheFile) -> None:
+    """A second value is refused, and the first is given back in its place."""
+    cache.put({key(1): b"first"})
+    assert cache.put({key(1): b"second", key(2): b"new"}) == {key(1): b"first"}
+    assert cache.get([key(1), key(2)]) == {key(1): b"first", key(2): b"new"}
+
+
+def test_any_number_of_keys_is_looked_up_at_once(cache: CacheFile) -> None:
+    """A look-up has no limit of keys."""
+    many = {key(n): b"%d" % n for n in range(2_000)}
+    cache.put(many)
+    assert cache.get(list(many)) == many
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 40), st.integers(0, 300)), max_size=25))
+@settings(max_examples=40)
+def test_whatever_is_done_the_limit_holds_and_the_count_is_right(steps: list[tuple[bool, int, int]]) -> None:
+    """The bytes counted are always those of the entries, and within the limit; what was last used is there."""
+    with tempfile.TemporaryDirectory() as folder:
+        cache = CacheFile(Path(folder) / "c", max_bytes=2000)
+        for is_put, n, length in steps:
+            before = _keys(cache)
+            found = cache.put({key(n): b"x" * length}) if is_put else cache.get([key(n)])
+            assert bool(found) == (key(n) in before)
+            left = _keys(cache)
+            assert (key(n) in left) == (is_put or bool(found))
+            assert left <= before | {key(n)}
+            assert cache.size() == (len(left), _held(cache))
+            assert _held(cache) <= 2000
+        cache.close()
+
+
+def _keys(cache: CacheFile) -> set[bytes]:
+    return {row[0] for row in cache._connection.execute("SELECT key FROM replies")}
+
+
+def _held(cache: CacheFile) -> int:
+    (held,) = cache._connection.execute("SELECT coalesce(sum(length(value) + 96), 0) FROM replies").fetchone()
+    return int(held)
+
+
+def test_what_was_not_used_for_longest_goes_first(path: Path) -> None:
+    """A use counts as much as a writing: of two old entries the one that was read stays."""
+    cache = CacheFile(path, max_bytes=3 * (96 + 104))
+    for n in (1, 2, 3):
+        cache.put({key(n): b"x" * 104})
+    cache.get([key(1)])
+    cache.put({key(4): b"x" * 104})
+    assert set(cache.get([key(n) for n in range(5)])) == {key(1), key(4)}  # down to nine tenths: two entries
+    assert cache.evicted == 2
+    cache.close()
+
+
+def test_uses_are_known_to_the_next_run(path: Path) -> None:
+    """What a run has used counts for the evictions of a later one."""
+    first = CacheFile(path, max_bytes=BIG)
+    for n in (1, 2, 3):
+        first.put({key(n): b"x" * 104})
+    first.get([key(1)])
+    first.close()
+    second = CacheFile(path, max_bytes=3 * (96 + 104))
+    second.put({key(4): b"x" * 104})
+    assert key(1) in second.get([key(1), key(2), key(3)])
+    second.close()
+
+
+def test_an_entry_larger_than_the_limit_is_not_kept(path: Path) -> None:
+    """The limit has no exception."""
+    cache = CacheFile(path, max_bytes=500)
+    cache.put({key(1): b"x" * 1000})
+    assert cache.size() == (0, 0)
+    cache.close()
+
+
+@pytest.mark.parametrize(
+    "content", [b"hello, this is a letter and no database\n" * 100, b"SQLite format 3\x00" + b"\xff" * 5000]
+)
+def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path, content: bytes) -> None:
+    """One clear error, and not a byte of the file changes."""
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="cannot be used as a call cache"):
+        CacheFile(path, max_bytes=BIG)
+    assert path.read_bytes() == content
+
+
+def test_the_database_of_another_program_is_refused_and_left_as_it_is(path: Path) -> None:
+    """Nothing of ours is written into tables of others."""
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE checkpoints (a)")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="another program"):
+        CacheFile(path, max_bytes=BIG)
+    assert path.read_bytes() == before
+
+
+def test_a_cache_of_another_version_is_refused(cache: CacheFile, path: Path) -> None:
+    """A layout that this version does not know is not guessed at."""
+    cache.close()
+    with sqlite3.connect(path) as other:
+        other.execute("PRAGMA user_version = 99")
+    other.close()
+    with pytest.raises(InputError, match="another version"):
+        CacheFile(path, max_bytes=BIG)
+
+
+@pytest.mark.parametrize("name", ["", "no/such/folder/c.sqlite"])
+def test_a_place_that_cannot_hold_a_file_is_refused(tmp_path: Path, name: str) -> None:
+    """A folder, and a folder that is not there, are one error each."""
+    with pytest.raises(InputError, match="cannot be used as a call cache"):
+        CacheFile(tmp_path / name, max_bytes=BIG)
+
+
+def test_an_empty_file_becomes_a_cache(path: Path) -> None:
+    """What `mktemp` leaves behind can be used."""
+    path.touch()
+    cache = CacheFile(path, max_bytes=BIG)
+    cache.put({key(1): b"one"})
+    assert cache.get([key(1)]) == {key(1): b"one"}
+    cache.close()
+
+
+def test_a_full_disk_is_an_error_that_leaves_what_was_there(cache: CacheFile) -> None:
+    """A write that finds no room changes nothing; reading goes on."""
+    cache.put({key(1): b"one"})
+    cache._connection.execute("PRAGMA max_page_count = 1")  # SQLite's own way to a full disk
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        cache.put({key(n): b"x" * 5000 for n in range(2, 100)})
+    assert cache.get([key(1), key(2)]) == {key(1): b"one"}
+    assert cache.size() == (1, 96 + 3)
+
+
+WRITER = """
+    import sys
+    from pathlib import Path
+    from eirene.models.cache_file import CacheFile
+
+    path, start = Path(sys.argv[1]), int(sys.argv[2])
+    print("ready", flush=True)
+    sys.stdin.readline()
+    cache = CacheFile(path, max_bytes=10**9)
+    for n in range(start, start + 300):
+        cache.put({n.to_bytes(32, "big"): b"%d" % n, b"shared%d" % (n % 300): b"%d" % start})
+        assert cache.get([n.to_bytes(32, "big")])
+    cache.close()
+"""
+
+
+def test_processes_that_make_and_write_one_file_at_once_lose_nothing(path: Path) -> None:
+    """Three processes, one new file: every entry of each is there once, and shared keys have one value for good."""
+    command = [sys.executable, "-c", textwrap.dedent(WRITER), str(path)]
+    writers = [
+        subprocess.Popen([*command, str(1000 * n)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for n in range(3)
+    ]
+    for writer in writers:
+        assert writer.stdout is not None and writer.stdout.readline() == b"ready\n"
+    for writer in writers:  # all start in the same moment
+        assert writer.stdin is not None
+        writer.stdin.write(b"go\n")
+        writer.stdin.flush()
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    for writer in writers:
+        assert writer.stdin is not None and writer.stdout is not None
+        writer.stdin.close()
+        writer.stdout.close()
+    cache = CacheFile(path, max_bytes=BIG)
+    wanted = {key(1000 * w + n): b"%d" % (1000 * w + n) for w in range(3) for n in range(300)}
+    assert cache.get(list(wanted)) == wanted
+    shared = cache.get([b"shared%d" % n for n in range(300)])
+    assert len(shared) == 300 and set(shared.values()) <= {b"0", b"1000", b"2000"}
+    assert cache.size() == (1200, sum(96 + len(v) for v in (wanted | shared).values()))
+    cache.close()
+
+
+def test_a_kill_in_the_middle_leaves_a_cache_that_works(path: Path) -> None:
+    """`kill -9` at any moment costs at most what was being written."""
+    writer = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(WRITER).replace("300)", "10**6)", 1), str(path), "0"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert writer.stdin is not None and writer.stdout is not None
+    writer.stdout.readline()
+    writer.stdin.write(b"go\n")
+    writer.stdin.flush()
+    log = path.with_name(path.name + "-wal")
+    while not log.exists() or log.stat().st_size < 50_000:
+        assert writer.poll() is None
+        time.sleep(0.01)
+    writer.kill()
+    writer.wait()
+    writer.stdin.close()
+    writer.stdout.close()
+    cache = CacheFile(path, max_bytes=BIG)
+    entries, held = cache.size()
+    assert entries > 0 and held == _held(cache)
+    cache.put({b"after": b"1"})
+    assert cache.get([b"after"]) == {b"after": b"1"}
+    cache.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can take another user's rights")
+def test_a_file_that_cannot_be_written_is_read_by_another_user() -> None:
+    """Without the right to write, hits are served and nothing is changed."""
+    reader = """
+        import os, sys
+        from pathlib import Path
+        from eirene.models.cache_file import CacheFile
+        os.setgid(65534)
+        os.setuid(65534)
+        cache = CacheFile(Path(sys.argv[1]), max_bytes=10**9)
+        assert cache.read_only
+        assert cache.get([bytes(31) + b"\\x01"]) == {bytes(31) + b"\\x01": b"one"}
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        path = Path(folder) / "calls.sqlite"
+        cache = CacheFile(path, max_bytes=BIG)
+        cache.put({key(1): b"one"})
+        cache.close()
+        path.chmod(0o444)
+        subprocess.run([sys.executable, "-c", textwrap.dedent(reader), str(path)], check=True, timeout=60)
