@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -13,7 +14,8 @@ T = TypeVar("T")
 def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], *, name: str) -> T:
     """What the coroutine returns or raises. `make` makes it in the thread in which it is run; `name` is that thread's.
 
-    Where someone else's loop runs in the calling thread (a notebook), a thread of our own has room for another.
+    Where someone else's loop runs in the calling thread (a notebook), a thread of our own has room for another; it sees
+    the caller's context variables, such as the LangGraph run that the call is a part of.
     """
     try:
         asyncio.get_running_loop()
@@ -28,7 +30,7 @@ def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], *, name: str) -> T:
         except BaseException as error:  # handed to the caller below, whatever it is
             failure.append(error)
 
-    thread = threading.Thread(target=work, name=name)
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), name=name)
     thread.start()
     thread.join()
     if failure:

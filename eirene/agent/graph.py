@@ -17,6 +17,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Overwrite
 
+from eirene.agent.both_ways import both_ways
 from eirene.agent.nodes import Nodes
 from eirene.agent.review import review_step
 from eirene.agent.settings import Settings
@@ -31,13 +32,14 @@ def compile_graph(
     parts: Parts,
     settings: Settings,
     *,
-    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | Literal[False] | None = None,
     review: bool = False,
 ) -> Graph:
     """The loop over the given models as a compiled LangGraph graph; rounds and supersteps are bounded by `settings`.
 
     With `review` it stops once for every critique, before the rewriting, and goes on with `Command(resume=...)`; that
-    takes a checkpointer, here or in the graph around it. Raises `InputError` for a mode that has no critique to review.
+    takes a checkpointer, here or in the graph around it. With False there is none, whatever the graph around it has.
+    Raises `InputError` for a mode that has no critique to review.
     """
     if review and settings.mode not in ("fine-grained", "human"):
         raise InputError(
@@ -78,13 +80,13 @@ def compile_graph(
 
     graph = StateGraph(State)
     for step in (nodes.sample_feedback, nodes.select_critique, nodes.refine, nodes.rescore, nodes.gate):
-        graph.add_node(step.__name__, nodes.node(step))
+        graph.add_node(step.__name__, both_ways(nodes.node(step), name=step.__name__))
     graph.add_conditional_edges(START, begin)
     graph.add_conditional_edges("sample_feedback", after_feedback)
     targets = [*(["review"] if review else []), "refine", "rescore", "__end__"]
     graph.add_conditional_edges("select_critique", after_critique, targets)
     if review:
-        graph.add_node("review", nodes.node(review_step(settings)))
+        graph.add_node("review", both_ways(nodes.node(review_step(settings)), name="review"))
         graph.add_conditional_edges("review", after_review)
     graph.add_conditional_edges("refine", after_refine)
     graph.add_conditional_edges("rescore", after_rescore)

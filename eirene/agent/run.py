@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import Command, Durability, StreamMode
 
 from eirene.agent.backends import BackendOptions, resolve_backend
-from eirene.agent.events import Event
+from eirene.agent.driving import OnEvent, run_graph, run_graph_now
 from eirene.agent.graph import Graph, compile_graph, initial_state
 from eirene.agent.human import critique_from_notes
 from eirene.agent.settings import Settings
@@ -27,9 +24,6 @@ from eirene.usage import Usage
 
 if TYPE_CHECKING:
     from eirene.agent.backends import Backend
-
-OnEvent = Callable[[Event], None]
-OnState = Callable[[State], None]
 
 
 async def arefine(
@@ -57,25 +51,38 @@ async def arefine(
         >>> asyncio.run(eirene.arefine(item, samples=4)).status
         'abstained'
     """
-    item = parse_item(item)
-    settings = _settings(settings, options)
-    if settings.mode == "human":
-        critique_from_notes(item, split_sentences(item.answer))  # raises while nothing has been spent
-    parts = resolve_backend(backend, _backend_options(backend_options, base_url))
-    graph = (
-        _compiled(parts, settings)
-        if checkpointer is None
-        else compile_graph(parts, settings, checkpointer=checkpointer)
+    run = _run(
+        item,
+        backend=backend,
+        backend_options=make_backend_options(backend_options, base_url),
+        settings=make_settings(settings, options),
+        checkpointer=checkpointer,
+        thread_id=thread_id,
     )
-    config: RunnableConfig = {"recursion_limit": settings.recursion_limit}
-    if checkpointer is not None:
-        config["configurable"] = {"thread_id": thread_id or item.id}
-    state = await run_graph(graph, initial_state(item, settings.seed), config, settings, on_event)
-    return make_record(state, parts=parts, settings=settings)
+    if checkpointer is not None and not await _can_wait(checkpointer):
+        raise InputError(
+            f"{type(checkpointer).__name__} works in code that is not async; take its async form, or eirene.refine",
+            field="checkpointer",
+        )
+    return run.record(await run_graph(run.graph, run.start, run.config, run.settings, on_event))
 
 
-def refine(item: Item | dict[str, Any], **options: Any) -> Record:
+def refine(
+    item: Item | dict[str, Any],
+    *,
+    backend: Backend = "embedded",
+    settings: Settings | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    thread_id: str | None = None,
+    on_event: OnEvent | None = None,
+    base_url: str | None = None,
+    backend_options: BackendOptions | None = None,
+    **options: Any,
+) -> Record:
     """`arefine` for callers that are not async; takes the same arguments. Works inside a running event loop as well.
+
+    A checkpointer may be one that is not async either, such as `SqliteSaver` or `PostgresSaver`; past the deadline the
+    step under way is then finished first.
 
     Example:
         >>> import eirene
@@ -90,7 +97,18 @@ def refine(item: Item | dict[str, Any], **options: Any) -> Record:
         >>> record.original == record.answer or record.status == "accepted"
         True
     """
-    return run_blocking(lambda: arefine(item, **options), name="eirene-refine")
+    run = _run(
+        item,
+        backend=backend,
+        backend_options=make_backend_options(backend_options, base_url),
+        settings=make_settings(settings, options),
+        checkpointer=checkpointer,
+        thread_id=thread_id,
+    )
+    if checkpointer is not None and not run_blocking(lambda: _can_wait(checkpointer), name="eirene-refine"):
+        return run.record(run_graph_now(run.graph, run.start, run.config, run.settings, on_event))
+    drive = functools.partial(run_graph, run.graph, run.start, run.config, run.settings, on_event)
+    return run.record(run_blocking(drive, name="eirene-refine"))
 
 
 def build_graph(
@@ -112,8 +130,8 @@ def build_graph(
         >>> sorted(n for n in eirene.build_graph(max_rounds=1).get_graph().nodes if not n.startswith("__"))
         ['gate', 'refine', 'rescore', 'sample_feedback', 'select_critique']
     """
-    parts = resolve_backend(backend, _backend_options(backend_options, base_url))
-    return compile_graph(parts, _settings(settings, options), checkpointer=checkpointer, review=review)
+    parts = resolve_backend(backend, make_backend_options(backend_options, base_url))
+    return compile_graph(parts, make_settings(settings, options), checkpointer=checkpointer, review=review)
 
 
 def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
@@ -171,58 +189,69 @@ def run_signature(parts: Parts, settings: Settings) -> str:
     )
 
 
-async def run_graph(
-    graph: Graph,
-    start: Json | Command[Any] | None,
-    config: RunnableConfig,
-    settings: Settings,
-    on_event: OnEvent | None,
-    *,
-    before: State | None = None,
-    on_state: OnState | None = None,
-) -> State:
-    """The state in which the graph ends or waits; past the deadline the last one reached, marked as failed.
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What one item's run takes."""
 
-    `start` is an `initial_state`, or what a thread goes on with from the state `before`; the deadline counts from here.
-    `on_state` is shown the state after each step.
-    """
-    state = cast(State, start) if before is None else before
+    graph: Graph
+    start: Json
+    config: RunnableConfig
+    parts: Parts
+    settings: Settings
+
+    def record(self, state: State) -> Record:
+        return make_record(state, parts=self.parts, settings=self.settings)
+
+
+def _run(
+    item: Item | dict[str, Any],
+    *,
+    backend: Backend,
+    backend_options: BackendOptions,
+    settings: Settings,
+    checkpointer: BaseCheckpointSaver[Any] | None,
+    thread_id: str | None,
+) -> _Run:
+    """Checks everything that a caller may get wrong, while nothing has been spent."""
+    item = parse_item(item)
+    if settings.mode == "human":
+        critique_from_notes(item, split_sentences(item.answer))
+    parts = resolve_backend(backend, backend_options)
+    config: RunnableConfig = {"recursion_limit": settings.recursion_limit}
+    if checkpointer is None:
+        graph = _compiled(parts, settings)
+    else:
+        graph = compile_graph(parts, settings, checkpointer=checkpointer)
+        config["configurable"] = {"thread_id": thread_id or item.id}
+    return _Run(graph, initial_state(item, settings.seed), config, parts, settings)
+
+
+async def _can_wait(checkpointer: BaseCheckpointSaver[Any]) -> bool:
+    """Whether the checkpointer is for async code: those that are not have the methods all the same, which refuse."""
     try:
-        async with asyncio.timeout(settings.deadline_s):
-            # Events that nobody listens to are not even made: twenty of them a vote are a tenth of a quick run.
-            modes: list[StreamMode] = ["values"] if on_event is None else ["custom", "values"]
-            # A thread is on disk before the next step begins: what a person wrote is not lost to a power cut.
-            durability: Durability | None = None if before is None else "sync"
-            async for kind, value in graph.astream(
-                cast(State, start), config, stream_mode=modes, durability=durability
-            ):
-                if kind == "values" and "item" in value:  # not the news of an interrupt
-                    state = cast(State, value)
-                    if on_state is not None:
-                        on_state(state)
-                elif kind == "custom" and on_event is not None:
-                    on_event(cast(Event, value))
-    except TimeoutError:
-        message = f"the item took longer than deadline_s = {settings.deadline_s:g}"
-        why = f"failed, the original stands: {message}"
-        state = cast(
-            State, {**state, "status": "failed", "why": why, "error": {"kind": "Deadline", "message": message}}
-        )
-    return state
+        await checkpointer.aget_tuple({"configurable": {"thread_id": "", "checkpoint_ns": ""}})
+    except NotImplementedError:
+        return False
+    return True
 
 
 @functools.lru_cache(maxsize=64)
 def _compiled(parts: Parts, settings: Settings) -> Graph:
-    """Compiling takes longer than a round of the graph itself, and callers refine many items with the same parts."""
-    return compile_graph(parts, settings)
+    """Compiling takes longer than a round of the graph itself, and callers refine many items with the same parts.
+
+    No checkpoints, not even those of a graph in whose node this runs: `refine_node` is for who wants them.
+    """
+    return compile_graph(parts, settings, checkpointer=False)
 
 
-def _backend_options(options: BackendOptions | None, base_url: str | None) -> BackendOptions:
+def make_backend_options(options: BackendOptions | None, base_url: str | None) -> BackendOptions:
+    """The options with the server put in."""
     options = BackendOptions() if options is None else options
     return options if base_url is None else replace(options, base_url=base_url)
 
 
-def _settings(settings: Settings | None, options: dict[str, Any]) -> Settings:
+def make_settings(settings: Settings | None, options: dict[str, Any]) -> Settings:
+    """The settings with single ones replaced; raises `InputError`."""
     if settings is None:
         return Settings.of(**options)
     return Settings.of(**{**settings.model_dump(), **options}) if options else settings

@@ -12,8 +12,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
+from eirene.agent.driving import run_graph
 from eirene.agent.graph import Graph, compile_graph, initial_state
-from eirene.agent.run import make_record, run_graph
+from eirene.agent.run import make_record
 from eirene.agent.server.faults import ApiError, from_input, from_upstream, timed_out
 from eirene.agent.server.protocol import ChatRequest, ServedMode
 from eirene.agent.server.upstream import Draft, Upstream
