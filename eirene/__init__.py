@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from eirene.agent.state import Parts
     from eirene.agent.wrappers.chat_model import RefiningChatModel
     from eirene.agent.wrappers.middleware import RefineMiddleware
+    from eirene.agent.wrappers.node import refine_node
+    from eirene.agent.wrappers.state_mapping import StateKeys, StateMessages
     from eirene.critique import Critique, Finding, Sample, TaggedSentence
     from eirene.errors import (
         AuthError,
@@ -64,6 +66,8 @@ _HOMES = {
     "eirene.agent.state": ("Parts",),
     "eirene.agent.wrappers.chat_model": ("RefiningChatModel",),
     "eirene.agent.wrappers.middleware": ("RefineMiddleware",),
+    "eirene.agent.wrappers.node": ("refine_node",),
+    "eirene.agent.wrappers.state_mapping": ("StateKeys", "StateMessages"),
     "eirene.critique": ("Critique", "Finding", "Sample", "TaggedSentence"),
     "eirene.errors": (
         "AuthError",
@@ -131,6 +135,8 @@ __all__ = [
     "ScriptedChatModel",
     "Sentence",
     "Settings",
+    "StateKeys",
+    "StateMessages",
     "TaggedSentence",
     "TooLongError",
     "TrainingStoppedError",
@@ -146,6 +152,7 @@ __all__ = [
     "judge",
     "make_record",
     "refine",
+    "refine_node",
     "resolve_backend",
     "split_sentences",
 ]

@@ -1,0 +1,103 @@
+"""How a graph's state becomes an item, and a record an update of that state."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, cast
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from eirene.agent.wrappers.chat_model import total_usage
+from eirene.agent.wrappers.conversation import GivenFor, conversation_item, refinable_text, with_text
+from eirene.agent.wrappers.when import When
+from eirene.errors import EireneError
+from eirene.records import Item, Record, parse_item
+
+logger = logging.getLogger(__name__)
+
+Update = dict[str, Any]
+
+
+class StateMapping(Protocol):
+    """What stands between a graph's state (a dict, or an object with attributes) and the loop."""
+
+    def item(self, state: Any) -> Item | None:
+        """The item to refine; None where the state is to stay as it is. Raises `InputError`."""
+        ...
+
+    def update(self, state: Any, record: Record) -> Update:
+        """What the record changes in the state."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StateKeys:
+    """A state with a question and an answer, under these keys; the answer to show and the record go back into it.
+
+    A key that the graph's state does not have is passed over, on the way in and on the way out; only `question` and
+    `answer` are needed. The record is plain JSON.
+    """
+
+    question: str = "question"
+    answer: str = "answer"
+    perspectives: str = "perspectives"
+    context: str = "context"
+    feedback: str = "feedback"
+    record: str = "record"
+
+    def item(self, state: Any) -> Item:
+        """The item under the keys."""
+        named = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "record"}
+        found = {name: _value(state, key) for name, key in named.items()}
+        return parse_item({name: value for name, value in found.items() if value is not None})
+
+    def update(self, state: Any, record: Record) -> Update:
+        """The answer to show, and the record."""
+        return {self.answer: record.answer, self.record: record.model_dump(mode="json")}
+
+
+@dataclass(frozen=True, slots=True)
+class StateMessages:
+    """A state with a chat under `key`, kept by LangGraph's `add_messages`: its last message is refined if it is final
+    text of the assistant's, and replaced under its own id.
+
+    `given` and `when` are as in `RefiningChatModel`, which is the one to take where tokens are streamed: here the draft
+    is in the state before, and so in the stream. The record goes to `record`, where the state has such a key.
+    """
+
+    key: str = "messages"
+    given: GivenFor | None = None
+    when: When | None = None
+    record: str = "record"
+
+    def item(self, state: Any) -> Item | None:
+        """The last question and its answer, in their conversation."""
+        messages = self._messages(state)
+        text = refinable_text(messages[-1]) if messages else None
+        before = messages[:-1]
+        try:
+            if text is None or (self.when is not None and not self.when(before, text)):
+                return None
+            return conversation_item(before, text, given=None if self.given is None else self.given(before))
+        except EireneError as error:  # a reply with half a surrogate pair, say: it stays as it is
+            logger.warning("a reply stays unrefined: %s", error)
+            return None
+
+    def update(self, state: Any, record: Record) -> Update:
+        """The last message with the text to show, and with the usage of everything that was spent on it."""
+        last = cast(AIMessage, self._messages(state)[-1])
+        message = with_text(last, record.answer) if record.status == "accepted" else last
+        usage = total_usage(last.usage_metadata, record.usage)
+        return {
+            self.key: [message.model_copy(update={"usage_metadata": usage})],
+            self.record: record.model_dump(mode="json"),
+        }
+
+    def _messages(self, state: Any) -> Sequence[BaseMessage]:
+        return cast("Sequence[BaseMessage]", _value(state, self.key) or [])
+
+
+def _value(state: Any, key: str) -> Any:
+    return state.get(key) if isinstance(state, dict) else getattr(state, key, None)
