@@ -24,6 +24,13 @@ FindingKind = Literal[
 ]  # fmt: skip
 
 
+CriticKind = Literal["completeness", "hallucination"]
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 class _Value(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -32,6 +39,7 @@ class Finding(_Value):
     """A fault at a place: character offsets into the original answer, why, and the replacement if one is known.
 
     Always in one sense: `edit` is what `answer[start:end]` should become. "" deletes; with start == end it inserts.
+    `share` is how many of the valid samples agree on it, in (0, 1], where they voted on findings; else it is left out.
     """
 
     kind: FindingKind
@@ -39,6 +47,7 @@ class Finding(_Value):
     end: Annotated[int, Field(ge=0)]
     reason: str
     edit: str | None = None
+    share: Annotated[float, Field(gt=0.0, le=1.0)] | None = Field(default=None, exclude_if=_is_none)
 
 
 class TaggedSentence(_Value):
@@ -62,13 +71,15 @@ class TaggedSentence(_Value):
 class Sample(_Value):
     """One drawn critique. Valid: one tag a sentence and a reason for every Incomplete; else `invalid` says why not.
 
-    An invalid sample has no tags: it counts as drawn and takes no part in the vote.
+    An invalid sample has no tags: it counts as drawn and takes no part in the vote. `critic` says who drew it where
+    that is not the critic of completeness.
     """
 
     tags: tuple[Tag, ...] = ()
     reasons: tuple[str | None, ...] = ()
     findings: tuple[Finding, ...] = ()
     invalid: str | None = None
+    critic: CriticKind | None = Field(default=None, exclude_if=_is_none)
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -89,6 +100,24 @@ class Sample(_Value):
         return self.invalid is None
 
 
+class FindingVote(_Value):
+    """How the samples of the hallucination critic voted: on places and kinds, not on tag sequences.
+
+    `agreement` in [0, 1]: the mean, over the findings that were kept, of the share of the valid samples that have each;
+    where none was kept, the share of the valid samples without any. `tag_consistency` in [0, 1]: the share of all drawn
+    samples whose sentence tags are just those of the vote. Both are null without a quorum; `abstained` then says why.
+    """
+
+    agreement: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    tag_consistency: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    n_kept: int
+    n_found: int
+    n_drawn: int
+    n_valid: int
+    n_requested: int
+    abstained: str | None = None
+
+
 class Critique(_Value):
     """The selected critique. Consistencies lie in [0, 1] and are null for a critique that nobody voted on.
 
@@ -97,6 +126,9 @@ class Critique(_Value):
 
     `review` is what a person answered when shown it, null where nobody was asked: the sentences then stand as the
     person left them, while consistencies and counts still speak of the vote before.
+
+    `hallucination` is the vote of the hallucination critic, where it was asked. If it was asked alone, the
+    consistencies and counts here are its own; else they are those of the critic of completeness.
     """
 
     sentences: tuple[TaggedSentence, ...]
@@ -108,6 +140,7 @@ class Critique(_Value):
     n_distinct: int | None = None
     early_stop: bool = False
     review: Review | None = None
+    hallucination: FindingVote | None = Field(default=None, exclude_if=_is_none)
 
     @property
     def is_complete(self) -> bool:

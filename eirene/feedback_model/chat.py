@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from eirene.critique import Sample
 from eirene.errors import BackendError
-from eirene.feedback_model.asking import feedback_messages
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.reading import read_reply
+from eirene.feedback_model.roles import COMPLETENESS, Asking
 from eirene.feedback_model.select import count_distinct
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
@@ -36,12 +35,19 @@ class ChatFeedback:
     """Draws critiques from a chat model: in one request where the provider gives several replies, else concurrently.
 
     `model` is a LangChain chat model, or a `ChatModel` that is shared with other roles. Sample i is seeded with
-    (request seed, i) where replies come one a call; n replies of one request share the first one's seed.
+    (request seed, i) where replies come one a call; n replies of one request share the first one's seed. `asking` is
+    what it is asked for and how its replies are read: for completeness, or for hallucinations.
     """
 
     def __init__(
-        self, model: BaseChatModel | ChatModel, *, temperature: float | None = TEMPERATURE, top_p: float | None = TOP_P
+        self,
+        model: BaseChatModel | ChatModel,
+        *,
+        temperature: float | None = TEMPERATURE,
+        top_p: float | None = TOP_P,
+        asking: Asking = COMPLETENESS,
     ) -> None:
+        self._asking = asking
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self._sampling = Sampling(temperature=temperature, top_p=top_p)
 
@@ -63,9 +69,8 @@ class ChatFeedback:
         """
         self._check_temperature(start + count)
         seeds = [derive_seed(request.seed, "sample", i) for i in range(start, start + count)]
-        replies = draw_replies(
-            self._chat, feedback_messages(request), sampling=self._sampling, seeds=seeds, meter=meter
-        )
+        messages = self._asking.messages(request)
+        replies = draw_replies(self._chat, messages, sampling=self._sampling, seeds=seeds, meter=meter)
         drawn: list[Sample] = []
         failures: list[BackendError] = []  # held back until it is sure that the model can be reached
         is_reached = start > 0
@@ -77,11 +82,11 @@ class ChatFeedback:
                         continue
                 is_reached = True
                 for failure in failures:
-                    drawn.append(Sample(invalid=f"the call failed: {failure.kind}: {failure}"))
+                    drawn.append(self._asking.invalid(f"the call failed: {failure.kind}: {failure}"))
                     yield drawn[-1]
                 failures.clear()
                 if not isinstance(reply, BackendError):
-                    drawn.append(read_reply(reply.text, request.sentences, finish_reason=reply.finish_reason))
+                    drawn.append(self._asking.read(reply.text, request, reply.finish_reason))
                     yield drawn[-1]
         if failures:
             raise failures[-1]
@@ -97,7 +102,7 @@ class ChatFeedback:
     def _check_distinct(self, samples: Sequence[Sample]) -> None:
         """Warns of copies. Replies without a reason may well be equal word for word, so they are no sign."""
         valid = [s for s in samples if s.is_valid]
-        has_words = any(reason for s in valid for reason in s.reasons)
+        has_words = self._asking.in_own_words and any(reason for s in valid for reason in s.reasons)
         if len(valid) >= _ENOUGH_TO_TELL and has_words and count_distinct(valid) == 1:
             logger.warning(
                 "%s gave %d samples and all are the same, reasons included: a cache, or a server that copies? "

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from eirene.critique import Sample
-from eirene.feedback_model.asking import feedback_instruct, feedback_messages
+from eirene.feedback_model.asking import feedback_instruct
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.reading import read_reply
+from eirene.feedback_model.roles import COMPLETENESS, Asking
 from eirene.models.carried_prompt import carried
 from eirene.models.local import LocalModel
 from eirene.seeds import derive_seed
@@ -26,15 +26,19 @@ class LocalFeedback:
 
     An adapter or model that carries the prompt it was trained with is asked in exactly that prompt. Sample i depends
     on (request seed, i) alone. `sampling` defaults to nucleus p = 0.9 at temperature 1 (EIR section 4.1), at most
-    1,024 tokens a reply.
+    1,024 tokens a reply. `asking` is what it is asked for: completeness, or hallucinations; for these a model without
+    a chat template is given the messages as one text.
     """
 
-    def __init__(self, model: LocalModel, *, sampling: LocalSampling | None = None) -> None:
+    def __init__(
+        self, model: LocalModel, *, sampling: LocalSampling | None = None, asking: Asking = COMPLETENESS
+    ) -> None:
         from eirene.models.local_sampling import LocalSampling
 
         self._model = model
         self._sampling = LocalSampling() if sampling is None else sampling
-        self._carried = carried(model.prompt, "feedback", where=model.name)
+        self._asking = asking
+        self._carried = carried(model.prompt, asking.role, where=model.name)
 
     @property
     def name(self) -> str:
@@ -56,14 +60,17 @@ class LocalFeedback:
         seeds = [derive_seed(request.seed, "sample", i) for i in range(start, start + count)]
         ids = self.prompt_ids(request)
         for reply in await self._model.sample(ids, seeds, sampling=self._sampling, meter=meter):
-            yield read_reply(reply.text, request.sentences, finish_reason=reply.finish_reason)
+            yield self._asking.read(reply.text, request, reply.finish_reason)
 
     def prompt_ids(self, request: FeedbackRequest) -> list[int]:
         """The tokens that the model is shown for `request`."""
         own = self._carried
+        prompt = own.prompt if own is not None and own.layout == "chat" else None
         if self._model.layout == "chat":
-            prompt = own.prompt if own is not None and own.layout == "chat" else None
-            return self._model.encode_chat(feedback_messages(request, prompt=prompt))
+            return self._model.encode_chat(self._asking.messages(request, prompt=prompt))
+        if self._asking is not COMPLETENESS:
+            texts = [message.content for message in self._asking.messages(request, prompt=prompt)]
+            return self._model.encode_text("\n\n".join(texts) + "\n")
         if own is None or own.layout == "chat":
             return self._model.encode_text(feedback_instruct(request))
         return self._model.encode_text(feedback_instruct(request, instruction=own.instruction, prompt=own.prompt))

@@ -54,11 +54,7 @@ def read_reply(text: str, sentences: Sequence[Sentence], *, finish_reason: str |
 
 
 def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -> list[Claim]:
-    ended = (finish_reason or "").strip().casefold()
-    if ended in _CUT_OFF:
-        raise UnreadableError("cut off")
-    if ended in _WITHHELD:
-        raise UnreadableError("withheld")
+    check_end(finish_reason)
     if not sentences:
         raise UnreadableError("extra: the answer has no sentences")
     statements = statements_of(sentences)
@@ -84,6 +80,15 @@ def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -
     if (is_suspect or from_json) and quotes_answer(found, statements):
         raise UnreadableError("echo: the verdicts stand in the answer")
     return settled
+
+
+def check_end(finish_reason: str | None) -> None:
+    """Raises `UnreadableError` where the provider says that the reply was cut off or withheld."""
+    ended = (finish_reason or "").strip().casefold()
+    if ended in _CUT_OFF:
+        raise UnreadableError("cut off")
+    if ended in _WITHHELD:
+        raise UnreadableError("withheld")
 
 
 def _check_suspect(found: Sequence[Claim], claims: Sequence[Claim]) -> None:

@@ -59,17 +59,17 @@ def select(
     samples = [check_sample(s, sentences) for s in samples]
     n_valid = sum(s.is_valid for s in samples)
     if not has_quorum(len(samples), n_valid):
-        return Selection(abstained=_why_no_quorum(samples, n_valid, n_requested))
+        return Selection(abstained=why_no_quorum(samples, n_valid, n_requested))
     by_tags = tag_consistency(samples)
     best = max(by_tags)
     survivors = [i for i, share in enumerate(by_tags) if share == best]
     if best < min_consistency:
-        return Selection(abstained=_why_under_floor(len(samples), best, min_consistency))
+        return Selection(abstained=why_under_floor(len(samples), best, min_consistency))
     by_reasons = reason_consistency(samples, survivors)
     top = max(range(len(survivors)), key=by_reasons.__getitem__)  # max keeps the first of equals: the first drawn
     winner = samples[survivors[top]]
     critique = Critique(
-        sentences=_tagged(winner, sentences),
+        sentences=tagged_sentences(winner, sentences),
         tag_consistency=best,
         reason_consistency=by_reasons[top] / len(survivors),
         n_drawn=len(samples),
@@ -183,7 +183,8 @@ def _normal_tags(sample: Sample) -> tuple[str, ...] | None:
     return tuple(t.strip().lower() for t in sample.tags) if sample.is_valid else None
 
 
-def _why_no_quorum(samples: Sequence[Sample], n_valid: int, n_requested: int) -> str:
+def why_no_quorum(samples: Sequence[Sample], n_valid: int, n_requested: int) -> str:
+    """What a run says that abstains for want of valid samples."""
     why = (
         f"{n_valid} of {len(samples)} samples could be used; a vote needs at least {MIN_VALID} and half of those drawn"
     )
@@ -196,18 +197,25 @@ def _why_no_quorum(samples: Sequence[Sample], n_valid: int, n_requested: int) ->
     return why
 
 
-def _why_under_floor(n_drawn: int, best: float, floor: float) -> str:
+def why_under_floor(n_drawn: int, best: float, floor: float) -> str:
+    """What a run says that abstains because the samples agree too little."""
     agree = round(best * n_drawn)
     return f"tag consistency {best:.3g} ({agree} of {n_drawn} samples agree) is under the floor of {floor:.3g}"
 
 
-def _tagged(winner: Sample, sentences: Sequence[Sentence]) -> tuple[TaggedSentence, ...]:
-    findings: list[list[Finding]] = [[] for _ in sentences]
+def findings_by_sentence(findings: Iterable[Finding], sentences: Sequence[Sentence]) -> list[list[Finding]]:
+    """The findings of each sentence: those that begin in it; an insertion between two is the earlier one's."""
+    found: list[list[Finding]] = [[] for _ in sentences]
     ends = [s.end for s in sentences]
-    for finding in winner.findings:
-        # A finding belongs to the sentence that it begins in, an insertion between two to the one that it follows.
+    for finding in findings:
         start = finding.start if finding.start < finding.end else finding.start - 1
-        findings[min(bisect_right(ends, start), len(ends) - 1)].append(finding)
+        found[min(bisect_right(ends, start), len(ends) - 1)].append(finding)
+    return found
+
+
+def tagged_sentences(winner: Sample, sentences: Sequence[Sentence]) -> tuple[TaggedSentence, ...]:
+    """The sentences with a valid sample's tags, reasons and findings."""
+    findings = findings_by_sentence(winner.findings, sentences)
     return tuple(
         TaggedSentence(
             n=s.n,

@@ -9,8 +9,8 @@ from eirene.errors import InputError
 from eirene.models.local_spec import PROMPT_FILE
 from eirene.prompts import Prompt
 
-Role = Literal["feedback", "refiner"]
-ROLES: tuple[Role, ...] = ("feedback", "refiner")
+Role = Literal["feedback", "hallucination", "refiner"]
+ROLES: tuple[Role, ...] = ("feedback", "hallucination", "refiner")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from eirene.errors import InputError
 from eirene.feedback_model.training.card import describe_rows, markdown
 from eirene.feedback_model.training.recipe import Recipe
 from eirene.haluquestqa import TaggedAnswer, published_split, read_tagged_answers
-from eirene.io import read_source
 from eirene.models.local_spec import PROMPT_FILE
+from eirene.reading import RowSource, opened
 from eirene.seeds import check_seed
 from eirene.training.card import epoch_means, logged, versions, write_card, write_json
 from eirene.training.examples import check_lengths
-from eirene.training.folder import Run, Trained, check_base, check_packages, claim, sha256, told
+from eirene.training.folder import Run, Trained, check_base, check_packages, claim, refuse_leaks, sha256, told
 from eirene.training.recipe import Progress
 
 if TYPE_CHECKING:
@@ -28,13 +27,13 @@ Split = Literal["all", "train", "test"]
 
 
 def train_feedback(
-    data: str,
+    data: str | RowSource,
     out: str | Path,
     *,
     base: str,
     recipe: Recipe | None = None,
     split: Split = "all",
-    dev: str | None = None,
+    dev: str | RowSource | None = None,
     seed: int = 0,
     device: str | None = None,
     progress: Progress | None = None,
@@ -42,20 +41,20 @@ def train_feedback(
 ) -> Trained:
     """Fine-tunes the causal language model `base` on annotated answers; `hf:OUT` is then a feedback model.
 
-    `data` and `dev` are files that `eirene.haluquestqa` reads; `split` takes a part of the published file. The same
-    call goes on where an interrupted one stopped, and returns at once when the run is finished. `progress` is called
-    after each step, and so is `should_stop`; see `eirene.training.folder.Run`. Raises `InputError` for data that
-    cannot be read, a dev set that shares questions with the training set, a folder that holds another run, and a loss
-    that is no longer a number.
+    `data` and `dev`, named or opened, hold rows that `eirene.haluquestqa` reads; `split` takes a part of the published
+    file. The same call goes on where an interrupted one stopped, and returns at once when the run is finished.
+    `progress` is called after each step, and so is `should_stop`; see `eirene.training.folder.Run`. Raises `InputError`
+    for data that cannot be read, a dev set that shares questions with the training set, a folder that holds another
+    run, and a loss that is no longer a number.
     """
     check_packages("local")
     recipe = Recipe() if recipe is None else recipe
     run = Run(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
-    source = read_source(data)
+    source = opened(data)
     rows = _part(read_tagged_answers(source), split)
-    dev_source = None if dev is None else read_source(dev)
+    dev_source = None if dev is None else opened(dev)
     held = [] if dev_source is None else read_tagged_answers(dev_source)
-    _refuse_leaks(rows, held)
+    refuse_leaks([r.question for r in rows], [r.question for r in held])
     dev_sha256 = None if dev_source is None else sha256(dev_source)
     order = told(run, recipe, source, split=split, dev_sha256=dev_sha256)
     done = claim(run.folder, order)
@@ -105,16 +104,6 @@ def _part(rows: list[TaggedAnswer], split: Split) -> list[TaggedAnswer]:
         return rows
     train, test = published_split(rows)
     return train if split == "train" else test
-
-
-def _refuse_leaks(rows: list[TaggedAnswer], held: list[TaggedAnswer]) -> None:
-    shared = {r.question for r in rows} & {r.question for r in held}
-    if shared:
-        raise InputError(
-            f"{len(shared)} questions stand in the training and in the dev data, one is {min(shared)!r}; remove them "
-            "from one of the two",
-            field="dev",
-        )
 
 
 def _fitting(

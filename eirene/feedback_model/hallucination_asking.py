@@ -1,0 +1,93 @@
+"""Asks for a tagged copy of an answer, and reads the reply as a sample."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from eirene.critique import Finding, Sample, Tag
+from eirene.errors import InputError
+from eirene.fava.kinds import KINDS
+from eirene.fava.replies import findings_in_reply
+from eirene.fava.tags import escape_tags
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.reading import check_end
+from eirene.feedback_model.reading_claims import UnreadableError, statements_of
+from eirene.feedback_model.reading_clean import without_frame
+from eirene.feedback_model.select import findings_by_sentence
+from eirene.prompts.loader import Message, Prompt, load_prompt
+from eirene.prompts.untrusted import defused, mark_for
+from eirene.records import Item
+from eirene.sentences import Sentence
+
+HALLUCINATION_PROMPT = "hallucination"
+NO_REFERENCES = "(none: go by what is well known, and mark no statement merely because no reference bears on it)"
+
+_LEAST_KEPT = 0.6
+"""A reply that gives back less of the answer's words is of another text: a refusal, a summary, a rewrite."""
+_MOST_ADDED = 0.6
+"""A reply with more words besides, as a share of the answer's, is not a copy of it either."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def hallucination_messages(request: FeedbackRequest, *, prompt: Prompt | None = None) -> tuple[Message, ...]:
+    """The chat messages that ask for `request.answer` with tags. The same request gives the same messages.
+
+    References are the passages of the context, else the perspectives' arguments. Raises `InputError` for an answer
+    without sentences, `PromptError` for placeholders that do not fit.
+    """
+    if not request.sentences:
+        raise InputError("the answer has no sentences to judge; give a text", field="answer")
+    answer, question = defused(escape_tags(request.answer)), defused(request.item.question)
+    references = [f"{n}. {defused(text)}" for n, text in enumerate(references_of(request.item), start=1)]
+    shown = "\n".join(references) or NO_REFERENCES
+    return (prompt or load_prompt(HALLUCINATION_PROMPT)).fill(
+        {
+            "mark": mark_for(answer, question, shown),
+            "kinds": "\n".join(f"- {kind.name}: {kind.definition}." for kind in KINDS.values()),
+            "question": question,
+            "references": shown,
+            "answer": answer,
+        }
+    )
+
+
+def references_of(item: Item) -> tuple[str, ...]:
+    """What an answer is held against: the passages of its context and the arguments of its perspectives."""
+    arguments = [text for side in item.perspectives or () for text in side.arguments]
+    return tuple([*(item.context or ()), *arguments])
+
+
+def read_tagged_reply(text: str, request: FeedbackRequest, *, finish_reason: str | None = None) -> Sample:
+    """The reply as a sample: its findings, and a sentence Incomplete where it has one; or invalid with a short cause.
+
+    The reply must be a copy of the answer but for its tags: one that gives back less than six tenths of its words, or
+    adds more than that, is invalid. What else it changed is ignored. Never raises.
+    """
+    try:
+        check_end(finish_reason)
+        body = without_frame(text, statements_of(request.sentences))
+    except UnreadableError as error:
+        return Sample(invalid=str(error), critic="hallucination")
+    if not body.strip():
+        return Sample(invalid="empty", critic="hallucination")
+    read = findings_in_reply(_SURROGATE.sub("\ufffd", body), request.answer)
+    words = max(len(request.answer.split()), 1)
+    if read.kept < _LEAST_KEPT:
+        why = f"another text: the reply gives back {read.kept:.0%} of the answer's words"
+        return Sample(invalid=why, critic="hallucination")
+    if read.changed > 5 + 2 * _MOST_ADDED * words:
+        why = f"another text: {read.changed} words differ from the answer's {words}"
+        return Sample(invalid=why, critic="hallucination")
+    return sample_of(read.findings, request.sentences)
+
+
+def sample_of(findings: Iterable[Finding], sentences: Sequence[Sentence]) -> Sample:
+    """Findings as a sample of the hallucination critic."""
+    findings = tuple(findings)
+    tags: list[Tag] = []
+    reasons: list[str | None] = []
+    for found in findings_by_sentence(findings, sentences):
+        tags.append("Incomplete" if found else "Complete")
+        reasons.append(" ".join(dict.fromkeys(f.reason for f in found)) or None)
+    return Sample(tags=tuple(tags), reasons=tuple(reasons), findings=findings, critic="hallucination")
