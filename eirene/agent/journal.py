@@ -6,19 +6,16 @@ any other line that cannot be read is an error, not a guess. One process at a ti
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from eirene.agent.journal_file import JournalFile
 from eirene.errors import InputError
-from eirene.io import parse_json, reason
+from eirene.io import parse_json
 
 Line = dict[str, Any]
 KeyOf = Callable[[Line], str]
@@ -46,11 +43,11 @@ class Journal:
         self.repaired_bytes = 0
         self._key_of = key_of
         self._mutex = threading.Lock()
-        self._file = _open_locked(self.path)
+        self._file = JournalFile(self.path)
         try:
             self._load()
         except BaseException:
-            os.close(self._file)
+            self._file.close()
             raise
 
     def __enter__(self) -> Self:
@@ -83,7 +80,7 @@ class Journal:
                 raise ValueError(f"the journal {self.path} has the key {known!r} already")
             if len(fresh) < len(values):
                 raise ValueError(f"two lines for the journal {self.path} have one key")
-            self._write(data.encode("utf-8"))
+            self._file.append(data.encode("utf-8"))
             self.lines |= fresh
 
     def drop(self, keys: Collection[str]) -> None:
@@ -92,53 +89,26 @@ class Journal:
             return
         with self._mutex:
             kept = {key: line for key, line in self.lines.items() if key not in keys}
-            text = "".join(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in kept.values())
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name[:100]}.")
-            try:
-                _write_all(handle, text.encode("utf-8"))
-                os.fsync(handle)
-                _lock(handle, self.path)  # before it has the name: nobody can come in between
-                os.chmod(name, os.fstat(self._file).st_mode)
-                os.replace(name, self.path)
-            except BaseException:
-                os.close(handle)
-                with suppress(FileNotFoundError):
-                    os.unlink(name)
-                raise
-            _sync_folder(self.path.parent)
-            os.close(self._file)
-            self._file, self.lines, self._size = handle, kept, len(text.encode("utf-8"))
+            texts = (json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in kept.values())
+            self._file.replace(text.encode("utf-8") for text in texts)
+            self.lines = kept
 
     def close(self) -> None:
         """Lets go of the file. Waits for an `append` that is under way."""
         with self._mutex:
-            if self._file >= 0:
-                os.close(self._file)
-                self._file = -1
-
-    def _write(self, data: bytes) -> None:
-        if self._file < 0:
-            raise ValueError(f"the journal {self.path} is closed")
-        try:
-            _write_all(self._file, data)
-            os.fsync(self._file)
-        except OSError:  # a full disk: half a line must not stay in the middle
-            with suppress(OSError):
-                os.ftruncate(self._file, self._size)
-            raise
-        self._size += len(data)
+            self._file.close()
 
     def _load(self) -> None:
-        data = _read_all(self._file)
-        whole = _without_torn_line(data, self._key_of)
-        if whole != data:
-            self.repaired_bytes = max(len(data) - len(whole), 0)
-            os.ftruncate(self._file, min(len(whole), len(data)))
-            if len(whole) > len(data):
-                _write_all(self._file, whole[len(data) :])
-            os.fsync(self._file)
-        self._size = len(whole)
-        for n, text in enumerate(whole.split(b"\n")[:-1], start=1):
+        data = self._file.read()
+        at = data.rfind(b"\n") + 1
+        if at < len(data):
+            if is_whole(data[at:], self._key_of):
+                self._file.append(b"\n")
+                data += b"\n"
+            else:
+                self._file.cut(at)
+                self.repaired_bytes, data = len(data) - at, data[:at]
+        for n, text in enumerate(data.split(b"\n")[:-1], start=1):
             where = f"{self.path}, line {n}"
             line = parse_json(text, where=where)
             try:
@@ -150,81 +120,16 @@ class Journal:
             self.lines[key] = line
 
 
-def _without_torn_line(data: bytes, key_of: KeyOf) -> bytes:
-    """The data up to its last whole line. A last line that lacks nothing but its end is whole: it has been paid for."""
-    at = data.rfind(b"\n") + 1
-    if at == len(data):
-        return data
+def is_whole(data: bytes, key_of: KeyOf) -> bool:
+    """Whether a last line lacks nothing but its end: it has been paid for, and is not one that was cut off."""
     try:
-        key_of(_object(parse_json(data[at:], where="")))
+        key_of(_object(parse_json(data, where="")))
     except (InputError, ValueError):
-        return data[:at]
-    return data + b"\n"
+        return False
+    return True
 
 
 def _object(value: object) -> Line:
     if not isinstance(value, dict):
         raise ValueError("is no JSON object")
     return value
-
-
-def _open_locked(path: Path) -> int:
-    """The file, open for appending and locked."""
-    try:
-        while True:
-            is_new = not path.exists()
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-            try:
-                _lock(handle, path)
-                if _is_at(handle, path):
-                    if is_new:
-                        _sync_folder(path.parent)
-                    return handle
-            except BaseException:
-                os.close(handle)
-                raise
-            os.close(handle)  # another process has put a new file in its place: that one is meant
-    except OSError as error:
-        raise InputError(f"cannot be written: {reason(error)}", where=str(path)) from None
-
-
-def _lock(handle: int, path: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover  # Windows: a journal works there, and nothing stops a second process
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in (errno.EAGAIN, errno.EACCES):
-            return  # a file system without locks
-        raise InputError("is in use by another run; wait for its end, or name another place", where=str(path)) from None
-
-
-def _is_at(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _read_all(handle: int) -> bytes:
-    os.lseek(handle, 0, os.SEEK_SET)
-    with os.fdopen(os.dup(handle), "rb") as file:
-        return file.read()
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    """Puts a new name on disk, where the system can do that for folders."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -99,10 +99,18 @@ def _refuse_rest(data: Mapping[str, object], found: Fields, where: str) -> None:
 class Dataset:
     """Items of a source. Nothing is read before it is asked for, and no more than a row is held but by `read`."""
 
-    def __init__(self, source: RowSource, shape: Shape | None = None, selection: Selection | None = None) -> None:
+    def __init__(
+        self,
+        source: RowSource,
+        shape: Shape | None = None,
+        selection: Selection | None = None,
+        *,
+        take: Sequence[int] | None = None,
+    ) -> None:
         self.source = source
         self.shape = Shape() if shape is None else shape
         self.selection = Selection() if selection is None else selection
+        self._taken = take
 
     @property
     def name(self) -> str:
@@ -114,22 +122,33 @@ class Dataset:
 
         Raises `InputError` at the first that cannot be used, and at two that share an id: 8 bytes are held for each.
         """
-        return sum(1 for _ in self._checked())
+        return sum(1 for _ in self.checked())
 
     def items(self) -> Iterator[Item]:
         """The items, one at a time; raises `InputError` at a row that cannot be used. `check` finds shared ids."""
-        for _, _, item in self._placed(set()):
+        for _, item in self.placed():
             yield item
+
+    def placed(self) -> Iterator[tuple[str, Item]]:
+        """The items as `items` gives them, each with the words that say where it stood."""
+        for row, _, item in self._placed(set()):
+            yield row.where, item
 
     def read(self) -> list[Item]:
         """All items, checked as `check` does."""
-        return list(self._checked())
+        return list(self.checked())
 
-    def _checked(self) -> Iterator[Item]:
+    def part(self, which: Sequence[int]) -> Dataset:
+        """Some of the items: those at these numbers, rising from 0, in the order of `items`."""
+        take = which if self._take is None else array("q", (self._take[n] for n in which))
+        return Dataset(self.source, self.shape, self.selection, take=take)
+
+    def checked(self) -> Iterator[Item]:
+        """The items, one at a time, and at the end the errors of `check`."""
         ids, seen = array("Q"), set[str]()
         last: Row | None = None
         for last, _, item in self._placed(seen):  # noqa: B007  # the last row is told of below
-            ids.append(_number(item.id))
+            ids.append(id_number(item.id))
             yield item
         if last is None:
             raise InputError("has no rows", where=self.name)
@@ -145,6 +164,8 @@ class Dataset:
 
     @cached_property
     def _take(self) -> Sequence[int] | None:
+        if self._taken is not None:
+            return self._taken
         if not self.selection.sample:
             return range(min(self.selection.limit, sys.maxsize)) if self.selection.limit else None
         return self.selection.places(self._count())
@@ -207,7 +228,7 @@ class Dataset:
             return
         places: dict[str, str] = {}
         for row, data, item in self._placed(set()):
-            if _number(item.id) not in doubtful:
+            if id_number(item.id) not in doubtful:
                 continue
             if item.id in places:
                 named = isinstance(data, dict) and "id" in data
@@ -216,8 +237,9 @@ class Dataset:
             places[item.id] = row.where
 
 
-def _number(name: str) -> int:
+def id_number(name: str) -> int:
+    """64 bits that stand for an id where there are too many to hold them as texts."""
     return int.from_bytes(hashlib.blake2b(name.encode("utf-8"), digest_size=8).digest(), "little")
 
 
-__all__ = ["Dataset", "Shape"]
+__all__ = ["Dataset", "Shape", "id_number"]

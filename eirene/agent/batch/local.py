@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from dataclasses import replace
 
+from eirene.agent.batch.one_row import one_row
 from eirene.agent.batch.runner import Outcome, Work
-from eirene.agent.hopeless import raise_hopeless
-from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.shared_detectors import shared
 from eirene.agent.state import Parts
@@ -59,9 +58,4 @@ class LocalRunner:
             work = next(waiting, None)
             if work is None:
                 return
-            under_way.add(asyncio.create_task(self._one(work)))
-
-    async def _one(self, work: Work) -> Outcome:
-        record = await arefine(work.item, backend=self._parts, settings=self._settings)
-        raise_hopeless(record)
-        return Outcome(work, record)
+            under_way.add(asyncio.create_task(one_row(work, parts=self._parts, settings=self._settings)))

@@ -1,0 +1,190 @@
+"""Refines a data set: rows streamed in, finished ones onto disk at once, and a rerun does only what is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from array import array
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eirene.agent.batch.control import Control, Limits
+from eirene.agent.batch.index import ENTRY, OnScan
+from eirene.agent.batch.journal import BatchJournal, failed
+from eirene.agent.batch.rescue import rescue
+from eirene.agent.batch.runner import Outcome, Runner, Work
+from eirene.agent.batch.standing import OnLook, look, standing
+from eirene.agent.batch.totals import Totals
+from eirene.agent.batch.writer import Writer
+from eirene.agent.row_hash import RowHash
+from eirene.agent.settings import Settings
+from eirene.errors import InputError
+from eirene.reading import Dataset
+from eirene.records import Record
+
+logger = logging.getLogger(__name__)
+
+OnRow = Callable[[Record], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Which rows that are in the journal are done again: failed ones, and those made with another configuration."""
+
+    failed: bool = False
+    changed: bool = False
+
+
+@dataclass(slots=True)
+class Batch:
+    """A data set and its journal, held against each other, before or after a run. See `open_batch`.
+
+    `n_rows` in the data, `n_done` of them in the journal before the run; `n_others`: lines that no row asks for.
+    `totals` are the journal's, `made` those of this run. `stopped` says why the run ended with rows left, None where it
+    did not.
+    """
+
+    journal: BatchJournal
+    dataset: Dataset
+    hashes: RowHash
+    n_rows: int
+    n_done: int
+    n_others: int
+    totals: Totals
+    made: Totals
+    missing: array[int]
+    stopped: str | None = None
+
+    @property
+    def n_left(self) -> int:
+        """Rows that are not in the journal."""
+        return self.n_rows - self.n_done - self.made.rows
+
+    def work(self) -> Iterator[Work]:
+        """The rows that are missing, read one at a time."""
+        whole = len(self.missing) == self.n_rows
+        for item in (self.dataset if whole else self.dataset.part(self.missing)).items():
+            yield Work(item, self.hashes.of(item))
+
+
+@contextmanager
+def open_batch(
+    dataset: Dataset,
+    *,
+    out: str | Path,
+    hashes: RowHash,
+    settings: Settings,
+    again: Again | None = None,
+    on_look: OnLook | None = None,
+    on_scan: OnScan | None = None,
+) -> Iterator[Batch]:
+    """Reads all rows, and the journal at `out`, which is locked until the end and made where there is none.
+
+    Raises `InputError` for rows that cannot be used, for a journal that another run holds or that cannot be read, and
+    for one whose rows were made with another configuration, unless `again` says so.
+    """
+    again = Again() if again is None else again
+    with BatchJournal(out, on_scan=on_scan) as journal:
+        wanted = look(dataset, hashes, settings, on_look)
+        found = standing(wanted, journal.entries)
+        if found.changed.any() and not again.changed:
+            raise InputError(_changed(journal, hashes, int(found.changed.argmax()), int(found.changed.sum())),
+                             where=str(journal.path))  # fmt: skip
+        dropped = (
+            found.changed
+            if not again.failed
+            else found.changed | (failed(journal.entries) & np.isin(journal.entries["id"], wanted.ids))
+        )
+        if dropped.any():
+            journal.drop(dropped)
+            found = standing(wanted, journal.entries)
+        totals = Totals.of(journal.entries)
+        journal.entries = np.empty(0, ENTRY)  # a line each: no more needed
+        yield Batch(
+            journal, dataset, hashes, n_rows=len(wanted.ids), n_done=found.n_done, n_others=found.n_others,
+            totals=totals, made=Totals(), missing=array("q", found.missing.tobytes()),
+        )  # fmt: skip
+
+
+def _changed(journal: BatchJournal, hashes: RowHash, at: int, n: int) -> str:
+    line = journal.record(at)
+    before = line.get("signature")
+    why = "another input row, or other models" if before == hashes.signature else (
+        f"other settings: {before}, now {hashes.signature}"
+    )  # fmt: skip
+    more = f" (and {n - 1} more)" if n > 1 else ""
+    return (
+        f"has the row {line.get('id')!r}{more} made from {why}; name another file for --out, or give --replace-changed "
+        "to have such rows made again"
+    )
+
+
+async def run_batch(
+    batch: Batch, runner: Runner, *, limits: Limits | None = None, control: Control, on_row: OnRow | None = None
+) -> None:
+    """Has the missing rows made, until none is left, `control` stops the run, or a limit is reached.
+
+    A row is on disk before `on_row` hears of it. What the runner raises is raised when everything finished is on disk;
+    so is the `OSError` of a disk that takes no more, whose message says where rows stand that it did not take.
+    """
+    limits = Limits() if limits is None else limits
+    under_way: dict[str, Work] = {}
+
+    def on_written(outcome: Outcome) -> None:
+        batch.totals.add(outcome.record)
+        batch.made.add(outcome.record)
+        if on_row is not None:
+            on_row(outcome.record)
+
+    def on_fault(error: OSError) -> None:
+        control.stop(f"the journal cannot be written: {error.strerror}")
+
+    def feed() -> Iterator[Work]:
+        for work in batch.work():
+            reason = limits.reached(batch.totals, made=batch.made, under_way=len(under_way))
+            if reason is not None:
+                control.stop(reason)
+            if control.reason is not None:
+                return
+            under_way[work.item.id] = work
+            yield work
+
+    if limits.deadline_s is not None:
+        control.stop_after(limits.deadline_s, f"--deadline {limits.deadline_s:g}")
+    writer = Writer(batch.journal, on_written=on_written, on_fault=on_fault)
+    try:
+        await _until_over(_pull(runner, feed(), under_way, writer), control)
+    finally:
+        control.close()
+        batch.stopped = control.reason
+        try:
+            await writer.finish()
+        except OSError as error:
+            raise rescue(writer.waiting, error) from None
+
+
+async def _pull(runner: Runner, work: Iterator[Work], under_way: dict[str, Work], writer: Writer) -> None:
+    async with aclosing(runner.run(work)) as outcomes:
+        async for outcome in outcomes:
+            if under_way.pop(outcome.work.item.id, None) is None:
+                logger.warning("a second outcome for the row %r is left out", outcome.work.item.id)
+                continue
+            await writer.put(outcome)
+
+
+async def _until_over(pulling: Coroutine[Any, Any, None], control: Control) -> None:
+    """Waits for the work, but no longer than `control` does."""
+    task, over = asyncio.create_task(pulling), asyncio.create_task(control.over.wait())
+    try:
+        await asyncio.wait({task, over}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        task.cancel()  # one that is done does not notice
+        over.cancel()
+        await asyncio.gather(task, over, return_exceptions=True)
+    if not task.cancelled():
+        task.result()

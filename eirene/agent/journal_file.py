@@ -1,0 +1,190 @@
+"""The file below a journal: one process at a time holds it, what was appended is on disk, half a line never stays.
+
+What a line says is no matter here; `eirene.agent.journal` reads a whole journal into memory, and
+`eirene.agent.batch.journal` one of any length by an index.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from eirene.errors import InputError
+from eirene.io import reason
+
+_TRIES, _PAUSE_S = 5, 0.02  # somebody who only asks whether it is held holds it for a moment
+
+
+class JournalFile:
+    """A file of lines, made where there is none, open for appending and locked; use it as a context manager.
+
+    `size` is its length in bytes, `is_new` whether it was made here. Raises `InputError` where it cannot be used or
+    another process holds it. Not for several threads at once.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._handle, self.is_new = _open_locked(path)
+        self.size = os.fstat(self._handle).st_size
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def is_open(self) -> bool:
+        """False after `close`."""
+        return self._handle >= 0
+
+    def append(self, data: bytes) -> None:
+        """Adds lines; when this returns they are on disk. Raises `OSError` (a full disk, a folder that is gone) with
+        the file as it was before."""
+        if not self.is_open:
+            raise ValueError(f"the journal {self.path} is closed")
+        try:
+            _write_all(self._handle, data)
+            os.fsync(self._handle)
+        except OSError as error:  # half a line must not stay in the middle
+            with suppress(OSError):
+                self.cut(self.size)
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
+        if not _is_at(self._handle, self.path):  # what was written has no name any more, and will be gone
+            raise OSError(errno.ENOENT, "the file or its folder has been removed", str(self.path))
+        self.size += len(data)
+
+    def read(self, begin: int = 0, end: int | None = None) -> bytes:
+        """The bytes from `begin` to `end` (None: the last)."""
+        left = (self.size if end is None else end) - begin
+        parts = []
+        while left > 0 and (part := os.pread(self._handle, left, begin)):
+            parts.append(part)
+            begin, left = begin + len(part), left - len(part)
+        return b"".join(parts)
+
+    def cut(self, size: int) -> None:
+        """Takes everything behind `size` bytes away."""
+        os.ftruncate(self._handle, size)
+        os.lseek(self._handle, 0, os.SEEK_END)
+        os.fsync(self._handle)
+        self.size = size
+
+    def replace(self, data: Iterable[bytes]) -> None:
+        """Puts other contents in the file's place. They appear at once, or the old ones stay."""
+        try:
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name[:100]}.")
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
+        try:
+            size = 0
+            for part in data:
+                _write_all(handle, part)
+                size += len(part)
+            os.fsync(handle)
+            _lock(handle, self.path)  # before it has the name: nobody can come in between
+            os.chmod(name, os.fstat(self._handle).st_mode)
+            os.replace(name, self.path)
+        except BaseException as error:
+            os.close(handle)
+            with suppress(FileNotFoundError):
+                os.unlink(name)
+            if isinstance(error, OSError):
+                raise OSError(error.errno, error.strerror, str(self.path)) from None
+            raise
+        _sync_folder(self.path.parent)
+        os.close(self._handle)
+        self._handle, self.size = handle, size
+
+    def remove(self) -> None:
+        """Takes the file away, which nothing has been written to."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process holds the journal of that name at the moment."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        _lock(handle, path)
+    except InputError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def _open_locked(path: Path) -> tuple[int, bool]:
+    """The file, open for appending and locked, and whether it was made."""
+    try:
+        while True:
+            is_new = not path.exists()
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            try:
+                _lock(handle, path)
+                if _is_at(handle, path):
+                    if is_new:
+                        _sync_folder(path.parent)
+                    return handle, is_new
+            except BaseException:
+                os.close(handle)
+                raise
+            os.close(handle)  # another process has put a new file in its place: that one is meant
+    except OSError as error:
+        raise InputError(f"cannot be written: {reason(error)}", where=str(path)) from None
+
+
+def _lock(handle: int, path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover  # Windows: a journal works there, and nothing stops a second process
+        return
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                return  # a file system without locks
+        time.sleep(_PAUSE_S)
+    raise InputError("is in use by another run; wait for its end, or name another place", where=str(path))
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def _sync_folder(folder: Path) -> None:
+    """Puts a new name on disk, where the system can do that for folders."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
