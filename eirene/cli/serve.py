@@ -92,6 +92,8 @@ def serve(
             min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
             when_gain_unmeasured=when_gain_unmeasured,
         )  # fmt: skip
+        # Chats side by side use the cores; the threads of one encoder run would wait for each other in between.
+        os.environ.setdefault("EIRENE_THREADS", "1")
         engine = build_engine(
             backend, settings, upstream=upstream, base_url=base_url, calls=upstream_calls, timeout_s=min(timeout, 60.0)
         )

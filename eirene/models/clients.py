@@ -64,6 +64,9 @@ class ModelPerLoop:
                 del self._prepared[ended]
             model = self._model if is_first or self._rebuild is None else self._rebuild()
             found = self._prepared[loop] = _prepared(model, loop, is_ours=self._rebuild is not None)
+            # LangChain describes a model to callbacks once for each object, which takes longer than copying one a
+            # hundred times. The copies made for each call inherit the description, where it is there before them.
+            getattr(found.value, "_serialized", None)
             _begin(found.closer)
         model_here: BaseChatModel = found.value
         return model_here
@@ -141,6 +144,13 @@ def _begin(closer: _Closer) -> None:
     except StopIteration:
         return
     raise AssertionError("the generator waited before its first yield")
+
+
+def server_of(model: BaseChatModel) -> str | None:
+    """The address that a model's requests go to, as far as its class tells."""
+    sdk = _sdk_client(model)
+    address = getattr(model, "base_url", None) if sdk is None else getattr(sdk[1], "base_url", None)
+    return None if address is None else str(address)
 
 
 def _with_client(model: BaseChatModel, attribute: str, client: Any) -> BaseChatModel:

@@ -11,7 +11,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -42,8 +42,11 @@ from eirene.records import Item, Record
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 RUN_ID = "x-eirene-run-id"
 _BODY_S = 60.0  # for a body to arrive
+_SMALL = 64 * 1024  # bytes of a body that takes no longer to read than a thread takes to begin
 _ERRORS = {404: "there is nothing at this path", 405: "this path does not take that method"}
 
 
@@ -93,8 +96,7 @@ class Routes:
 
     async def chat(self, request: Request) -> Response:
         """A chat, refined: OpenAI's protocol, with `context`, `perspectives` and `eirene_trace` beside it."""
-        asked = parse_chat(read_json(await self._body(request)))
-        task = await asyncio.to_thread(self._service.chat_task, asked)
+        asked, task = await self._read(request, self._chat_of)
         run = self._service.begin(asked.model, task)
         envelope = Envelope(run.id, run.created, asked.model)
         try:
@@ -133,8 +135,7 @@ class Routes:
 
     async def start_run(self, request: Request) -> dict[str, Any]:
         """Begins a run of one question and, unless the server is to write it, its answer."""
-        asked = parse_run(read_json(await self._body(request)))
-        task = await asyncio.to_thread(self._service.run_task, asked)
+        task = await self._read(request, lambda data: self._service.run_task(parse_run(read_json(data))))
         return self._brief(self._service.start(task))
 
     async def show_run(self, run_id: str) -> Response:
@@ -179,6 +180,15 @@ class Routes:
             wants_key=self._service.options.key is not None,
         )
         return HTMLResponse(text, headers={"Content-Security-Policy": policy_of(text)})
+
+    def _chat_of(self, data: bytes) -> tuple[ChatRequest, Task]:
+        asked = parse_chat(read_json(data))
+        return asked, self._service.chat_task(asked)
+
+    async def _read(self, request: Request, parse: Callable[[bytes], T]) -> T:
+        """What the body says. A large one is read in a thread: it takes as long as many small requests."""
+        data = await self._body(request)
+        return parse(data) if len(data) <= _SMALL else await asyncio.to_thread(parse, data)
 
     def _run(self, run_id: str) -> Run:
         run = self._service.runs.get(run_id)

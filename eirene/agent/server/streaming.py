@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -19,6 +19,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _COMMENT = ": refining\n\n"
+_PART_CHARACTERS = 16 * 1024  # of a stream, in one write
 
 
 class ClientGoneError(Exception):
@@ -75,8 +76,9 @@ class WaitingStream(Response):
             yield sse((error if isinstance(error, ApiError) else internal_error()).body)
             yield DONE
             return
-        for piece in pieces:
-            yield piece
+        for part in _in_parts(pieces):
+            yield part
+            await asyncio.sleep(0)  # others have their turn between the parts of a long answer
 
 
 class EventsStream(Response):
@@ -125,6 +127,20 @@ async def soon(task: asyncio.Task[T], request: Request, *, within_s: float) -> b
 def nobody_there() -> Response:
     """What a client that is gone gets; the metrics see its status."""
     return Response(status_code=CLIENT_GONE)
+
+
+def _in_parts(pieces: Iterable[str]) -> Iterator[str]:
+    """The pieces, joined up to so many characters: they are all there, and a write for each word would cost more."""
+    part: list[str] = []
+    characters = 0
+    for piece in pieces:
+        part.append(piece)
+        characters += len(piece)
+        if characters >= _PART_CHARACTERS:
+            yield "".join(part)
+            part, characters = [], 0
+    if part:
+        yield "".join(part)
 
 
 async def _gone(receive: Receive) -> None:
