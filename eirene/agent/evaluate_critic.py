@@ -1,0 +1,167 @@
+"""Runs a critic over annotated answers: its findings, and what its edits gain; a row each, on disk as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from eirene.agent.evaluate_feedback import evaluation_signature
+from eirene.agent.journal import Journal
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts
+from eirene.critique import Finding
+from eirene.errors import EireneError, InputError
+from eirene.eval.base import Detector, case_of
+from eirene.eval.findings import Annotated, Found
+from eirene.eval.findings.predictions import Prediction, findings_of
+from eirene.eval.scoring import HOPELESS, Scorer, in_order
+from eirene.fava.edits import apply_findings
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.sampling import draw_samples
+from eirene.feedback_model.select import select
+from eirene.records import digest
+from eirene.scores import Unscored
+from eirene.seeds import derive_seed
+from eirene.usage import Meter, Usage
+
+
+class CriticRow(BaseModel):
+    """What a critic found in one answer; `findings` is null where there is no usable critique, and `why` says so."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key: str
+    id: str
+    findings: tuple[Finding, ...] | None
+    why: str | None = None
+    failed: bool = False
+    usage: Usage = Usage()
+
+
+OnRow = Callable[[CriticRow], None]
+
+
+async def arun_critic(
+    cases: Sequence[Annotated],
+    parts: Parts,
+    *,
+    settings: Settings | None = None,
+    journal: str | Path | None = None,
+    concurrency: int = 8,
+    retry_failed: bool = False,
+    on_row: OnRow | None = None,
+) -> list[CriticRow]:
+    """A row for each case, in order: critiques are drawn and voted on as in a run.
+
+    With `journal`, rows are on disk as they come, and a rerun does what is missing. Raises what every case would meet
+    (no access, no credit), and `InputError` for a journal that holds something else.
+    """
+    if concurrency < 1:
+        raise InputError(f"concurrency must be at least 1, got {concurrency}", field="concurrency")
+    settings = Settings() if settings is None else settings
+    line = evaluation_signature(parts, settings)
+    keys = [_key(case, line) for case in cases]
+    with nullcontext() if journal is None else Journal(journal) as held:
+        done = {} if held is None else _rows_in(held)
+        if retry_failed and held is not None:
+            held.drop({key for key, row in done.items() if row.failed})
+            done = {key: row for key, row in done.items() if not row.failed}
+        todo = {k: case for k, case in zip(keys, cases, strict=True) if k not in done}
+
+        async def one(pair: tuple[str, Annotated]) -> CriticRow:
+            row = await _criticise(*pair, parts, settings)
+            if held is not None:
+                await asyncio.to_thread(held.append, row.model_dump(mode="json"))
+            return row
+
+        async for pair, row in in_order(list(todo.items()), one, workers=concurrency):
+            done[pair[0]] = row
+            if on_row is not None:
+                on_row(row)
+    return [done[key] for key in keys]
+
+
+async def _criticise(key: str, case: Annotated, parts: Parts, settings: Settings) -> CriticRow:
+    item, meter = case.item, Meter()
+    seed = derive_seed(settings.seed, item.id, "feedback", 1)
+    request = FeedbackRequest(item, item.answer, case.sentences, seed)
+    try:
+        drawn = await draw_samples(
+            parts.feedback_model, request, n=settings.samples, stop=settings.stop, meter=meter,
+            min_consistency=settings.min_consistency,
+        )  # fmt: skip
+    except HOPELESS:
+        raise
+    except EireneError as error:
+        why = f"{error.kind}: {error}"
+        return CriticRow(key=key, id=item.id, findings=None, why=why, failed=True, usage=meter.total)
+    chosen = select(
+        drawn.samples, case.sentences, n_requested=settings.samples, min_consistency=settings.min_consistency,
+        early_stop=drawn.early_stop,
+    )  # fmt: skip
+    found = None if chosen.critique is None else findings_of(chosen.critique)
+    return CriticRow(key=key, id=item.id, findings=found, why=chosen.abstained, usage=meter.total)
+
+
+async def ameasure_gain(found: Sequence[Found], detectors: Sequence[Detector]) -> list[Found]:
+    """The same with each detector's error score of the answer less that of the answer after its findings' edits."""
+    scorer = Scorer(detectors)
+
+    async def one(one: Found) -> Mapping[str, float | None]:
+        if one.findings is None:
+            return {}
+        answer = one.case.item.answer
+        edited = apply_findings(answer, one.findings).text
+        if edited == answer:
+            return {d.name: 0.0 for d in detectors}
+        before = await scorer.score(case_of(one.case.item))
+        after = await scorer.score(case_of(one.case.item, answer=edited))
+        return {name: _less(before[name].scores.hallucination, after[name].scores.hallucination) for name in before}
+
+    gains = [gain async for _, gain in in_order(found, one, workers=4)]
+    return [Found(f.case, f.findings, f.unscored, gain) for f, gain in zip(found, gains, strict=True)]
+
+
+def found_by(cases: Sequence[Annotated], made: Sequence[CriticRow | Prediction]) -> list[Found]:
+    """Rows of a critic, or predictions of a file, beside the cases that they are of."""
+    return [
+        Found(case, one.findings, one.why if isinstance(one, CriticRow) else one.unscored)
+        for case, one in zip(cases, made, strict=True)
+    ]
+
+
+def _less(before: float | Unscored, after: float | Unscored) -> float | None:
+    if isinstance(before, Unscored) or isinstance(after, Unscored):
+        return None
+    return before - after
+
+
+def _key(case: Annotated, line: str) -> str:
+    cut = [[s.start, s.end] for s in case.sentences]
+    return digest([case.item.model_dump(mode="json"), cut, line])[:24]
+
+
+def _rows_in(journal: Journal) -> dict[str, CriticRow]:
+    try:
+        return {key: CriticRow.model_validate(line) for key, line in journal.lines.items()}
+    except ValidationError:
+        raise InputError(
+            "holds something else than rows of a critic; name another file", where=str(journal.path)
+        ) from None
+
+
+def lines_of(found: Sequence[Found]) -> list[dict[str, Any]]:
+    """What was found and what was marked, an object for each answer: for looking at single cases."""
+    return [
+        {
+            "id": f.case.item.id,
+            "marked": [g.model_dump(mode="json") for g in f.case.findings],
+            "findings": None if f.findings is None else [g.model_dump(mode="json") for g in f.findings],
+        }
+        for f in found
+    ]
