@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from eirene import __version__
-from eirene.cli import compare, evaluate, graph, npov, refine, report, salience, score, serve, synth, train
+from eirene.cli import batch, compare, evaluate, graph, npov, refine, report, salience, score, serve, synth, train
 from eirene.cli.terminal import configure_streams, log_to_stderr, say
 from eirene.errors import AuthError, EireneError, InputError, MissingExtraError
 
@@ -27,6 +27,7 @@ app.command("refine")(refine.refine)
 app.command("score")(score.score)
 app.command("salience")(salience.salience)
 app.command("compare")(compare.compare)
+app.add_typer(batch.app, name="batch")
 app.command("npov")(npov.npov)
 app.command("report")(report.report)
 app.command("serve")(serve.serve)

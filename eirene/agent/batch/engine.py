@@ -7,7 +7,7 @@ import logging
 from array import array
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +45,8 @@ class Batch:
     """A data set and its journal, held against each other, before or after a run. See `open_batch`.
 
     `n_rows` in the data, `n_done` of them in the journal before the run; `n_others`: lines that no row asks for.
-    `totals` are the journal's, `made` those of this run. `stopped` says why the run ended with rows left, None where it
-    did not.
+    `totals` are the journal's, `made` those of this run; `under_way` is the work that a runner has, by id. `stopped`
+    says why the run ended with rows left, None where it did not.
     """
 
     journal: BatchJournal
@@ -58,6 +58,7 @@ class Batch:
     totals: Totals
     made: Totals
     missing: array[int]
+    under_way: dict[str, Work] = field(default_factory=dict)
     stopped: str | None = None
 
     @property
@@ -133,7 +134,7 @@ async def run_batch(
     so is the `OSError` of a disk that takes no more, whose message says where rows stand that it did not take.
     """
     limits = Limits() if limits is None else limits
-    under_way: dict[str, Work] = {}
+    under_way = batch.under_way
 
     def on_written(outcome: Outcome) -> None:
         batch.totals.add(outcome.record)

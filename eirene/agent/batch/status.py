@@ -1,0 +1,77 @@
+"""How a batch stands, read from its journal and the index beside it, whether a run holds it or not."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic_core import from_json
+
+from eirene.agent.batch.index import Entries, OnScan, entries_of, entry_in, known_entries, scan
+from eirene.agent.batch.journal import failed
+from eirene.agent.batch.totals import Totals
+from eirene.agent.journal_file import is_held
+from eirene.errors import InputError
+from eirene.io import cannot_read
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStatus:
+    """What the lines of a journal add up to. `failures`: failed rows by the kind of their error."""
+
+    totals: Totals
+    failures: dict[str, int]
+    is_held: bool
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        rows, usage = self.totals.rows, self.totals.usage
+        data: dict[str, Any] = {
+            "rows": rows,
+            "statuses": self.totals.statuses,
+            "accepted_share": self.totals.statuses["accepted"] / rows if rows else None,
+            "failures": self.failures,
+            "usage": usage.model_dump(),
+            "is_held": self.is_held,
+        }
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
+
+
+def read_status(path: str | Path, *, on_scan: OnScan | None = None) -> BatchStatus:
+    """The status of a journal; nothing is written, and a line that is just being written is left out.
+
+    Raises `InputError` where there is none, or a line is none of a batch.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+
+            def read(begin: int, end: int) -> bytes:
+                file.seek(begin)
+                return file.read(end - begin)
+
+            size = path.stat().st_size
+            entries = _entries(path, size, read, on_scan)
+            kinds = Counter(_kind(read, entries, int(at)) for at in np.flatnonzero(failed(entries)))
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError):
+            raise cannot_read(str(path), error) from None
+        raise InputError(f"is no journal of a batch: {error}", where=str(path)) from None
+    return BatchStatus(Totals.of(entries), dict(kinds.most_common()), is_held(path))
+
+
+def _entries(path: Path, size: int, read: Any, on_scan: OnScan | None) -> Entries:
+    known = known_entries(path, size=size, read=read)
+    begin = int(known["end"][-1]) if len(known) else 0
+    lines = scan(read, begin=begin, size=size, on_scan=on_scan)
+    fresh = entries_of(entry_in(line, end=end) for line, end in lines)
+    return np.concatenate([known, fresh])
+
+
+def _kind(read: Any, entries: Entries, at: int) -> str:
+    line = from_json(read(int(entries["end"][at - 1]) if at else 0, int(entries["end"][at])))
+    return str((line.get("error") or {}).get("kind", "unknown"))

@@ -1,0 +1,174 @@
+"""`eirene batch`: a whole data set, resumable, bounded in memory, and watched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+from eirene.cli import batch_flags, data_flags, options
+from eirene.cli.batch_progress import watch
+from eirene.cli.batch_status import status
+from eirene.cli.compare import PriceOf, price_of
+from eirene.cli.gate_flags import with_named
+from eirene.cli.terminal import output, say
+from eirene.errors import BackendError
+
+if TYPE_CHECKING:
+    from eirene.agent.batch.control import Limits
+    from eirene.agent.batch.engine import Batch
+    from eirene.agent.batch.runner import Runner
+    from eirene.cli.batch_progress import Watch
+
+
+class _RunByDefault(TyperGroup):
+    """`batch IN ...` is `batch run IN ...`: what is no command's name is the data's."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if args and args[0] in self.commands else ["run", *args])
+
+
+app = typer.Typer(cls=_RunByDefault, help="Refine a whole data set; the same command again goes on.")
+app.command("status")(status)
+
+
+@app.command("run")
+def batch(
+    file: batch_flags.In,
+    *,
+    out: batch_flags.Out,
+    parquet: batch_flags.Parquet = None,
+    mode: options.Mode = "fine-grained",
+    backend: options.Backend = "embedded",
+    base_url: options.BaseUrl = None,
+    detectors: options.Detectors = None,
+    judge: options.Judge = None,
+    judge_base_url: options.JudgeBaseUrl = None,
+    local_model: options.LocalModel = None,
+    classifier: options.Classifier = None,
+    nli: options.Nli = None,
+    polls: options.Polls = 5,
+    concurrency: batch_flags.Concurrency = 32,
+    grace: batch_flags.Grace = 60.0,
+    max_cost: batch_flags.MaxCost = None,
+    max_tokens: batch_flags.MaxTokens = None,
+    deadline: batch_flags.Deadline = None,
+    price: PriceOf = None,
+    fail_on_error: batch_flags.FailOnError = 0.1,
+    retry_failed: batch_flags.RetryFailed = False,
+    replace_changed: batch_flags.ReplaceChanged = False,
+    format: data_flags.Format = "auto",
+    columns: data_flags.Map = None,
+    reader: data_flags.ReaderName = None,
+    drop_unmapped: data_flags.DropUnmapped = False,
+    limit: data_flags.Limit = 0,
+    sample: data_flags.Sample = 0,
+    sample_seed: data_flags.SampleSeed = 0,
+    samples: options.Samples = 20,
+    stop: options.Stop = "none",
+    max_rounds: options.MaxRounds = 2,
+    patience: options.Patience = 1,
+    seed: options.Seed = 0,
+    min_consistency: options.MinConsistency = 0.0,
+    tolerance: options.Tolerance = 0.02,
+    min_gain: options.MinGain = 0.02,
+    when_gain_unmeasured: options.WhenGainUnmeasured = "accept",
+    config: options.Config = None,
+) -> None:
+    """Refine a whole data set. The same command again goes on where it was stopped.
+
+    `eirene batch status OUT.jsonl` says how a run stands, at any time.
+    """
+    with output():
+        from eirene.agent.backends import BackendOptions, resolve_backend
+        from eirene.agent.batch.control import Limits
+        from eirene.agent.batch.engine import Again, open_batch
+        from eirene.agent.batch.local import LocalRunner
+        from eirene.agent.batch.parquet import check_parquet, write_parquet
+        from eirene.agent.row_hash import RowHash
+        from eirene.agent.settings import Settings
+        from eirene.models.limits import Limiter
+        from eirene.reading import check_outside
+
+        settings = Settings.of(
+            mode=mode, samples=samples, stop=stop, max_rounds=max_rounds, patience=patience, seed=seed,
+            min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
+            when_gain_unmeasured=when_gain_unmeasured,
+        )  # fmt: skip
+        check_outside(out, file)
+        check_parquet(parquet, out)
+        limits = Limits(max_cost, max_tokens, deadline)
+        limiter = Limiter(concurrency, adaptive=True)
+        parts = resolve_backend(backend, BackendOptions(base_url=base_url, limiter=limiter, price=price_of(price)))
+        parts = with_named(
+            parts, detectors, judge_model=judge, base_url=judge_base_url or base_url, local=local_model,
+            classifiers_named=classifier or (), nli_named=nli, polls=polls, seed=seed, concurrency=concurrency,
+        )  # fmt: skip
+        if detectors is None and judge is not None:
+            from eirene.agent.judges import with_judge
+
+            parts = with_judge(parts, judge, base_url=judge_base_url or base_url, polls=polls, seed=seed)
+        dataset = data_flags.open_data(
+            file, format=format, columns=columns, reader=reader, drop_unmapped=drop_unmapped,
+            selection=data_flags.selection_of(limit, sample, sample_seed),
+        )  # fmt: skip
+        with watch() as shown, open_batch(
+            dataset, out=out, hashes=RowHash(parts, settings), settings=settings,
+            again=Again(retry_failed, replace_changed), on_look=shown.on_look, on_scan=shown.on_scan,
+        ) as opened:  # fmt: skip
+            calls = judge is not None or not (backend == "embedded" or backend.startswith("hf:"))
+            runner = LocalRunner(parts, settings, limiter=limiter if calls else None)
+            code = _run(opened, runner, limits=limits, grace_s=grace, shown=shown)
+        _tell(opened, out)
+        if parquet is not None:
+            write_parquet(out, parquet)
+            say(f"wrote {parquet}")
+    if code or opened.totals.statuses["failed"] > fail_on_error * opened.totals.rows:
+        raise typer.Exit(code or 1)
+
+
+def _run(opened: Batch, runner: Runner, *, limits: Limits, grace_s: float, shown: Watch) -> int:
+    """Makes the missing rows; 130 where the user stopped it, else 0."""
+    import asyncio
+
+    from eirene.agent.batch.engine import run_batch
+    from eirene.cli.batch_stop import stoppable
+
+    if not opened.n_left:
+        return 0
+    shown.start()
+
+    async def work() -> bool:
+        with stoppable(grace_s=grace_s, under_way=lambda: len(opened.under_way)) as stop:
+            await run_batch(
+                opened, runner, limits=limits, control=stop.control, on_row=lambda row: shown.on_row(opened, row)
+            )
+        return stop.by_user
+
+    try:
+        return 130 if asyncio.run(work()) else 0
+    except (BackendError, OSError):
+        say(f"{opened.made.rows:,} rows were made and {opened.n_left:,} are left; the same command goes on from there")
+        raise
+
+
+def _tell(opened: Batch, out: str) -> None:
+    """What was done, what is left, and why."""
+    from eirene.views.facts import cost
+
+    others = f"; {opened.n_others:,} other rows in it were left alone" if opened.n_others else ""
+    if not opened.made.rows and not opened.n_left:
+        say(f"nothing to do: all {opened.n_rows:,} rows are in {out}{others}")
+        return
+    counts = ", ".join(f"{n:,} {status}" for status, n in opened.made.statuses.items() if n) or "none"
+    before = f" ({opened.n_done:,} were there before)" if opened.n_done else ""
+    say(f"made {opened.made.rows:,} rows{before}: {counts}; {cost(opened.made.usage)}{others}")
+    if opened.n_left:
+        say(
+            f"stopped ({opened.stopped}): {opened.n_left:,} of {opened.n_rows:,} rows are left; "
+            "the same command goes on from there"
+        )
+    failed = opened.totals.statuses["failed"]
+    if failed:
+        say(f"{failed:,} rows of {out} are failed: --retry-failed does them again, `eirene batch status` says why")

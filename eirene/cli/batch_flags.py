@@ -1,0 +1,43 @@
+"""The flags of `eirene batch` alone."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from eirene.cli import data_flags
+
+_RUN, _LIMITS = "The run", "Limits"
+
+In = Annotated[str, typer.Argument(metavar="IN", help=data_flags.IN_HELP)]
+Out = Annotated[str, typer.Option(metavar="OUT.jsonl", help="The journal: a line for each finished row.")]
+Parquet = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Write the journal as Parquet too, at the end (extra 'data')."),
+]
+Concurrency = Annotated[int, typer.Option(help="Model calls under way at most; fewer where the provider says no.",
+                                          rich_help_panel=_RUN)]  # fmt: skip
+Grace = Annotated[float, typer.Option(metavar="S", help="Seconds that rows under way have to end when the run stops.",
+                                      rich_help_panel=_RUN)]  # fmt: skip
+FailOnError = Annotated[
+    float, typer.Option(help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN)
+]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Do failed rows of the journal again.", rich_help_panel=_RUN)
+]
+ReplaceChanged = Annotated[
+    bool,
+    typer.Option("--replace-changed", help="Do rows again that were made with another configuration.",
+                 rich_help_panel=_RUN),
+]  # fmt: skip
+MaxCost = Annotated[
+    float | None,
+    typer.Option(metavar="USD", help="Take no more rows when the journal's have cost this.", rich_help_panel=_LIMITS),
+]
+MaxTokens = Annotated[
+    int | None, typer.Option(metavar="N", help="The same for tokens, read and written.", rich_help_panel=_LIMITS)
+]
+Deadline = Annotated[
+    float | None, typer.Option(metavar="S", help="Take no more rows after so many seconds.", rich_help_panel=_LIMITS)
+]
