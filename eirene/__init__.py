@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         UnreachableError,
         UnusableReplyError,
     )
+    from eirene.models.cache import CallCache
     from eirene.models.chat import Price
     from eirene.models.scripted import ScriptedChatModel
     from eirene.records import Item, Perspective, Record, Round
@@ -89,6 +90,7 @@ _HOMES = {
         "UnreachableError",
         "UnusableReplyError",
     ),
+    "eirene.models.cache": ("CallCache",),
     "eirene.models.chat": ("Price",),
     "eirene.models.scripted": ("ScriptedChatModel",),
     "eirene.records": ("Item", "Perspective", "Record", "Round"),
@@ -106,6 +108,7 @@ __all__ = [
     "BackendError",
     "BackendOptions",
     "BackendTimeoutError",
+    "CallCache",
     "Critique",
     "EireneError",
     "EncoderError",

@@ -10,7 +10,11 @@ _Count = Annotated[int, Field(ge=0)]
 
 
 class Usage(BaseModel):
-    """Sums over all model calls of a run; `cost_usd` is null where a price is unknown. Embedded parts call no model."""
+    """Sums over all model calls of a run; `cost_usd` is null where a price is unknown. Embedded parts call no model.
+
+    `cached_tokens` are those that the provider had read before (its prompt cache). `cache_hits` are replies that came
+    from the call cache instead of a model: they are no calls, and cost neither tokens nor money.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -19,6 +23,7 @@ class Usage(BaseModel):
     input_tokens: _Count = 0
     output_tokens: _Count = 0
     cached_tokens: _Count = 0
+    cache_hits: _Count = 0
     cost_usd: float | None = 0.0
     seconds: Annotated[float, Field(ge=0)] = 0.0
 
@@ -31,6 +36,7 @@ class Usage(BaseModel):
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
+            cache_hits=self.cache_hits + other.cache_hits,
             cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
             seconds=self.seconds + other.seconds,
         )

@@ -21,6 +21,7 @@ usages = st.builds(
     input_tokens=counts,
     output_tokens=counts,
     cached_tokens=counts,
+    cache_hits=counts,
     cost_usd=st.none() | st.floats(0, 1e3),
     seconds=st.floats(0, 1e4),
 )
@@ -29,7 +30,7 @@ usages = st.builds(
 @given(usages, usages)
 def test_usage_adds_field_by_field(a: Usage, b: Usage) -> None:
     both = a + b
-    for name in ("calls", "retries", "input_tokens", "output_tokens", "cached_tokens", "seconds"):
+    for name in ("calls", "retries", "input_tokens", "output_tokens", "cached_tokens", "cache_hits", "seconds"):
         assert getattr(both, name) == getattr(a, name) + getattr(b, name)
     assert both == b + a and a + Usage() == a
 

@@ -12,6 +12,7 @@ from eirene.eval.resources import POLLS, Resources
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+    from eirene.models.cache import CallCache
     from eirene.models.chat import ChatModel, Price
 
 JUDGE = "chainpoll"
@@ -26,6 +27,7 @@ def with_judge(
     polls: int = POLLS,
     seed: int = 0,
     price: Price | None = None,
+    cache: CallCache | None = None,
 ) -> Parts:
     """The parts with a polled judge behind the other detectors: it decides with them, and can measure a gain.
 
@@ -42,7 +44,7 @@ def with_judge(
         (['rouge', 'alignment', 'arrangement', 'chainpoll'], ['chainpoll'])
     """
     detector = build_detector(
-        JUDGE, Resources(judge_model=judge, base_url=base_url, polls=polls, seed=seed, price=price)
+        JUDGE, Resources(judge_model=judge, base_url=base_url, polls=polls, seed=seed, price=price, cache=cache)
     )
     made_of = f"{detector.name}:{detector.version}"
     return replace(

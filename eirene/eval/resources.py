@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eirene.eval.nli import NliModel
     from eirene.eval.salience import WordMaps
     from eirene.eval.selfcheck_samples import SampleSource
+    from eirene.models.cache import CallCache
     from eirene.models.chat import ChatModel, Price
     from eirene.models.local import LocalModel
 
@@ -35,7 +36,7 @@ class Resources:
     machine, or its name `hf:path-or-id[+adapter]`. `classifiers_named`: causal LMs tuned to tell errors, one an error
     type. `nli_named`: a sequence classifier. `polls`: how often a judge is asked about one answer (ChainPoll: 5).
     `samples`: how many other answers are drawn where the row brings none (SelfCheckGPT: 20). `own_encoder` None: the
-    shipped one. `concurrency`: calls of the judge under way at most.
+    shipped one. `concurrency`: calls of the judge under way at most. `cache`: what the judge said before.
     """
 
     judge_model: str | BaseChatModel | ChatModel | None = None
@@ -49,6 +50,7 @@ class Resources:
     own_encoder: Encodes | None = None
     concurrency: int = DEFAULT_CONCURRENCY
     price: Price | None = None
+    cache: CallCache | None = None
 
     def __post_init__(self) -> None:
         for name in ("polls", "samples", "concurrency"):
@@ -84,7 +86,7 @@ class Resources:
             return model
         if isinstance(model, str) and (model.startswith("hf:") or not is_chat_name(model)):
             raise InputError(f"a judge is a chat model named provider:model, got {model!r}", field="judge")
-        options = ChatOptions(base_url=self.base_url, concurrency=self.concurrency, price=self.price)
+        options = ChatOptions(base_url=self.base_url, concurrency=self.concurrency, price=self.price, cache=self.cache)
         return resolve_chat(model, options=options)
 
     @cached_property

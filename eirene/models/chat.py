@@ -2,7 +2,8 @@
 
 What it adds to the model: retries of our own, a time limit for each attempt, a limit on concurrent calls, and the usage
 of every attempt. What it takes away: the client's own retries, response caches (twenty equal prompts would become one
-call, and so twenty equal critiques) and streaming (which gives one choice, whatever `n` says).
+call, and so twenty equal critiques) and streaming (which gives one choice, whatever `n` says). A call cache of our own
+(`eirene.models.cache`) knows samples of one prompt apart.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from eirene.errors import BackendTimeoutError, MalformedReplyError
+from eirene.models.cache import CallCache, reply_keys
 from eirene.models.clients import ModelPerLoop
 from eirene.models.faults import Fault, classify
+from eirene.models.identity import identity_of
 from eirene.models.limits import Limiter
 from eirene.models.replies import Reply, replies_of, tokens_of
 from eirene.models.retry import RetryPolicy
@@ -70,12 +73,16 @@ class Sampling:
             given |= {"logprobs": True, "top_logprobs": self.top_logprobs}
         return {name: value for name, value in given.items() if value is not None}
 
+    def asked(self) -> dict[str, Any]:
+        """Every field but the seed, as it is asked for: what a reply hangs on beside the messages and its seed."""
+        return {"temperature": self.temperature, "top_p": self.top_p, "top_logprobs": self.top_logprobs}
+
 
 class ChatModel:
     """A LangChain chat model with our own retries, limits and usage around it; share one between the roles of a run.
 
     `model` is copied, never changed. `price` None leaves costs unknown; `rebuild` makes such a model anew for another
-    event loop; `sleep` is what waits between attempts.
+    event loop; `sleep` is what waits between attempts. Replies that `cache` knows are not asked for again.
     """
 
     def __init__(
@@ -88,9 +95,12 @@ class ChatModel:
         timeout_s: float = 60.0,
         price: Price | None = None,
         rebuild: Callable[[], BaseChatModel] | None = None,
+        cache: CallCache | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.name = name or model_name(model)
+        self.cache = cache
+        self._identity = identity_of(model, name)
         self._fields = frozenset(type(model).model_fields)
         self._models = ModelPerLoop(model, name=self.name, rebuild=rebuild)
         self._limiter = Limiter() if limiter is None else limiter
@@ -116,15 +126,59 @@ class ChatModel:
         """The fields of `sampling` that this model has and that the provider has not refused so far."""
         return {k: v for k, v in sampling.fields().items() if self._has_field(k) and k not in self._refused}
 
-    async def ask(
-        self, messages: Sequence[Message], *, sampling: Sampling, meter: Meter, n: int = 1
+    async def ask(self, messages: Sequence[Message], *, sampling: Sampling, meter: Meter) -> tuple[Reply, ...]:
+        """The model's one reply, from the call cache where it is there. Raises what `send` raises."""
+        seeds = [sampling.seed]
+        (known,) = await self.recall(messages, sampling=sampling, seeds=seeds, meter=meter)
+        if known is not None:
+            return (known,)
+        return (await self.send(messages, sampling=sampling, seeds=seeds, meter=meter))[:1]
+
+    async def recall(
+        self, messages: Sequence[Message], *, sampling: Sampling, seeds: Sequence[int | None], meter: Meter
+    ) -> list[Reply | None]:
+        """What the call cache knows of each seed's reply; the hits are put on the meter."""
+        if self.cache is None:
+            return [None] * len(seeds)
+        keys = self.keys(messages, sampling=sampling, seeds=seeds)
+        found = await self.cache.recall([key for key in keys if key is not None])
+        if found:
+            meter.add(Usage(cache_hits=len(found)))
+        return [None if key is None else found.get(key) for key in keys]
+
+    async def send(
+        self, messages: Sequence[Message], *, sampling: Sampling, seeds: Sequence[int | None], meter: Meter
     ) -> tuple[Reply, ...]:
-        """The model's replies: `n` of them, or fewer where the provider gives fewer, none where it refuses `n`.
+        """The model's replies, one a seed, by one request that has the first seed; the call cache is told of them.
 
-        `takes_n` is False from then on, and one reply is asked for a request.
-
-        Raises `BackendError` (see `eirene.errors` for its kinds) when no attempt succeeds or none may help.
+        Fewer where the provider gives fewer, none where it refuses `n`: `takes_n` is False from then on, and one reply
+        is to be asked for a request. Raises `BackendError` (see `eirene.errors` for its kinds) when no attempt succeeds
+        or none may help.
         """
+        replies = await self._answered(messages, replace(sampling, seed=seeds[0]), meter, n=len(seeds))
+        if self.cache is None:
+            return replies
+        keys = self.keys(messages, sampling=sampling, seeds=seeds[: len(replies)])
+        fresh = {key: reply for key, reply in zip(keys, replies, strict=True) if key is not None}
+        before = await self.cache.keep(fresh)  # by a call for the same at the same time: a rerun will get that one
+        return tuple(reply if key is None else before.get(key, reply) for key, reply in zip(keys, replies, strict=True))
+
+    def keys(
+        self, messages: Sequence[Message], *, sampling: Sampling, seeds: Sequence[int | None]
+    ) -> list[bytes | None]:
+        """What the call cache files each seed's reply under; None for one that is drawn and has no seed to tell it by.
+
+        The model's name and server are in it, and of a model object all its settings.
+        """
+        known = [0 if seed is None and sampling.temperature == 0 else seed for seed in seeds]
+        numbers = [seed for seed in known if seed is not None]
+        made = iter(reply_keys(self._identity, messages, sampling.asked(), seeds=numbers))
+        return [None if seed is None else next(made) for seed in known]
+
+    async def _answered(
+        self, messages: Sequence[Message], sampling: Sampling, meter: Meter, *, n: int
+    ) -> tuple[Reply, ...]:
+        """The replies of one request, retried as the policy says."""
         lc_messages, rng = _to_langchain(messages), rng_for(sampling.seed or 0, "retry")
         attempt = failed = 0
         while True:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 
 from eirene.errors import AuthError, BackendError, QuotaError, ScriptExhaustedError
 from eirene.models.chat import ChatModel, Sampling
@@ -26,14 +25,26 @@ async def draw_replies(
 ) -> AsyncGenerator[Reply | BackendError, None]:
     """One reply a seed, in the order of the seeds; a call that failed for good gives its error in that place.
 
-    One request for all of them (seeded with the first) while the provider takes `n`; what is then still missing, and
-    everything where it does not, by concurrent calls. Closing the generator cancels the calls under way.
-    Raises `AuthError`, `QuotaError` and `ScriptExhaustedError`, which no further call would mend.
+    What the call cache knows is taken from it, the rest is drawn: by one request for all of it (with the first seed)
+    while the provider takes `n`; what is then still missing, and everything where it does not, by concurrent calls.
+    Closing the generator cancels the calls under way. Raises `AuthError`, `QuotaError` and `ScriptExhaustedError`,
+    which no further call would mend.
     """
+    known = await chat.recall(messages, sampling=sampling, seeds=seeds, meter=meter)
+    missing = [seed for seed, reply in zip(seeds, known, strict=True) if reply is None]
+    fresh = _fresh(chat, messages, sampling=sampling, seeds=missing, meter=meter)
+    async with aclosing(fresh):  # a generator that is merely dropped would leave its calls running
+        for reply in known:
+            yield await anext(fresh) if reply is None else reply
+
+
+async def _fresh(
+    chat: ChatModel, messages: Sequence[Message], *, sampling: Sampling, seeds: Sequence[int], meter: Meter
+) -> AsyncGenerator[Reply | BackendError, None]:
     done = 0
     if len(seeds) > 1 and chat.takes_n:
         try:
-            replies = await chat.ask(messages, sampling=_seeded(sampling, seeds[0]), n=len(seeds), meter=meter)
+            replies = await chat.send(messages, sampling=sampling, seeds=seeds, meter=meter)
         except _FINAL:
             raise
         except BackendError as error:
@@ -44,7 +55,7 @@ async def draw_replies(
             yield reply
         done = len(replies)
     rest = _concurrently(chat, messages, sampling=sampling, seeds=seeds[done:], meter=meter)
-    async with aclosing(rest):  # a generator that is merely dropped would leave its calls running
+    async with aclosing(rest):
         async for outcome in rest:
             yield outcome
 
@@ -53,7 +64,7 @@ async def _concurrently(
     chat: ChatModel, messages: Sequence[Message], *, sampling: Sampling, seeds: Sequence[int], meter: Meter
 ) -> AsyncGenerator[Reply | BackendError, None]:
     async def one(seed: int) -> Reply:
-        return (await chat.ask(messages, sampling=_seeded(sampling, seed), meter=meter))[0]
+        return (await chat.send(messages, sampling=sampling, seeds=[seed], meter=meter))[0]
 
     tasks = [asyncio.create_task(one(seed)) for seed in seeds]
     try:
@@ -69,7 +80,3 @@ async def _concurrently(
             task.cancel()
         # Waits for the cancelled, and takes note of the errors of those that nobody will look at any more.
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _seeded(sampling: Sampling, seed: int) -> Sampling:
-    return replace(sampling, seed=seed)

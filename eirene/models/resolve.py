@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from eirene.errors import InputError, MissingExtraError
+from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel, Price
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
 from eirene.models.retry import RetryPolicy
@@ -34,7 +35,7 @@ class ChatOptions:
     """How a chat model is reached: the server (None: the provider's), limits, retries and prices.
 
     `concurrency`: calls under way at most, or `limiter`, one that is shared; `timeout_s`: seconds for one attempt;
-    `price` None leaves costs unknown.
+    `price` None leaves costs unknown; replies that `cache` knows are not asked for again.
     """
 
     base_url: str | None = None
@@ -43,6 +44,7 @@ class ChatOptions:
     timeout_s: float = 60.0
     retry: RetryPolicy | None = None
     price: Price | None = None
+    cache: CallCache | None = None
 
 
 def is_chat_name(name: str) -> bool:
@@ -77,6 +79,7 @@ def resolve_chat(model: str | BaseChatModel, *, options: ChatOptions | None = No
         timeout_s=options.timeout_s,
         price=options.price,
         rebuild=rebuild,
+        cache=options.cache,
     )
 
 

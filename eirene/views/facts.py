@@ -151,11 +151,13 @@ def _reviewed(review: Review | None) -> str:
 
 def cost(usage: Usage) -> str:
     """What the run took, in one line."""
+    hits = f"{usage.cache_hits:,} repl{'y' if usage.cache_hits == 1 else 'ies'} from the call cache, "
+    hits = hits if usage.cache_hits else ""
     if not usage.calls:
-        return f"no model calls, {usage.seconds:.2f} s"
+        return f"no model calls, {hits}{usage.seconds:.2f} s"
     calls = f"{usage.calls:,} model call{'' if usage.calls == 1 else 's'}"
     if usage.retries:
         calls += f" ({usage.retries:,} retried)"
     tokens = f"{usage.input_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out"
     money = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    return f"{calls}, {tokens}, {money}, {usage.seconds:.2f} s"
+    return f"{calls}, {tokens}, {hits}{money}, {usage.seconds:.2f} s"

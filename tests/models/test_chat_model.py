@@ -60,7 +60,7 @@ async def test_a_reply_comes_with_its_ending_and_its_usage() -> None:
 async def test_n_replies_are_one_request_whose_tokens_count_once() -> None:
     meter = Meter()
     chat, model = chat_over(["a", "b", "c"])
-    replies = await chat.ask(ASK, sampling=SAMPLING, n=3, meter=meter)
+    replies = await chat.send(ASK, sampling=SAMPLING, seeds=[7, 8, 9], meter=meter)
     assert [r.text for r in replies] == ["a", "b", "c"]
     assert [c.n for c in model.calls] == [3]
     assert meter.total == Usage(calls=1, input_tokens=5, output_tokens=3, cost_usd=None)
@@ -145,9 +145,9 @@ async def test_a_refused_field_is_left_out_from_then_on() -> None:
 
 async def test_a_refused_n_is_remembered() -> None:
     chat, model = chat_over([RefusedError(400, "'n' must be 1"), "one"])
-    assert await chat.ask(ASK, sampling=SAMPLING, n=5, meter=Meter()) == ()
+    assert await chat.send(ASK, sampling=SAMPLING, seeds=range(5), meter=Meter()) == ()
     assert not chat.takes_n
-    (reply,) = await chat.ask(ASK, sampling=SAMPLING, n=5, meter=Meter())
+    (reply,) = await chat.send(ASK, sampling=SAMPLING, seeds=range(5), meter=Meter())
     assert (reply.text, [c.n for c in model.calls]) == ("one", [5, 1])
 
 
@@ -199,7 +199,7 @@ async def test_what_a_model_has_no_field_for_is_not_sent() -> None:
     chat = ChatModel(ParrotFakeChatModel())
     assert chat.settable(SAMPLING) == {}
     assert not chat.takes_n
-    (reply,) = await chat.ask(ASK, sampling=SAMPLING, n=3, meter=Meter())
+    (reply,) = await chat.send(ASK, sampling=SAMPLING, seeds=range(3), meter=Meter())
     assert reply.text == "how are you"
 
 

@@ -41,7 +41,7 @@ def chat_at(server: LoopbackServer, retry: RetryPolicy = QUICK, **options: Any) 
 
 
 async def ask(chat: ChatModel, meter: Meter, n: int = 1) -> tuple[Reply, ...]:
-    return await chat.ask(ASK, sampling=SAMPLING, meter=meter, n=n)
+    return await chat.send(ASK, sampling=SAMPLING, seeds=range(n), meter=meter)
 
 
 async def draw(chat: ChatModel, meter: Meter, count: int = 20) -> list[Reply | BackendError]:
