@@ -145,6 +145,8 @@ def _final_text(result: Sequence[BaseMessage]) -> str | None:
 
 
 def _unstreamed(request: ModelRequest[Any]) -> ModelRequest[Any]:
-    """The request with a model whose tokens stay out of `stream_mode="messages"`."""
+    """The request with a model that answers in one piece, so that no stream of events has its tokens either; the tag
+    keeps the piece out of `stream_mode="messages"`."""
+    quiet = {"streaming": False} if "streaming" in type(request.model).model_fields else {}
     tags = [*(request.model.tags or []), NOSTREAM]
-    return request.override(model=request.model.model_copy(update={"tags": tags}))
+    return request.override(model=request.model.model_copy(update={"tags": tags, "disable_streaming": True, **quiet}))

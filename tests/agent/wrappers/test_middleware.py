@@ -81,6 +81,40 @@ async def test_who_streams_sees_the_accepted_text_once_and_no_draft(is_async: bo
     assert texts[1] != DRAFT and "suffer" in texts[1]
 
 
+SECRET = "a word of the draft alone"
+
+
+@pytest.mark.parametrize("mode", ["values", "updates", "messages", "custom", "debug", "tasks", "events"])
+async def test_no_stream_of_any_kind_shows_the_draft_as_a_reply(mode: Any) -> None:
+    """The draft stands in the trace, as `original`, and in the events that trace calls of models; nowhere else."""
+    critique = "1. [Incomplete] Reasons: cages are missing"
+    better = "Zoos teach children about animals, but cages make animals suffer."
+    settings = Settings(samples=3)
+    built = agent(f"Zoos teach children: {SECRET}.", *[critique] * 3, better, backend=None, settings=settings)
+    asked = {"messages": [QUESTION]}
+    if mode == "events":
+        seen: list[Any] = [e async for e in built.astream_events(asked, version="v2")]
+        shown = [e["data"]["chunk"] for e in seen if e["event"] == "on_chat_model_stream"]
+    else:
+        seen = [part async for part in built.astream(asked, stream_mode=mode)]
+        shown = [message for part in seen for message in _messages_in(part)]
+        assert SECRET not in str([_without_traces(part) for part in seen])
+    assert not [m for m in shown if SECRET in str(m.text) or "[Incomplete]" in str(m.text)]
+
+
+def _messages_in(found: Any) -> list[BaseMessage]:
+    if isinstance(found, BaseMessage):
+        return [found]
+    inner = found.values() if isinstance(found, dict) else found if isinstance(found, list | tuple) else ()
+    return [message for part in inner for message in _messages_in(part)]
+
+
+def _without_traces(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {key: _without_traces(value) for key, value in found.items() if key != "eirene"}
+    return [_without_traces(part) for part in found] if isinstance(found, list | tuple) else found
+
+
 def test_without_a_backend_the_agents_own_model_refines() -> None:
     critique = "1. [Incomplete] Reasons: cages are missing"
     better = "Zoos teach children about animals, but cages make animals suffer."
