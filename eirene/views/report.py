@@ -74,13 +74,15 @@ def report_title(path: str) -> str:
 
 
 def records_in(values: Iterable[tuple[str, object]]) -> Iterator[Record]:
-    """Records from (where, value) pairs: a record itself, or a line of a comparison, which holds one."""
+    """Records from (where, value) pairs: a record, or a line of a batch's journal or of a comparison."""
     from pydantic import ValidationError
 
     from eirene.errors import InputError
 
     for where, value in values:
         data = value["record"] if isinstance(value, dict) and isinstance(value.get("record"), dict) else value
+        if isinstance(data, dict) and "hash" in data:  # a line of a batch's journal
+            data = {name: part for name, part in data.items() if name != "hash"}
         try:
             yield Record.model_validate(data)
         except ValidationError as error:
