@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from eirene.errors import InputError
 
 if TYPE_CHECKING:
-    from eirene.reading import Dataset, Selection
+    from eirene.reading import Dataset, RowSource, Selection, Shape
 
 # Written out here because what reads needs NumPy and pydantic, which `--help` should not wait for; a test compares.
 FormatName = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
@@ -44,6 +45,28 @@ Sample = Annotated[
 SampleSeed = Annotated[
     int, typer.Option(help="The same seed draws the same rows; a larger sample adds to them.", rich_help_panel=_DATA)
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFlags:
+    """How rows are read that need not be items: labelled answers, training pairs."""
+
+    format: Format = "auto"
+    columns: Map = None
+    drop_unmapped: DropUnmapped = False
+
+    @property
+    def shape(self) -> Shape:
+        """Which column is which."""
+        from eirene.reading import ColumnMap, Shape
+
+        return Shape(ColumnMap.of(self.columns or ()), None, self.drop_unmapped)
+
+    def open(self, name: str) -> RowSource:
+        """The rows that a name stands for. None is read yet."""
+        from eirene.reading import open_source
+
+        return open_source(name, format=self.format)
 
 
 def selection_of(limit: int, sample: int, sample_seed: int) -> Selection:

@@ -10,6 +10,8 @@ import typer
 
 from eirene.cli import options
 from eirene.cli.compare_progress import watch_answers
+from eirene.cli.data_flags import DataFlags
+from eirene.cli.flag_groups import with_groups
 from eirene.cli.terminal import console, output, say
 from eirene.errors import AuthError, InputError, MissingExtraError
 
@@ -23,7 +25,8 @@ _RUN = "The run"
 _FIRST = -1
 
 Data = Annotated[
-    str, typer.Argument(metavar="DATA|-", help="Labelled answers, JSON Lines (docs/evaluating_detectors.md).")
+    str,
+    typer.Argument(metavar="DATA|-", help="Labelled answers: a file or dataset (docs/evaluating_detectors.md)."),
 ]
 Names = Annotated[str, typer.Option(help="Which detectors, with commas between.")]
 Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Labelled answers to choose thresholds on.")]
@@ -52,6 +55,7 @@ Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the curves
 AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 
 
+@with_groups()
 def detectors(
     data: Data,
     *,
@@ -60,14 +64,8 @@ def detectors(
     dev: Dev = None,
     dev_share: DevShare = 0.3,
     slice_by: Slice = "",
-    judge: options.Judge = None,
-    base_url: options.JudgeServer = None,
-    local_model: options.LocalModel = None,
-    classifier: options.Classifier = None,
-    nli: options.Nli = None,
-    polls: options.Polls = 5,
-    samples: options.Drawn = 20,
-    seed: options.Seed = 0,
+    using: options.DetectorFlags,
+    rows: DataFlags,
     draws: Draws = 2000,
     limit: Limit = 0,
     sample_seed: SampleSeed = -1,
@@ -89,19 +87,15 @@ def detectors(
         from eirene.eval.detector_report import Plan
         from eirene.eval.labelled import read_labelled
         from eirene.eval.registry import build_detectors, parse_names
-        from eirene.eval.resources import Resources
 
-        names = parse_names(detectors)
-        resources = Resources(
-            judge_model=judge, base_url=base_url, local=local_model, classifiers_named=classifier or (),
-            nli_named=nli, polls=polls, samples=samples, seed=seed, concurrency=concurrency, price=price_of(price),
-        )  # fmt: skip
+        names, seed = parse_names(detectors), using.seed
+        resources = using.resources(concurrency=concurrency, price=price_of(price))
         fields = tuple(name.strip() for name in slice_by.split(",") if name.strip())
         plan = Plan(draws=draws, seed=seed, dev_share=dev_share, slices=fields)
-        whole = read_labelled(data)
+        whole = read_labelled(rows.open(data), rows.shape)
         drawn = _drawn(whole, limit, sample_seed)
         plan.check(drawn.cases)
-        for_dev = None if dev is None else read_labelled(dev)
+        for_dev = None if dev is None else read_labelled(rows.open(dev), rows.shape)
         folder = folder_of(out)
         built = build_detectors(names, resources)
         work = Work(seed=seed, concurrency=concurrency, retry_failed=retry_failed)

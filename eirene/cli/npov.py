@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from eirene.records import Item
 
 Query = Annotated[str, typer.Option(help="What somebody asks.")]
-Topics = Annotated[str, typer.Option(metavar="FILE|-", help="The knowledge base: JSON or JSON Lines.")]
+Topics = Annotated[
+    str, typer.Option(metavar="FILE|-", help="The knowledge base: topics with arguments (docs/npov.md).")
+]
 K = Annotated[int, typer.Option("--k", help="How many of the nearest topics are listed.")]
 Threshold = Annotated[float | None, typer.Option(help="Similarity from which a topic fits.", show_default="0.63")]
 PerSide = Annotated[int | None, typer.Option(help="Arguments of each side at most, drawn with the seed.")]

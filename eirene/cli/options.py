@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from eirene.cli.config import load_config
 from eirene.cli.data_flags import IN_HELP
 
+if TYPE_CHECKING:
+    from eirene.eval.resources import Resources
+
 # Written out here because the records need pydantic, which `--help` should not wait for; a test compares them.
-ModeName = Literal["improve", "generic", "fine-grained", "human"]
+ModeName = Literal["improve", "generic", "fine-grained", "human", "edit"]
+CriticName = Literal["completeness", "hallucination", "both"]
+RemovalName = Literal["remove", "mark"]
 StopName = Literal["none", "exact", "beta"]
 UnmeasuredName = Literal["accept", "keep"]
 
@@ -21,9 +27,15 @@ Question = Annotated[str | None, typer.Option(help="The question, instead of a f
 Answer = Annotated[str | None, typer.Option(help="The answer to it.")]
 RowId = Annotated[str | None, typer.Option("--id", help="Take only the row with this id.")]
 Mode = Annotated[
-    ModeName, typer.Option(help="What the refiner is told: nothing, 'not complete', the critique, or the row's notes.",
+    ModeName, typer.Option(help="What the refiner is told: nothing, 'not complete', the critique, or the row's notes; "
+                                "edit carries out the critique's edits and asks no model to write.",
                            rich_help_panel=_LOOP)
 ]  # fmt: skip
+Critic = Annotated[CriticName, typer.Option(help="What critiques look for.", rich_help_panel=_LOOP)]
+Removal = Annotated[
+    RemovalName,
+    typer.Option(help="In mode edit: whether faulty statements go, or stay with a mark.", rich_help_panel=_LOOP),
+]
 Backend = Annotated[str, typer.Option(help="Who critiques and rewrites.", rich_help_panel=_LOOP)]
 BaseUrl = Annotated[str | None, typer.Option(help="The server of a chat model backend.", rich_help_panel=_LOOP)]
 Samples = Annotated[int, typer.Option(help="Critiques drawn for each vote.", rich_help_panel=_LOOP)]
@@ -104,3 +116,26 @@ Config = Annotated[
         is_eager=True,
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorFlags:
+    """What detectors work with, where they run alone."""
+
+    judge: Judge = None
+    base_url: JudgeServer = None
+    local_model: LocalModel = None
+    classifier: Classifier = None
+    nli: Nli = None
+    polls: Polls = 5
+    samples: Drawn = 20
+    seed: Seed = 0
+
+    def resources(self, **more: Any) -> Resources:
+        """The models and settings that the flags name; nothing is loaded yet."""
+        from eirene.eval.resources import Resources
+
+        return Resources(
+            judge_model=self.judge, base_url=self.base_url, local=self.local_model, nli_named=self.nli,
+            classifiers_named=self.classifier or (), polls=self.polls, samples=self.samples, seed=self.seed, **more,
+        )  # fmt: skip

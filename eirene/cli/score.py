@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eirene.cli import data_flags, options
+from eirene.cli.flag_groups import with_groups
 from eirene.cli.progress import Watch, watch
 from eirene.cli.terminal import output, say
 
@@ -22,19 +23,13 @@ Out = Annotated[str, typer.Option(metavar="FILE", help="Where to write a line pe
 Names = Annotated[str, typer.Option(help="Which detectors, with commas between.")]
 
 
+@with_groups()
 def score(
     file: In,
     *,
     out: Out,
     detectors: Names = "rouge,alignment",
-    judge: options.Judge = None,
-    base_url: options.JudgeServer = None,
-    local_model: options.LocalModel = None,
-    classifier: options.Classifier = None,
-    nli: options.Nli = None,
-    polls: options.Polls = 5,
-    samples: options.Drawn = 20,
-    seed: options.Seed = 0,
+    using: options.DetectorFlags,
     format: data_flags.Format = "auto",
     columns: data_flags.Map = None,
     reader: data_flags.ReaderName = None,
@@ -49,7 +44,6 @@ def score(
     import asyncio  # a tenth of a second that `--help` does not need
 
     from eirene.eval.registry import build_detectors, parse_names
-    from eirene.eval.resources import Resources
     from eirene.output import STDOUT, check_output
     from eirene.reading import check_outside
 
@@ -67,16 +61,7 @@ def score(
         )
         with watch(0):
             total = rows.check()  # every row is checked before the first is scored
-        resources = Resources(
-            judge_model=judge,
-            base_url=base_url,
-            local=local_model,
-            classifiers_named=classifier or (),
-            nli_named=nli,
-            polls=polls,
-            samples=samples,
-            seed=seed,
-        )
+        resources = using.resources()
         built = build_detectors(names, resources)
         with watch(total) as progress:
             work = _score_all(rows, built, out, progress, force=force, concurrency=resources.concurrency)

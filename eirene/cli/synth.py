@@ -27,7 +27,9 @@ def _group() -> None:
     """Keeps `npov` a command of its own while it is the only one."""
 
 
-Topics = Annotated[str, typer.Argument(metavar="TOPICS", help="The knowledge base: JSON or JSON Lines; - is stdin.")]
+Topics = Annotated[
+    str, typer.Argument(metavar="TOPICS", help="The knowledge base: topics with arguments (docs/npov.md).")
+]
 Out = Annotated[str, typer.Option(metavar="FILE", help="Where to write a line per row; - is standard output.")]
 Responses = Annotated[
     str | None, typer.Option(metavar="FILE", help="Error-free responses to work on, as `eirene npov --json` writes.")
@@ -104,16 +106,16 @@ def _rows(
     import hashlib
     import json
 
-    from eirene.io import STDIN, read_source
-    from eirene.reading import read_items
+    from eirene.io import STDIN
+    from eirene.reading import open_source, read_items, read_topics_of
     from eirene.synth import synthesise
-    from eirene.topics import checked_ids, parse_topic
+    from eirene.training.folder import sha256
 
     if topics == responses == STDIN:
         raise InputError("TOPICS and --responses cannot both be standard input; name a file for one", field="responses")
-    source = read_source(topics)
-    known = list(checked_ids((row.where, parse_topic(row.data, where=row.where)) for row in source.rows()))
-    inputs = [{"name": source.name, "sha256": hashlib.sha256(source.data).hexdigest()}]
+    source = open_source(topics)
+    known = read_topics_of(source)
+    inputs = [{"name": source.name, "sha256": sha256(source)}]
     given: list[Item] | None = None
     if responses is not None:
         given = read_items(responses)

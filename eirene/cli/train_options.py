@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import typer
+
+from eirene.cli import options
+from eirene.cli.terminal import say
+from eirene.cli.train_progress import Training
 
 # Written out here because the library's own names need more than `--help` should wait for.
 MethodName = Literal["full", "lora"]
@@ -40,3 +45,67 @@ GradientCheckpointing = Annotated[
 Device = Annotated[
     str | None, typer.Option(help="cpu, cuda ... (default: a GPU if there is one).", rich_help_panel=_MEMORY)
 ]
+Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Rows that the model is measured on and not trained on.")]
+PaperRate = Annotated[
+    float | None, typer.Option(help="Default: 0.1 for prompt tuning (the paper's), 2e-4 LoRA, 2e-5 full.")
+]
+PaperSteps = Annotated[int, typer.Option(help="Steps; the paper trained for at most 20,000 and was done by 5,000.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Common:
+    """The flags of every one of these commands; a command sets its own defaults."""
+
+    base: Base
+    out: Out
+    batch_size: BatchSize = 4
+    max_tokens: MaxTokens = 1024
+    lora_rank: Rank = 16
+    seed: Seed = 0
+    checkpoint_steps: CheckpointSteps = None
+    micro_batch: MicroBatch = None
+    dtype: Dtype = None
+    precision: Precision = None
+    gradient_checkpointing: GradientCheckpointing = False
+    device: Device = None
+    config: options.Config = None
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What a recipe takes of them. The adapter's scale is twice its rank, unless a command says otherwise."""
+        names = (
+            "batch_size", "max_tokens", "lora_rank", "checkpoint_steps", "micro_batch", "dtype", "precision",
+            "gradient_checkpointing",
+        )  # fmt: skip
+        return {"lora_alpha": 2 * self.lora_rank, **{name: getattr(self, name) for name in names}}
+
+    def run(self, training: Training) -> dict[str, Any]:
+        """What a training takes of them, beside its recipe."""
+        told = {"progress": training.told, "should_stop": training.should_stop}
+        return {"base": self.base, "seed": self.seed, "device": self.device, **told}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptTuning:
+    """The flags of the commands whose defaults are the NPOV paper's prompt tuning."""
+
+    method: AnyMethod = "prompt"
+    virtual_tokens: VirtualTokens = 5
+    max_steps: PaperSteps = 20_000
+    warmup: Warmup = 500
+    learning_rate: PaperRate = None
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What a recipe takes of them: all."""
+        return dict(vars(self))
+
+
+def say_figures(figures: dict[str, Any], *, by_epoch: bool) -> None:
+    """How long the training took and where its loss went."""
+    losses = figures["train_loss"]
+    curve = f"loss by epoch {losses}" if by_epoch else f"loss {losses[0]} -> {losses[-1]}"
+    say(
+        f"{figures['steps']} steps in {figures['seconds']:g} s ({figures['tokens_per_second']:g} tokens/s on "
+        f"{figures['device']}), {curve}"
+    )

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.errors import InputError
-from eirene.io import STDIN, parse_json, read_source
+from eirene.io import parse_json, read_source
 from eirene.npov import index as indexes
 from eirene.npov.index import Index, Progress
-from eirene.topics import Topic, checked_ids, key_of, parse_topic
+from eirene.reading import read_topics_of
+from eirene.topics import Topic, key_of, parse_topic
 
 if TYPE_CHECKING:
     from eirene.encoder.runtime import Encodes
-    from eirene.io import Source
 
 THRESHOLD = 0.63
 """Cosine from which a topic fits. Chosen on one half of 148 machine-written questions with hand-made labels and checked
@@ -101,24 +101,23 @@ class KnowledgeBase:
 def load_topics(
     path: str, *, encoder: Encodes | None = None, cache_folder: Path | None = None, progress: Progress | None = None
 ) -> KnowledgeBase:
-    """The knowledge base in a JSON or JSON Lines file, or on standard input (`-`); every row is checked.
+    """The knowledge base in a file or dataset (see `read_topics_of`), or on standard input (`-`); every row is checked.
 
     The index of a large JSON Lines file is kept in `cache_folder` (default: the user's), by the file's hash: the next
     time nothing is encoded, and only the topics that are asked for are parsed. `progress` hears of the encoding.
     Raises `InputError` that names file, row and field.
     """
-    source = read_source(path)
     encoder = shipped_encoder() if encoder is None else encoder
-    spans = _spans(source)
-    data = source.data.removeprefix(_BOM)
+    data = _lines_in(path)
+    spans = None if data is None else _spans(data)
     file = None
     folder = indexes.cache_folder() if cache_folder is None else cache_folder
-    if spans is not None and folder is not None:
+    if data is not None and spans is not None and folder is not None:
         file = indexes.cache_file(folder, data, encoder)
         kept = indexes.load(file, size=len(data))
         if kept is not None:
-            return KnowledgeBase(_Shelf(source.name, data, kept.spans), encoder, index=kept)
-    topics = list(checked_ids((row.where, parse_topic(row.data, where=row.where)) for row in source.rows()))
+            return KnowledgeBase(_Shelf(path, data, kept.spans), encoder, index=kept)
+    topics = read_topics_of(path)
     if spans is not None and len(spans) != len(topics):  # an array after all, whatever the name says
         spans = file = None
     index = indexes.build(topics, encoder, spans=spans, progress=progress)
@@ -152,11 +151,15 @@ class _Shelf(Sequence[Topic]):
         return parse_topic(parse_json(self._data[start:end], where=where), where=where)
 
 
-def _spans(source: Source) -> NDArray[np.int64] | None:
-    """Where each line that is not blank stands in the data (without byte order mark); None for other files."""
-    if source.name == STDIN or not source.name.endswith(_LINES):
+def _lines_in(path: str) -> bytes | None:
+    """The bytes of a file of JSON Lines, without a byte order mark; None for whatever else `path` names."""
+    if not path.endswith(_LINES) or not Path(path).is_file():
         return None
-    data = source.data.removeprefix(_BOM)
+    return read_source(path).data.removeprefix(_BOM)
+
+
+def _spans(data: bytes) -> NDArray[np.int64] | None:
+    """Where each line that is not blank stands in the data; None where they hold something else."""
     if data.lstrip()[:1] != b"{":
         return None
     return np.array(list(_line_spans(data)), np.int64).reshape(-1, 2)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from eirene.reading.base import RowSource
 from eirene.reading.dataset import Dataset, Shape
 from eirene.reading.mapping import ColumnMap
-from eirene.reading.opening import open_dataset, read_items
+from eirene.reading.opening import open_dataset, opened, read_items
 from eirene.reading.published import Reader, reader_named
 from eirene.reading.selection import Selection
 from eirene.reading.sources import check_outside, open_source
+from eirene.reading.topic_rows import read_topics_of
 
 __all__ = [
     "ColumnMap",
@@ -24,6 +25,8 @@ __all__ = [
     "check_outside",
     "open_dataset",
     "open_source",
+    "opened",
     "read_items",
+    "read_topics_of",
     "reader_named",
 ]

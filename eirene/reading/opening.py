@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from eirene.reading.base import RowSource
 from eirene.reading.dataset import Dataset, Shape
 from eirene.reading.mapping import ColumnMap
 from eirene.reading.published import reader_named
@@ -27,6 +28,11 @@ def open_dataset(
     """
     shape = Shape(ColumnMap.of(columns), None if reader is None else reader_named(reader), drop_unmapped)
     return Dataset(open_source(name, format=format), shape, selection)
+
+
+def opened(data: str | RowSource) -> RowSource:
+    """The source that a name stands for (see `open_source`), or the source itself."""
+    return open_source(data) if isinstance(data, str) else data
 
 
 def read_items(name: str) -> list[Item]:

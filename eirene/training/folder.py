@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from eirene.errors import InputError, MissingExtraError
-from eirene.io import Source, reason
+from eirene.io import HasRows, reason
 from eirene.models.local_spec import parse_spec
 from eirene.training.card import CARD_FILE, write_json
 from eirene.training.recipe import Progress, TrainingRecipe
@@ -94,7 +94,7 @@ def claim(folder: Path, order: dict[str, Any]) -> dict[str, Any] | None:
     return _read(card) if card.is_file() else None
 
 
-def told(run: Run, recipe: TrainingRecipe, data: Source, **more: Any) -> dict[str, Any]:
+def told(run: Run, recipe: TrainingRecipe, data: Named, **more: Any) -> dict[str, Any]:
     """What decides a run, as its folder keeps it: base, data, settings, seed, and what a part adds."""
     order = {
         "base": run.base,
@@ -108,9 +108,33 @@ def told(run: Run, recipe: TrainingRecipe, data: Source, **more: Any) -> dict[st
     return plain
 
 
-def sha256(data: Source) -> str:
-    """64 hex digits that stand for a file's content."""
-    return hashlib.sha256(data.data).hexdigest()
+class Named(HasRows, Protocol):
+    """Rows with the name that messages give their source."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def sha256(data: Named) -> str:
+    """64 hex digits that stand for a file's content; for what is no file (a pipe, a dataset), for that of its rows."""
+    if Path(data.name).is_file():
+        with Path(data.name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    found = hashlib.sha256()
+    for row in data.rows():
+        found.update(json.dumps(row.data, sort_keys=True, default=str).encode() + b"\n")
+    return found.hexdigest()
+
+
+def refuse_leaks(questions: Iterable[str], dev_questions: Iterable[str]) -> None:
+    """Raises `InputError` where a question stands in the training and in the dev data: figures would flatter."""
+    shared = set(questions) & set(dev_questions)
+    if shared:
+        raise InputError(
+            f"{len(shared)} questions stand in the training and in the dev data, one is {min(shared)!r}; remove them "
+            "from one of the two",
+            field="dev",
+        )
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -99,6 +99,20 @@ def test_bad_usage_is_one_clear_line(run: Run, tmp_path: Path, arguments: tuple[
     assert not (tmp_path / "out" / "rows.jsonl").exists()
 
 
+def test_a_table_is_measured_with_its_columns_named(run: Run, tmp_path: Path) -> None:
+    """Label columns of another name are mapped as fields are."""
+    lines = ["prompt,response,context,wrong"]
+    lines += [f"Trams {n}?,{'Cats purr.' if n % 2 else 'Trams are quiet.'},Trams are quiet.,{n % 2}" for n in range(8)]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    maps = ("--map", "question=prompt", "--map", "answer=response", "--map", "meta.labels.hallucination=wrong")
+    result = run(
+        "evaluate", "detectors", tmp_path / "rows.csv", *maps, "--detectors", "rouge", "--out", tmp_path / "out",
+        "--no-plots", "--draws", "10", "--json",
+    )  # fmt: skip
+    assert result.code == 0, result
+    assert result.record["levels"][0]["detectors"]["rouge"]["auc"]["value"] == 1.0
+
+
 def test_unlabelled_rows_are_refused(run: Run, tmp_path: Path) -> None:
     data = write(tmp_path / "rows.jsonl", GIVEN)
     assert_error(run("evaluate", "detectors", data, "--out", tmp_path / "out"), "is of no known labelled form")

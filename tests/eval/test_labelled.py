@@ -1,8 +1,7 @@
-"""Readers of labelled sets: what each label becomes, on made-up rows of each form."""
+"""Readers of labelled rows with arguments, and what a label is: on made-up rows of each form."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,29 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.errors import InputError
-from eirene.eval.labelled import FORMS, Labelled, LabelledSet, Mark, read_labelled
+from eirene.eval.labelled import FORMS, Labelled, Mark
 from eirene.eval.labelled.base import find_span, marked_faults
 from eirene.records import Item
-from eirene.sentences import split_sentences
-
-
-def read(tmp_path: Path, *rows: object, beside: tuple[str, object] | None = None) -> LabelledSet:
-    file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    if beside is not None:
-        (tmp_path / beside[0]).write_text(json.dumps(beside[1]) + "\n", "utf-8")
-    return read_labelled(str(file))
-
-
-def one(tmp_path: Path, row: object, beside: tuple[str, object] | None = None) -> Labelled:
-    found = read(tmp_path, row, beside=beside)
-    assert len(found.cases) == 1
-    return found.cases[0]
-
-
-def labels(case: Labelled) -> list[bool | None]:
-    return case.sentence_labels(split_sentences(case.item.answer))
-
+from tests.eval.labelled_rows import BEGIN, labels, one, read
 
 NPOV = {
     "id": "m1",
@@ -116,164 +96,6 @@ def test_a_pair_of_arguments_is_an_answer_to_one(
     case = one(tmp_path, row)
     assert (case.item.answer, case.coverage, case.missing) == (answer, lacks, {place: lacks})
     assert case.hallucination is None and case.marks is None
-
-
-BEGIN = {"model_name": "t5", "data_source": "wow", "knowledge": "Crayons.", "message": " ", "response": "Chalk."}
-
-
-def test_begin_knows_two_labels_and_leaves_the_third_out(tmp_path: Path) -> None:
-    rows = [{**BEGIN, "begin_label": name} for name in ("Fully attributable", "Not fully attributable", "Generic")]
-    found = read(tmp_path, *rows)
-    assert [case.hallucination for case in found.cases] == [False, True]
-    assert len({case.item.id for case in found.cases}) == 2  # the same texts, and yet two rows
-    assert [*found.left_out.values()] == [1]
-    assert found.cases[0].item.question.strip() and found.cases[0].item.context == ["Crayons."]
-
-
-def expertqa(*support: str | None) -> dict[str, Any]:
-    texts = ["Trams are quiet.", "Rails are steel.", "Cats purr."]
-    claims = [{"claim": t, "support": s, "evidence": [f"On: {t}"]} for t, s in zip(texts, support, strict=False)]
-    return {"question": "Trams?", "answer": " ".join(texts), "claims": claims, "field": "Law", "system": "x"}
-
-
-@pytest.mark.parametrize(
-    ("support", "known", "sentences"),
-    [
-        (("Complete", "Partial", "Missing"), True, [False, True, None]),
-        (("Complete", "Complete", "Complete"), False, [False, False, False]),
-        (("Complete", "N/A", None), None, [False, None, None]),
-        (("Incomplete",), True, [True, None, None]),
-    ],
-)
-def test_expertqa_is_judged_by_what_has_evidence(
-    tmp_path: Path, support: tuple[str | None, ...], known: bool | None, sentences: list[bool | None]
-) -> None:
-    case = one(tmp_path, expertqa(*support))
-    assert (case.hallucination, labels(case)) == (known, sentences)
-    assert case.item.context is not None and len(case.item.context) == len(support)
-
-
-def test_frank_takes_the_article_from_beside_it(tmp_path: Path) -> None:
-    kinds = dict.fromkeys(("RelE", "EntE", "CircE", "OutE", "GramE", "CorefE", "LinkE", "Other"), 1.0)
-    row = {
-        "hash": "h",
-        "dataset": "bbc",
-        "model_name": "bart",
-        "summary": "Rain.",
-        "Factuality": 0.5,
-        **kinds,
-        "OutE": 0.0,
-    }
-    case = one(tmp_path, row, beside=("articles.jsonl", {"hash": "h", "article": "It was dry."}))
-    assert (case.hallucination, case.item.context, case.slices["error"]) == (True, ["It was dry."], ("OutE",))
-    good = one(tmp_path, {**row, "Factuality": 1.0, "OutE": 1.0})
-    assert good.hallucination is False and "error" not in good.slices
-
-
-def test_a_missing_neighbour_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"sources\.jsonl"):
-        read(tmp_path, {"source_id": 1, "response": "x", "labels": [], "task": "qa"})
-
-
-@pytest.mark.parametrize(
-    ("task", "source", "question", "context"),
-    [
-        ("qa", {"question": "Trams?", "passages": "passage 1: quiet\n\npassage 2: dear"}, "Trams?", 2),
-        ("summary", "A long text.", "What does the text say?", 1),
-        ("data2txt", {"name": "Café", "open": None}, "What does the text say?", 2),
-    ],
-)
-def test_ragtruth_marks_places(tmp_path: Path, task: str, source: object, question: str, context: int) -> None:
-    mark = {"start": 17, "end": 27, "text": "Cats purr.", "label_type": "Evident Conflict"}
-    row = {"source_id": 5, "task": task, "model": "m", "response": "Trams are quiet. Cats purr.", "labels": [mark]}
-    case = one(tmp_path, row, beside=("sources.jsonl", {"source_id": 5, "task": task, "source": source}))
-    assert (case.hallucination, labels(case), case.item.question) == (True, [False, True], question)
-    assert len(case.item.context or []) == context
-    clean = one(tmp_path, {**row, "labels": []})
-    assert (clean.hallucination, labels(clean)) == (False, [False, False])
-
-
-def qa_feedback(errors: list[dict[str, Any]], passages: list[list[str]], missing: list[object]) -> dict[str, Any]:
-    feedback = {"errors": errors, "missing-info": missing}
-    return {
-        "id": 1,
-        "question": "Trams?",
-        "passages": passages,
-        "prediction 1": "Trams are quiet. Cats purr.",
-        "feedback": feedback,
-    }
-
-
-def test_qa_feedback_counts_what_is_not_in_the_passages(tmp_path: Path) -> None:
-    errors = [
-        {"error type": "Irrelevant", "start": 0, "end": 16},
-        {"error type": "Unverifiable", "start": 17, "end": 27},
-    ]
-    case = one(tmp_path, qa_feedback(errors, [["Trams", "They are quiet."]], [{"passage_id": 0}]))
-    assert (case.hallucination, case.coverage, labels(case)) == (True, True, [False, True])
-    blind = one(tmp_path, qa_feedback(errors, [], []))
-    assert (blind.hallucination, blind.coverage, blind.marks) == (None, False, None)
-
-
-def test_wikibio_judges_sentences_against_the_reference(tmp_path: Path) -> None:
-    sentences = [{"text": "He sang.", "label": "accurate"}, {"text": "He  flew.", "label": "minor_inaccurate"}]
-    row = {
-        "wiki_bio_test_idx": 4,
-        "prompt": "On X",
-        "passage": "He sang. He flew. He died.",
-        "reference": "X sang.",
-        "sentences": sentences,
-    }
-    case = one(tmp_path, row)
-    assert (case.hallucination, labels(case), case.item.context) == (True, [False, True, None], ["X sang."])
-
-
-def test_factool_is_judged_as_a_whole(tmp_path: Path) -> None:
-    row = {"prompt": "Trams?", "response": "Yes.", "label": False, "claims": []}
-    assert (one(tmp_path, row).hallucination, one(tmp_path, {**row, "label": True}).hallucination) == (True, False)
-
-
-def test_halueval_marks_the_lines_it_can_find(tmp_path: Path) -> None:
-    row = {
-        "id": "",
-        "query": "Trams?",
-        "response": "Quiet.\nDear.\nFast.",
-        "hallucination": "yes",
-        "spans": ["Quiet.\nFast."],
-    }
-    assert labels(one(tmp_path, row)) == [True, False, True]
-    lost = one(tmp_path, {**row, "spans": ["Quiet.\nNot there."]})
-    assert (lost.hallucination, lost.marks) == (True, None)
-    unplaced = one(tmp_path, {**row, "spans": []})
-    assert (unplaced.hallucination, unplaced.marks) == (True, None)
-    assert labels(one(tmp_path, {**row, "hallucination": "no", "spans": []})) == [False, False, False]
-
-
-def test_haluquestqa_gives_two_answers(tmp_path: Path) -> None:
-    remarks = [
-        {"aspect": "factuality", "target": "answer1", "span": "Cats  PURR."},
-        {"aspect": "incomplete_ans", "target": "answer2", "span": "Yes."},
-        {"aspect": "ques_misconception", "target": "question1", "span": "x"},
-    ]
-    row = {
-        "source_file": "f.txt",
-        "category": "law",
-        "question": "Trams?",
-        "answer1": "They hum. Cats purr.",
-        "answer1_source": "human",
-        "answer2": "Yes.",
-        "answer2_source": "model",
-        "annotations": remarks,
-    }
-    first, second = read(tmp_path, row).cases
-    assert (first.hallucination, first.coverage, labels(first)) == (True, False, [False, True])
-    assert (second.hallucination, second.coverage, second.slices["source"]) == (False, True, ("model",))
-    assert first.cluster == second.cluster
-
-
-def test_haluquestqa_sentences_say_whether_an_answer_lacks_something(tmp_path: Path) -> None:
-    sentences = [{"n": 1, "text": "Yes.", "tag": "Complete", "reason": ""}]
-    assert one(tmp_path, {"question": "Trams?", "sentences": sentences}).coverage is False
 
 
 def synthetic(kind: str = "swap", **changes: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from eirene.errors import InputError
 from eirene.eval.labelled.base import Labelled, Mark, find_span, marked_faults
 from eirene.io import Row
-from eirene.records import parse_item
+from eirene.records import Item, parse_item
 
 _SIDES = ("pro", "con")
 
@@ -172,21 +172,25 @@ def own(data: dict[str, Any], row: Row) -> Labelled:
     "cluster": name}`, each key optional. Missing arguments and faulty spans, where they are listed, say whether there
     is an error. Texts and numbers elsewhere in meta are slices. Rows of one question are one cluster by default.
     """
-    item = parse_item(data, where=row.where)
+    return own_item(parse_item(data, where=row.where), row.where)
+
+
+def own_item(item: Item, where: str) -> Labelled:
+    """An item that has been read, with `labels` in its meta as `own` has them; `where` it stood."""
     try:
         labels = _Labels.model_validate(item.meta["labels"])
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         place = ".".join(["meta", "labels", *(str(p) for p in problem["loc"])])
-        raise InputError(f"{place!r}: {problem['msg']}", field=place, where=row.where) from None
+        raise InputError(f"{place!r}: {problem['msg']}", field=place, where=where) from None
     known = {(p.name, n) for p in item.perspectives or [] for n in range(1, len(p.arguments) + 1)}
     lacking = {(a.group, a.n) for a in labels.missing or []}
     if not lacking <= known:
         group, n = sorted(lacking - known)[0]
-        raise InputError(f"there is no argument {n} of {group!r}", field="meta.labels.missing", where=row.where)
+        raise InputError(f"there is no argument {n} of {group!r}", field="meta.labels.missing", where=where)
     spans = [(s.start, s.end) for s in labels.spans or []]
     if any(not a < b <= len(item.answer) for a, b in spans):
-        raise InputError("a span must lie within the answer", field="meta.labels.spans", where=row.where)
+        raise InputError("a span must lie within the answer", field="meta.labels.spans", where=where)
     return Labelled(
         item,
         cluster=labels.cluster or item.question,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from eirene.errors import InputError
 from eirene.eval.labelled import npov, open_answers, passages
 from eirene.eval.labelled.base import Labelled, LabelledSet
-from eirene.io import STDIN, Row, Source, read_source
+from eirene.eval.labelled.table import FORM, read_table, shape_of
+from eirene.io import Row
+from eirene.reading import RowSource, Shape, open_source, opened
 
 Found = Labelled | str | Iterable[Labelled]
 """A labelled answer, several, or why there is none."""
@@ -61,29 +64,40 @@ FORMS: tuple[Form, ...] = (
 """In the order in which they are tried: the first whose keys a row has."""
 
 
-def read_labelled(path: str) -> LabelledSet:
-    """The labelled answers of a file, or of standard input where `path` is `-`; each has an id of its own.
+def read_labelled(data: str | RowSource, shape: Shape | None = None) -> LabelledSet:
+    """The labelled answers of what `open_source` opens, or of a source; each has an id of its own.
 
-    The form is that of the first row (docs/evaluating_detectors.md lists them). Raises `InputError` that names the row
-    for a form that is not known, a row of another form, and a row that cannot be read.
+    The form is that of the first row (docs/evaluating_detectors.md lists them). A `shape` that maps columns, and a
+    table with labels among its columns, make items as everywhere (docs/data.md), with labels from `meta.labels.NAME`.
+    Raises `InputError` that names the row for a form that is not known, a row of another form, and a row that cannot be
+    read.
     """
-    source = read_source(path)
-    form, others = None, None
+    source = opened(data)
+    mapped = shape_of(source, Shape() if shape is None else shape)
+    name, rows = (FORM, read_table(source, mapped)) if mapped is not None else _of_form(source)
     cases: list[Labelled] = []
     left_out: dict[str, int] = {}
-    for row in source.rows():
-        if form is None:
-            form = _form_of(row)
-            others = None if form.beside is None else _beside(path, *form.beside)
-        for found in _read(form, row, others):
-            why = found if isinstance(found, str) else None if found.is_known else "no label"
-            if why is not None:
-                left_out[why] = left_out.get(why, 0) + 1
-            elif not isinstance(found, str):
-                cases.append(found)
-    if form is None or not cases:
-        raise InputError("has no labelled answer", where=path)
-    return LabelledSet(form.name, tuple(_with_own_ids(cases)), left_out)
+    for found in rows:
+        why = found if isinstance(found, str) else None if found.is_known else "no label"
+        if why is not None:
+            left_out[why] = left_out.get(why, 0) + 1
+        elif not isinstance(found, str):
+            cases.append(found)
+    if not cases:
+        causes = "".join(f"; {n} rows: {why}" for why, n in left_out.items())
+        raise InputError(f"has no labelled answer{causes}", where=source.name)
+    return LabelledSet(name, tuple(_with_own_ids(cases)), left_out)
+
+
+def _of_form(source: RowSource) -> tuple[str, Iterator[Labelled | str]]:
+    """The name of the form that the first row has, and what its reader makes of all rows."""
+    rows = iter(source.rows())
+    first = next(rows, None)
+    if first is None:
+        raise InputError("has no rows", where=source.name)
+    form = _form_of(first)
+    others = None if form.beside is None else rows_beside(source.name, *form.beside)
+    return form.name, (found for row in chain([first], rows) for found in _read(form, row, others))
 
 
 def _form_of(row: Row) -> Form:
@@ -93,7 +107,9 @@ def _form_of(row: Row) -> Form:
             return form
     known = ", ".join(form.name for form in FORMS)
     raise InputError(
-        f"is of no known labelled form; known: {known}. A row of your own needs 'labels' in its meta", where=row.where
+        f"is of no known labelled form; known: {known}. A row of your own needs 'labels' in its meta, a table a "
+        "column hallucination or coverage, or --map meta.labels.hallucination=COLUMN",
+        where=row.where,
     )
 
 
@@ -113,14 +129,12 @@ def _read(form: Form, row: Row, others: Mapping[str, Any] | None) -> Iterator[La
         raise InputError(f"is no row of {form.name}: {said}", where=row.where) from None
 
 
-def _beside(path: str, name: str, key: str) -> dict[str, Any]:
-    """The rows of the file that the set's texts stand in, by their key."""
-    if path == STDIN:
-        raise InputError(f"these rows need {name} beside them; name their file", where="standard input")
-    file = Path(path).with_name(name)
+def rows_beside(path: str, name: str, key: str) -> dict[str, Any]:
+    """The rows of the file that the set's texts stand in, in the folder of the file `path`, by their key."""
+    if not Path(path).is_file():
+        raise InputError(f"these rows need {name} beside them; name their file", where=path)
     found: dict[str, Any] = {}
-    source: Source = read_source(str(file))
-    for row in source.rows():
+    for row in open_source(str(Path(path).with_name(name))).rows():
         if not isinstance(row.data, dict) or key not in row.data:
             raise InputError(f"has no {key!r}", where=row.where)
         found[str(row.data[key])] = row.data

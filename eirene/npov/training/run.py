@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eirene.errors import InputError
-from eirene.io import Row, read_source
+from eirene.io import Row
 from eirene.npov.training.recipe import Recipe
 from eirene.npov.writers import GENERATOR
 from eirene.prompts.curly import reply, response_prompt
-from eirene.records import parse_item
+from eirene.reading import Dataset, RowSource, Shape, opened
+from eirene.records import Item, parse_item
 from eirene.seeds import check_seed
 from eirene.training.folder import Run, Trained, check_base, check_packages, claim, sha256, told
 from eirene.training.recipe import Progress
@@ -26,6 +27,7 @@ CARRIED = {"kind": GENERATOR, "prompt": "curly-1", "layout": "instruct"}
 _NO_SIDES = "nothing to write from"
 _FAULTY = "known to have an error"
 _OTHER_TASK = "a pair for another task"
+_PAIR = frozenset({"prompt", "reply"})
 
 
 class _Pair(BaseModel):
@@ -39,12 +41,13 @@ class _Pair(BaseModel):
 
 
 def train_generator(
-    data: str,
+    data: str | RowSource,
     out: str | Path,
     *,
     base: str,
     recipe: Recipe | None = None,
-    dev: str | None = None,
+    dev: str | RowSource | None = None,
+    shape: Shape | None = None,
     seed: int = 0,
     device: str | None = None,
     progress: Progress | None = None,
@@ -52,20 +55,21 @@ def train_generator(
 ) -> Trained:
     """Tunes the causal language model `base` to write responses; `eirene npov --backend hf:OUT` then uses it.
 
-    `data` and `dev` hold rows with perspectives, whose answers are the responses (rows whose labels name an error are
-    left out, and so are rows without perspectives), or prompts and replies in the curly-braces form. The same call goes
-    on where an interrupted one stopped, and returns at once when the run is finished. Raises `InputError` for data that
-    cannot be read or holds nothing to learn from, a folder that holds another run, and a loss that is no longer a
-    number.
+    `data` and `dev`, named or opened, hold rows with perspectives (in other columns, as `shape` says), whose answers
+    are the responses (rows whose labels name an error are left out, and so are rows without perspectives), or prompts
+    and replies in the curly-braces form. The same call goes on where an interrupted one stopped, and returns at once
+    when the run is finished. Raises `InputError` for data that cannot be read or holds nothing to learn from, a folder
+    that holds another run, and a loss that is no longer a number.
     """
     check_packages("local")
     recipe = Recipe() if recipe is None else recipe
     run = Run(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
-    source = read_source(data)
-    exchanges, left_out = read_exchanges(data)
-    held = [] if dev is None else read_exchanges(dev)[0]
-    dev_sha256 = None if dev is None else sha256(read_source(dev))
-    order = told(run, recipe, source, dev_sha256=dev_sha256)
+    source, dev_source = opened(data), None if dev is None else opened(dev)
+    exchanges, left_out = read_exchanges(source, shape)
+    held = [] if dev_source is None else read_exchanges(dev_source, shape)[0]
+    dev_sha256 = None if dev_source is None else sha256(dev_source)
+    more = {} if shape is None or not shape.columns else {"columns": dict(shape.columns.columns)}
+    order = told(run, recipe, source, dev_sha256=dev_sha256, **more)
     done = claim(run.folder, order)
     if done is not None:
         logger.info("%s holds the finished run, nothing to do", run.folder)
@@ -85,31 +89,46 @@ def train_generator(
     return train_replies(exchanges, held, run, recipe=recipe, order=order, task=task)
 
 
-def read_exchanges(path: str) -> tuple[list[Exchange], dict[str, int]]:
-    """The prompts and replies of a file, and why others of its rows are left out: reason -> number."""
+def read_exchanges(data: str | RowSource, shape: Shape | None = None) -> tuple[list[Exchange], dict[str, int]]:
+    """The prompts and replies of a source, and why others of its rows are left out: reason -> number.
+
+    Rows are pairs of prompt and reply, told by their keys or a table's columns, or items, which `shape` may make of
+    other columns.
+    """
+    source = opened(data)
     exchanges: list[Exchange] = []
     left_out: dict[str, int] = {}
-    for row in read_source(path).rows():
-        found = _exchange(row)
+    for found in _exchanges(source, Shape() if shape is None else shape):
         if isinstance(found, str):
             left_out[found] = left_out.get(found, 0) + 1
         else:
             exchanges.append(found)
     if not exchanges:
         causes = ", ".join(f"{n} rows {why}" for why, n in left_out.items())
-        raise InputError(f"holds no response to learn from ({causes})", where=path)
+        raise InputError(f"holds no response to learn from ({causes})", where=source.name)
     return exchanges, left_out
 
 
-def _exchange(row: Row) -> Exchange | str:
-    if isinstance(row.data, dict) and {"prompt", "reply"} <= set(row.data):
-        try:
-            pair = _Pair.model_validate(row.data)
-        except ValidationError as error:
-            problem = error.errors(include_url=False)[0]
-            raise InputError(f"{problem['loc'][0]!r}: {problem['msg']}", where=row.where) from None
-        return Exchange(pair.prompt, pair.reply) if pair.task == "generate" else _OTHER_TASK
-    item = parse_item(row.data, where=row.where)
+def _exchanges(source: RowSource, shape: Shape) -> Iterator[Exchange | str]:
+    there = source.columns()
+    if shape.columns or (there is not None and not set(there) >= _PAIR):
+        yield from (_of_item(item) for item in Dataset(source, shape).items())
+        return
+    for row in source.rows():
+        is_pair = isinstance(row.data, dict) and set(row.data) >= _PAIR
+        yield _of_pair(row) if is_pair else _of_item(parse_item(row.data, where=row.where))
+
+
+def _of_pair(row: Row) -> Exchange | str:
+    try:
+        pair = _Pair.model_validate(row.data)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        raise InputError(f"{problem['loc'][0]!r}: {problem['msg']}", where=row.where) from None
+    return Exchange(pair.prompt, pair.reply) if pair.task == "generate" else _OTHER_TASK
+
+
+def _of_item(item: Item) -> Exchange | str:
     if item.perspectives is None:
         return _NO_SIDES
     labels = item.meta.get("labels")

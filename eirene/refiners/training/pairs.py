@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from eirene.errors import InputError
-from eirene.io import Row, Source
+from eirene.io import HasRows, Row
 from eirene.records import digest
 from eirene.seeds import rng_for
 
@@ -53,7 +53,7 @@ class Pair:
         return digest([[turn.role, turn.content] for turn in self.prompt])
 
 
-def read_pairs(source: Source) -> list[Pair]:
+def read_pairs(source: HasRows) -> list[Pair]:
     """All rows of a file, in order; raises `InputError` at the first that cannot be read, and names it."""
     return [parse_pair(row) for row in source.rows()]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eirene.errors import InputError
-from eirene.io import Source, read_source
 from eirene.models.local_spec import PROMPT_FILE
+from eirene.reading import RowSource, opened
 from eirene.refiners.training.card import describe_asking, describe_pairs, markdown
 from eirene.refiners.training.pairs import Pair, read_pairs, split_pairs, usable
 from eirene.refiners.training.recipe import Recipe
@@ -30,7 +30,7 @@ _CURVES = {"train_loss": "loss", "train_accuracy": "rewards/accuracies", "train_
 
 
 def train_refiner(
-    data: str,
+    data: str | RowSource,
     out: str | Path,
     *,
     base: str,
@@ -42,15 +42,15 @@ def train_refiner(
 ) -> Trained:
     """Tunes the causal language model `base` on preference pairs by DPO (Rafailov et al. 2023); `hf:OUT` then refines.
 
-    `data` is a file that `eirene.refiners.training.pairs` reads. The same call goes on where an interrupted one
-    stopped, and returns at once when the run is finished. `progress` is called after each step, and so is
-    `should_stop`; see `eirene.training.folder.Run`. Raises `InputError` for data that cannot be read or holds no pair
-    to learn from, a folder that holds another run, and a loss that is no longer a number.
+    `data`, named or opened, holds rows that `eirene.refiners.training.pairs` reads. The same call goes on where an
+    interrupted one stopped, and returns at once when the run is finished. `progress` is called after each step, and so
+    is `should_stop`; see `eirene.training.folder.Run`. Raises `InputError` for data that cannot be read or holds no
+    pair to learn from, a folder that holds another run, and a loss that is no longer a number.
     """
     check_packages("train", ("trl", "datasets"))
     recipe = Recipe() if recipe is None else recipe
     run = Run(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
-    source = read_source(data)
+    source = opened(data)
     rows = read_pairs(source)
     pairs, dropped = usable(rows)
     if not pairs:
@@ -70,7 +70,7 @@ def _train(
     *,
     order: dict[str, Any],
     recipe: Recipe,
-    source: Source,
+    source: RowSource,
     dropped: Counter[str],
 ) -> Trained:
     from eirene.models.local_loading import load_tokenizer

@@ -14,11 +14,11 @@ from eirene.eval.classifier.task import ClassifierTask
 from eirene.eval.classifier.training.recipe import Recipe
 from eirene.eval.labelled import Labelled, LabelledSet, read_labelled
 from eirene.eval.roc import average_precision, roc_auc
-from eirene.io import read_source
 from eirene.prompts.curly import reply
+from eirene.reading import RowSource, Shape, opened
 from eirene.scores import number
 from eirene.seeds import check_seed
-from eirene.training.folder import Run, Trained, check_base, check_packages, claim, sha256, told
+from eirene.training.folder import Run, Trained, check_base, check_packages, claim, refuse_leaks, sha256, told
 from eirene.training.recipe import Progress
 from eirene.training.replies import Exchange, Task, train_replies
 from eirene.usage import Meter
@@ -27,13 +27,14 @@ logger = logging.getLogger(__name__)
 
 
 def train_classifier(
-    data: str,
+    data: str | RowSource,
     out: str | Path,
     *,
     base: str,
     task: ClassifierTask,
     recipe: Recipe | None = None,
-    dev: str | None = None,
+    dev: str | RowSource | None = None,
+    shape: Shape | None = None,
     seed: int = 0,
     device: str | None = None,
     progress: Progress | None = None,
@@ -41,21 +42,22 @@ def train_classifier(
 ) -> Trained:
     """Tunes the causal language model `base` to tell `task.error_type`; `--classifier hf:OUT` then uses it.
 
-    `data` and `dev` are files of labelled answers (see `eirene.eval.labelled`); rows without the label are left out and
-    counted. The figures of `dev` are those of the finished model, loaded as it will be used. The same call goes on
-    where an interrupted one stopped, and returns at once when the run is finished. Raises `InputError` for data that
-    cannot be read or has one class only, a dev set that shares questions with the training set, a folder that holds
-    another run, and a loss that is no longer a number.
+    `data` and `dev` are labelled answers (see `read_labelled`, and there for `shape`), named or opened; rows without
+    the label are left out and counted. The figures of `dev` are those of the finished model, loaded as it will be used.
+    The same call goes on where an interrupted one stopped, and returns at once when the run is finished. Raises
+    `InputError` for data that cannot be read or has one class only, a dev set that shares questions with the training
+    set, a folder that holds another run, and a loss that is no longer a number.
     """
     check_packages("local")
     recipe = Recipe() if recipe is None else recipe
     run = Run(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
-    source = read_source(data)
-    rows = _known(read_labelled(data), task, data)
-    held = [] if dev is None else _known(read_labelled(dev), task, dev)
-    _refuse_leaks(rows, held)
-    dev_sha256 = None if dev is None else sha256(read_source(dev))
-    order = told(run, recipe, source, task=task.saved(), dev_sha256=dev_sha256)
+    source, dev_source = opened(data), None if dev is None else opened(dev)
+    rows = _known(read_labelled(source, shape), task, source.name)
+    held = [] if dev_source is None else _known(read_labelled(dev_source, shape), task, dev_source.name)
+    refuse_leaks([row.item.question for row, _ in rows], [row.item.question for row, _ in held])
+    more = {} if shape is None or not shape.columns else {"columns": dict(shape.columns.columns)}
+    dev_sha256 = None if dev_source is None else sha256(dev_source)
+    order = told(run, recipe, source, task=task.saved(), dev_sha256=dev_sha256, **more)
     done = claim(run.folder, order)
     if done is not None:
         logger.info("%s holds the finished run, nothing to do", run.folder)
@@ -125,16 +127,6 @@ def _known(found: LabelledSet, task: ClassifierTask, where: str) -> list[tuple[L
             "%d of %d answers have no such label, or nothing given", len(found.cases) - len(rows), len(found.cases)
         )
     return rows
-
-
-def _refuse_leaks(rows: Sequence[tuple[Labelled, bool]], held: Sequence[tuple[Labelled, bool]]) -> None:
-    shared = {row.item.question for row, _ in rows} & {row.item.question for row, _ in held}
-    if shared:
-        raise InputError(
-            f"{len(shared)} questions stand in the training and in the dev data, one is {min(shared)!r}; remove them "
-            "from one of the two",
-            field="dev",
-        )
 
 
 def _exchanges(rows: Sequence[tuple[Labelled, bool]], task: ClassifierTask) -> list[Exchange]:

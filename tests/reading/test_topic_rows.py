@@ -1,0 +1,62 @@
+"""Topics in tables: the same topics as in JSON, whatever the table's form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eirene.errors import InputError
+from eirene.reading.topic_rows import read_topics_of
+
+ROW = {
+    "id": "zoos",
+    "question": "Should zoos be closed?",
+    "perspectives": [
+        {"name": "pro", "arguments": ["Cages are cruel."]},
+        {"name": "con", "arguments": ["Zoos teach.", "Zoos save species."]},
+    ],
+}
+LONG = (
+    "id,question,side,argument\n"
+    "zoos,Should zoos be closed?,pro,Cages are cruel.\n"
+    "zoos,Should zoos be closed?,con,Zoos teach.\n"
+    "zoos,Should zoos be closed?,con,Zoos save species.\n"
+)
+WIDE = 'id,question,pro,con\nzoos,Should zoos be closed?,Cages are cruel.,"[""Zoos teach."", ""Zoos save species.""]"\n'
+
+
+def write(tmp_path: Path, name: str, text: str) -> str:
+    (tmp_path / name).write_text(text, "utf-8")
+    return str(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("long.csv", LONG), ("wide.csv", WIDE), ("long.tsv", LONG.replace(",", "\t"))]
+)
+def test_an_argument_a_row_and_a_topic_a_row_are_the_topics_of_json(tmp_path: Path, name: str, text: str) -> None:
+    known = read_topics_of(write(tmp_path, "rows.jsonl", json.dumps(ROW) + "\n"))
+    assert read_topics_of(write(tmp_path, name, text)) == known
+
+
+def test_lists_of_parquet_are_lists(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.Table.from_pylist([ROW]), tmp_path / "rows.parquet")
+    known = read_topics_of(write(tmp_path, "rows.jsonl", json.dumps(ROW) + "\n"))
+    assert read_topics_of(str(tmp_path / "rows.parquet")) == known
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("question,side,argument\nQ?,pro,\n", "line 2: the column 'argument' is empty"),
+        ("question,side,argument,vote\nQ?,pro,A.,1\n", "the column 'vote' is none of question, side, argument, id"),
+        ("id,question,side,argument\na,Q?,pro,A.\nb,Q?,con,B.\n", "the question has the id 'a' in"),
+        ("id,question,side,argument\na,Q?,pro,A.\na,P?,con,B.\n", "the id 'a' is taken by"),
+        ("question,for\nQ?,A.\n", "unknown key 'for'|'perspectives' is missing"),
+    ],
+)
+def test_a_table_that_holds_no_topics_names_the_place(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_topics_of(write(tmp_path, "rows.csv", text))
