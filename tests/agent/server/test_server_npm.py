@@ -35,7 +35,7 @@ def why_not() -> str | None:
         return "no node on this machine"
     command = [NODE, "-e", "require.resolve('openai')"]
     found = subprocess.run(command, env=ENVIRONMENT, capture_output=True, check=False)
-    return None if found.returncode == 0 else "no npm package 'openai': npm install --no-save --prefix build/npm openai@6"
+    return None if found.returncode == 0 else "no npm package: npm install --no-save --prefix build/npm openai@6"
 
 
 pytestmark = [
