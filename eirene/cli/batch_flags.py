@@ -8,7 +8,7 @@ import typer
 
 from eirene.cli import data_flags
 
-_RUN, _LIMITS = "The run", "Limits"
+_RUN, _LIMITS, _OFFLINE = "The run", "Limits", "Provider batch files"
 
 In = Annotated[str, typer.Argument(metavar="IN", help=data_flags.IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="OUT.jsonl", help="The journal: a line for each finished row.")]
@@ -40,4 +40,27 @@ MaxTokens = Annotated[
 ]
 Deadline = Annotated[
     float | None, typer.Option(metavar="S", help="Take no more rows after so many seconds.", rich_help_panel=_LIMITS)
+]
+ExportRequests = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Send nothing: write the requests for critiques as a file for a provider's batch endpoint.",
+        rich_help_panel=_OFFLINE,
+    ),
+]
+OneReply = Annotated[
+    bool,
+    typer.Option(
+        "--one-reply-a-request", help="Ask for one critique a request, for models that do not take n.",
+        rich_help_panel=_OFFLINE,
+    ),
+]  # fmt: skip
+ImportReplies = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Read an endpoint's replies into --cache first; once a file.",
+        rich_help_panel=_OFFLINE,
+    ),
 ]

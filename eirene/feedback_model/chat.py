@@ -13,7 +13,7 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.roles import COMPLETENESS, Asking
 from eirene.feedback_model.select import count_distinct
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
+from eirene.models.drawing import Drawing, draw_replies
 from eirene.seeds import derive_seed
 from eirene.usage import Meter
 
@@ -57,9 +57,19 @@ class ChatFeedback:
         return self._chat.name
 
     @property
+    def chat(self) -> ChatModel:
+        """The model."""
+        return self._chat
+
+    @property
     def sampling(self) -> Sampling:
         """The temperature and nucleus that samples are drawn with."""
         return self._sampling
+
+    def asks(self, request: FeedbackRequest, *, start: int, count: int) -> Drawing:
+        """What `draw` asks for."""
+        seeds = tuple(derive_seed(request.seed, "sample", i) for i in range(start, start + count))
+        return Drawing(self._asking.messages(request), self._sampling, seeds)
 
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         """Samples `start` to `start + count - 1`, in this order; closing the generator cancels the calls under way.
@@ -68,9 +78,8 @@ class ChatFeedback:
         quota is the cause, or when no call of the request's first draw succeeds.
         """
         self._check_temperature(start + count)
-        seeds = [derive_seed(request.seed, "sample", i) for i in range(start, start + count)]
-        messages = self._asking.messages(request)
-        replies = draw_replies(self._chat, messages, sampling=self._sampling, seeds=seeds, meter=meter)
+        asked = self.asks(request, start=start, count=count)
+        replies = draw_replies(self._chat, asked.messages, sampling=asked.sampling, seeds=asked.seeds, meter=meter)
         drawn: list[Sample] = []
         failures: list[BackendError] = []  # held back until it is sure that the model can be reached
         is_reached = start > 0

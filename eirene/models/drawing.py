@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from eirene.errors import AuthError, BackendError, QuotaError, ScriptExhaustedError
 from eirene.models.chat import ChatModel, Sampling
@@ -13,6 +14,15 @@ from eirene.prompts import Message
 from eirene.usage import Meter
 
 _FINAL = (AuthError, QuotaError, ScriptExhaustedError)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Several replies to be drawn to one prompt: the prompt, how they are drawn, and the seed of each."""
+
+    messages: tuple[Message, ...]
+    sampling: Sampling
+    seeds: tuple[int, ...]
 
 
 async def draw_replies(

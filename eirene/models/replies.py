@@ -109,5 +109,10 @@ def _finish_reason(generation: Generation) -> str | None:
         for key in _ENDING_KEYS:
             value = (source or {}).get(key)
             if isinstance(value, str) and value:
-                return _ENDINGS.get(value.lower(), value.lower())
+                return ending(value)
     return None
+
+
+def ending(word: str) -> str:
+    """Why a reply ended, in our words, from the provider's."""
+    return _ENDINGS.get(word.lower(), word.lower())

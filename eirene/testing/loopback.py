@@ -151,7 +151,7 @@ class LoopbackServer:
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         method, path, _ = first.split(" ", 2)
         if (method, path) not in (("POST", "/v1/chat/completions"), ("POST", "/v1/completions")):
-            return await _send_json(writer, 404, _error_body(HttpError(404, f"no such path: {path}")))
+            return await _send_json(writer, 404, error_body(HttpError(404, f"no such path: {path}")))
         request = self._noted(body, headers)
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
@@ -186,7 +186,7 @@ class LoopbackServer:
         if request.body.get("stream"):
             goes_on = await _send_stream(writer, _events(choices[0], usage))
         else:
-            goes_on = await _send_json(writer, 200, _completion(request, choices, usage))
+            goes_on = await _send_json(writer, 200, completion_body(request, choices))
         self.input_tokens += usage["prompt_tokens"]
         self.output_tokens += usage["completion_tokens"]
         return goes_on
@@ -217,7 +217,8 @@ def _usage(request: ChatRequest, choices: Sequence[Text]) -> dict[str, int]:
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 
-def _completion(request: ChatRequest, choices: Sequence[Text], usage: dict[str, int]) -> dict[str, Any]:
+def completion_body(request: ChatRequest, choices: Sequence[Text]) -> dict[str, Any]:
+    """A completion in OpenAI's form."""
     is_plain = "prompt" in request.body
     return {
         "id": f"loopback-{request.number}",
@@ -233,7 +234,7 @@ def _completion(request: ChatRequest, choices: Sequence[Text], usage: dict[str, 
             }
             for i, choice in enumerate(choices)
         ],
-        "usage": usage,
+        "usage": _usage(request, choices),
     }
 
 
@@ -248,13 +249,14 @@ def _events(choice: Text, usage: dict[str, int]) -> Iterator[str]:
     yield "[DONE]"
 
 
-def _error_body(error: HttpError) -> dict[str, Any]:
+def error_body(error: HttpError) -> dict[str, Any]:
+    """An error in OpenAI's form."""
     body = {"message": error.message, "type": error.code or "error", "param": error.param, "code": error.code}
     return {"error": body}
 
 
 async def _send_error(writer: asyncio.StreamWriter, error: HttpError) -> bool:
-    return await _send_json(writer, error.status, _error_body(error), error.headers)
+    return await _send_json(writer, error.status, error_body(error), error.headers)
 
 
 async def _send_json(

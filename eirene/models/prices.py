@@ -1,0 +1,85 @@
+"""What models cost: a list in a TOML file, by the names that backends have. A model that is not in it has no price."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from importlib import resources
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from eirene.errors import InputError
+from eirene.io import read_source
+from eirene.models.chat import Price
+
+_Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # strict: a whole number is one as well, a text is none
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    input: _Usd
+    output: _Usd
+    cached: _Usd | None = None
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    date: str | None = None
+    source: str | None = None
+    models: dict[str, _Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """Prices by model. `name`: the file, or what stands for the list that ships; `about`: its date and source."""
+
+    name: str
+    about: str
+    prices: tuple[tuple[str, Price], ...]
+
+    def of(self, model: str) -> Price | None:
+        """The price of `provider:model`: that of the first key that fits, with `*` and `?` in it; None if none does.
+
+        Example:
+            >>> shipped_prices().of("openai:gpt-4o-mini")
+            Price(input_usd=0.15, output_usd=0.6, cached_usd=None)
+            >>> shipped_prices().of("openai:of-my-own") is None
+            True
+        """
+        return next((price for pattern, price in self.prices if fnmatchcase(model, pattern)), None)
+
+
+def shipped_prices() -> PriceList:
+    """The list that ships with the package: a few models, at the date that it names."""
+    text = (resources.files("eirene.models") / "prices.toml").read_text(encoding="utf-8")
+    return _parsed(text, "the list that ships")
+
+
+def read_prices(path: str) -> PriceList:
+    """The prices in a file; raises `InputError` for one that holds anything but prices."""
+    try:
+        return _parsed(read_source(path).data.decode("utf-8"), path)
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8; save it as UTF-8", where=path) from None
+
+
+def _parsed(text: str, name: str) -> PriceList:
+    try:
+        file = _File.model_validate(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"is not TOML: {error}", where=name) from None
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in problem["loc"])
+        raise InputError(
+            f'{place}: {problem["msg"].lower()}; a price is written [models."provider:model"] with input, output '
+            "and perhaps cached, in dollars for a million tokens",
+            where=name,
+        ) from None
+    about = ", ".join(part for part in (file.date, file.source) if part)
+    prices = tuple((key, Price(entry.input, entry.output, entry.cached)) for key, entry in file.models.items())
+    return PriceList(name, about, prices)

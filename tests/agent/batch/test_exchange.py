@@ -1,0 +1,241 @@
+"""The sampling step by way of a provider's batch endpoint: requests out, replies in, and the same records."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eirene.agent.backends import resolve_backend
+from eirene.agent.batch.exchange import CustomId, SamplingStep, export_requests
+from eirene.agent.batch.replies_file import import_replies
+from eirene.agent.run import arefine
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts
+from eirene.errors import InputError
+from eirene.feedback_model.chat import ChatFeedback
+from eirene.models.cache import CallCache
+from eirene.models.chat import ChatModel
+from eirene.models.scripted import ScriptedChatModel
+from eirene.records import Item, Record, parse_item
+from eirene.refiners.chat import ChatRefiner
+from eirene.testing.batch_endpoint import answer_requests
+from eirene.testing.loopback import Broken, ChatRequest, HttpError, Outcome, Text
+
+SETTINGS = Settings(samples=6, seed=3)
+TAGS = ("1. [Complete]\n2. [Complete]", "1. [Incomplete] Reasons: Cost is missing.\n2. [Complete]",
+        "1. [Incomplete] Reasons: Pollution is missing.\n2. [Complete]")  # fmt: skip
+
+
+def item(n: int) -> Item:
+    sides = [{"name": "trams", "arguments": ["Trams are quiet.", f"Trams pollute less in town {n}."]}]
+    return parse_item({"id": f"row-{n}", "question": f"Trams or buses in town {n}?",
+                       "answer": f"Trams are quiet in town {n}. Buses are cheap.", "perspectives": sides})  # fmt: skip
+
+
+ITEMS = [item(n) for n in range(4)]
+
+
+def critique(request: ChatRequest, index: int) -> Outcome:
+    """A reply that hangs on the seed that was sent and the place of the choice."""
+    return TAGS[(int(request.body["seed"]) + index) % len(TAGS)]
+
+
+def parts_with(cache: CallCache | None, **chat: Any) -> tuple[Parts, ScriptedChatModel]:
+    """A model that gives the same critiques as `critique`, and rewrites."""
+
+    class Live(ScriptedChatModel):
+        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
+            text = "\n".join(str(m.content) for m in messages)
+            if "Write the improved answer now" in text:
+                self._left.append("Trams are quiet and pollute less. Buses are cheap.")
+            else:
+                body = {"seed": self.seed, "messages": []}
+                self._left.extend(str(critique(ChatRequest(0, 0, body, {}), i)) for i in range(self.n or 1))
+            return super()._generate(messages, stop, run_manager, **kwargs)
+
+    model = Live(script=[], **chat)
+    shared = ChatModel(model, name="openai:m", cache=cache)
+    embedded = resolve_backend("embedded")
+    own = replace(
+        embedded, backend="openai:m", version="v", feedback_model=ChatFeedback(shared), refiner=ChatRefiner(shared)
+    )
+    return own, model
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[CallCache]:
+    made = CallCache(tmp_path / "calls.sqlite")
+    yield made
+    made.close()
+
+
+def replies_for(tmp_path: Path, script: Any = critique, items: Sequence[Item] = ITEMS, **how: Any) -> list[str]:
+    """The lines that the fake endpoint gives for the items' requests."""
+    step = SamplingStep(parts_with(None)[0], how.pop("settings", SETTINGS))
+    done = export_requests(items, step, str(tmp_path / "requests.jsonl"), **how)
+    lines = answer_requests(done.files, script)
+    for file in done.files:
+        file.unlink()
+    return lines
+
+
+def written(tmp_path: Path, lines: Sequence[str]) -> str:
+    path = tmp_path / "replies.jsonl"
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+async def records(parts: Parts) -> list[Record]:
+    return [await arefine(one, backend=parts, settings=SETTINGS) for one in ITEMS]
+
+
+def but_usage(record: Record) -> dict[str, Any]:
+    return record.model_dump(exclude={"usage"})
+
+
+@pytest.mark.parametrize("one_reply", [False, True])
+async def test_records_by_way_of_the_files_are_those_of_a_live_run(
+    cache: CallCache, tmp_path: Path, one_reply: bool
+) -> None:
+    """Shuffled replies, in one request a row or in one a sample: the same critiques, and only rewrites are called."""
+    lines = replies_for(tmp_path, one_reply=one_reply)
+    assert len(lines) == len(ITEMS) * (6 if one_reply else 1)
+    random.Random(0).shuffle(lines)
+    parts, model = parts_with(cache)
+    found = import_replies([written(tmp_path, lines)], ITEMS, SamplingStep(parts, SETTINGS))
+    assert (found.rows, found.complete, found.replies, found.errors) == (4, 4, 24, 0)
+    imported = await records(parts)
+    assert all("Write the improved answer now" in call.text for call in model.calls)
+    assert {record.usage.cache_hits for record in imported} == {6}
+    if not one_reply:  # the seeds of single requests differ, and with them what this model says
+        live = await records(parts_with(None)[0])
+        assert [but_usage(r) for r in imported] == [but_usage(r) for r in live]
+
+
+async def test_what_the_files_lack_is_called_live(cache: CallCache, tmp_path: Path) -> None:
+    """A request that failed, one that never came back and a reply that was cut off cost a live call each, no more."""
+    seen = iter(range(10))
+
+    def script(request: ChatRequest, index: int) -> Outcome:
+        if index:
+            return Text("1. [Comp", "length") if index == 5 else critique(request, index)
+        n = next(seen)
+        return [critique(request, 0), HttpError(500, "it fell over"), Broken("drop"), critique(request, 0)][n]
+
+    parts, model = parts_with(cache)
+    found = import_replies([written(tmp_path, replies_for(tmp_path, script))], ITEMS, SamplingStep(parts, SETTINGS))
+    assert (found.complete, found.partial, found.replies, found.unusable) == (0, 2, 10, 2)
+    assert (found.errors, found.first_error) == (1, "it fell over")
+    await records(parts)
+    drawn = [call.n for call in model.calls if "Write the improved answer now" not in call.text]
+    assert sorted(drawn) == [1, 1, 6, 6]
+
+
+def test_ids_that_come_twice_or_are_not_ours_are_counted_and_left_out(cache: CallCache, tmp_path: Path) -> None:
+    """The first line of an id counts; foreign lines and those of rows nobody asks about harm nothing."""
+    lines = replies_for(tmp_path)
+    foreign = json.dumps({"custom_id": "request-1", "response": {"status_code": 200, "body": {}}, "error": None})
+    parts, _ = parts_with(cache)
+    step = SamplingStep(parts, SETTINGS)
+    found = import_replies([written(tmp_path, [*lines, lines[0], foreign, ""])], ITEMS[:2], step)
+    assert (found.rows, found.complete, found.twice, found.foreign, found.others) == (2, 2, 1, 1, 2)
+
+
+@pytest.mark.parametrize("changed", [{"seed": 4}, {"samples": 5}])
+def test_replies_of_another_configuration_are_refused(
+    cache: CallCache, tmp_path: Path, changed: dict[str, int]
+) -> None:
+    """Nothing is taken from them, and the message says which flags count."""
+    file = written(tmp_path, replies_for(tmp_path))
+    other = Settings.of(**{**SETTINGS.model_dump(), **changed})
+    with pytest.raises(InputError, match=r"line 1: answers a request of another configuration"):
+        import_replies([file], ITEMS, SamplingStep(parts_with(cache)[0], other))
+    assert len(cache) == 0
+
+
+def test_replies_of_a_row_that_was_changed_since_are_not_taken(cache: CallCache, tmp_path: Path) -> None:
+    """An id is tied to the row's text."""
+    file = written(tmp_path, replies_for(tmp_path))
+    other = [ITEMS[0].model_copy(update={"answer": "Trams are loud. Buses are cheap."}), *ITEMS[1:]]
+    found = import_replies([file], other, SamplingStep(parts_with(cache)[0], SETTINGS))
+    assert (found.complete, found.others) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("not json", "line 1"), ("[]", "no 'custom_id'"), ("{}", "no 'custom_id'"), ('{"custom_id": NaN}', "line 1")],
+)
+def test_a_line_that_is_none_of_such_a_file_is_one_clear_error(
+    cache: CallCache, tmp_path: Path, line: str, said: str
+) -> None:
+    """It names the file and the line."""
+    with pytest.raises(InputError, match=said):
+        import_replies([written(tmp_path, [line])], ITEMS, SamplingStep(parts_with(cache)[0], SETTINGS))
+
+
+@pytest.mark.parametrize(
+    "response",
+    [None, 5, {}, {"status_code": 200}, {"status_code": 200, "body": {"choices": "no"}},
+     {"status_code": 200, "body": {"choices": [7]}}, {"status_code": 429, "body": {"choices": []}}],
+)  # fmt: skip
+def test_a_reply_without_a_completion_is_a_failed_request(cache: CallCache, tmp_path: Path, response: object) -> None:
+    """Whatever form a failure has, it is counted as one."""
+    custom_id = json.loads(replies_for(tmp_path)[0])["custom_id"]
+    line = json.dumps({"custom_id": custom_id, "response": response, "error": None})
+    found = import_replies([written(tmp_path, [line])], ITEMS, SamplingStep(parts_with(cache)[0], SETTINGS))
+    assert (found.errors, found.replies) == (1, 0)
+
+
+def test_replies_need_a_cache_with_room(tmp_path: Path) -> None:
+    """Without one, or in one that is too small, the command says so before anything is called."""
+    file = written(tmp_path, replies_for(tmp_path))
+    with pytest.raises(InputError, match="--cache FILE"):
+        import_replies([file], ITEMS, SamplingStep(parts_with(None)[0], SETTINGS))
+    small = CallCache(tmp_path / "small.sqlite", max_bytes=600)
+    with pytest.raises(InputError, match="do not fit into the cache of 600 bytes"):
+        import_replies([file], ITEMS, SamplingStep(parts_with(small)[0], SETTINGS))
+    small.close()
+
+
+def test_files_are_split_at_the_limits_and_no_row_is_parted(tmp_path: Path) -> None:
+    """Each file is within the limits, and together they hold every request once."""
+    step = SamplingStep(parts_with(None)[0], SETTINGS)
+    done = export_requests(ITEMS, step, str(tmp_path / "r.jsonl"), one_reply=True, max_requests=13)
+    assert [p.name for p in done.files] == ["r.jsonl", "r-2.jsonl"]
+    sizes = [len(p.read_text("utf-8").splitlines()) for p in done.files]
+    assert (sizes, done.requests, done.rows) == ([12, 12], 24, 4)
+    by_bytes = export_requests(ITEMS, step, str(tmp_path / "b.jsonl"), max_bytes=4000)
+    assert len(by_bytes.files) > 1 and all(p.stat().st_size <= 4000 for p in by_bytes.files)
+    lines = [line for p in done.files for line in p.read_text("utf-8").splitlines()]
+    ids = [CustomId.read(json.loads(line)["custom_id"]) for line in lines]
+    assert len(set(ids)) == 24 and None not in ids
+
+
+def test_nothing_is_left_behind_where_an_export_fails(tmp_path: Path) -> None:
+    """A file that is in the way is not touched, and those begun are taken away."""
+    (tmp_path / "r-2.jsonl").write_text("mine", encoding="utf-8")
+    step = SamplingStep(parts_with(None)[0], SETTINGS)
+    with pytest.raises(InputError, match="exists already"):
+        export_requests(ITEMS, step, str(tmp_path / "r.jsonl"), max_requests=1)
+    assert [p.name for p in tmp_path.iterdir()] == ["r-2.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "settings", "said"),
+    [
+        (resolve_backend("embedded"), SETTINGS, "'embedded' sends no requests"),
+        (parts_with(None)[0], Settings(mode="improve"), "mode fine-grained"),
+    ],
+)
+def test_a_run_that_draws_nothing_from_a_chat_model_has_no_requests(
+    parts: Parts, settings: Settings, said: str
+) -> None:
+    """The message says which runs have some."""
+    with pytest.raises(InputError, match=said):
+        SamplingStep(parts, settings)

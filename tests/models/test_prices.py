@@ -1,0 +1,90 @@
+"""Prices by model: from a file, by pattern, and unknown where nobody has said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eirene.cli.call_flags import price_for
+from eirene.errors import InputError
+from eirene.models.chat import Price
+from eirene.models.prices import read_prices, shipped_prices
+
+FILE = """
+date = "2026-11"
+[models."openai:small"]
+input = 1
+output = 2.5
+cached = 0.5
+[models."openai:*"]
+input = 3.0
+output = 4.0
+[models."ollama:*"]
+input = 0
+output = 0
+"""
+
+
+def written(tmp_path: Path, text: str) -> str:
+    (tmp_path / "prices.toml").write_text(text, encoding="utf-8")
+    return str(tmp_path / "prices.toml")
+
+
+@pytest.mark.parametrize(
+    ("model", "price"),
+    [
+        ("openai:small", Price(1.0, 2.5, 0.5)),
+        ("openai:other", Price(3.0, 4.0)),
+        ("ollama:llama3.2", Price(0.0, 0.0)),
+        ("anthropic:x", None),
+        ("OPENAI:small", None),
+    ],
+)
+def test_the_first_key_that_fits_counts_and_no_other_price_is_made_up(
+    tmp_path: Path, model: str, price: Price | None
+) -> None:
+    """A model that no key fits has no price: not zero, and not another model's."""
+    assert read_prices(written(tmp_path, FILE)).of(model) == price
+
+
+def test_the_shipped_list_says_when_and_where_it_was_taken() -> None:
+    """It has a date and a source, and knows nothing of models that it does not name."""
+    shipped = shipped_prices()
+    assert shipped.about.startswith("20") and "openai.com" in shipped.about
+    assert all(price.output_usd >= price.input_usd > 0 for _, price in shipped.prices)
+    assert shipped.of("openai:a-model-of-next-year") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("models = 3", "models: "),
+        ("", "models: field required"),
+        ('[models."a:b"]\ninput = 1', "models.a:b.output: field required"),
+        ('[models."a:b"]\ninput = -1\noutput = 1', "models.a:b.input: "),
+        ('[models."a:b"]\ninput = nan\noutput = 1', "models.a:b.input: "),
+        ('[models."a:b"]\ninput = "1"\noutput = 1', "models.a:b.input: "),
+        ('[models."a:b"]\ninput = true\noutput = 1', "models.a:b.input: "),
+        ('[models."a:b"]\ninput = 1\noutput = 1\nimput = 1', "models.a:b.imput: "),
+        ("[models", "is not TOML"),
+    ],
+)
+def test_a_file_that_holds_anything_else_is_one_clear_error(tmp_path: Path, text: str, said: str) -> None:
+    """It names the file and the place, and shows the form."""
+    with pytest.raises(InputError) as caught:
+        read_prices(written(tmp_path, text))
+    assert "prices.toml" in str(caught.value) and said in str(caught.value)
+
+
+def test_the_flags_go_before_the_list_that_ships(tmp_path: Path) -> None:
+    """--price, else --prices, else the shipped list, which knows nothing of servers of one's own."""
+    file = written(tmp_path, FILE)
+    assert price_for("openai:gpt-4o-mini", price="5,6") == Price(5.0, 6.0)
+    assert price_for("openai:gpt-4o-mini", prices=file) == Price(3.0, 4.0)
+    assert price_for("openai:gpt-4o-mini", prices=file, base_url="http://x") == Price(3.0, 4.0)
+    assert price_for("openai:gpt-4o-mini") == shipped_prices().of("openai:gpt-4o-mini")
+    assert price_for("openai:gpt-4o-mini", base_url="http://x") is None
+    assert price_for("embedded") is None and price_for(None) is None
+    with pytest.raises(InputError, match="not both"):
+        price_for("openai:m", price="1,2", prices=file)
