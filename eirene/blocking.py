@@ -20,13 +20,13 @@ def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], *, name: str) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(make())
+        return _run(make)
     outcome: list[T] = []
     failure: list[BaseException] = []
 
     def work() -> None:
         try:
-            outcome.append(asyncio.run(make()))
+            outcome.append(_run(make))
         except BaseException as error:  # handed to the caller below, whatever it is
             failure.append(error)
 
@@ -35,4 +35,16 @@ def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], *, name: str) -> T:
     thread.join()
     if failure:
         raise failure[0]
+    return outcome[0]
+
+
+def _run(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """`asyncio.run` of a task that has no result: as it closes, asyncio spells the result out, in milliseconds for a
+    record, in the message of an error that nobody sees."""
+    outcome: list[T] = []
+
+    async def drive() -> None:
+        outcome.append(await make())
+
+    asyncio.run(drive())
     return outcome[0]

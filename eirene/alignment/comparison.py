@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from eirene.alignment.core import Alignment, align
 from eirene.alignment.given import bearing_sentences, passage_sentences
+from eirene.alignment.kept import kept
 from eirene.alignment.sides import KEEPS, SURE, opening_of, side_evidence
 from eirene.alignment.telling import told_by_unit
 from eirene.records import Item
-from eirene.sentences import Sentence
+from eirene.sentences import Sentence, split_sentences
 
 if TYPE_CHECKING:
     from eirene.encoder.runtime import Encodes
@@ -90,10 +91,24 @@ def compare_sides(
 
     An argument that is given twice is compared once, for the side that names it first.
     """
+    named = tuple((name, " ".join(argument.split())) for name, arguments in sides for argument in arguments)
+    cut = tuple(split_sentences(answer) if sentences is None else sentences)
+    return _compare_sides(named=named, answer=answer, encoder=encoder, question=question, sentences=cut)
+
+
+@kept
+def _compare_sides(
+    *,
+    named: tuple[tuple[str, str], ...],
+    answer: str,
+    encoder: Encodes,
+    question: str,
+    sentences: tuple[Sentence, ...],
+) -> Comparison:
+    """With each argument its side's name beside it."""
     held: dict[str, list[str]] = {}
-    for name, arguments in sides:
-        for argument in arguments:
-            held.setdefault(" ".join(argument.split()), []).append(name)
+    for name, argument in named:
+        held.setdefault(argument, []).append(name)
     alignment = align(tuple(held), answer, encoder, question=question, sentences=sentences)
     shared = frozenset(a for a, names in enumerate(held.values()) if len(set(names)) > 1)
     return replace(_placed(alignment, tuple(names[0] for names in held.values())), shared=shared)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from eirene.alignment.calibration import Constants, load_constants
 from eirene.alignment.features import Features, measure
+from eirene.alignment.kept import kept
 from eirene.clauses import Unit, units_of
 from eirene.sentences import Sentence, split_sentences
 
@@ -79,9 +80,28 @@ def align(
     `sentences` are those of the answer where they are cut already; `constants` default to the shipped ones. Works
     without arguments (nothing is missing) and on any text.
     """
-    constants = load_constants() if constants is None else constants
-    arguments = tuple(arguments)
-    cut = tuple(split_sentences(answer) if sentences is None else sentences)
+    return _align(
+        arguments=tuple(arguments),
+        answer=answer,
+        encoder=encoder,
+        question=question,
+        evidence=None if evidence is None else tuple(evidence),
+        cut=tuple(split_sentences(answer) if sentences is None else sentences),
+        constants=load_constants() if constants is None else constants,
+    )
+
+
+@kept
+def _align(
+    *,
+    arguments: tuple[str, ...],
+    answer: str,
+    encoder: Encodes,
+    question: str | None,
+    evidence: tuple[str, ...] | None,
+    cut: tuple[Sentence, ...],
+    constants: Constants,
+) -> Alignment:
     units = units_of(answer, cut)
     found = measure(
         arguments,
