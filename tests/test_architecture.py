@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1] / "eirene"
 MODULES = sorted(ROOT.rglob("*.py"))
 
 GROUND = {"ground"}  # the files directly under eirene/
-SHARED = GROUND | {"encoder", "alignment", "prompts", "models", "reading", "training", "fava"}
+SHARED = GROUND | {"encoder", "alignment", "prompts", "models", "reading", "training", "fava", "retrieval"}
 PARTS = {"feedback_model", "refiners", "eval"}
 MAY_IMPORT = {
     "ground": GROUND,
@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "fava": GROUND,
     "prompts": GROUND,
     "reading": GROUND,
+    "retrieval": GROUND | {"encoder", "reading"},
     "models": GROUND | {"prompts"},
     "training": GROUND | {"prompts", "models"},
     "feedback_model": SHARED,

@@ -70,18 +70,6 @@ def hashed(name: str) -> int:
     return int.from_bytes(hashlib.sha256(key_of(name).encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
 
-def cache_folder() -> Path | None:
-    """Where indexes are kept: `EIRENE_CACHE`, else `XDG_CACHE_HOME`/eirene, else ~/.cache/eirene; None: nowhere."""
-    own = os.environ.get("EIRENE_CACHE")
-    if own:
-        return Path(own)
-    shared = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return (Path(shared) if shared else Path.home() / ".cache") / "eirene"
-    except RuntimeError:  # a user without a home
-        return None
-
-
 def cache_file(folder: Path, data: bytes, encoder: Encodes) -> Path:
     """The file for this knowledge base and this encoder: another byte in either is another file."""
     return folder / f"topics-{hashlib.sha256(data).hexdigest()[:32]}-{encoder.digest}-{VERSION}.npz"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene import caching
 from eirene.errors import InputError
 from eirene.io import parse_json, read_source
 from eirene.npov import index as indexes
@@ -111,7 +112,7 @@ def load_topics(
     data = _lines_in(path)
     spans = None if data is None else _spans(data)
     file = None
-    folder = indexes.cache_folder() if cache_folder is None else cache_folder
+    folder = caching.cache_folder() if cache_folder is None else cache_folder
     if data is not None and spans is not None and folder is not None:
         file = indexes.cache_file(folder, data, encoder)
         kept = indexes.load(file, size=len(data))

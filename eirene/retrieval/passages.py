@@ -1,0 +1,138 @@
+"""A corpus as passages of some hundred words, each with an id that leads back to where it stood."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eirene.errors import InputError
+from eirene.io import Row, cannot_read
+from eirene.reading import open_source
+from eirene.reading.base import bytes_of, readable
+from eirene.sentences import split_sentences
+
+WORDS = 100
+"""Words of a passage at most; it ends where a sentence does, as far as sentences are no longer than that."""
+
+_PLAIN = (".txt", ".md", ".text", ".rst")
+_ROWS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather")
+_TEXTS = ("text", "passage", "contents", "content", "body")
+_IDS = ("id", "_id", "passage_id", "doc_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One passage: `id` (the document's, with `#2` and so on from its second passage on), its text, and a title."""
+
+    id: str
+    text: str
+    title: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What is encoded and shown: the title before the text, unless the text begins with it."""
+        return self.text if not self.title or self.text.startswith(self.title) else f"{self.title}: {self.text}"
+
+    @property
+    def digest(self) -> bytes:
+        """16 bytes that stand for what is encoded."""
+        return hashlib.blake2b(self.shown.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def corpus_files(place: str) -> list[Path]:
+    """The files of a corpus, in the order in which they are read; raises `InputError` where there are none."""
+    root = Path(place)
+    try:
+        if root.is_file():
+            return [root]
+        if not root.is_dir():
+            raise InputError("no such file or folder", field="corpus", where=place)
+        found = sorted(p for p in root.rglob("*") if p.is_file() and not _is_hidden(p, root) and _is_known(p))
+    except (OSError, ValueError) as error:
+        raise cannot_read(place, error) from None
+    if not found:
+        endings = ", ".join((*_PLAIN, *_ROWS))
+        raise InputError(f"is a folder without a file that can be read ({endings})", field="corpus", where=place)
+    return found
+
+
+def read_corpus(place: str, *, words: int = WORDS) -> Iterator[Passage]:
+    """The passages of a file or folder, one at a time; ids are unique.
+
+    Rows (JSON Lines, CSV, Parquet, Arrow) have a `text` (or `passage`, `contents`, `content`, `body`) and may have an
+    `id` and a `title`; text files are cut at blank lines. Raises `InputError` that names the file and the row.
+    """
+    if words < 1:
+        raise InputError(f"words must be at least 1, got {words}", field="words")
+    seen: set[bytes] = set()
+    root = Path(place)
+    for file in corpus_files(place):
+        name = file.name if file == root else file.relative_to(root).as_posix()
+        documents = _plain(file, name) if file.suffix.lower() in _PLAIN else _rows(file, name)
+        for where, document in documents:
+            key = hashlib.blake2b(document.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            if key in seen:
+                raise InputError(f"the id {document.id!r} occurs twice in the corpus", field="id", where=where)
+            seen.add(key)
+            for n, text in enumerate(cut(document.text, words=words), start=1):
+                yield Passage(document.id if n == 1 else f"{document.id}#{n}", text, document.title)
+
+
+def cut(text: str, *, words: int = WORDS) -> Iterator[str]:
+    """The text in pieces of at most `words` words, whole sentences together as far as they fit."""
+    held: list[str] = []
+    for sentence in split_sentences(text):
+        own = sentence.raw.split()
+        if held and len(held) + len(own) > words:
+            yield " ".join(held)
+            held = []
+        while len(own) > words:
+            yield " ".join(own[:words])
+            own = own[words:]
+        held += own
+    if held:
+        yield " ".join(held)
+
+
+def _plain(file: Path, name: str) -> Iterator[tuple[str, Passage]]:
+    with readable(str(file)), bytes_of(str(file)).open() as opened:
+        data = opened.read()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8; save it as UTF-8", where=str(file)) from None
+    blocks = (block for block in text.replace("\r\n", "\n").split("\n\n") if block.strip())
+    for n, block in enumerate(blocks, start=1):
+        yield f"{name}, paragraph {n}", Passage(f"{name}:{n}", block)
+
+
+def _rows(file: Path, name: str) -> Iterator[tuple[str, Passage]]:
+    for n, row in enumerate(open_source(str(file)).rows(), start=1):
+        yield row.where, _document(row, f"{name}:{n}")
+
+
+def _document(row: Row, default: str) -> Passage:
+    if isinstance(row.data, str):
+        return Passage(default, row.data)
+    if not isinstance(row.data, dict):
+        raise InputError("a row of a corpus must be an object with 'text', or a text", where=row.where)
+    text = next((row.data[name] for name in _TEXTS if isinstance(row.data.get(name), str)), None)
+    if text is None:
+        raise InputError(
+            f"a row of a corpus needs a text under one of {', '.join(_TEXTS)}", field="text", where=row.where
+        )
+    named: Any = next((row.data[name] for name in _IDS if row.data.get(name) not in (None, "")), default)
+    title = row.data.get("title")
+    return Passage(str(named), text, title.strip() if isinstance(title, str) else "")
+
+
+def _is_known(file: Path) -> bool:
+    name = file.name.lower().removesuffix(".gz")
+    return name.endswith((*_PLAIN, *_ROWS))
+
+
+def _is_hidden(file: Path, root: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(root).parts)

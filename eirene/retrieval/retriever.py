@@ -1,0 +1,101 @@
+"""The few passages that bear on a question and an answer, the most relevant last (FAVA, sections 6.2 and C.5)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from eirene.errors import InputError
+from eirene.retrieval.index import Index
+from eirene.retrieval.passages import Passage
+from eirene.retrieval.search import cosines_of, nearest, sharing_names
+
+if TYPE_CHECKING:
+    from eirene.encoder.runtime import Encodes
+
+TOP = 5
+_POOL = 50
+"""Passages that are ranked: so many by cosine, and so many by names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that was found. `score`: its cosine, or what the reranker gave; `names`: the share of the query's
+    names (weighed by how rare they are) that it has, 0 where it shares less than half of them.
+    """
+
+    passage: Passage
+    score: float
+    names: float
+
+
+class Reranker(Protocol):
+    """Scores pairs of a query and a text, higher is more relevant: what a cross-encoder does."""
+
+    @property
+    def digest(self) -> str: ...
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]: ...
+
+
+class Retriever:
+    """Finds passages of an index. The same query finds the same passages; safe to share between threads.
+
+    Passages that share the query's names and numbers rank before all others (the paper's document by entity match),
+    and within both groups the higher score ranks higher. The ranking is given from its end: what is most relevant
+    stands last, nearest to the text that it is held against.
+    """
+
+    def __init__(
+        self, index: Index, encoder: Encodes, *, top: int = TOP, reranker: Reranker | None = None, by_names: bool = True
+    ) -> None:
+        if top < 1:
+            raise InputError(f"top must be at least 1, got {top}", field="top")
+        if index.encoder != encoder.digest:
+            raise InputError(f"the index is of the encoder {index.encoder}, not of {encoder.digest}", field="encoder")
+        self.index = index
+        self.top = top
+        self._encoder = encoder
+        self._reranker = reranker
+        self._by_names = by_names
+        self._turn = threading.Lock()
+
+    @property
+    def version(self) -> str:
+        """What its findings hang on, for signatures: corpus, encoder, reranker, number."""
+        more = "" if self._reranker is None else f"+{self._reranker.digest}"
+        names = "" if self._by_names else ",no-names"
+        return f"{self.index.digest[:12]}@{self.index.encoder}{more},top={self.top}{names}"
+
+    def find(self, query: str) -> list[Hit]:
+        """At most `top` passages, the most relevant last; texts that are the same but for white space occur once."""
+        index = self.index
+        vector = self._encoder.encode([query])[0]
+        pool = max(_POOL, self.top)
+        found, cosines = nearest(index.codes, index.vectors, index.rows, vector, pool)
+        scores = dict(zip(found.tolist(), cosines.tolist(), strict=True))
+        shared: dict[int, float] = {}
+        if self._by_names:
+            shared = sharing_names(index.keys, index.owners, len(index), query, pool)
+            others = np.array([n for n in shared if n not in scores], np.int64)
+            if len(others):
+                more = cosines_of(index.vectors, index.rows, others, vector)
+                scores |= dict(zip(others.tolist(), more.tolist(), strict=True))
+        numbers = sorted(scores)
+        passages = dict(zip(numbers, index.passages(numbers), strict=True))
+        if self._reranker is not None:
+            with self._turn:
+                given = self._reranker.scores(query, [passages[n].shown for n in numbers])
+            scores = dict(zip(numbers, given, strict=True))
+        ranked = sorted(numbers, key=lambda n: (n not in shared, -scores[n], n))
+        chosen: dict[str, Hit] = {}
+        for n in ranked:
+            hit = Hit(passages[n], float(scores[n]), shared.get(n, 0.0))
+            chosen.setdefault(" ".join(hit.passage.text.split()), hit)
+            if len(chosen) == self.top:
+                break
+        return list(chosen.values())[::-1]
