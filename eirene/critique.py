@@ -6,15 +6,18 @@ follows the answer's sentences as `eirene.sentences` cuts them.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from eirene.review import Review
 
 Tag = Literal["Complete", "Incomplete"]
+HallucinationKind = Literal["entity", "relation", "contradictory", "invented", "subjective", "unverifiable"]
+HALLUCINATIONS: tuple[HallucinationKind, ...] = get_args(HallucinationKind)
+"""The six kinds of FAVA (table 1); what each is stands in `eirene.fava.kinds`."""
 FindingKind = Literal[
-    "entity", "relation", "contradictory", "invented", "subjective", "unverifiable",  # FAVA, table 1
+    HallucinationKind,
     "unsupported",  # said, but not among what was given
     "repeated",  # said before
     "missing",  # given and not said; the place is where it would stand (start == end), `edit` what to say

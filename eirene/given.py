@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from eirene.critique import Critique
+from eirene.critique import HALLUCINATIONS, Critique, TaggedSentence
 from eirene.records import Item
 from eirene.sentences import split_sentences
 
@@ -50,6 +50,15 @@ def given_for(item: Item, critique: Critique | None = None) -> Given:
         kept = tuple(s.text for s in split_sentences(item.answer) if s.text)
         return Given("derived", (Group("kept", kept),))
     kept = tuple(s.text for s in critique.sentences if s.tag == "Complete" and s.text)
-    reasons = tuple(s.reason for s in critique.sentences if s.reason)
+    reasons = tuple(filter(None, map(_asked, critique.sentences)))
     groups = [Group(name, texts) for name, texts in (("kept", kept), ("asked", reasons)) if texts]
     return Given("derived", tuple(groups))
+
+
+def _asked(sentence: TaggedSentence) -> str:
+    """What a sentence's reason asks an answer to say: all of it but what is wrong with what is said already."""
+    asked = sentence.reason or ""
+    for finding in sentence.findings:
+        if finding.kind in HALLUCINATIONS:
+            asked = asked.replace(finding.reason, "")
+    return asked.strip()

@@ -19,9 +19,13 @@ from eirene.scores import Scores
 from eirene.texts import HALF_PAIR, Text
 from eirene.usage import Usage
 
-Mode = Literal["improve", "generic", "fine-grained", "human"]
+Mode = Literal["improve", "generic", "fine-grained", "human", "edit"]
 Status = Literal["accepted", "complete", "kept", "abstained", "failed"]
-MODES: tuple[Mode, ...] = ("improve", "generic", "fine-grained", "human")
+MODES: tuple[Mode, ...] = ("improve", "generic", "fine-grained", "human", "edit")
+VOTED_MODES: frozenset[Mode] = frozenset({"fine-grained", "edit"})
+"""Modes in which critics are sampled and voted on."""
+CRITIQUED_MODES: frozenset[Mode] = VOTED_MODES | {"human"}
+"""Modes that have a critique, and so one that a person can review."""
 
 
 def _distinct_names(perspectives: list[Perspective]) -> list[Perspective]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from eirene.encoder import Encoder
     from eirene.eval.base import Detector
+    from eirene.models.cache import CallCache
     from eirene.models.chat import Price
 
     Backend = str | Parts | BaseChatModel
@@ -36,9 +37,9 @@ class BackendOptions:
     """How a backend's models are reached and drawn from; each kind of backend heeds what concerns it.
 
     `base_url`: the server of a chat model; `concurrency`: its calls under way at most, or a `limiter` that is shared;
-    `timeout_s`: seconds for one attempt; `price`: for the cost in the record. `temperature`, `top_p`: how critiques are
-    drawn (EIR: nucleus 0.9).
-    `reasons_only`: a refiner is shown the reasons alone, as in the EIR paper.
+    `timeout_s`: seconds for one attempt; `price`: for the cost in the record; `cache`: replies that need not be asked
+    for again. `temperature`, `top_p`: how critiques are drawn (EIR: nucleus 0.9). `reasons_only`: a refiner is shown
+    the reasons alone, as in the EIR paper.
     """
 
     base_url: str | None = None
@@ -46,6 +47,7 @@ class BackendOptions:
     limiter: Limiter | None = None
     timeout_s: float = 60.0
     price: Price | None = None
+    cache: CallCache | None = None
     temperature: float = 1.0
     top_p: float = 0.9
     reasons_only: bool = False
@@ -84,6 +86,7 @@ def _embedded() -> Parts:
     """Loaded once a process: the encoder's session is safe to share between runs and threads."""
     from eirene.feedback_model.calibration import load_critic
     from eirene.feedback_model.embedded import EmbeddedFeedback
+    from eirene.feedback_model.hallucination_embedded import EmbeddedHallucination, rules_digest
     from eirene.refiners.embedded import EmbeddedRefiner
 
     encoder, critic = _encoder(), load_critic()
@@ -95,6 +98,8 @@ def _embedded() -> Parts:
         detectors=detectors,
         advisory=ADVISORY,
         version=f"{_made_of(detectors)},critic={critic.digest}",
+        hallucination_model=EmbeddedHallucination(encoder, critic=critic),
+        hallucination_version=f"rules={rules_digest()}",
     )
 
 
@@ -102,6 +107,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
     """One chat model as feedback model and refiner, with one limit and one memory of what its provider takes."""
     from eirene.feedback_model.asking import CHAT_PROMPT
     from eirene.feedback_model.chat import ChatFeedback
+    from eirene.feedback_model.roles import HALLUCINATION
     from eirene.models.resolve import ChatOptions, resolve_chat
     from eirene.refiners.asking import PARTS, PROMPTS
     from eirene.refiners.chat import ChatRefiner
@@ -114,6 +120,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
             limiter=options.limiter,
             timeout_s=options.timeout_s,
             price=options.price,
+            cache=options.cache,
         ),
     )
     detectors = _detectors(_encoder())
@@ -126,6 +133,10 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
         detectors=detectors,
         advisory=ADVISORY,
         version=f"{how},prompts={prompts},{_made_of(detectors)}",
+        hallucination_model=ChatFeedback(
+            chat, temperature=options.temperature, top_p=options.top_p, asking=HALLUCINATION
+        ),
+        hallucination_version=_hallucination_prompt(),
     )
 
 
@@ -134,6 +145,7 @@ def _local(name: str, temperature: float, top_p: float, reasons_only: bool) -> P
     """One local model as feedback model and refiner."""
     from eirene.feedback_model.asking import CHAT_PROMPT, INSTRUCT_PROMPT
     from eirene.feedback_model.local import LocalFeedback
+    from eirene.feedback_model.roles import HALLUCINATION
     from eirene.models.local import load_local
     from eirene.refiners.asking import PARTS, PROMPTS
     from eirene.refiners.local import LocalRefiner
@@ -141,16 +153,19 @@ def _local(name: str, temperature: float, top_p: float, reasons_only: bool) -> P
     model = load_local(name)
     from eirene.models.local_sampling import LocalSampling  # imports torch: after `load_local` has looked for it
 
+    sampling = LocalSampling(temperature=temperature, top_p=top_p)
     detectors = _detectors(_encoder())
     prompts = _prompts_digest([CHAT_PROMPT, INSTRUCT_PROMPT, *PROMPTS.values(), *PARTS])
     how = f"t={temperature:g},p={top_p:g},layout={model.layout}" + (",reasons-only" if reasons_only else "")
     return Parts(
         backend=model.name,
-        feedback_model=LocalFeedback(model, sampling=LocalSampling(temperature=temperature, top_p=top_p)),
+        feedback_model=LocalFeedback(model, sampling=sampling),
         refiner=LocalRefiner(model, reasons_only=reasons_only),
         detectors=detectors,
         advisory=ADVISORY,
         version=f"{model.version},{how},prompts={prompts},{_made_of(detectors)}",
+        hallucination_model=LocalFeedback(model, sampling=sampling, asking=HALLUCINATION),
+        hallucination_version=_hallucination_prompt(),
     )
 
 
@@ -172,6 +187,15 @@ def _detectors(encoder: Encoder) -> tuple[Detector, ...]:
 def _made_of(detectors: Iterable[Detector]) -> str:
     """What the detectors' scores hang on: rows of another encoder, or of another fit, are not rows of the same run."""
     return ",".join(dict.fromkeys(detector.version for detector in detectors if detector.version))
+
+
+def _hallucination_prompt() -> str:
+    """What stands for the wording of the hallucination critic's prompt, its definitions of the kinds included."""
+    from eirene.fava.kinds import KINDS
+    from eirene.feedback_model.hallucination_asking import HALLUCINATION_PROMPT
+
+    kinds = hashlib.sha256("\n".join(kind.definition for kind in KINDS.values()).encode("utf-8")).hexdigest()[:8]
+    return f"hallucination={_prompts_digest([HALLUCINATION_PROMPT])}/{kinds}"
 
 
 def _prompts_digest(names: Iterable[str]) -> str:

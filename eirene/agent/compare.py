@@ -76,6 +76,8 @@ class Plan:
             raise InputError("give at least one seed", field="seeds")
         for seed in self.seeds:
             check_seed(seed)
+        for mode in self.modes:  # not every mode goes with every critic
+            Settings.of(**{**self.settings.model_dump(), "mode": mode})
         if self.concurrency < 1:
             raise InputError(f"concurrency must be at least 1, got {self.concurrency}", field="concurrency")
         if not items:

@@ -27,7 +27,7 @@ from eirene.agent.compare_rows import CompareRow
 from eirene.eval.answer_scores import error_correction
 from eirene.eval.bootstrap import DRAWS, LEVEL, Array, Estimate, Resamples
 from eirene.eval.statistics import holm, mcnemar, paired_differences
-from eirene.records import Status
+from eirene.records import VOTED_MODES, Status
 from eirene.usage import Usage
 
 Json = dict[str, Any]
@@ -160,7 +160,7 @@ def _pair(a: list[CompareRow], b: list[CompareRow], judgements: Judgements, resa
     left, right = [mine[p] for p in common], [theirs[p] for p in common]
     measures, columns = _columns(left, right, judgements)
     items = [row.id for row in left]
-    has_vote = "fine-grained" in (a[0].mode, b[0].mode)
+    has_vote = not VOTED_MODES.isdisjoint((a[0].mode, b[0].mode))
     found = paired_differences(columns[0], columns[1], items, resamples)
     differences = [
         {

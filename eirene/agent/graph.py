@@ -18,12 +18,13 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Overwrite
 
 from eirene.agent.both_ways import both_ways
+from eirene.agent.critics import equipped
 from eirene.agent.nodes import Nodes
 from eirene.agent.review import review_step
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State
 from eirene.errors import InputError
-from eirene.records import Item
+from eirene.records import CRITIQUED_MODES, VOTED_MODES, Item
 
 Graph = CompiledStateGraph[State, None, State, State]
 
@@ -41,14 +42,14 @@ def compile_graph(
     takes a checkpointer, here or in the graph around it. With False there is none, whatever the graph around it has.
     Raises `InputError` for a mode that has no critique to review.
     """
-    if review and settings.mode not in ("fine-grained", "human"):
+    if review and settings.mode not in CRITIQUED_MODES:
         raise InputError(
             f"a review needs a critique, and mode {settings.mode} has none; take fine-grained or human", field="mode"
         )
-    nodes = Nodes(parts, settings, review=review)
+    nodes = Nodes(equipped(parts, settings), settings, review=review)
 
     def begin(state: State) -> Literal["sample_feedback", "select_critique", "refine"]:
-        if settings.mode == "fine-grained":
+        if settings.mode in VOTED_MODES:
             return "sample_feedback"
         return "select_critique" if settings.mode == "human" else "refine"
 
@@ -76,7 +77,7 @@ def compile_graph(
             return "__end__"
         # A rejected rewrite leaves the text, and so its critique, as they were: only the rewriting is tried again.
         text_is_new = state.get("rejected_in_a_row", 0) == 0
-        return "sample_feedback" if text_is_new and settings.mode == "fine-grained" else "refine"
+        return "sample_feedback" if text_is_new and settings.mode in VOTED_MODES else "refine"
 
     graph = StateGraph(State)
     for step in (nodes.sample_feedback, nodes.select_critique, nodes.refine, nodes.rescore, nodes.gate):

@@ -14,6 +14,7 @@ from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.candidates import unusable
+from eirene.agent.critics import chosen_critique, critics_of
 from eirene.agent.events import Event, EventKind
 from eirene.agent.gate import Verdict, judge
 from eirene.agent.human import critique_from_notes
@@ -31,14 +32,15 @@ from eirene.agent.state import (
     load_samples,
     load_scores,
 )
+from eirene.critique import Sample
 from eirene.errors import EireneError, UnusableReplyError
 from eirene.eval.base import case_of
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
-from eirene.feedback_model.select import select
 from eirene.given import Given, given_for
 from eirene.records import Item
-from eirene.refiners.base import RefineTask
+from eirene.refiners.base import Refiner, RefineTask
+from eirene.refiners.edit import EditRefiner
 from eirene.scores import Scores
 from eirene.seeds import derive_seed
 from eirene.sentences import split_sentences
@@ -87,6 +89,8 @@ class Nodes:
     def __init__(self, parts: Parts, settings: Settings, *, review: bool = False) -> None:
         self.parts = parts
         self.settings = settings
+        edits = settings.mode == "edit"
+        self.refiner: Refiner = EditRefiner(removal=settings.removal) if edits else parts.refiner
         self.review = review  # a person is asked, and so may bring the notes that a row lacks
 
     def node(self, step: Step) -> _Node:
@@ -123,23 +127,31 @@ class Nodes:
     async def sample_feedback(self, state: State, meter: Meter) -> Json:
         """Draws critiques of the best text so far."""
         best = best_text(state)
-        request = FeedbackRequest(item_of(state), best, split_sentences(best), self._seed(state, "feedback"))
-        total = self.settings.samples
+        item, sentences = item_of(state), split_sentences(best)
+        critics = critics_of(self.parts, self.settings)
+        total = self.settings.samples * len(critics)
+        samples: list[Sample] = []
 
-        def on_sample(index: int, sample: Any) -> None:
-            self.tell(state, "sample_feedback", "sample", n=index + 1, total=total, valid=sample.is_valid)
+        def on_sample(index: int, sample: Sample) -> None:
+            n = sum(self.settings.samples for kind, _ in critics[1:] if sample.critic == kind) + index + 1
+            self.tell(state, "sample_feedback", "sample", n=n, total=total, valid=sample.is_valid)
 
-        drawn = await draw_samples(
-            self.parts.feedback_model,
-            request,
-            n=total,
-            stop=self.settings.stop,
-            meter=meter,
-            on_sample=on_sample,
-            min_consistency=self.settings.min_consistency,
-        )
-        samples = [s.model_dump(mode="json") for s in drawn.samples]
-        return {"samples": samples, "early_stop": drawn.early_stop, "critique": None, "candidate": None}
+        early_stop = False
+        for kind, critic in critics:
+            is_first = kind == "completeness"
+            drawn = await draw_samples(
+                critic,
+                FeedbackRequest(item, best, sentences, self._seed(state, "feedback" if is_first else kind)),
+                n=self.settings.samples,
+                stop=self.settings.stop if is_first else "none",  # the rules count tag sequences, not findings
+                meter=meter,
+                on_sample=on_sample,
+                min_consistency=self.settings.min_consistency,
+            )
+            samples += drawn.samples
+            early_stop = early_stop or drawn.early_stop
+        dumped = [s.model_dump(mode="json") for s in samples]
+        return {"samples": dumped, "early_stop": early_stop, "critique": None, "candidate": None}
 
     async def select_critique(self, state: State, meter: Meter) -> Json:
         """Picks the critique that the samples agree on most, or takes the person's notes."""
@@ -147,13 +159,8 @@ class Nodes:
         if self.settings.mode == "human":
             critique = critique_from_notes(item, sentences, needed=not self.review)
         else:
-            selection = select(
-                load_samples(state),
-                sentences,
-                n_requested=self.settings.samples,
-                min_consistency=self.settings.min_consistency,
-                early_stop=state.get("early_stop", False),
-            )
+            early_stop = state.get("early_stop", False)
+            selection = chosen_critique(load_samples(state), sentences, settings=self.settings, early_stop=early_stop)
             if selection.critique is None:
                 self.tell(state, "select_critique", "critique", text=f"abstained: {selection.abstained}")
                 return ended(state, "abstained", f"no usable critique: {selection.abstained}")
@@ -163,9 +170,13 @@ class Nodes:
         self.tell(state, "select_critique", "critique", text=text)
         changes: Json = {"critique": critique.model_dump(mode="json")}
         if critique.is_complete:
-            found_by = "no sentence has a note" if self.settings.mode == "human" else "nothing incomplete was found"
-            changes |= ended(state, "complete", f"{found_by}, so nothing was rewritten")
+            changes |= ended(state, "complete", f"{self._nothing_found()}, so nothing was rewritten")
         return changes
+
+    def _nothing_found(self) -> str:
+        if self.settings.mode == "human":
+            return "no sentence has a note"
+        return "nothing incomplete was found" if self.settings.critic == "completeness" else "no fault was found"
 
     async def refine(self, state: State, meter: Meter) -> Json:
         """Has the best text so far rewritten."""
@@ -175,7 +186,7 @@ class Nodes:
             item_of(state), best, self.settings.mode, load_critique(state), turned_down, self._seed(state, "refine")
         )
         try:
-            candidate = await self.parts.refiner.refine(task, meter=meter)
+            candidate = await self.refiner.refine(task, meter=meter)
         except UnusableReplyError as error:  # cut off or filtered: this round is lost, not the run
             return {"candidate": error.reply or "", "unusable": str(error)}
         why = unusable(candidate, best=best, rejected=[r.candidate for r in turned_down])

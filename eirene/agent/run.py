@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.agent.critics import equipped
 from eirene.agent.driving import OnEvent, run_graph, run_graph_now
 from eirene.agent.graph import Graph, compile_graph, initial_state
 from eirene.agent.human import critique_from_notes
@@ -17,7 +18,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State
 from eirene.blocking import run_blocking
 from eirene.errors import InputError
-from eirene.records import BeforeAfter, ErrorInfo, Item, Record, Round, Status, parse_item
+from eirene.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, parse_item
 from eirene.seeds import signature
 from eirene.sentences import split_sentences
 from eirene.usage import Usage
@@ -166,15 +167,22 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
     )
 
 
+_SELECTS = {"completeness": "tag+reason", "hallucination": "findings", "both": "tag+reason+findings"}
+
+
 def run_signature(parts: Parts, settings: Settings) -> str:
     """The settings that made a record, as one line."""
     from eirene import __version__
 
-    votes = settings.mode == "fine-grained"
+    parts = equipped(parts, settings)
+    votes = settings.mode in VOTED_MODES
+    finds = votes and settings.critic != "completeness"
     return signature(
         mode=settings.mode,
+        critic=settings.critic if finds else None,
+        removal=settings.removal if settings.mode == "edit" and settings.removal != "remove" else None,
         n=settings.samples if votes else None,
-        select="tag+reason" if votes else None,
+        select=_SELECTS[settings.critic] if votes else None,
         stop=settings.stop if votes else None,
         min=settings.min_consistency if votes and settings.min_consistency else None,
         rounds=settings.max_rounds,

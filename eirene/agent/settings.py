@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from eirene.errors import InputError
 from eirene.records import Mode
 from eirene.seeds import MAX_SEED
 
 StopRule = Literal["none", "exact", "beta"]
+Critic = Literal["completeness", "hallucination", "both"]
+CRITICS: tuple[Critic, ...] = get_args(Critic)
 
 
 class Settings(BaseModel):
@@ -22,6 +24,8 @@ class Settings(BaseModel):
     - `min_consistency`: tag consistency in [0, 1] under which the run abstains (0 is off).
     - `tolerance`, `min_gain`: the gate's two tests, as differences of error scores in [0, 1].
     - `when_gain_unmeasured`: what the gate does with a harmless rewrite whose gain nothing can measure.
+    - `critic`: who is asked: `completeness`, `hallucination`, or `both`; mode edit takes one of the last two.
+    - `removal`: what mode edit does with text that nothing takes the place of: `remove`, or `mark` it in brackets.
     - `deadline_s`: seconds for the whole item; past it the run fails with the original answer.
     """
 
@@ -37,8 +41,17 @@ class Settings(BaseModel):
     tolerance: Annotated[float, Field(ge=0, le=1)] = 0.02
     min_gain: Annotated[float, Field(ge=0, le=1)] = 0.02
     when_gain_unmeasured: Literal["accept", "keep"] = "accept"
+    critic: Annotated[Critic, Field(validate_default=True)] = "completeness"
+    removal: Literal["remove", "mark"] = "remove"
     deadline_s: Annotated[float, Field(gt=0)] = 600.0
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+
+    @field_validator("critic")
+    @classmethod
+    def _has_edits(cls, critic: Critic, others: ValidationInfo) -> Critic:
+        if others.data.get("mode") == "edit" and critic == "completeness":
+            raise ValueError("mode edit carries out the edits of hallucinations; take critic hallucination or both")
+        return critic
 
     @classmethod
     def of(cls, **values: Any) -> Self:
@@ -52,6 +65,8 @@ class Settings(BaseModel):
                 raise InputError(
                     f"unknown setting {name!r}; known: {', '.join(cls.model_fields)}", field=name
                 ) from None
+            if problem["type"] == "value_error":
+                raise InputError(str(problem["ctx"]["error"]), field=name) from None
             rule = problem["msg"].lower().removeprefix("input should ")
             raise InputError(f"{name} must {rule}, got {problem['input']!r}", field=name) from None
 

@@ -62,7 +62,8 @@ class Parts:
 
     `detectors` run in the given order, cheap to dear. All of them decide but those in `advisory`, whose scores are
     shown and no more. `judges` names those that can measure a gain where nothing was given. `version` goes into the
-    signature (the encoder's or model's digest).
+    signature (the encoder's or model's digest). `hallucination_model` is the critic of fine-grained hallucinations,
+    None where there is none; its version goes into the signature of the runs that ask it.
     """
 
     backend: str
@@ -72,6 +73,8 @@ class Parts:
     advisory: frozenset[str] = frozenset()
     judges: frozenset[str] = frozenset()
     version: str | None = None
+    hallucination_model: FeedbackModel | None = None
+    hallucination_version: str | None = None
 
 
 def item_of(state: State) -> Item:

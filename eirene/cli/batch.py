@@ -8,12 +8,14 @@ import typer
 from typer.core import TyperGroup
 
 from eirene.cli import batch_flags, data_flags, options
+from eirene.cli.batch_offline import exchange
 from eirene.cli.batch_progress import watch
 from eirene.cli.batch_status import status
-from eirene.cli.compare import PriceOf, price_of
+from eirene.cli.call_flags import CallFlags
+from eirene.cli.flag_groups import with_groups
 from eirene.cli.gate_flags import with_named
 from eirene.cli.terminal import output, say
-from eirene.errors import BackendError
+from eirene.errors import BackendError, InputError
 
 if TYPE_CHECKING:
     from eirene.agent.batch.control import Limits
@@ -34,12 +36,15 @@ app.command("status")(status)
 
 
 @app.command("run")
+@with_groups()
 def batch(
     file: batch_flags.In,
     *,
     out: batch_flags.Out,
     parquet: batch_flags.Parquet = None,
     mode: options.Mode = "fine-grained",
+    critic: options.Critic = "completeness",
+    removal: options.Removal = "remove",
     backend: options.Backend = "embedded",
     base_url: options.BaseUrl = None,
     detectors: options.Detectors = None,
@@ -54,7 +59,10 @@ def batch(
     max_cost: batch_flags.MaxCost = None,
     max_tokens: batch_flags.MaxTokens = None,
     deadline: batch_flags.Deadline = None,
-    price: PriceOf = None,
+    calls: CallFlags,
+    export_requests: batch_flags.ExportRequests = None,
+    one_reply: batch_flags.OneReply = False,
+    import_replies: batch_flags.ImportReplies = None,
     fail_on_error: batch_flags.FailOnError = 0.1,
     retry_failed: batch_flags.RetryFailed = False,
     replace_changed: batch_flags.ReplaceChanged = False,
@@ -92,23 +100,29 @@ def batch(
         from eirene.reading import check_outside
 
         settings = Settings.of(
-            mode=mode, samples=samples, stop=stop, max_rounds=max_rounds, patience=patience, seed=seed,
-            min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
+            mode=mode, critic=critic, removal=removal, samples=samples, stop=stop, max_rounds=max_rounds,
+            patience=patience, seed=seed, min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
             when_gain_unmeasured=when_gain_unmeasured,
         )  # fmt: skip
         check_outside(out, file)
         check_parquet(parquet, out)
-        limits = Limits(max_cost, max_tokens, deadline)
+        limits, judge_url = Limits(max_cost, max_tokens, deadline), judge_base_url or base_url
+        cache, money = calls.open_cache(), calls.price_of(backend, base_url=base_url)
+        judge_price = calls.listed_price(judge, base_url=judge_url)
+        asks = judge is not None or not (backend == "embedded" or backend.startswith("hf:"))
+        if max_cost is not None and asks and money is None:
+            raise InputError("--max-cost needs to know what tokens cost: give --price or --prices", field="max-cost")
         limiter = Limiter(concurrency, adaptive=True)
-        parts = resolve_backend(backend, BackendOptions(base_url=base_url, limiter=limiter, price=price_of(price)))
+        parts = resolve_backend(backend, BackendOptions(base_url=base_url, limiter=limiter, price=money, cache=cache))
         parts = with_named(
-            parts, detectors, judge_model=judge, base_url=judge_base_url or base_url, local=local_model,
+            parts, detectors, judge_model=judge, base_url=judge_url, local=local_model, cache=cache,
             classifiers_named=classifier or (), nli_named=nli, polls=polls, seed=seed, concurrency=concurrency,
+            price=judge_price,
         )  # fmt: skip
         if detectors is None and judge is not None:
             from eirene.agent.judges import with_judge
 
-            parts = with_judge(parts, judge, base_url=judge_base_url or base_url, polls=polls, seed=seed)
+            parts = with_judge(parts, judge, base_url=judge_url, polls=polls, seed=seed, price=judge_price, cache=cache)
         dataset = data_flags.open_data(
             file, format=format, columns=columns, reader=reader, drop_unmapped=drop_unmapped,
             selection=data_flags.selection_of(limit, sample, sample_seed),
@@ -117,8 +131,9 @@ def batch(
             dataset, out=out, hashes=RowHash(parts, settings), settings=settings,
             again=Again(retry_failed, replace_changed), on_look=shown.on_look, on_scan=shown.on_scan,
         ) as opened:  # fmt: skip
-            calls = judge is not None or not (backend == "embedded" or backend.startswith("hf:"))
-            runner = LocalRunner(parts, settings, limiter=limiter if calls else None)
+            if export_requests is not None or import_replies:
+                exchange(opened, parts, settings, export_requests, import_replies or [], one_reply=one_reply)
+            runner = LocalRunner(parts, settings, limiter=limiter if asks else None)
             code = _run(opened, runner, limits=limits, grace_s=grace, shown=shown)
         _tell(opened, out)
         if parquet is not None:

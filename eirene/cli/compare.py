@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eirene.cli import data_flags, options
+from eirene.cli.call_flags import CallFlags
 from eirene.cli.compare_progress import watch_rows
+from eirene.cli.flag_groups import with_groups
 from eirene.cli.gate_flags import with_named
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
@@ -20,20 +22,17 @@ if TYPE_CHECKING:
     from eirene.agent.compare import Gathered, Plan
     from eirene.agent.state import Parts
     from eirene.eval.error_judge import ErrorJudge
-    from eirene.models.chat import Price
     from eirene.records import Item
 
 _RUN, _JUDGE = "The run", "The judge"
 
 In = Annotated[str, typer.Argument(metavar="IN", help=data_flags.IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and report.")]
-Modes = Annotated[str, typer.Option(help="Which modes, with commas between: improve, generic, fine-grained, human.")]
+Modes = Annotated[
+    str, typer.Option(help="Which modes, with commas between: improve, generic, fine-grained, human, edit.")
+]
 Seeds = Annotated[str, typer.Option(help="Which seeds, with commas between; a row for each.", rich_help_panel=_RUN)]
 Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.", rich_help_panel=_RUN)]
-PriceOf = Annotated[
-    str | None,
-    typer.Option("--price", metavar="IN,OUT", help="US dollars for a million tokens in and out.", rich_help_panel=_RUN),
-]
 FailOnError = Annotated[
     float, typer.Option(help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN)
 ]
@@ -49,11 +48,14 @@ JudgeUrl = Annotated[
 ]
 
 
+@with_groups()
 def compare(
     file: In,
     *,
     out: Out,
     modes: Modes = "improve,generic,fine-grained",
+    critic: options.Critic = "completeness",
+    removal: options.Removal = "remove",
     backend: options.Backend = "embedded",
     base_url: options.BaseUrl = None,
     detectors: options.Detectors = None,
@@ -71,7 +73,7 @@ def compare(
     limit: data_flags.Limit = 0,
     sample: data_flags.Sample = 0,
     sample_seed: data_flags.SampleSeed = 0,
-    price: PriceOf = None,
+    calls: CallFlags,
     fail_on_error: FailOnError = 0.1,
     retry_failed: RetryFailed = False,
     plots: Plots = True,
@@ -93,8 +95,9 @@ def compare(
         from eirene.reading import check_outside
 
         settings = Settings.of(
-            samples=samples, stop=stop, max_rounds=max_rounds, patience=patience, min_consistency=min_consistency,
-            tolerance=tolerance, min_gain=min_gain, when_gain_unmeasured=when_gain_unmeasured,
+            critic=critic, removal=removal, samples=samples, stop=stop, max_rounds=max_rounds, patience=patience,
+            min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
+            when_gain_unmeasured=when_gain_unmeasured,
         )  # fmt: skip
         plan = Plan(_listed(modes), _numbers(seeds), settings, concurrency, retry_failed)  # type: ignore[arg-type]  # `check` tells
         if Path(out).is_dir():
@@ -106,14 +109,20 @@ def compare(
         with watch(0):
             items = rows.read()
         plan.check(items)
-        money = price_of(price)
+        money, cache, judge_url = (
+            calls.price_of(backend, base_url=base_url),
+            calls.open_cache(),
+            judge_base_url or base_url,
+        )
+        judge_price = calls.listed_price(judge, base_url=judge_url)
         folder = folder_of(out)
-        parts = resolve_backend(backend, BackendOptions(base_url=base_url, concurrency=concurrency, price=money))
+        how = BackendOptions(base_url=base_url, concurrency=concurrency, price=money, cache=cache)
+        parts = resolve_backend(backend, how)
         parts = with_named(
-            parts, detectors, judge_model=judge, base_url=judge_base_url or base_url, local=local_model,
-            classifiers_named=classifier or (), nli_named=nli, concurrency=concurrency,
+            parts, detectors, judge_model=judge, base_url=judge_url, local=local_model, cache=cache,
+            classifiers_named=classifier or (), nli_named=nli, concurrency=concurrency, price=judge_price,
         )  # fmt: skip
-        asked = _judge(judge, judge_base_url or base_url, concurrency)
+        asked = _judge(judge, judge_url, concurrency, price=judge_price, cache=cache)
         gathered = _gather(items, plan, parts, folder, asked)
         summary = _write(gathered, items, folder, title=f"Comparison on {Path(file).name}", plots=plots)
         failed = sum(row.record.status == "failed" for row in gathered.rows)
@@ -204,7 +213,7 @@ def folder_of(out: str) -> Path:
     return folder
 
 
-def _judge(name: str | None, base_url: str | None, concurrency: int) -> ErrorJudge | None:
+def _judge(name: str | None, base_url: str | None, concurrency: int, **more: Any) -> ErrorJudge | None:
     if name is None:
         return None
     from eirene.eval.error_judge import ErrorJudge
@@ -212,22 +221,8 @@ def _judge(name: str | None, base_url: str | None, concurrency: int) -> ErrorJud
 
     if not is_chat_name(name):
         raise InputError(f"a judge is a chat model named provider:model, got {name!r}", field="judge")
-    return ErrorJudge(resolve_chat(name, options=ChatOptions(base_url=base_url, concurrency=concurrency)))
-
-
-def price_of(text: str | None) -> Price | None:
-    """The price that a text such as `0.15,0.60` names; raises `InputError` for another form."""
-    if text is None:
-        return None
-    from eirene.models.chat import Price
-
-    try:
-        read, written = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"price must be two numbers, such as 0.15,0.60, got {text!r}", field="price") from None
-    if not (0 <= read < float("inf") and 0 <= written < float("inf")):
-        raise InputError(f"price must not be negative, got {text!r}", field="price")
-    return Price(read, written)
+    options = ChatOptions(base_url=base_url, concurrency=concurrency, **more)
+    return ErrorJudge(resolve_chat(name, options=options))
 
 
 def _listed(text: str) -> list[str]:

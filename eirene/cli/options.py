@@ -86,6 +86,14 @@ Drawn = Annotated[
     int,
     typer.Option("--samples", help="Other answers drawn where a row brings none.", rich_help_panel=_DETECTORS),
 ]
+WordMaps = Annotated[
+    bool,
+    typer.Option(
+        "--word-maps",
+        help="Keep salience's map of words in the scores, for pages to draw.",
+        rich_help_panel=_DETECTORS,
+    ),
+]
 Interactive = Annotated[
     bool,
     typer.Option(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from eirene.cli import data_flags, options
+from eirene.cli.call_flags import CallFlags
+from eirene.cli.flag_groups import with_groups
 from eirene.cli.gate_flags import with_named
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from eirene.records import Item, Record
 
 
+@with_groups()
 def refine(
     file: options.File = None,
     *,
@@ -34,14 +37,18 @@ def refine(
     sample: data_flags.Sample = 0,
     sample_seed: data_flags.SampleSeed = 0,
     mode: options.Mode = "fine-grained",
+    critic: options.Critic = "completeness",
+    removal: options.Removal = "remove",
     backend: options.Backend = "embedded",
     base_url: options.BaseUrl = None,
+    calls: CallFlags,
     detectors: options.Detectors = None,
     judge: options.Judge = None,
     judge_base_url: options.JudgeBaseUrl = None,
     local_model: options.LocalModel = None,
     classifier: options.Classifier = None,
     nli: options.Nli = None,
+    word_maps: options.WordMaps = False,
     polls: options.Polls = 5,
     samples: options.Samples = 20,
     stop: options.Stop = "none",
@@ -77,21 +84,25 @@ def refine(
         from eirene.agent.settings import Settings
 
         settings = Settings.of(
-            mode=mode, samples=samples, stop=stop, max_rounds=max_rounds, patience=patience, seed=seed,
-            min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
+            mode=mode, critic=critic, removal=removal, samples=samples, stop=stop, max_rounds=max_rounds,
+            patience=patience, seed=seed, min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
             when_gain_unmeasured=when_gain_unmeasured,
         )  # fmt: skip
         from eirene.agent.backends import BackendOptions, resolve_backend
 
-        parts = resolve_backend(backend, BackendOptions(base_url=base_url))
+        cache, judge_url = calls.open_cache(), judge_base_url or base_url
+        price = calls.price_of(backend, base_url=base_url)
+        judge_price = calls.listed_price(judge, base_url=judge_url)
+        parts = resolve_backend(backend, BackendOptions(base_url=base_url, price=price, cache=cache))
         parts = with_named(
-            parts, detectors, judge_model=judge, base_url=judge_base_url or base_url, local=local_model,
-            classifiers_named=classifier or (), nli_named=nli, polls=polls, seed=seed,
+            parts, detectors, judge_model=judge, base_url=judge_url, local=local_model, cache=cache,
+            classifiers_named=classifier or (), nli_named=nli, polls=polls, seed=seed, price=judge_price,
+            word_maps=word_maps or html is not None,
         )  # fmt: skip
         if detectors is None and judge is not None:
             from eirene.agent.judges import with_judge
 
-            parts = with_judge(parts, judge, base_url=judge_base_url or base_url, polls=polls, seed=seed)
+            parts = with_judge(parts, judge, base_url=judge_url, polls=polls, seed=seed, price=judge_price, cache=cache)
         if interactive:
             from eirene.cli.refine_interactive import refine_items
 

@@ -51,9 +51,10 @@ def refine_items(
     Raises `InputError` before anything is spent for a mode without a critique, and for notes that do not fit.
     """
     from eirene.agent.human import critique_from_notes
+    from eirene.records import CRITIQUED_MODES
     from eirene.sentences import split_sentences
 
-    if settings.mode not in ("fine-grained", "human"):
+    if settings.mode not in CRITIQUED_MODES:
         raise InputError(
             f"--interactive shows a critique, and mode {settings.mode} has none; take fine-grained or human",
             field="mode",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eirene.agent.settings import Settings
     from eirene.records import Item, Perspective, Record
 
-ServedModeName = Literal["improve", "generic", "fine-grained"]
+ServedModeName = Literal["improve", "generic", "fine-grained", "edit"]
 _SERVER, _LIMITS = "The server", "Limits"
 _MIB = 2**20
 
@@ -55,6 +55,8 @@ def serve(
     base_url: options.BaseUrl = None,
     upstream: Upstream = None,
     mode: Mode = "fine-grained",
+    critic: options.Critic = "completeness",
+    removal: options.Removal = "remove",
     samples: options.Samples = 20,
     stop: options.Stop = "none",
     max_rounds: options.MaxRounds = 2,
@@ -88,8 +90,8 @@ def serve(
             concurrency=concurrency, queue=queue, grace_s=grace, runs=runs,
         )  # fmt: skip
         settings = Settings.of(
-            mode=mode, samples=samples, stop=stop, max_rounds=max_rounds, patience=patience, seed=seed,
-            min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
+            mode=mode, critic=critic, removal=removal, samples=samples, stop=stop, max_rounds=max_rounds,
+            patience=patience, seed=seed, min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
             when_gain_unmeasured=when_gain_unmeasured,
         )  # fmt: skip
         # Chats side by side use the cores; the threads of one encoder run would wait for each other in between.

@@ -17,6 +17,9 @@ from eirene.errors import InputError
 from eirene.fava.kinds import REMOVED
 from eirene.fava.tags import in_order
 
+_SPACES = " \t"
+_ENDS = ".!?。！？…"
+
 Removal = Literal["remove", "mark"]
 """What is done where nothing takes the place of a finding's text: it goes, or it stays with a note after it."""
 
@@ -62,6 +65,12 @@ def apply_findings(text: str, findings: Iterable[Finding], *, removal: Removal =
     if not edited.strip() and text.strip():
         return Edited(text, (), in_order([*chosen, *skipped]))
     return Edited(edited, tuple(operations), tuple(skipped))
+
+
+def is_noted(text: str, finding: Finding) -> bool:
+    """Whether the text itself names the finding's kind in brackets where the finding ends, as `removal="mark"` does."""
+    note = _note(finding).strip()
+    return text[finding.end :].lstrip(_SPACES + _ENDS).startswith(note) or note in text[finding.start : finding.end]
 
 
 def apply_operations(text: str, operations: Sequence[Operation]) -> str:
@@ -130,14 +139,15 @@ def _joined(text: str, group: Sequence[Finding]) -> Operation:
 def _noted(text: str, finding: Finding) -> Operation:
     """What is doubtful stays, and is named: `... [unverifiable]`, before a full stop that ends it."""
     end = finding.start + len(text[finding.start : finding.end].rstrip(" .!?\r\n"))
-    kind = finding.kind if finding.kind in REMOVED else "doubtful"
-    return Operation(end, end, "", f" [{kind}]", (finding,))
+    return Operation(end, end, "", _note(finding), (finding,))
 
 
-_SPACES = " \t"
-_ENDS = ".!?。！？…"
 _LEADS_TO = re.compile(r"(?:[,;:]|[,;]?[ \t]+(?:and|or|but|while|which|as well as))[ \t]*\Z", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?<![\w'’-])(?P<a>a|an)(?P<gap>[ \t]+)\Z", re.IGNORECASE)
+
+
+def _note(finding: Finding) -> str:
+    return f" [{finding.kind if finding.kind in REMOVED else 'doubtful'}]"
 
 
 def _mended(text: str, operations: Sequence[Operation]) -> list[Operation]:

@@ -6,12 +6,12 @@ Entity and relation are wrong in a few words that others can replace; the rest i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
-from eirene.critique import Finding
+from eirene.critique import HALLUCINATIONS, Finding, HallucinationKind
 
-HallucinationKind = Literal["entity", "relation", "contradictory", "invented", "subjective", "unverifiable"]
-HALLUCINATIONS: tuple[HallucinationKind, ...] = get_args(HallucinationKind)
+__all__ = ["HALLUCINATIONS", "KINDS", "REMOVED", "REPLACED", "HallucinationKind", "Kind", "finding_of",
+           "is_hallucination", "reason_for"]  # fmt: skip
+
 REPLACED: frozenset[str] = frozenset({"entity", "relation"})
 """Kinds whose faulty words are replaced."""
 REMOVED: frozenset[str] = frozenset(HALLUCINATIONS) - REPLACED

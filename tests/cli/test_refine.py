@@ -71,7 +71,10 @@ def test_json_and_a_page_come_from_one_run(run: Run, tmp_path: Path) -> None:
 
 def test_the_flags_know_the_same_words_and_defaults_as_the_settings() -> None:
     assert get_args(options.ModeName) == MODES
-    for name, words in (("stop", options.StopName), ("when_gain_unmeasured", options.UnmeasuredName)):
+    for name, words in (
+        ("stop", options.StopName), ("when_gain_unmeasured", options.UnmeasuredName), ("critic", options.CriticName),
+        ("removal", options.RemovalName),
+    ):  # fmt: skip
         assert get_args(Settings.model_fields[name].annotation) == get_args(words)
     from inspect import signature
 
@@ -79,4 +82,4 @@ def test_the_flags_know_the_same_words_and_defaults_as_the_settings() -> None:
 
     defaults = {name: p.default for name, p in signature(refine).parameters.items() if name in Settings.model_fields}
     assert defaults == {name: Settings.model_fields[name].default for name in defaults}
-    assert len(defaults) == 10
+    assert len(defaults) == 12

@@ -20,7 +20,7 @@ MAX_GIVEN_CHARACTERS = 200_000
 _GIVEN = ("perspectives", "context")
 
 Part = dict[str, JsonValue]
-ServedMode = Literal["improve", "generic", "fine-grained"]
+ServedMode = Literal["improve", "generic", "fine-grained", "edit"]
 
 
 class _Asked(BaseModel):

@@ -23,7 +23,9 @@ from eirene.records import Item, Record
 logger = logging.getLogger(__name__)
 
 PREFIX = "refine/"
-_SERVED: dict[str, ServedMode] = {"improve": "improve", "generic": "generic", "fine-grained": "fine-grained"}
+_SERVED: dict[str, ServedMode] = {
+    "improve": "improve", "generic": "generic", "fine-grained": "fine-grained", "edit": "edit"
+}  # fmt: skip
 RenderPage = Callable[[Record, Item], str]
 """Makes a web page of a record."""
 
@@ -50,14 +52,20 @@ class Service:
     @property
     def models(self) -> list[str]:
         """The names that clients may ask for: the model alone has the server's own mode."""
-        return [self.engine.model, *(f"{PREFIX}{mode}/{self.engine.model}" for mode in _SERVED)]
+        return [self.engine.model, *(f"{PREFIX}{mode}/{self.engine.model}" for mode in self.served)]
+
+    @property
+    def served(self) -> tuple[ServedMode, ...]:
+        """The modes that may be asked for: edit where a critic names edits."""
+        with_edits = self.engine.settings.critic != "completeness"
+        return tuple(mode for mode in _SERVED.values() if mode != "edit" or with_edits)
 
     def mode_of(self, model: str) -> ServedMode:
         """The mode that a model's name stands for. Raises `ApiError` 404 for a name that is not served."""
         rest, mode = model, self.default_mode
         if model.startswith(PREFIX):
             named, _, rest = model.removeprefix(PREFIX).partition("/")
-            if named not in _SERVED:
+            if named not in self.served:
                 raise self._no_model(model)
             mode = _SERVED[named]
         if rest not in (self.engine.model, self._full_name):
@@ -94,6 +102,9 @@ class Service:
         """What a request of the page asks for; raises `ApiError`."""
         draft = None if request.answer is None else AIMessage(content=request.answer)
         mode = self.default_mode if request.mode is None else request.mode
+        if mode not in self.served:
+            known = ", ".join(self.served)
+            raise ApiError(400, f"mode {mode} is not served here; known: {known}", param="mode", code="invalid_value")
         return Task((HumanMessage(content=request.question),), mode, draft, request.given, seed=request.seed)
 
     async def perform(self, run: Run, task: Task, *, live: bool = False) -> Answer:
