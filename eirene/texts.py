@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 HALF_PAIR = "contains half a surrogate pair, which no UTF-8 text can hold; repair it"
 
@@ -21,4 +21,7 @@ def _clean(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(_clean)]
+# The schema says what the check asks for, so that a client can know it before.
+Text = Annotated[
+    str, AfterValidator(_clean), Field(json_schema_extra={"minLength": 1, "pattern": r"^[^\x00]*[^\s\x00][^\x00]*$"})
+]

@@ -14,6 +14,7 @@ from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.server.app import create_app
 from eirene.agent.server.engine import Engine
 from eirene.agent.server.options import ServeOptions
+from eirene.agent.server.service import RenderPage
 from eirene.agent.server.serving import listen
 from eirene.agent.server.upstream import Upstream
 from eirene.agent.settings import Settings
@@ -54,10 +55,10 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(engine: Engine, **options: Any) -> Iterator[Served]:
-    """The server around an engine, on a free port."""
+def served(engine: Engine, *, render: RenderPage | None = None, **options: Any) -> Iterator[Served]:
+    """The server around an engine, on a free port; runs have a page of one line, unless `render` makes a better."""
     chosen = ServeOptions(**{"port": 0, "grace_s": 2, "keep_alive_s": 0.05, **options})
-    app = create_app(engine, chosen, render=lambda record, item: f"<p>{record.status} {item.question}</p>")
+    app = create_app(engine, chosen, render=render or (lambda record, item: f"<p>{record.status} {item.question}</p>"))
     listener = listen(chosen.host, 0)
     server = uvicorn.Server(
         uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=2)
