@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -38,35 +39,58 @@ PriceOf = Annotated[
 CACHE_SIZE = "2GB"
 
 
-def open_cache(path: str | None, size: str = CACHE_SIZE) -> CallCache | None:
-    """The cache that the flags name; raises `InputError` for a file or size that cannot be used."""
-    if path is None:
-        if size != CACHE_SIZE:
-            raise InputError("--cache-size goes with --cache", field="cache-size")
-        return None
-    from eirene.models.cache import CallCache, parse_size
+@dataclass(frozen=True, kw_only=True)
+class CallFlags:
+    """What is said of model calls. `price` is the backend's, or the judge's of a command that has no backend."""
 
-    return CallCache(path, max_bytes=parse_size(size))
+    price: PriceOf = None
+    prices: Prices = None
+    cache: Cache = None
+    cache_size: CacheSize = CACHE_SIZE
+
+    def open_cache(self) -> CallCache | None:
+        """The cache that the flags name; raises `InputError` for a file or size that cannot be used."""
+        if self.cache is None:
+            if self.cache_size != CACHE_SIZE:
+                raise InputError("--cache-size goes with --cache", field="cache-size")
+            return None
+        from eirene.models.cache import CallCache, parse_size
+
+        return CallCache(self.cache, max_bytes=parse_size(self.cache_size))
+
+    def price_of(self, model: str | None, *, base_url: str | None) -> Price | None:
+        """What a model costs: as `--price` says, else as `listed_price` does."""
+        if self.price is not None and self.prices is not None:
+            raise InputError("give --price or --prices, not both", field="prices")
+        return self.listed_price(model, base_url=base_url) if self.price is None else _parsed(self.price)
+
+    def listed_price(self, model: str | None, *, base_url: str | None) -> Price | None:
+        """What a model costs by the file of `--prices`, else by the list that ships; None where nobody knows.
+
+        The list that ships is for the providers' own servers and says nothing of a model at `base_url`.
+        """
+        if model is None or not is_named(model):
+            return None
+        from eirene.models.prices import read_prices, shipped_prices
+
+        if self.prices is not None:
+            return read_prices(self.prices).of(model)
+        return shipped_prices().of(model) if base_url is None else None
 
 
-def price_for(
-    model: str | None, *, price: str | None = None, prices: str | None = None, base_url: str | None = None
-) -> Price | None:
-    """What a model costs: as `--price` says, else the file of `--prices`, else the list that ships.
+def is_named(model: str) -> bool:
+    """Whether a backend is a chat model by name, which is what prices are known of."""
+    return ":" in model and not model.startswith("hf:")
 
-    That list is for the providers' own servers and says nothing of a model at `base_url`. None where nobody knows.
-    Raises `InputError` for both flags at once and for prices that cannot be read.
-    """
-    if price is not None and prices is not None:
-        raise InputError("give --price or --prices, not both", field="prices")
-    if price is not None:
-        from eirene.cli.compare import price_of
 
-        return price_of(price)
-    if model is None or ":" not in model:
-        return None
-    from eirene.models.prices import read_prices, shipped_prices
+def _parsed(text: str) -> Price:
+    """The price that a text such as `0.15,0.60` names; raises `InputError` for another form."""
+    from eirene.models.chat import Price
 
-    if prices is not None:
-        return read_prices(prices).of(model)
-    return shipped_prices().of(model) if base_url is None else None
+    try:
+        read, written = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"price must be two numbers, such as 0.15,0.60, got {text!r}", field="price") from None
+    if not (0 <= read < float("inf") and 0 <= written < float("inf")):
+        raise InputError(f"price must not be negative, got {text!r}", field="price")
+    return Price(read, written)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eirene.cli import options
+from eirene.cli.call_flags import CallFlags
 from eirene.cli.compare_progress import watch_answers
 from eirene.cli.data_flags import DataFlags
 from eirene.cli.flag_groups import with_groups
@@ -41,10 +42,6 @@ SampleSeed = Annotated[
 ]
 Draws = Annotated[int, typer.Option(help="Bootstrap resamples.", rich_help_panel=_RUN)]
 Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.", rich_help_panel=_RUN)]
-PriceOf = Annotated[
-    str | None,
-    typer.Option("--price", metavar="IN,OUT", help="US dollars for a million tokens in and out.", rich_help_panel=_RUN),
-]
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Score answers again whose detector failed.", rich_help_panel=_RUN)
 ]
@@ -70,7 +67,7 @@ def detectors(
     limit: Limit = 0,
     sample_seed: SampleSeed = -1,
     concurrency: Concurrency = 32,
-    price: PriceOf = None,
+    calls: CallFlags,
     fail_on_error: FailOnError = 0.1,
     retry_failed: RetryFailed = False,
     plots: Plots = True,
@@ -83,13 +80,17 @@ def detectors(
     """
     with output():
         from eirene.agent.evaluate_detectors import Work
-        from eirene.cli.compare import folder_of, price_of
+        from eirene.cli.compare import folder_of
         from eirene.eval.detector_report import Plan
         from eirene.eval.labelled import read_labelled
         from eirene.eval.registry import build_detectors, parse_names
 
         names, seed = parse_names(detectors), using.seed
-        resources = using.resources(concurrency=concurrency, price=price_of(price))
+        resources = using.resources(
+            concurrency=concurrency,
+            price=calls.price_of(using.judge, base_url=using.base_url),
+            cache=calls.open_cache(),
+        )
         fields = tuple(name.strip() for name in slice_by.split(",") if name.strip())
         plan = Plan(draws=draws, seed=seed, dev_share=dev_share, slices=fields)
         whole = read_labelled(rows.open(data), rows.shape)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eirene.cli import data_flags, options
+from eirene.cli.call_flags import CallFlags
+from eirene.cli.flag_groups import with_groups
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
 from eirene.errors import InputError
@@ -33,11 +35,13 @@ RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Try the faile
 AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 
 
+@with_groups()
 def feedback(
     data: Data,
     *,
     backend: options.Backend = "embedded",
     base_url: options.BaseUrl = None,
+    calls: CallFlags,
     samples: options.Samples = 20,
     stop: options.Stop = "none",
     seed: options.Seed = 0,
@@ -65,7 +69,8 @@ def feedback(
 
         settings = Settings.of(samples=samples, stop=stop, seed=seed, min_consistency=min_consistency)
         Resamples(draws=draws)  # says what is wrong before anything is spent
-        parts = resolve_backend(backend, BackendOptions(base_url=base_url))
+        price = calls.price_of(backend, base_url=base_url)
+        parts = resolve_backend(backend, BackendOptions(base_url=base_url, price=price, cache=calls.open_cache()))
         numbers = count(1)
         with watch(len(cases)) as progress:
             done = evaluate_feedback(

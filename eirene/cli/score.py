@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eirene.cli import data_flags, options
+from eirene.cli.call_flags import CallFlags
+from eirene.cli.corpus_flags import CorpusFlags
 from eirene.cli.flag_groups import with_groups
 from eirene.cli.progress import Watch, watch
 from eirene.cli.terminal import output, say
@@ -30,6 +32,9 @@ def score(
     out: Out,
     detectors: Names = "rouge,alignment",
     using: options.DetectorFlags,
+    calls: CallFlags,
+    corpus: CorpusFlags,
+    word_maps: options.WordMaps = False,
     format: data_flags.Format = "auto",
     columns: data_flags.Map = None,
     reader: data_flags.ReaderName = None,
@@ -58,10 +63,12 @@ def score(
             reader=reader,
             drop_unmapped=drop_unmapped,
             selection=data_flags.selection_of(limit, sample, sample_seed),
+            each=corpus.filler(),
         )
         with watch(0):
             total = rows.check()  # every row is checked before the first is scored
-        resources = using.resources()
+        price = calls.price_of(using.judge, base_url=using.base_url)
+        resources = using.resources(word_maps=word_maps, price=price, cache=calls.open_cache())
         built = build_detectors(names, resources)
         with watch(total) as progress:
             work = _score_all(rows, built, out, progress, force=force, concurrency=resources.concurrency)
