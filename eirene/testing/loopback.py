@@ -83,7 +83,7 @@ class LoopbackServer:
         self, script: Script | str, *, latency_s: float = 0.0, n: NPolicy = "takes", key: str | None = None
     ) -> None:
         self._script: Script = (lambda _request, _index: script) if isinstance(script, str) else script
-        self._latency_s = latency_s
+        self.latency_s = latency_s
         self._n = n
         self._key = key
         self._loop = asyncio.new_event_loop()
@@ -171,8 +171,8 @@ class LoopbackServer:
         refused = self._refusal(request)
         if refused is not None:
             return await _send_error(writer, refused)
-        if self._latency_s:
-            await asyncio.sleep(self._latency_s)
+        if self.latency_s:
+            await asyncio.sleep(self.latency_s)
         wanted = request.n if self._n == "takes" else 1
         choices: list[Text] = []
         for index in range(wanted):

@@ -1,0 +1,233 @@
+"""`eirene batch`: each row once, on disk before it counts, and never paid for again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, Text
+from tests.cli.batch_runs import data, flags, ids, lines, rewrite, row_of, rows, scripted
+from tests.cli.run import EXAMPLES, Run, assert_error, write
+
+pytestmark = pytest.mark.usefixtures("loopback")
+
+
+def test_the_second_run_does_nothing_and_says_so(run: Run, tmp_path: Path) -> None:
+    """Every row is in the journal once, with its record and hash; the same command again asks no model."""
+    file, out = data(tmp_path, 5), tmp_path / "out.jsonl"
+    with LoopbackServer(rewrite) as server:
+        first = run(*flags(server, file, out))
+        calls, again = server.calls, run(*flags(server, file, out))
+        assert (calls, server.calls) == (5, 5)
+    assert (first.code, again.code) == (0, 0), first.err
+    assert "made 5 rows: 5 accepted; 5 model calls" in first.err
+    assert again.err == f"nothing to do: all 5 rows are in {out}\n"
+    assert {line["status"] for line in lines(out)} == {"accepted"}
+    assert all(len(line["hash"]) == 16 for line in lines(out))
+
+
+def test_the_shipped_rows_run_on_the_embedded_default(run: Run, tmp_path: Path) -> None:
+    """The command of the README works without a key, and its journal is a report's and a status's input."""
+    out = tmp_path / "out.jsonl"
+    assert run("batch", EXAMPLES / "npov.jsonl", "--out", out, "--limit", "2").code == 0
+    assert run("batch", EXAMPLES / "npov.jsonl", "--out", out, "--limit", "3").err.startswith("made 1 rows (2 were")
+    assert run("report", out, "-o", tmp_path / "page.html").code == 0
+    status = run("batch", "status", out, "--json")
+    assert json.loads(status.out)["rows"] == 3
+
+
+def test_status_counts_and_tells_why_rows_failed(run: Run, tmp_path: Path) -> None:
+    """Rows by status, tokens and the kinds of failure are those of the journal."""
+    file, out = data(tmp_path, 4), tmp_path / "out.jsonl"
+    with LoopbackServer(scripted(row_2=HttpError(400, "too long"))) as server:
+        assert run(*flags(server, file, out, "--fail-on-error", "0.5")).code == 0
+        spent = (server.input_tokens, server.output_tokens)
+    found = json.loads(run("batch", "status", out, "--json").out)
+    assert found["statuses"] == {"accepted": 3, "complete": 0, "kept": 0, "abstained": 0, "failed": 1}
+    assert found["failures"] == {"RequestRefusedError": 1}
+    assert (found["usage"]["input_tokens"], found["usage"]["output_tokens"]) == spent
+    assert (found["accepted_share"], found["is_held"]) == (0.75, False)
+    shown = run("batch", "status", out).out
+    assert "RequestRefusedError" in shown and "75.0 %" in shown and "no run holds this journal" in shown
+
+
+def test_status_of_what_is_no_journal_is_an_error(run: Run, tmp_path: Path) -> None:
+    assert_error(run("batch", "status", tmp_path / "no.jsonl"), "no such file")
+    assert_error(run("batch", "status", write(tmp_path / "x.jsonl", {"id": "a"})), "is no journal of a batch: has no")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind"),
+    [
+        (HttpError(400, "too long"), "RequestRefusedError"),
+        (HttpError(429, headers={"Retry-After": "500"}), "RateLimitError"),
+        (Text("half", finish_reason="length"), None),
+    ],
+)
+def test_a_row_that_fails_holds_the_original_and_the_cause(
+    run: Run, tmp_path: Path, outcome: Outcome, kind: str | None
+) -> None:
+    """Its neighbours are refined; above the limit of failures the exit code is 1."""
+    file, out = data(tmp_path, 4), tmp_path / "out.jsonl"
+    with LoopbackServer(scripted(row_1=outcome)) as server:
+        result = run(*flags(server, file, out))
+    found = {line["id"]: line for line in lines(out)}
+    assert found["row-1"]["answer"] == found["row-1"]["original"] == rows(4)[1]["answer"]
+    assert (found["row-1"]["error"] or {}).get("kind") == kind
+    assert result.code == (0 if kind is None else 1)
+    assert sum(line["status"] == "accepted" for line in found.values()) == 3
+
+
+def test_failed_rows_are_done_again_when_asked(run: Run, tmp_path: Path) -> None:
+    """Without the flag a failed row is finished; with it, it alone is asked for, and stands there once."""
+    file, out = data(tmp_path, 4), tmp_path / "out.jsonl"
+    with LoopbackServer(scripted(row_1=HttpError(400), row_3=HttpError(400))) as server:
+        assert run(*flags(server, file, out)).code == 1
+    with LoopbackServer(rewrite) as server:
+        assert run(*flags(server, file, out)).code == 1
+        assert server.calls == 0
+        result = run(*flags(server, file, out, "--retry-failed"))
+        assert {row_of(request) for request in server.requests} == {"row-1", "row-3"}
+    assert result.code == 0, result.err
+    assert set(ids(out).values()) == {1}
+    assert {line["status"] for line in lines(out)} == {"accepted"}
+
+
+def test_rows_of_another_configuration_are_refused_or_replaced(run: Run, tmp_path: Path) -> None:
+    """A journal never mixes settings unseen: the error names the row and what differs; a flag has them made again."""
+    file, out = data(tmp_path, 3), tmp_path / "out.jsonl"
+    with LoopbackServer(rewrite) as server:
+        run(*flags(server, file, out))
+        before = out.read_bytes()
+        result = run(*flags(server, file, out, "--seed", "7"))
+        assert_error(result, "--replace-changed")
+        assert "'row-0' (and 2 more) made from other settings" in result.err
+        assert out.read_bytes() == before
+        changed = write(tmp_path / "in2.jsonl", *rows(2), {**rows(3)[2], "answer": "Another answer."})
+        assert "'row-2' made from another input row, or other models" in run(*flags(server, changed, out)).err
+        calls = server.calls
+        assert run(*flags(server, file, out, "--seed", "7", "--replace-changed")).code == 0
+        assert server.calls == calls + 3
+    assert {line["seed"] for line in lines(out)} == {7}
+    assert len(lines(out)) == 3
+
+
+def test_equal_ids_are_told_before_anything_is_spent(run: Run, tmp_path: Path) -> None:
+    """An input error, no call, and no journal left behind."""
+    file = write(tmp_path / "in.jsonl", *rows(3), rows(1)[0])
+    with LoopbackServer(rewrite) as server:
+        assert_error(run(*flags(server, file, tmp_path / "out.jsonl")), "the id 'row-0' is taken by")
+        assert server.calls == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_the_input_is_never_written_over(run: Run, tmp_path: Path) -> None:
+    file = data(tmp_path, 2)
+    assert_error(run("batch", file, "--out", file), "is the input itself")
+    assert_error(run("batch", file, "--out", tmp_path / "o.jsonl", "--parquet", tmp_path / "o.jsonl"), "is the journal")
+
+
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [(("--max-tokens", "120"), "--max-tokens 120"), (("--max-cost", "0.0001", "--price", "1,1"), "--max-cost 0.0001")],
+)
+def test_a_limit_stops_cleanly_and_holds_for_the_next_run(
+    run: Run, tmp_path: Path, limit: tuple[str, ...], why: str
+) -> None:
+    """What is under way is finished, the exit code is 0, what is left is told, and a rerun spends nothing."""
+    file, out = data(tmp_path, 40), tmp_path / "out.jsonl"
+    with LoopbackServer(rewrite) as server:
+        result = run(*flags(server, file, out, "--concurrency", "1", *limit))
+        made = len(lines(out))
+        assert result.code == 0, result.err
+        assert 0 < made < 10
+        assert f"stopped ({why}): {40 - made} of 40 rows are left" in result.err
+        calls = server.calls
+        assert run(*flags(server, file, out, "--concurrency", "1", *limit)).code == 0
+        assert (server.calls, len(lines(out))) == (calls, made)
+
+
+def test_a_deadline_stops_cleanly(run: Run, tmp_path: Path) -> None:
+    file, out = data(tmp_path, 40), tmp_path / "out.jsonl"
+    with LoopbackServer(rewrite, latency_s=0.2) as server:
+        result = run(*flags(server, file, out, "--concurrency", "1", "--deadline", "0.5"))
+    assert result.code == 0, result.err
+    assert "stopped (--deadline 0.5)" in result.err
+    assert 0 < len(lines(out)) < 40
+
+
+def test_a_cost_limit_without_a_price_is_an_error(run: Run, tmp_path: Path) -> None:
+    """An unknown cost must not pass for none."""
+    file, out = data(tmp_path, 8), tmp_path / "out.jsonl"
+    with LoopbackServer(rewrite) as server:
+        result = run(*flags(server, file, out, "--max-cost", "1"))
+        assert server.calls == 0
+    assert_error(result, "--price")
+
+
+def test_a_key_that_is_refused_stops_the_run_and_a_rerun_goes_on(run: Run, tmp_path: Path) -> None:
+    """The rows that met it are not written as failed."""
+    file, out = data(tmp_path, 6), tmp_path / "out.jsonl"
+    with LoopbackServer(scripted(row_3=HttpError(401, "bad key"))) as server:
+        result = run(*flags(server, file, out, "--concurrency", "1"))
+    assert result.code == 2
+    assert "the same command goes on from there" in result.err and "bad key" in result.err
+    assert "row-3" not in ids(out)
+    left = 6 - len(lines(out))
+    with LoopbackServer(rewrite) as server:
+        assert run(*flags(server, file, out)).code == 0
+        assert server.calls == left
+    assert set(ids(out).values()) == {1} and len(lines(out)) == 6
+
+
+def test_faults_of_every_kind_leave_every_row_accounted_for(run: Run, tmp_path: Path) -> None:
+    """First attempts are refused, dropped, cut or garbled for many rows; the retries make all of them good."""
+    faults: list[Outcome] = [HttpError(429, headers={"Retry-After": "0"}), HttpError(500), Broken("drop"),
+                             Broken("cut"), Broken("garbage")]  # fmt: skip
+
+    def script(request, index):  # type: ignore[no-untyped-def]  # a script of the loopback server
+        number = int(row_of(request).removeprefix("row-"))
+        return faults[number % 5] if request.attempt == 1 and number < 10 else rewrite(request, index)
+
+    file, out = data(tmp_path, 20), tmp_path / "out.jsonl"
+    with LoopbackServer(script) as server:
+        assert run(*flags(server, file, out)).code == 0
+        assert server.calls == 30
+    assert len(lines(out)) == len(ids(out)) == 20
+    assert sum(line["usage"]["retries"] for line in lines(out)) == 10
+
+
+def test_parquet_and_csv_come_in_and_parquet_goes_out(run: Run, tmp_path: Path) -> None:
+    """Tables are mapped by the data flags, and the journal's rows stand in the Parquet file in its order."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    flat = [{"id": r["id"], "question": r["question"], "reply": r["answer"]} for r in rows(6)]
+    pq.write_table(pa.Table.from_pylist(flat), tmp_path / "in.parquet")
+    text = "\n".join(["id,question,reply", *(",".join(r.values()) for r in flat)])
+    (tmp_path / "in.csv").write_text(text + "\n")
+    with LoopbackServer(rewrite) as server:
+        for name in ("in.parquet", "in.csv"):
+            out, table = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.out"
+            result = run(*flags(server, tmp_path / name, out, "--map", "answer=reply", "--parquet", str(table)))
+            assert result.code == 0, result.err
+            read = pq.read_table(table).to_pylist()
+            assert [r["id"] for r in read] == [r["id"] for r in lines(out)]
+            assert [r["answer"] for r in read] == [r["answer"] for r in lines(out)]
+            assert json.loads(read[0]["rounds"]) == lines(out)[0]["rounds"]
+
+
+def test_a_lost_index_is_made_again(run: Run, tmp_path: Path) -> None:
+    """The index only saves time: without it, or with another journal's, nothing is done twice."""
+    file, out = data(tmp_path, 5), tmp_path / "out.jsonl"
+    index = tmp_path / "out.jsonl.index"
+    with LoopbackServer(rewrite) as server:
+        run(*flags(server, file, out))
+        whole = index.read_bytes()
+        for spoilt in (b"", whole[:100], b"x" * len(whole), whole[:-88], whole[:200] + bytes(8) + whole[208:]):
+            index.write_bytes(spoilt)
+            assert "nothing to do" in run(*flags(server, file, out)).err
+            assert index.read_bytes() == whole
+        assert server.calls == 5
