@@ -86,7 +86,9 @@ class Scores(_Value):
     """What one detector says of one answer. Lists are empty where the detector has no such level.
 
     `raw` has what was measured before it was mapped to [0, 1], by name, where that is another number than the score.
-    In JSON `polls` and `raw` are left out where there are none.
+    `shares` is a map of words, where one was asked for: (row, column, share in [0, 1]), the row a word of the arguments
+    (those under `arguments`, one argument after the other), the column a word of the answer (`words`), both from 0. In
+    JSON `polls`, `shares` and `raw` are left out where there are none.
     """
 
     hallucination: Score
@@ -95,12 +97,13 @@ class Scores(_Value):
     arguments: tuple[ArgumentScore, ...] = ()
     words: tuple[WordScore, ...] = ()
     polls: Polls | None = None
+    shares: tuple[tuple[int, int, float], ...] = ()
     raw: dict[str, float] = Field(default_factory=dict)
 
     @model_serializer(mode="wrap")
     def _without_what_few_have(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = dump(self)
-        return {name: value for name, value in data.items() if value or name not in ("polls", "raw")}
+        return {name: value for name, value in data.items() if value or name not in ("polls", "shares", "raw")}
 
     @classmethod
     def none(cls, why: str) -> Scores:

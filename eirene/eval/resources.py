@@ -37,6 +37,7 @@ class Resources:
     type. `nli_named`: a sequence classifier. `polls`: how often a judge is asked about one answer (ChainPoll: 5).
     `samples`: how many other answers are drawn where the row brings none (SelfCheckGPT: 20). `own_encoder` None: the
     shipped one. `concurrency`: calls of the judge under way at most. `cache`: what the judge said before.
+    `word_maps`: whether salience's scores keep their map of words.
     """
 
     judge_model: str | BaseChatModel | ChatModel | None = None
@@ -51,6 +52,7 @@ class Resources:
     concurrency: int = DEFAULT_CONCURRENCY
     price: Price | None = None
     cache: CallCache | None = None
+    word_maps: bool = False
 
     def __post_init__(self) -> None:
         for name in ("polls", "samples", "concurrency"):

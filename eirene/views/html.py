@@ -9,6 +9,7 @@ from itertools import groupby
 from eirene.records import Item, Record
 from eirene.views.facts import STATUS_WORDS, cost
 from eirene.views.record_view import RecordView, view_of
+from eirene.views.salience_page import picture
 from eirene.views.web import Group, HtmlTable, change_cell, page, score_cell, script_safe
 
 
@@ -17,7 +18,7 @@ def render_page(record: Record, *, item: Item | None = None) -> str:
     view = view_of(record, item)
     return page(
         "page.html.j2",
-        styles=("page.css",),
+        styles=("page.css", "salience.css"),
         scripts=("scroll.js", "page.js"),
         record=record,
         view=view,
@@ -26,6 +27,7 @@ def render_page(record: Record, *, item: Item | None = None) -> str:
         has_votes=any(s.cells for c in view.critiques for s in c.sentences),
         scores=_scores(view),
         arguments=list(_arguments(view)),
+        maps=[(shown, picture(shown.rows, shown.columns, shown.shares)) for shown in view.maps],
         cost=cost(record.usage),
         file_name=re.sub(r"[^\w.-]+", "-", record.id)[:80] + ".json",
         json=script_safe(record.to_json()),

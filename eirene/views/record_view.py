@@ -11,6 +11,7 @@ from eirene.scores import Score, number
 from eirene.views.diff import diff
 from eirene.views.facts import Vote, consistency, last_candidate, other_findings, score_table, shown_score, votes
 from eirene.views.polls import PolledText, polled_texts
+from eirene.views.word_maps import ShownMap, word_maps
 
 MOST_CELLS = 100
 _CELL: Mapping[Vote, str] = {"incomplete": "n", "complete": "y", "invalid": "b"}
@@ -94,6 +95,7 @@ class RecordView:
     polls: tuple[PolledText, ...]
     arguments: tuple[ShownArgument, ...]
     rounds: tuple[ShownRound, ...]
+    maps: tuple[ShownMap, ...]
 
 
 def view_of(record: Record, item: Item | None = None) -> RecordView:
@@ -108,6 +110,7 @@ def view_of(record: Record, item: Item | None = None) -> RecordView:
         polls=polled_texts(record),
         arguments=tuple(_arguments(record, item)),
         rounds=tuple(_rounds(record)),
+        maps=tuple(word_maps(record, item)),
     )
 
 

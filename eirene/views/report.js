@@ -107,8 +107,44 @@ function drawRound([decision, why, candidate], at) {
     candidate ? folded(`The rewrite of round ${at + 1}`, paragraph("text", candidate)) : null);
 }
 
+const short = (word) => (word.length <= 16 ? word : `${word.slice(0, 15)}…`);
+
+function drawn(tag, attributes, words = "") {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.textContent = words;
+  return element;
+}
+
+// The same picture as `picture` in salience_page.py.
+function drawMap([title, note, rows, columns, shares]) {
+  const [step, label] = [14, 130];
+  const [width, height] = [label + step * columns.length + label / 2, label + step * rows.length];
+  const svg = drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
+  columns.forEach((word, j) => {
+    const x = label + step * j + step / 2;
+    svg.append(drawn("text", { x, y: label - 6, transform: `rotate(-60 ${x} ${label - 6})` }, short(word)));
+  });
+  rows.forEach(([group, word], i) => {
+    const y = label + step * i;
+    svg.append(drawn("text", { x: label - 6, y: y + step - 4, "text-anchor": "end" }, short(word)));
+    if (i && group !== rows[i - 1][0]) svg.append(drawn("line", { x1: 0, x2: width, y1: y, y2: y }));
+  });
+  for (const [i, j, share] of shares) {
+    const side = (step - 1) * Math.sqrt(Math.min(1, share));
+    const place = (n) => (label + step * n + (step - side) / 2).toFixed(1);
+    svg.append(drawn("rect", { x: place(j), y: place(i), width: side.toFixed(1), height: side.toFixed(1) }));
+  }
+  const map = make("div", "map", svg);
+  map.tabIndex = 0;
+  map.setAttribute("role", "img");
+  map.setAttribute("aria-label", `Map of ${rows.length} by ${columns.length} words`);
+  const said = `Words of the given (rows) and of the answer (columns): the larger a square, the more of the answer's word came from there. ${note}`;
+  return folded(title, make("p", "dim", said), map);
+}
+
 function drawBody(at) {
-  const [about, diff, critiques, columns, scores, notes, polls, given, rounds] = JSON.parse(details[at]);
+  const [about, diff, critiques, columns, scores, notes, polls, given, rounds, maps] = JSON.parse(details[at]);
   const [why, error, original, cost, signature] = about;
   const accepted = index[at][3] === "accepted";
   const parts = [paragraph("", why), error ? paragraph("reason", error) : null];
@@ -132,6 +168,7 @@ function drawBody(at) {
     parts.push(folded("Coverage error of each given argument", drawTable("From 0 to 1; lower is better.",
       ["given", "group", "detector", "before", "after", "change"], 3, rows)));
   }
+  parts.push(...maps.map(drawMap));
   if (rounds.length) parts.push(make("h3", "", "Rounds"), make("ol", "", ...rounds.map(drawRound)));
   return make("div", "body", ...parts, make("p", "dim", cost), make("p", "dim", signatures[signature]));
 }

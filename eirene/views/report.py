@@ -44,7 +44,7 @@ def render_report(
     statuses = Counter(entry[3] for entry in index)
     return page(
         "report.html.j2",
-        styles=("page.css", "report.css"),
+        styles=("page.css", "report.css", "salience.css"),
         scripts=("scroll.js", "report.js"),
         title=title,
         total=len(index),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -45,7 +45,7 @@ def render_salience_page(
         scores=scores,
         model=model,
         cut=cut_lines(heatmap),
-        picture=Markup("").join(_picture(heatmap)),
+        picture=_whole(heatmap),
         largest=_largest(heatmap),
     )
 
@@ -66,8 +66,28 @@ def shaded(text: ShadedText) -> Markup:
     return Markup("").join(found)
 
 
-def _picture(heatmap: Heatmap) -> Iterator[Markup]:
-    rows, columns = heatmap.rows[:MOST_WORDS], heatmap.columns[:MOST_WORDS]
+def _whole(heatmap: Heatmap) -> Markup:
+    rows = list(zip(heatmap.groups, heatmap.rows, strict=True))[:MOST_WORDS]
+    columns = heatmap.columns[:MOST_WORDS]
+    shares = (
+        (i, j, value)
+        for i, values in enumerate(heatmap.values[: len(rows)])
+        for j, value in enumerate(values[: len(columns)])
+        if value >= _LEAST
+    )
+    return picture(rows, columns, shares)
+
+
+def picture(
+    rows: Sequence[tuple[str, str]], columns: Sequence[str], shares: Iterable[tuple[int, int, float]]
+) -> Markup:
+    """A map as SVG: rows as (group, word), a square for each share (row, column, share) whose area is the share's."""
+    return Markup("").join(_drawn(rows, columns, shares))
+
+
+def _drawn(
+    rows: Sequence[tuple[str, str]], columns: Sequence[str], shares: Iterable[tuple[int, int, float]]
+) -> Iterator[Markup]:
     width, height = _LABEL + _STEP * len(columns) + _LABEL // 2, _LABEL + _STEP * len(rows)
     yield Markup('<svg width="{}" height="{}" viewBox="0 0 {} {}" aria-hidden="true">').format(
         width, height, width, height
@@ -77,17 +97,15 @@ def _picture(heatmap: Heatmap) -> Iterator[Markup]:
         yield Markup('<text x="{}" y="{}" transform="rotate(-60 {} {})">{}</text>').format(
             x, _LABEL - 6, x, _LABEL - 6, _short(word)
         )
-    for i, word in enumerate(rows):
+    for i, (group, word) in enumerate(rows):
         y = _LABEL + _STEP * i
         yield Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(_LABEL - 6, y + _STEP - 4, _short(word))
-        if i and heatmap.groups[i] != heatmap.groups[i - 1]:
+        if i and group != rows[i - 1][0]:
             yield Markup('<line x1="0" x2="{}" y1="{}" y2="{}"/>').format(width, y, y)
-        for j, value in enumerate(heatmap.values[i][: len(columns)]):
-            if value >= _LEAST:
-                side = (_STEP - 1) * min(1.0, value) ** 0.5
-                yield Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(
-                    _LABEL + _STEP * j + (_STEP - side) / 2, y + (_STEP - side) / 2, side, side
-                )
+    for i, j, share in shares:
+        side = (_STEP - 1) * min(1.0, share) ** 0.5
+        at = (_LABEL + _STEP * j + (_STEP - side) / 2, _LABEL + _STEP * i + (_STEP - side) / 2)
+        yield Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(*at, side, side)
     yield Markup("</svg>")
 
 

@@ -146,3 +146,22 @@ async def test_detectors_on_the_same_maps_share_the_passes(model) -> None:
     scores = [await SalienceDetector(maps, aggregate=a).score(CASE, meter=meter) for a in ("max", "sum", "entropy")]
     assert meter.total.calls == 1
     assert len({number(s.coverage) for s in scores}) == 3
+
+
+async def test_shares_are_the_maps_entries_at_the_places_of_the_words(model) -> None:
+    """Kept only where they are asked for, largest first, and no other score changes."""
+    maps = WordMaps(model)
+    plain = await SalienceDetector(maps).score(CASE, meter=Meter())
+    kept = await SalienceDetector(maps, keep_shares=True).score(CASE, meter=Meter())
+    found = await maps.get(CASE, meter=Meter())
+    assert not isinstance(found, Unscored)
+    assert plain.shares == () and kept.model_copy(update={"shares": ()}) == plain
+    assert [s for _, _, s in kept.shares] == sorted((s for _, _, s in kept.shares), reverse=True)
+    assert {(i, j): s for i, j, s in kept.shares} == {
+        (i, j): round(float(found.values[i, j]), 3)
+        for i in range(len(found.rows))
+        for j in range(len(found.columns))
+        if found.values[i, j] >= 0.01
+    }
+    rows = [(row.start, row.end) for row in found.rows]
+    assert rows == [(word.start, word.end) for argument in kept.arguments for word in argument.words]

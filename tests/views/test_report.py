@@ -34,7 +34,7 @@ def test_every_record_is_in_the_page_with_all_that_it_shows() -> None:
     (index,) = data(page, "index")
     details = data(page, "details")
     assert [line[3] for line in index] == list(STATUSES)
-    about, pieces, critiques, columns, scores, _, _, arguments, rounds = details[0]
+    about, pieces, critiques, columns, scores, _, _, arguments, rounds, _ = details[0]
     assert "".join(words for what, words in pieces if what != "removed") == records[0].answer
     assert critiques[0][3][1][5] == "nnyb"
     assert columns == ["before", "after"]

@@ -8,7 +8,17 @@ import numpy as np
 
 from eirene.errors import InputError
 from eirene.eval.base import Case, Need
-from eirene.eval.salience.maps import AGGREGATES, MEANS, Aggregate, Mean, Span, error_score, strengths, word_error
+from eirene.eval.salience.maps import (
+    AGGREGATES,
+    MEANS,
+    Aggregate,
+    Mean,
+    Span,
+    error_score,
+    largest_shares,
+    strengths,
+    word_error,
+)
 from eirene.eval.salience.word_maps import SalienceMap, WordMaps
 from eirene.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore
 from eirene.sentences import split_sentences
@@ -29,7 +39,8 @@ class SalienceDetector:
         answer's word its strongest attribution to any argument's: coverage = 1 - the least mean of alpha of a group,
         hallucination = 1 - the mean of beta; of an argument, a sentence or a word likewise. `aggregate` puts the sum or
         the negative entropy in the place of the maximum, `mean` the arithmetic mean in the place of the geometric one,
-        the maps' `measure` the gradient's L2 norm in the place of gradient times input.
+        the maps' `measure` the gradient's L2 norm in the place of gradient times input. With `keep_shares` the scores
+        hold the map's largest entries.
     Needs: given text and a local model. With source `derived` hallucination is unscored.
     Reference: NPOV, section 3.2 and appendix C.
     Example: docs/detectors.md.
@@ -38,7 +49,13 @@ class SalienceDetector:
     needs: frozenset[Need] = frozenset({"given", "local_model"})
 
     def __init__(
-        self, maps: WordMaps, *, aggregate: Aggregate = "max", mean: Mean = "geometric", name: str = "salience"
+        self,
+        maps: WordMaps,
+        *,
+        aggregate: Aggregate = "max",
+        mean: Mean = "geometric",
+        name: str = "salience",
+        keep_shares: bool = False,
     ) -> None:
         for field, value, known in (("aggregate", aggregate, AGGREGATES), ("mean", mean, MEANS)):
             if value not in known:
@@ -47,7 +64,8 @@ class SalienceDetector:
         self._aggregate: Aggregate = aggregate
         self._mean: Mean = mean
         self._name = name
-        self.version = f"{maps.version},{aggregate},{mean}"
+        self._keep_shares = keep_shares
+        self.version = f"{maps.version},{aggregate},{mean}" + (",shares" if keep_shares else "")
 
     @property
     def name(self) -> str:
@@ -81,6 +99,7 @@ class SalienceDetector:
             sentences=tuple(self._sentences(found, beta, case.answer)),
             arguments=self._arguments(found, alpha, case),
             words=tuple(self._word(span, b) for span, b in zip(found.columns, beta, strict=True)),
+            shares=largest_shares(found.values) if self._keep_shares else (),
         )
 
     def _arguments(self, found: SalienceMap, alpha: Array, case: Case) -> tuple[ArgumentScore, ...]:
@@ -120,14 +139,18 @@ class SalienceDetector:
 
 def build(resources: Resources) -> SalienceDetector:
     """The detector as the paper has it."""
-    return SalienceDetector(resources.salience_maps)
+    return SalienceDetector(resources.salience_maps, keep_shares=resources.word_maps)
 
 
 def build_sum(resources: Resources) -> SalienceDetector:
     """With the sum in the place of the maximum."""
-    return SalienceDetector(resources.salience_maps, aggregate="sum", name="salience-sum")
+    return SalienceDetector(
+        resources.salience_maps, aggregate="sum", name="salience-sum", keep_shares=resources.word_maps
+    )
 
 
 def build_entropy(resources: Resources) -> SalienceDetector:
     """With the negative entropy in the place of the maximum."""
-    return SalienceDetector(resources.salience_maps, aggregate="entropy", name="salience-entropy")
+    return SalienceDetector(
+        resources.salience_maps, aggregate="entropy", name="salience-entropy", keep_shares=resources.word_maps
+    )

@@ -113,3 +113,18 @@ def _mean(strength: Array, mean: Mean) -> float:
     if (strength <= 0).any():
         return 0.0
     return float(np.exp(np.log(strength).mean()))
+
+
+MOST_SHARES = 1500
+LEAST_SHARE = 0.01
+
+
+def largest_shares(values: Array) -> tuple[tuple[int, int, float], ...]:
+    """The entries of a word map from `LEAST_SHARE` on as (row, column, share), the `MOST_SHARES` largest, in order of
+    size: what of a map a record can hold."""
+    rows, columns = np.nonzero(values >= LEAST_SHARE)
+    order = np.argsort(-values[rows, columns], kind="stable")[:MOST_SHARES]
+    return tuple(
+        (int(i), int(j), min(1.0, round(float(values[i, j]), 3)))
+        for i, j in zip(rows[order], columns[order], strict=True)
+    )
