@@ -77,3 +77,14 @@ def test_the_pages_code_prints_what_the_page_says(serving: str, capsys: pytest.C
     texts = [c.message.content for c in found.choices]
     assert "suffer" in texts[0] and texts[1:] == ["It is cut", None]
     assert asyncio.run(names["hook"].async_post_call_success_hook(data, None, [])) == []
+
+
+def test_the_page_on_checkpoints_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "checkpoints.md").read_text("utf-8")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "page"}
+    for block in blocks(page):
+        exec(compile(block, "docs/checkpoints.md", "exec", dont_inherit=True), names)
+    assert capsys.readouterr().out.splitlines() == printed(page)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -19,5 +18,3 @@ def test_the_pages_code_prints_what_the_page_says(capsys: pytest.CaptureFixture[
         exec(compile(block, "docs/wrapping.md", "exec", dont_inherit=True), names)
     said = capsys.readouterr().out.splitlines()
     assert said == re.findall(r"^It prints `([^`]+)`", PAGE, re.MULTILINE)
-    asked = {"question": "Should zoos be closed?", "answer": "Zoos teach children about animals."}
-    assert "suffer" in asyncio.run(names["graph"].ainvoke(asked))["answer"]

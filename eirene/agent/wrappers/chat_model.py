@@ -100,9 +100,12 @@ class RefiningChatModel(BaseChatModel):
         assert self._parts is not None
         return self._parts
 
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+    def bind_tools(
+        self, tools: Sequence[Any], *, tool_choice: Any = None, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, AIMessage]:
         """The tools in the form that the wrapped model takes; its tool calls come back as they are."""
-        bound: Any = self.inner.bind_tools(tools, **kwargs)
+        chosen = {} if tool_choice is None else {"tool_choice": tool_choice}
+        bound: Any = self.inner.bind_tools(tools, **chosen, **kwargs)
         if isinstance(bound, RunnableBinding) and bound.bound is self.inner:
             return cast("Runnable[LanguageModelInput, AIMessage]", self.bind(**bound.kwargs))
         if isinstance(bound, BaseChatModel):  # some models keep their tools in themselves

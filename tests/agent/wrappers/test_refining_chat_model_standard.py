@@ -28,7 +28,7 @@ class Obedient(ScriptedChatModel):
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)  # type: ignore[return-value]
 
     def _replies(self, messages: list[BaseMessage], kwargs: dict[str, Any]) -> list[AIMessage]:
-        metadata = {"finish_reason": "stop", "model_name": self.model_name}
+        metadata = {"finish_reason": "stop", "model_name": kwargs.get("model", self.model_name)}
         tools = kwargs.get("tools") or []
         answered = isinstance(messages[-1], ToolMessage)
         if tools and not answered and kwargs.get("tool_choice") != "none":
@@ -80,6 +80,10 @@ class _Shared:
     @property
     def has_structured_output(self) -> bool:
         return True
+
+    @property
+    def model_override_value(self) -> str:
+        return "scripted-2"
 
     @property
     def supports_json_mode(self) -> bool:
