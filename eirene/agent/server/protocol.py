@@ -6,7 +6,7 @@ import json
 from typing import Annotated, Any, Literal, NoReturn
 
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict, ValidationError
 
 from eirene.agent.server.faults import ApiError, from_input
 from eirene.agent.wrappers.conversation import Given
@@ -21,6 +21,18 @@ _GIVEN = ("perspectives", "context")
 
 Part = dict[str, JsonValue]
 ServedMode = Literal["improve", "generic", "fine-grained", "edit"]
+
+
+def _number(value: object) -> object:
+    """Refuses what pydantic would take for a number: the schema says that true and "1" are none."""
+    if isinstance(value, bool | str):
+        raise ValueError(f"must be a number, got {str(value)[:50]!r}")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_number)]
+Number = Annotated[float, BeforeValidator(_number)]
+Truth = Annotated[bool, Strict()]
 
 
 class _Asked(BaseModel):
@@ -41,7 +53,7 @@ class AskedMessage(_Asked):
 class StreamOptions(_Asked):
     """How a stream ends."""
 
-    include_usage: bool | None = None
+    include_usage: Truth | None = None
 
 
 class _WithGiven(_Asked):
@@ -80,20 +92,20 @@ class ChatRequest(_WithGiven):
 
     model: str
     messages: Annotated[list[AskedMessage], Field(min_length=1)]
-    n: Annotated[int | None, Field(ge=1, le=MAX_CHOICES)] = None
-    stream: bool | None = None
+    n: Annotated[Whole | None, Field(ge=1, le=MAX_CHOICES)] = None
+    stream: Truth | None = None
     stream_options: StreamOptions | None = None
-    temperature: Annotated[float | None, Field(ge=0, le=2)] = None
-    top_p: Annotated[float | None, Field(ge=0, le=1)] = None
-    seed: Annotated[int | None, Field(ge=-(2**63), lt=2**63)] = None
-    max_tokens: Annotated[int | None, Field(ge=1)] = None
-    max_completion_tokens: Annotated[int | None, Field(ge=1)] = None
+    temperature: Annotated[Number | None, Field(ge=0, le=2)] = None
+    top_p: Annotated[Number | None, Field(ge=0, le=1)] = None
+    seed: Annotated[Whole | None, Field(ge=-(2**63), lt=2**63)] = None
+    max_tokens: Annotated[Whole | None, Field(ge=1)] = None
+    max_completion_tokens: Annotated[Whole | None, Field(ge=1)] = None
     stop: str | Annotated[list[str], Field(max_length=16)] | None = None
-    presence_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
-    frequency_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
+    presence_penalty: Annotated[Number | None, Field(ge=-2, le=2)] = None
+    frequency_penalty: Annotated[Number | None, Field(ge=-2, le=2)] = None
     tools: list[Part] | None = None
     tool_choice: str | Part | None = None
-    parallel_tool_calls: bool | None = None
+    parallel_tool_calls: Truth | None = None
     response_format: Part | None = None
     reasoning_effort: str | None = None
     user: str | None = None
@@ -115,7 +127,7 @@ class RunRequest(_WithGiven):
     question: Text
     answer: Text | None = None
     mode: ServedMode | None = None
-    seed: Annotated[int | None, Field(ge=0, lt=2**63)] = None
+    seed: Annotated[Whole | None, Field(ge=0, lt=2**63)] = None
 
 
 def read_json(data: bytes) -> dict[str, Any]:
