@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from eirene.eval.base import Detector
     from eirene.models.cache import CallCache
     from eirene.models.chat import Price
+    from eirene.models.local import LocalModel
 
-    Backend = str | Parts | BaseChatModel
+    Backend = str | Parts | BaseChatModel | LocalModel
 
 ADVISORY = frozenset({"rouge"})
 """Shown, not decisive: dropping an unsupported sentence also drops words that arguments happen to share with it, and
@@ -55,7 +56,7 @@ class BackendOptions:
 
 def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> Parts:
     """The parts behind a backend: `embedded` (no key, no hub, no GPU), `provider:model`, a LangChain chat model, or
-    `hf:path-or-id[+adapter]` for a model on this machine (see `eirene.models.local_spec`).
+    `hf:path-or-id[+adapter]` for a model on this machine (see `eirene.models.local_spec`), or one that is loaded.
 
     `Parts` with models of your own are returned as they are. Raises `InputError` for a name that stands for nothing,
     `MissingExtraError` for a provider whose package is not installed.
@@ -69,6 +70,10 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
                 "base_url goes with a chat model; the backend 'embedded' calls no server", field="base_url"
             )
         return _embedded()
+    from eirene.models.local import LocalModel
+
+    if isinstance(backend, LocalModel):
+        return _local(backend, options.temperature, options.top_p, options.reasons_only)
     if isinstance(backend, str) and backend.startswith("hf:"):
         if options.base_url is not None:
             raise InputError("base_url goes with a chat model; an hf: backend calls no server", field="base_url")
@@ -141,7 +146,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
 
 
 @functools.lru_cache(maxsize=1)  # items refined in turn share one loaded model; a second would not fit beside it
-def _local(name: str, temperature: float, top_p: float, reasons_only: bool) -> Parts:
+def _local(named: str | LocalModel, temperature: float, top_p: float, reasons_only: bool) -> Parts:
     """One local model as feedback model and refiner."""
     from eirene.feedback_model.asking import CHAT_PROMPT, INSTRUCT_PROMPT
     from eirene.feedback_model.local import LocalFeedback
@@ -150,7 +155,7 @@ def _local(name: str, temperature: float, top_p: float, reasons_only: bool) -> P
     from eirene.refiners.asking import PARTS, PROMPTS
     from eirene.refiners.local import LocalRefiner
 
-    model = load_local(name)
+    model = load_local(named) if isinstance(named, str) else named
     from eirene.models.local_sampling import LocalSampling  # imports torch: after `load_local` has looked for it
 
     sampling = LocalSampling(temperature=temperature, top_p=top_p)

@@ -12,6 +12,7 @@ from eirene.cli.terminal import console, output, say
 from eirene.errors import InputError, NoTopicError
 
 if TYPE_CHECKING:
+    from eirene.models.local import LocalModel
     from eirene.npov import KnowledgeBase
     from eirene.records import Item
 
@@ -55,17 +56,20 @@ def npov(
                 )
             check_output(html, force=force)
         base = _load(topics)
+        limit = THRESHOLD if threshold is None else threshold
+        writer: str | LocalModel = backend
+        if refine and base_url is None and base.find(query, k=k, threshold=limit).match is not None:
+            writer = _loaded(backend)
         try:
             response = respond(
-                query, base, backend=backend, base_url=base_url, k=k,
-                threshold=THRESHOLD if threshold is None else threshold, per_side=per_side, seed=seed,
-            )  # fmt: skip
+                query, base, backend=writer, base_url=base_url, k=k, threshold=limit, per_side=per_side, seed=seed
+            )
         except NoTopicError as error:
             _show_nearest(error, as_json=as_json)
             raise typer.Exit(1) from None
         item = response.item()
         if refine:
-            errors = _refine(item, backend, base_url, seed, as_json=as_json, html=html, force=force)
+            errors = _refine(item, writer, base_url, seed, as_json=as_json, html=html, force=force)
             if errors:
                 raise typer.Exit(2 if "AuthError" in errors else 1)
             return
@@ -79,8 +83,23 @@ def _load(path: str) -> KnowledgeBase:
         return load_topics(path, progress=lambda done, total: progress.advance(done, "encoding questions", total=total))
 
 
+def _loaded(backend: str) -> str | LocalModel:
+    """A local model, loaded once for the writer and the loop; any other backend as it is named."""
+    from eirene.models.local import load_local
+    from eirene.models.local_spec import PREFIX
+
+    return load_local(backend) if backend.startswith(PREFIX) else backend
+
+
 def _refine(
-    item: Item, backend: str, base_url: str | None, seed: int, *, as_json: bool, html: str | None, force: bool
+    item: Item,
+    backend: str | LocalModel,
+    base_url: str | None,
+    seed: int,
+    *,
+    as_json: bool,
+    html: str | None,
+    force: bool,
 ) -> list[str]:
     from eirene.agent.backends import BackendOptions, resolve_backend
     from eirene.agent.settings import Settings

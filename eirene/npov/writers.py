@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eirene.errors import InputError
 from eirene.models.chat import ChatModel, Sampling
+from eirene.models.local import LocalModel
 from eirene.models.local_spec import PREFIX
 from eirene.npov.asking import PROMPT, response_messages
 from eirene.npov.embedded import EmbeddedWriter
@@ -18,10 +19,9 @@ from eirene.usage import Meter
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from eirene.models.local import LocalModel
     from eirene.models.local_sampling import LocalSampling
 
-    Backend = str | BaseChatModel | Writer
+    Backend = str | BaseChatModel | LocalModel | Writer
 
 GENERATOR = "generator"
 """The kind in the `eirene_prompt.json` of an adapter that was trained to write responses in the curly-braces form."""
@@ -94,12 +94,17 @@ class LocalWriter:
 
 
 def resolve_writer(backend: Backend, *, base_url: str | None = None) -> Writer:
-    """The writer behind a backend: `embedded`, `provider:model`, `hf:path-or-id[+adapter]`, a LangChain chat model, or
-    a `Writer` of your own. Raises `InputError` for a name that stands for nothing, `MissingExtraError`."""
+    """The writer behind a backend: `embedded`, `provider:model`, `hf:path-or-id[+adapter]`, a LangChain chat model, a
+    loaded local model, or a `Writer` of your own.
+
+    Raises `InputError` for a name that stands for nothing, `MissingExtraError`.
+    """
     if isinstance(backend, str):
         return _named(backend, base_url)
     if isinstance(backend, Writer):
         return backend
+    if isinstance(backend, LocalModel):
+        return LocalWriter(backend)
     from eirene.models.resolve import resolve_chat
 
     return ChatWriter(resolve_chat(backend))

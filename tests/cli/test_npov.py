@@ -9,6 +9,7 @@ import pytest
 
 from eirene.records import Record, parse_item
 from tests.cli.run import EXAMPLES, Run, assert_error, write
+from tests.tiny_llama import make_llama
 
 TOPICS = EXAMPLES / "topics.jsonl"
 QUERY = "Should cities ban cars downtown?"
@@ -96,3 +97,24 @@ def test_a_topic_with_one_side_is_refused_with_what_to_do(run: Run, tmp_path: Pa
     row = {"question": "Is it so?", "perspectives": [{"name": "pro", "arguments": ["Yes."]}]}
     path = write(tmp_path / "t.jsonl", row)
     assert_error(run("npov", "--query", "Is it so?", "--topics", path), "needs two sides")
+
+
+def test_a_local_model_that_writes_and_refines_is_loaded_once(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import transformers
+
+    loaded: list[str] = []
+    load = transformers.AutoModelForCausalLM.from_pretrained
+
+    def counted(path: str, *arguments: object, **options: object) -> object:
+        loaded.append(path)
+        return load(path, *arguments, **options)
+
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", counted)
+    llama = make_llama(tmp_path / "llama", hidden=16, layers=1)
+    flags = ("--backend", f"hf:{llama}", "--refine", "--json")
+    run("npov", "--query", "Is tea better than coffee?", "--topics", TOPICS, *flags)
+    assert loaded == []  # no topic fits: nothing is written
+    run("npov", "--query", QUERY, "--topics", TOPICS, *flags)
+    assert loaded == [str(llama)]
