@@ -107,7 +107,10 @@ class BeforeAfter(_Output):
 
 
 class Record(_Output):
-    """One output row. `answer` is the text to show: the original, byte for byte, in every status but `accepted`."""
+    """One output row. `answer` is the text to show: the original, byte for byte, in every status but `accepted`.
+
+    `passages`: the ids of the passages that were found as its context (`passages` in the item's meta), in its order.
+    """
 
     id: str
     question: str
@@ -122,6 +125,7 @@ class Record(_Output):
     rounds: tuple[Round, ...]
     scores: BeforeAfter
     usage: Usage
+    passages: tuple[str, ...] = ()
     error: ErrorInfo | None = None
 
     @model_validator(mode="after")

@@ -163,8 +163,18 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
         rounds=tuple(Round.model_validate(r) for r in state.get("rounds") or []),
         scores=BeforeAfter.model_validate(scores),
         usage=Usage.model_validate(state.get("usage") or {}),
+        passages=_passages(item),
         error=None if error is None else ErrorInfo.model_validate(error),
     )
+
+
+def _passages(item: Item) -> tuple[str, ...]:
+    """The ids that stand in the item's meta with a context that was found; anything else there is the user's own."""
+    ids = item.meta.get("passages")
+    if not item.context or not isinstance(ids, list) or len(ids) != len(item.context):
+        return ()
+    named = tuple(i for i in ids if isinstance(i, str))
+    return named if len(named) == len(ids) else ()
 
 
 _SELECTS = {"completeness": "tag+reason", "hallucination": "findings", "both": "tag+reason+findings"}

@@ -12,6 +12,7 @@ from eirene.cli.batch_offline import exchange
 from eirene.cli.batch_progress import watch
 from eirene.cli.batch_status import status
 from eirene.cli.call_flags import CallFlags
+from eirene.cli.corpus_flags import CorpusFlags
 from eirene.cli.flag_groups import with_groups
 from eirene.cli.gate_flags import with_named
 from eirene.cli.terminal import output, say
@@ -60,6 +61,7 @@ def batch(
     max_tokens: batch_flags.MaxTokens = None,
     deadline: batch_flags.Deadline = None,
     calls: CallFlags,
+    corpus: CorpusFlags,
     export_requests: batch_flags.ExportRequests = None,
     one_reply: batch_flags.OneReply = False,
     import_replies: batch_flags.ImportReplies = None,
@@ -125,7 +127,7 @@ def batch(
             parts = with_judge(parts, judge, base_url=judge_url, polls=polls, seed=seed, price=judge_price, cache=cache)
         dataset = data_flags.open_data(
             file, format=format, columns=columns, reader=reader, drop_unmapped=drop_unmapped,
-            selection=data_flags.selection_of(limit, sample, sample_seed),
+            selection=data_flags.selection_of(limit, sample, sample_seed), each=corpus.filler(),
         )  # fmt: skip
         with watch() as shown, open_batch(
             dataset, out=out, hashes=RowHash(parts, settings), settings=settings,

@@ -12,6 +12,7 @@ import typer
 from eirene.cli import data_flags, options
 from eirene.cli.call_flags import CallFlags
 from eirene.cli.compare_progress import watch_rows
+from eirene.cli.corpus_flags import CorpusFlags
 from eirene.cli.flag_groups import with_groups
 from eirene.cli.gate_flags import with_named
 from eirene.cli.progress import watch
@@ -74,6 +75,7 @@ def compare(
     sample: data_flags.Sample = 0,
     sample_seed: data_flags.SampleSeed = 0,
     calls: CallFlags,
+    corpus: CorpusFlags,
     fail_on_error: FailOnError = 0.1,
     retry_failed: RetryFailed = False,
     plots: Plots = True,
@@ -104,7 +106,7 @@ def compare(
             check_outside(out, file)
         rows = data_flags.open_data(
             file, format=format, columns=columns, reader=reader, drop_unmapped=drop_unmapped,
-            selection=data_flags.selection_of(limit, sample, sample_seed),
+            selection=data_flags.selection_of(limit, sample, sample_seed), each=corpus.filler(),
         )  # fmt: skip
         with watch(0):
             items = rows.read()

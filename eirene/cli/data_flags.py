@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,6 +12,7 @@ from eirene.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.reading import Dataset, RowSource, Selection, Shape
+    from eirene.records import Item
 
 # Written out here because what reads needs NumPy and pydantic, which `--help` should not wait for; a test compares.
 FormatName = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
@@ -86,10 +87,17 @@ def open_data(
     reader: str | None,
     drop_unmapped: bool,
     selection: Selection,
+    each: Callable[[Item], Item] | None = None,
 ) -> Dataset:
     """What the flags name, as items. No row is read yet."""
     from eirene.reading import open_dataset
 
     return open_dataset(
-        name, format=format, columns=columns or (), reader=reader, drop_unmapped=drop_unmapped, selection=selection
+        name,
+        format=format,
+        columns=columns or (),
+        reader=reader,
+        drop_unmapped=drop_unmapped,
+        selection=selection,
+        each=each,
     )

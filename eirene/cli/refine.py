@@ -9,6 +9,7 @@ import typer
 
 from eirene.cli import data_flags, options
 from eirene.cli.call_flags import CallFlags
+from eirene.cli.corpus_flags import CorpusFlags
 from eirene.cli.flag_groups import with_groups
 from eirene.cli.gate_flags import with_named
 from eirene.cli.progress import watch
@@ -42,6 +43,7 @@ def refine(
     backend: options.Backend = "embedded",
     base_url: options.BaseUrl = None,
     calls: CallFlags,
+    corpus: CorpusFlags,
     detectors: options.Detectors = None,
     judge: options.Judge = None,
     judge_base_url: options.JudgeBaseUrl = None,
@@ -73,11 +75,13 @@ def refine(
         _check_interactive(file, interactive=interactive, checkpoint=checkpoint)
         _check_sources(file, question, answer)
         if file is None:
-            items: Sequence[Item] = [parse_item({"question": question, "answer": answer})]
+            fill = corpus.filler()
+            one = parse_item({"question": question, "answer": answer})
+            items: Sequence[Item] = [one if fill is None else fill(one)]
         else:
             rows = data_flags.open_data(
                 file, format=format, columns=columns, reader=reader, drop_unmapped=drop_unmapped,
-                selection=data_flags.selection_of(limit, sample, sample_seed),
+                selection=data_flags.selection_of(limit, sample, sample_seed), each=corpus.filler(),
             )  # fmt: skip
             items = _items(rows, row)
         _check_output(items, html, as_json=as_json, force=force)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -97,7 +97,10 @@ def _refuse_rest(data: Mapping[str, object], found: Fields, where: str) -> None:
 
 
 class Dataset:
-    """Items of a source. Nothing is read before it is asked for, and no more than a row is held but by `read`."""
+    """Items of a source. Nothing is read before it is asked for, and no more than a row is held but by `read`.
+
+    `each` is made of every item that is given out (with passages found for it, say); it keeps the id.
+    """
 
     def __init__(
         self,
@@ -106,11 +109,13 @@ class Dataset:
         selection: Selection | None = None,
         *,
         take: Sequence[int] | None = None,
+        each: Callable[[Item], Item] | None = None,
     ) -> None:
         self.source = source
         self.shape = Shape() if shape is None else shape
         self.selection = Selection() if selection is None else selection
         self._taken = take
+        self._each = each
 
     @property
     def name(self) -> str:
@@ -122,7 +127,7 @@ class Dataset:
 
         Raises `InputError` at the first that cannot be used, and at two that share an id: 8 bytes are held for each.
         """
-        return sum(1 for _ in self.checked())
+        return sum(1 for _ in self._checked(None))
 
     def items(self) -> Iterator[Item]:
         """The items, one at a time; raises `InputError` at a row that cannot be used. `check` finds shared ids."""
@@ -131,7 +136,7 @@ class Dataset:
 
     def placed(self) -> Iterator[tuple[str, Item]]:
         """The items as `items` gives them, each with the words that say where it stood."""
-        for row, _, item in self._placed(set()):
+        for row, _, item in self._placed(set(), self._each):
             yield row.where, item
 
     def read(self) -> list[Item]:
@@ -141,13 +146,16 @@ class Dataset:
     def part(self, which: Sequence[int]) -> Dataset:
         """Some of the items: those at these numbers, rising from 0, in the order of `items`."""
         take = which if self._take is None else array("q", (self._take[n] for n in which))
-        return Dataset(self.source, self.shape, self.selection, take=take)
+        return Dataset(self.source, self.shape, self.selection, take=take, each=self._each)
 
     def checked(self) -> Iterator[Item]:
         """The items, one at a time, and at the end the errors of `check`."""
+        return self._checked(self._each)
+
+    def _checked(self, each: Callable[[Item], Item] | None) -> Iterator[Item]:
         ids, seen = array("Q"), set[str]()
         last: Row | None = None
-        for last, _, item in self._placed(seen):  # noqa: B007  # the last row is told of below
+        for last, _, item in self._placed(seen, each):  # noqa: B007  # the last row is told of below
             ids.append(id_number(item.id))
             yield item
         if last is None:
@@ -155,12 +163,13 @@ class Dataset:
         self._refuse_unseen(seen, last)
         self._refuse_twins(ids)
 
-    def _placed(self, seen: set[str]) -> Iterator[tuple[Row, object, Item]]:
-        """Each row that is taken, the data made of it, and its item."""
+    def _placed(self, seen: set[str], each: Callable[[Item], Item] | None = None) -> Iterator[tuple[Row, object, Item]]:
+        """Each row that is taken, the data made of it, and its item, with what `each` makes of it."""
         is_table = self.source.is_table
         for place, row in zip(self._places, self._rows(), strict=False):
             data = self.shape.data(row, number=place + 1, is_table=is_table, seen=seen)
-            yield row, data, self._item(row, data)
+            item = self._item(row, data)
+            yield row, data, item if each is None else each(item)
 
     @cached_property
     def _take(self) -> Sequence[int] | None:

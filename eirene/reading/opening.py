@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from eirene.reading.base import RowSource
 from eirene.reading.dataset import Dataset, Shape
@@ -21,13 +21,14 @@ def open_dataset(
     reader: str | None = None,
     drop_unmapped: bool = False,
     selection: Selection | None = None,
+    each: Callable[[Item], Item] | None = None,
 ) -> Dataset:
     """The items that `name` stands for (see `open_source`); `columns` are texts such as `question=prompt`.
 
     Raises `InputError` for what cannot be found, and for a map or a reader that is not in a form known.
     """
     shape = Shape(ColumnMap.of(columns), None if reader is None else reader_named(reader), drop_unmapped)
-    return Dataset(open_source(name, format=format), shape, selection)
+    return Dataset(open_source(name, format=format), shape, selection, each=each)
 
 
 def opened(data: str | RowSource) -> RowSource:
