@@ -8,6 +8,8 @@ import typer
 from typer.core import TyperGroup
 
 from eirene.cli import batch_flags, data_flags, options
+from eirene.cli.batch_dry_run import DryRun
+from eirene.cli.batch_dry_run import dry_run as estimate
 from eirene.cli.batch_offline import exchange
 from eirene.cli.batch_progress import watch
 from eirene.cli.batch_status import status
@@ -20,9 +22,10 @@ from eirene.errors import BackendError, InputError
 
 if TYPE_CHECKING:
     from eirene.agent.batch.control import Limits
-    from eirene.agent.batch.engine import Batch
+    from eirene.agent.batch.engine import Batch, OnRow
     from eirene.agent.batch.runner import Runner
     from eirene.cli.batch_progress import Watch
+    from eirene.records import Record
 
 
 class _RunByDefault(TyperGroup):
@@ -65,6 +68,9 @@ def batch(
     export_requests: batch_flags.ExportRequests = None,
     one_reply: batch_flags.OneReply = False,
     import_replies: batch_flags.ImportReplies = None,
+    dry_run: batch_flags.DryRun = False,
+    dry_run_sample: batch_flags.DryRunSample = 0,
+    as_json: batch_flags.AsJson = False,
     fail_on_error: batch_flags.FailOnError = 0.1,
     retry_failed: batch_flags.RetryFailed = False,
     replace_changed: batch_flags.ReplaceChanged = False,
@@ -107,6 +113,8 @@ def batch(
             when_gain_unmeasured=when_gain_unmeasured,
         )  # fmt: skip
         check_outside(out, file)
+        if as_json and not (dry_run or dry_run_sample):
+            raise InputError("--json goes with --dry-run", field="json")
         check_parquet(parquet, out)
         limits, judge_url = Limits(max_cost, max_tokens, deadline), judge_base_url or base_url
         cache, money = calls.open_cache(), calls.price_of(backend, base_url=base_url)
@@ -136,6 +144,11 @@ def batch(
             if export_requests is not None or import_replies:
                 exchange(opened, parts, settings, export_requests, import_replies or [], one_reply=one_reply)
             runner = LocalRunner(parts, settings, limiter=limiter if asks else None)
+            if dry_run or dry_run_sample:
+                what = DryRun(sample=dry_run_sample, polls=polls, price=money, judge_price=judge_price, as_json=as_json)
+                estimate(opened, parts, settings, what, lambda keep: _run(
+                    opened, runner, limits=limits, grace_s=grace, shown=shown, keep=keep
+                ))  # fmt: skip
             code = _run(opened, runner, limits=limits, grace_s=grace, shown=shown)
         _tell(opened, out)
         if parquet is not None:
@@ -145,8 +158,10 @@ def batch(
         raise typer.Exit(code or 1)
 
 
-def _run(opened: Batch, runner: Runner, *, limits: Limits, grace_s: float, shown: Watch) -> int:
-    """Makes the missing rows; 130 where the user stopped it, else 0."""
+def _run(
+    opened: Batch, runner: Runner, *, limits: Limits, grace_s: float, shown: Watch, keep: OnRow | None = None
+) -> int:
+    """Makes the missing rows, and shows each to `keep`; 130 where the user stopped it, else 0."""
     import asyncio
 
     from eirene.agent.batch.engine import run_batch
@@ -156,11 +171,14 @@ def _run(opened: Batch, runner: Runner, *, limits: Limits, grace_s: float, shown
         return 0
     shown.start()
 
+    def on_row(row: Record) -> None:
+        shown.on_row(opened, row)
+        if keep is not None:
+            keep(row)
+
     async def work() -> bool:
         with stoppable(grace_s=grace_s, under_way=lambda: len(opened.under_way)) as stop:
-            await run_batch(
-                opened, runner, limits=limits, control=stop.control, on_row=lambda row: shown.on_row(opened, row)
-            )
+            await run_batch(opened, runner, limits=limits, control=stop.control, on_row=on_row)
         return stop.by_user
 
     try:

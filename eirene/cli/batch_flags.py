@@ -64,3 +64,13 @@ ImportReplies = Annotated[
         rich_help_panel=_OFFLINE,
     ),
 ]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Send nothing: say what the rows left may take.", rich_help_panel=_LIMITS)
+]
+DryRunSample = Annotated[
+    int,
+    typer.Option(
+        metavar="K", help="A dry run that makes K rows and says what they tell of the rest.", rich_help_panel=_LIMITS
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print a dry run as JSON.", rich_help_panel=_LIMITS)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable
 
@@ -37,9 +38,10 @@ def rough_count(text: str) -> int:
 def counter_for(model: str) -> tuple[Count, str]:
     """What counts tokens for `provider:model`, and what to call it.
 
-    tiktoken counts for OpenAI's models, where it is installed and has their vocabulary; it is not made to fetch one.
+    tiktoken counts for OpenAI's models where it is installed and TIKTOKEN_CACHE_DIR says where their vocabularies are;
+    without that it would fetch one, and nothing is to be sent.
     """
-    if model.startswith("openai:"):
+    if model.startswith("openai:") and os.environ.get("TIKTOKEN_CACHE_DIR"):
         try:
             import tiktoken
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eirene.cli.call_flags import price_for
+from eirene.cli.call_flags import CallFlags
 from eirene.errors import InputError
 from eirene.models.chat import Price
 from eirene.models.prices import read_prices, shipped_prices
@@ -79,12 +79,21 @@ def test_a_file_that_holds_anything_else_is_one_clear_error(tmp_path: Path, text
 
 def test_the_flags_go_before_the_list_that_ships(tmp_path: Path) -> None:
     """--price, else --prices, else the shipped list, which knows nothing of servers of one's own."""
-    file = written(tmp_path, FILE)
-    assert price_for("openai:gpt-4o-mini", price="5,6") == Price(5.0, 6.0)
-    assert price_for("openai:gpt-4o-mini", prices=file) == Price(3.0, 4.0)
-    assert price_for("openai:gpt-4o-mini", prices=file, base_url="http://x") == Price(3.0, 4.0)
-    assert price_for("openai:gpt-4o-mini") == shipped_prices().of("openai:gpt-4o-mini")
-    assert price_for("openai:gpt-4o-mini", base_url="http://x") is None
-    assert price_for("embedded") is None and price_for(None) is None
+    file, server = written(tmp_path, FILE), "http://127.0.0.1:1/v1"
+    known, shipped = "openai:gpt-4o-mini", shipped_prices()
+    assert CallFlags(price="5,6").price_of(known, base_url=server) == Price(5.0, 6.0)
+    assert CallFlags(prices=file).price_of(known, base_url=None) == Price(3.0, 4.0)
+    assert CallFlags(prices=file).price_of(known, base_url=server) == Price(3.0, 4.0)
+    assert CallFlags().price_of(known, base_url=None) == shipped.of(known) is not None
+    assert CallFlags().price_of(known, base_url=server) is None
+    assert CallFlags().price_of("embedded", base_url=None) is None
+    assert CallFlags(price="5,6").listed_price(None, base_url=None) is None
     with pytest.raises(InputError, match="not both"):
-        price_for("openai:m", price="1,2", prices=file)
+        CallFlags(price="1,2", prices=file).price_of(known, base_url=None)
+
+
+@pytest.mark.parametrize("price", ["1", "1,2,3", "a,b", "-1,2", "nan,1", ""])
+def test_a_price_of_another_form_is_refused(price: str) -> None:
+    """A price is two numbers, neither negative."""
+    with pytest.raises(InputError, match="price must"):
+        CallFlags(price=price).price_of("openai:m", base_url=None)

@@ -1,0 +1,245 @@
+"""What the rows of a batch that are left may take: calls, tokens and dollars, at least and at most.
+
+Nothing is sent. What a model is asked is known to the letter, and counted; how much it answers, and how often it is
+asked again, is not: the bounds say what is taken for it (`assumptions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eirene.agent.critics import critics_of
+from eirene.agent.human import critique_from_notes
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts
+from eirene.critique import Critique, TaggedSentence
+from eirene.eval.base import case_of
+from eirene.eval.chainpoll import ChainPoll, chainpoll_messages
+from eirene.feedback_model.asking import render_reply
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.chat import ChatFeedback
+from eirene.given import given_for
+from eirene.models.chat import Price
+from eirene.models.token_count import Count
+from eirene.prompts import Message
+from eirene.records import VOTED_MODES, Item
+from eirene.refiners.asking import refine_messages
+from eirene.refiners.base import RefineTask
+from eirene.refiners.chat import ChatRefiner
+from eirene.seeds import derive_seed
+from eirene.sentences import Sentence, split_sentences
+
+REASON = "It says nothing of what this costs, who would pay for it, and which of the two sides would have to give way "
+"""What stands for a reason in the upper bound: some 22 tokens, twice."""
+FEWEST = 3  # samples that a rule of early stopping waits for
+REWRITE = (0.7, 2.0)  # tokens of a rewrite, in those of the answer
+TAGGED = (1.0, 2.0)  # tokens of a reply of the hallucination critic, in those of the answer
+POLL = (50, 400)  # tokens of a poll's chain of thought
+REQUEST = 8  # tokens that a chat format adds
+_Z = 1.959963984540054
+
+Numbers = NDArray[np.float64]
+"""Calls, tokens in, tokens out: at least, and at most; shape (2, 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Bounds for all rows, for the backend's model and the judge's; `not_counted` are detectors that call one, too."""
+
+    rows: int
+    looked_at: int
+    loop: Numbers
+    judge: Numbers
+    not_counted: tuple[str, ...]
+
+    def cost_usd(self, price: Price | None, judge_price: Price | None) -> tuple[float, float] | None:
+        """Dollars, at least and at most; None where a price that counts is not known."""
+        total = np.zeros(2)
+        for part, known in ((self.loop, price), (self.judge, judge_price)):
+            if part[1].any():
+                if known is None:
+                    return None
+                total += (part[:, 1] * known.input_usd + part[:, 2] * known.output_usd) / 1e6
+        return float(total[0]), float(total[1])
+
+
+def estimate(
+    items: Iterable[Item], *, rows: int, parts: Parts, settings: Settings, polls: int, count: Count
+) -> Estimate:
+    """The bounds for `rows` rows of which `items` are all, or drawn at random; then a sampling error widens them."""
+    per_row = [(of_loop(item, parts, settings, count), of_judge(item, parts, settings, polls, count)) for item in items]
+    judging = [d.name for d in parts.detectors if "judge" in d.needs and not isinstance(d, ChainPoll)]
+    found = np.array(per_row) if per_row else np.zeros((1, 2, 2, 3))
+    loop, judge = _total(found, rows)
+    return Estimate(rows, len(per_row), loop, judge, tuple(judging))
+
+
+def _total(found: NDArray[np.float64], rows: int) -> NDArray[np.float64]:
+    """Sums over all rows; of a random part of them, the ends of a 95 % interval."""
+    mean, n = found.mean(axis=0), len(found)
+    total: NDArray[np.float64] = mean * rows
+    if 1 < n < rows:
+        error = _Z * found.std(axis=0, ddof=1) / np.sqrt(n) * np.sqrt(1 - n / rows) * rows
+        total = total + error * np.array([-1.0, 1.0])[:, None]
+    return np.maximum(total, 0.0)
+
+
+def of_loop(item: Item, parts: Parts, settings: Settings, count: Count) -> Numbers:
+    """Critiques and rewrites of one row."""
+    sentences, total = split_sentences(item.answer), np.zeros((2, 3))
+    if settings.mode in VOTED_MODES:
+        for kind, critic in critics_of(parts, settings):
+            if isinstance(critic, ChatFeedback):
+                # A text that was accepted is voted on anew; the hallucination critic judges every rewrite as well.
+                again = rounds(settings) if settings.after_accept == "continue" or kind == "hallucination" else 0
+                seed = derive_seed(settings.seed, item.id, "feedback" if kind == "completeness" else kind, 1)
+                request = FeedbackRequest(item, item.answer, sentences, seed)
+                total += _vote(critic, request, settings, count, again=again, is_tagged=kind == "hallucination")
+    if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":
+        total += _rewrites(item, sentences, settings, count)
+    return total
+
+
+def rounds(settings: Settings) -> int:
+    """Rewrites at most."""
+    if settings.after_accept == "continue":
+        return settings.max_rounds
+    return min(settings.max_rounds, settings.patience + 1)
+
+
+def _vote(
+    critic: ChatFeedback, request: FeedbackRequest, settings: Settings, count: Count, *, again: int, is_tagged: bool
+) -> Numbers:
+    asked, chat = critic.asks(request, start=0, count=settings.samples), critic.chat
+    prompt, most = _prompt(asked.messages, count), settings.samples
+    if chat.cache is not None:
+        keys = chat.keys(asked.messages, sampling=asked.sampling, seeds=asked.seeds)
+        most -= len(chat.cache.recall_now([key for key in keys if key is not None]))
+    stops = settings.stop != "none" and not is_tagged
+    least = min(FEWEST, most) if stops else most
+    if is_tagged:
+        answer = count(request.answer)
+        reply = [answer * TAGGED[0], answer * TAGGED[1]]
+    else:
+        n = len(request.sentences)
+        none = render_reply(["Complete"] * n, [None] * n)
+        reply = [count(none), count(render_reply(["Incomplete"] * n, [REASON * 2] * n))]
+    calls = [min(1, least), (-(-most // FEWEST) if stops else min(1, most)) if chat.takes_n else most]
+    calls[0] = calls[0] if chat.takes_n else least
+    once = np.array(
+        [[calls[0], calls[0] * prompt, least * reply[0]], [calls[1], calls[1] * prompt, most * reply[1]]], float
+    )
+    whole = settings.samples  # of a new text nothing is known
+    per_vote = [1 if chat.takes_n else whole, (1 if chat.takes_n else whole) * prompt * REWRITE[1], whole * reply[1]]
+    once[1] += again * np.array(per_vote)
+    return once
+
+
+def _rewrites(item: Item, sentences: Sequence[Sentence], settings: Settings, count: Count) -> Numbers:
+    answer, most = count(item.answer), rounds(settings)
+    critique = None
+    if settings.mode == "human":
+        critique = critique_from_notes(item, sentences)
+    elif settings.mode in VOTED_MODES:
+        critique = _worst(sentences)
+    messages, _ = refine_messages(RefineTask(item, item.answer, settings.mode, critique, (), 0))
+    prompt = _prompt(messages, count)
+    least = 0 if settings.mode in VOTED_MODES else 1  # nothing may be found, and then nothing is rewritten
+    told = sum(range(most)) * (REWRITE[1] * answer + count(REASON))  # rejected rewrites that later ones are shown
+    return np.array(
+        [[least, least * prompt, least * REWRITE[0] * answer], [most, most * prompt + told, most * REWRITE[1] * answer]]
+    )
+
+
+def _worst(sentences: Sequence[Sentence]) -> Critique:
+    """A critique that finds fault with every sentence."""
+    tagged = tuple(
+        TaggedSentence(n=s.n, text=s.text, start=s.start, end=s.end, tag="Incomplete", reason=(REASON * 2).strip())
+        for s in sentences
+    )
+    return Critique(
+        sentences=tagged, tag_consistency=1.0, reason_consistency=1.0, n_drawn=1, n_valid=1, n_requested=1,
+        early_stop=False,
+    )  # fmt: skip
+
+
+def of_judge(item: Item, parts: Parts, settings: Settings, polls: int, count: Count) -> Numbers:
+    """Polls about the original and about every rewrite of one row."""
+    judging = sum(isinstance(detector, ChainPoll) for detector in parts.detectors)
+    if not judging:
+        return np.zeros((2, 3))
+    given = given_for(item)
+    is_derived = given.source == "derived"
+    case = case_of(item, given=given)
+    prompt = _prompt(chainpoll_messages(case, "correctness" if is_derived else "adherence"), count)
+    # At least one request a text, for all polls; at most one a poll.
+    texts = np.array([0 if is_derived and settings.mode in VOTED_MODES else 1, 1 + rounds(settings)]) * judging
+    most = REWRITE[1] * count(item.answer)  # a longer text to judge
+    return np.array(
+        [
+            [texts[0], texts[0] * prompt, texts[0] * polls * POLL[0]],
+            [texts[1] * polls, texts[1] * polls * (prompt + most), texts[1] * polls * POLL[1]],
+        ]
+    )
+
+
+def _prompt(messages: Sequence[Message], count: Count) -> int:
+    return REQUEST + sum(count(message.content) for message in messages)
+
+
+def measured(rows: Sequence[Sequence[float]], *, left: int) -> dict[str, Any] | None:
+    """What rows that were made say of those left: for each column mean and a 95 % t interval of the sum.
+
+    None where fewer than two were made. `rows` holds a row's numbers; the made rows are a random part of all.
+    """
+    if len(rows) < 2:
+        return None
+    values = np.array(rows, float)
+    mean = values.mean(axis=0)
+    error = _t(len(rows) - 1) * values.std(axis=0, ddof=1) * np.sqrt(1 / len(rows) + 1 / max(left, 1))
+    return {"mean": mean.tolist(), "low": np.maximum(0, (mean - error) * left).tolist(),
+            "high": ((mean + error) * left).tolist()}  # fmt: skip
+
+
+def _t(freedom: int) -> float:
+    """The 97.5 % point of Student's t (exact for 1 and 2; then Fisher's expansion, within 0.5 %)."""
+    if freedom < 3:
+        return (12.706204736, 4.302652730)[freedom - 1]
+    z, v = _Z, float(freedom)
+    return (
+        z
+        + (z**3 + z) / (4 * v)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * v**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * v**3)
+    )
+
+
+def assumptions(parts: Parts, settings: Settings, *, counted_by: str) -> list[str]:
+    """What the bounds take for granted, a sentence each."""
+    if not _calls(parts, settings):
+        return ["none of the parts calls a chat model"]
+    said = [f"tokens are counted by {counted_by}; retries and provider prompt caches are not counted"]
+    if settings.mode in VOTED_MODES and isinstance(parts.feedback_model, ChatFeedback):
+        if parts.feedback_model.chat.takes_n:
+            said.append(f"{settings.samples} critiques are one request that reads the prompt once; a provider that "
+                        f"refuses n makes {settings.samples} of it")  # fmt: skip
+        said.append("at least: no sentence is faulty, and nothing is rewritten; at most: every sentence is, with a "
+                    "reason of some 45 tokens")  # fmt: skip
+    if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":
+        said.append(f"a rewrite has {REWRITE[0]:g} to {REWRITE[1]:g} times the tokens of the answer, "
+                    f"and there are at most {rounds(settings)}")  # fmt: skip
+    if any(isinstance(detector, ChainPoll) for detector in parts.detectors):
+        said.append(f"a poll of the judge writes {POLL[0]} to {POLL[1]} tokens, about the original and every rewrite")
+    return said
+
+
+def _calls(parts: Parts, settings: Settings) -> bool:
+    voted = settings.mode in VOTED_MODES
+    critics = [isinstance(critic, ChatFeedback) for _, critic in critics_of(parts, settings)] if voted else []
+    judges = any("judge" in detector.needs for detector in parts.detectors)
+    return any(critics) or isinstance(parts.refiner, ChatRefiner) or judges

@@ -1,0 +1,151 @@
+"""What a batch may take: bounds that hold what a run then takes, and intervals from rows that were made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eirene.agent.backends import resolve_backend
+from eirene.agent.batch.estimate import assumptions, estimate, measured
+from eirene.agent.judges import with_judge
+from eirene.agent.run import arefine
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts
+from eirene.feedback_model.chat import ChatFeedback
+from eirene.models.cache import CallCache
+from eirene.models.chat import ChatModel, Price
+from eirene.models.scripted import ScriptedChatModel
+from eirene.models.token_count import rough_count
+from eirene.records import parse_item
+from eirene.refiners.chat import ChatRefiner
+
+ITEMS = [
+    parse_item({"id": f"row-{n}", "question": "Trams or buses?",
+                "answer": " ".join(f"Trams are quiet in town number {i}." for i in range(n + 2)),
+                "perspectives": [{"name": "trams", "arguments": ["Trams are quiet."]}]})
+    for n in range(4)
+]  # fmt: skip
+
+
+def words(text: str) -> int:
+    """How the scripted model counts."""
+    return len(text.split())
+
+
+def parts_with(reply: Any, *, n: bool = True, cache: CallCache | None = None) -> Parts:
+    chat = ChatModel(ScriptedChatModel(reply), name="openai:m", cache=cache)
+    chat._takes_n = n
+    return replace(
+        resolve_backend("embedded"), backend="openai:m", feedback_model=ChatFeedback(chat), refiner=ChatRefiner(chat)
+    )
+
+
+def spotless(messages: list[Any]) -> str:
+    return "\n".join(f"{n}. [Complete]" for n in range(1, 9) if f"{n}. Trams" in str(messages[-1].content))
+
+
+def faulty(messages: list[Any]) -> str:
+    text = "\n".join(str(m.content) for m in messages)
+    if "Write the improved answer now" in text:
+        return " ".join(f"Trams are loud in town number {len(text)}." for _ in range(3)) + " No more."
+    return spotless(messages).replace("[Complete]", "[Incomplete] Reasons: Much is missing from this.")
+
+
+@pytest.mark.parametrize("takes_n", [True, False])
+@pytest.mark.parametrize(
+    ("mode", "script"), [("fine-grained", spotless), ("fine-grained", faulty), ("improve", faulty)]
+)
+async def test_a_run_takes_no_less_and_no_more_than_was_said(mode: Any, script: Any, takes_n: bool) -> None:
+    """Calls and tokens of a real run lie between the bounds, whatever the model finds."""
+    settings = Settings(mode=mode, samples=5)
+    parts = parts_with(script, n=takes_n)
+    found = estimate(ITEMS, rows=4, parts=parts, settings=settings, polls=5, count=words)
+    records = [await arefine(item, backend=parts_with(script, n=takes_n), settings=settings) for item in ITEMS]
+    assert all(record.error is None for record in records)
+    for at, name in enumerate(("calls", "input_tokens", "output_tokens")):
+        took = sum(getattr(record.usage, name) for record in records)
+        slack = 0 if name == "calls" else 0.35 * took  # the chat format's own tokens, and words of other lengths
+        assert found.loop[0, at] - slack <= took <= found.loop[1, at] + slack, (name, took, found.loop)
+    assert not found.judge.any()
+
+
+def test_one_request_for_all_critiques_reads_the_prompt_once(tmp_path: Path) -> None:
+    """A model that takes n makes a call a vote; one that does not makes one a sample; known replies make none."""
+    settings, some = Settings(samples=20), ITEMS[:1]
+
+    def least(parts: Parts) -> Any:
+        return estimate(some, rows=1, parts=parts, settings=settings, polls=5, count=words).loop[0]
+
+    once, each = least(parts_with(spotless)), least(parts_with(spotless, n=False))
+    assert (once[0], each[0]) == (1, 20)
+    assert each[1] == 20 * once[1] and each[2] == once[2]
+
+
+def test_a_judge_is_counted_apart_and_without_its_price_nothing_is_known() -> None:
+    """Polls are about the original and every rewrite; an unknown price is never taken for none."""
+    settings = Settings(samples=5)
+    parts = with_judge(parts_with(spotless), ScriptedChatModel(spotless), polls=5)
+    found = estimate(ITEMS, rows=4, parts=parts, settings=settings, polls=5, count=words)
+    assert found.judge[0, 0] == 4 and found.judge[1, 0] == 4 * 5 * 3  # one request a text, or one a poll
+    assert found.cost_usd(Price(1, 2), None) is None and found.cost_usd(None, Price(1, 2)) is None
+    low, high = found.cost_usd(Price(1, 2), Price(1, 2)) or (0, 0)
+    assert 0 < low < high
+    assert any("poll" in said for said in assumptions(parts, settings, counted_by="words"))
+
+
+def test_parts_that_call_no_model_take_nothing() -> None:
+    """The embedded parts are free, and said to be."""
+    parts, settings = resolve_backend("embedded"), Settings()
+    found = estimate(ITEMS, rows=4, parts=parts, settings=settings, polls=5, count=words)
+    assert found.cost_usd(None, None) == (0.0, 0.0)
+    assert assumptions(parts, settings, counted_by="words") == ["none of the parts calls a chat model"]
+
+
+def test_of_rows_that_were_drawn_the_bounds_are_wider() -> None:
+    """Where not every row was looked at, a sampling error is added on both sides."""
+    settings, parts = Settings(samples=5), parts_with(spotless)
+    whole = estimate(ITEMS, rows=4, parts=parts, settings=settings, polls=5, count=words)
+    drawn = estimate(ITEMS, rows=400, parts=parts, settings=settings, polls=5, count=words)
+    assert drawn.loop[0, 1] < 100 * whole.loop[0, 1] and drawn.loop[1, 1] > 100 * whole.loop[1, 1]
+    assert drawn.loop[0, 0] == 400
+
+
+def test_an_interval_from_made_rows_holds_the_truth_nineteen_times_in_twenty() -> None:
+    """Drawn from a normal population: 95 % of the intervals for the rest hold what the rest takes."""
+    rng, hits = np.random.default_rng(0), 0
+    for _ in range(600):
+        values = rng.normal(100, 20, 210)
+        found = measured(values[:10, None].tolist(), left=200)
+        assert found is not None
+        hits += found["low"][0] <= values[10:].sum() <= found["high"][0]
+    assert 0.92 <= hits / 600 <= 0.975
+
+
+def test_one_row_tells_nothing_of_the_others() -> None:
+    """An interval takes two rows at least; an unknown cost stays unknown."""
+    assert measured([[1.0]], left=10) is None
+    found = measured([[1.0, math.nan], [2.0, 0.1]], left=10)
+    assert found is not None and math.isnan(found["low"][1]) and not math.isnan(found["low"][0])
+
+
+@given(st.text(), st.text())
+def test_the_rule_of_thumb_counts_every_text_and_grows_with_it(one: str, other: str) -> None:
+    """No text has a negative count, only the empty one and a space have none, and more text has no fewer tokens."""
+    assert (rough_count(one) == 0) == (one in ("", " "))
+    assert rough_count(one + "\n" + other) >= max(rough_count(one), rough_count(other))
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("Trams are quiet.", 4), ("internationalization", 3), ("1234567", 3), ("电车很安静", 5), ("a\n\nb", 3), ("", 0)],
+)
+def test_the_rule_of_thumb_by_hand(text: str, tokens: int) -> None:
+    """Words, long words, digits by three, other scripts by the letter, line breaks."""
+    assert rough_count(text) == tokens

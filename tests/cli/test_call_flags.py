@@ -1,0 +1,104 @@
+"""--cache, --cache-size, --prices and the provider's batch files on the command line, against a server that counts."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eirene.testing.batch_endpoint import answer_requests
+from eirene.testing.loopback import ChatRequest, LoopbackServer, Outcome
+from tests.cli.run import Run, assert_error, write
+
+REWRITE = "Trams are quiet and pollute less. Buses are cheap."
+CRITIQUES = ("1. [Complete]\n2. [Complete]", "1. [Incomplete] Reasons: Pollution is missing.\n2. [Complete]")
+ROWS = [
+    {"id": f"row-{n}", "question": f"Trams or buses in town {n}?", "answer": "Trams are quiet. Buses are cheap.",
+     "perspectives": [{"name": "trams", "arguments": ["Trams are quiet.", "Trams pollute less."]}]}
+    for n in range(3)
+]  # fmt: skip
+pytestmark = pytest.mark.usefixtures("loopback")
+
+
+def script(request: ChatRequest, index: int) -> Outcome:
+    if "Write the improved answer now" in request.text:
+        return REWRITE
+    if "Verdict" in request.text:
+        return "It is all there.\n\nVerdict: no"
+    return CRITIQUES[(int(request.body["seed"]) + index) % 3 != 0]
+
+
+def rows_of(file: Path) -> list[dict[str, Any]]:
+    """The journal's rows by id, without what a rerun may change."""
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    return sorted(({k: v for k, v in row.items() if k != "usage"} for row in rows), key=lambda row: str(row["id"]))
+
+
+def usage_of(file: Path, name: str) -> int:
+    return sum(json.loads(line)["usage"][name] for line in file.read_text("utf-8").splitlines())
+
+
+def test_a_second_batch_with_the_same_cache_calls_nothing_and_says_the_same(run: Run, tmp_path: Path) -> None:
+    """The records are equal but for their usage, which counts the replies that were known; the judge's among them."""
+    data, cache = write(tmp_path / "in.jsonl", *ROWS), tmp_path / "calls.sqlite"
+    with LoopbackServer(script) as server:
+        common = ["--backend", "openai:m", "--judge", "openai:m", "--base-url", server.base_url, "--cache", cache]
+        assert run("batch", data, "--out", tmp_path / "a.jsonl", *common).code == 0
+        calls = server.calls
+        assert run("batch", data, "--out", tmp_path / "b.jsonl", *common).code == 0
+        assert server.calls == calls > 0
+    assert rows_of(tmp_path / "a.jsonl") == rows_of(tmp_path / "b.jsonl")
+    assert usage_of(tmp_path / "a.jsonl", "cache_hits") == 0 == usage_of(tmp_path / "b.jsonl", "calls")
+    assert usage_of(tmp_path / "b.jsonl", "cache_hits") > 60
+    assert usage_of(tmp_path / "b.jsonl", "input_tokens") == 0
+
+
+def test_refine_says_what_came_from_the_cache(run: Run, tmp_path: Path) -> None:
+    """The cost of a record names the replies that were known."""
+    item, cache = write(tmp_path / "in.jsonl", ROWS[0]), tmp_path / "calls.sqlite"
+    with LoopbackServer(script) as server:
+        command = ["refine", item, "--backend", "openai:m", "--base-url", server.base_url, "--cache", cache]
+        first, second = run(*command, "--price", "1,2", "--json").record, run(*command)
+    assert first["usage"]["cost_usd"] > 0
+    assert re.search(r"no model calls, \d+ replies from the call cache", " ".join(second.out.split()))
+
+
+def test_records_by_way_of_batch_files_are_those_of_a_live_run(run: Run, tmp_path: Path) -> None:
+    """Export, the fake endpoint, import: the rows of a live run, and no critique is asked of the live model."""
+    data = write(tmp_path / "in.jsonl", *ROWS)
+    requests, replies = tmp_path / "requests.jsonl", tmp_path / "replies.jsonl"
+    with LoopbackServer(script) as server:
+        common = ["--backend", "openai:m", "--base-url", server.base_url]
+        assert run("batch", data, "--out", tmp_path / "live.jsonl", *common).code == 0
+        calls, out = server.calls, tmp_path / "imported.jsonl"
+        exported = run("batch", data, "--out", out, *common, "--export-requests", requests)
+        assert (exported.code, server.calls, out.exists()) == (0, calls, False)
+        assert "wrote 3 requests for 3 rows" in exported.err
+        lines = answer_requests([requests], script)
+        random.Random(1).shuffle(lines)
+        replies.write_text("\n".join(lines), encoding="utf-8")
+        cache = ["--cache", tmp_path / "calls.sqlite"]
+        imported = run("batch", data, "--out", out, *common, *cache, "--import-replies", replies)
+        assert imported.code == 0
+        assert "read 60 critiques: 3 of 3 rows have all of theirs" in imported.err
+        assert all("Write the improved" in request.text for request in server.requests[calls:])
+    assert rows_of(out) == rows_of(tmp_path / "live.jsonl")
+
+
+def test_what_cannot_be_used_is_one_line_and_no_call(run: Run, tmp_path: Path) -> None:
+    """A file that is no cache, a size that is none, replies without a cache, two kinds of price."""
+    data, text = write(tmp_path / "in.jsonl", *ROWS), tmp_path / "notes.txt"
+    text.write_text("no database, but a text of some length " * 20, encoding="utf-8")
+    with LoopbackServer(script) as server:
+        command = ["batch", data, "--out", tmp_path / "o.jsonl", "--backend", "openai:m", "--base-url", server.base_url]
+        assert_error(run(*command, "--cache", text), "cannot be used as a call cache")
+        assert_error(run(*command, "--cache", tmp_path / "c", "--cache-size", "huge"), "500MB")
+        assert_error(run(*command, "--cache-size", "1GB"), "--cache-size goes with --cache")
+        assert_error(run(*command, "--import-replies", text), "--cache FILE")
+        assert_error(run(*command, "--price", "1,2", "--prices", text), "not both")
+        assert_error(run(*command, "--prices", text), "is not TOML")
+        assert server.calls == 0
