@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -206,9 +207,28 @@ def _show(summary: dict[str, Any]) -> None:
             if found["scored"]:
                 share = f"{100 * found['scored'] / level['n']:.0f} %"
                 shown.add_row(name, figure(found["auc"]), _plain(found["ap"]), _plain(found["f1"]), share)
+        shown.add_row("counting alone:", style="dim")
         for name, found in level["floors"].items():
-            shown.add_row(floor_name(name, found), figure(found["auc"]), _plain(found["ap"]), _plain(found["f1"]), "")
+            shown.add_row(
+                "  " + floor_name(name, found),
+                figure(found["auc"]),
+                _plain(found["ap"]),
+                _plain(found["f1"]),
+                "",
+                style="dim",
+            )
         screen.print(shown)
+    for line in _unscored(summary):
+        screen.print(f"\nUnscored: {line}", markup=False, soft_wrap=True)
+
+
+def _unscored(summary: dict[str, Any]) -> Iterator[str]:
+    """What has no score, and why, answer by answer: nobody has to look for a detector that is not in a table."""
+    for level in summary["levels"]:
+        if level["level"] == "answer":
+            for name, found in level["detectors"].items():
+                for why, count in found["unscored"].items():
+                    yield f"{name}, {level['error']}, {count:,} of {level['n']:,} answers: {why}"
 
 
 def _plain(value: dict[str, Any]) -> str:
