@@ -97,5 +97,5 @@ def finding_of(kind: HallucinationKind, start: int, end: int, *, text: str, edit
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(text.split()).rstrip(".") or text.strip()
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1].rstrip() + "…"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from eirene.critique import TaggedSentence
+from eirene.critique import FindingVote, TaggedSentence
 from eirene.records import Record, Round, Status
 from eirene.review import Review
 from eirene.scores import Score, Scores, Unscored, number
@@ -131,9 +131,20 @@ def consistency(round_: Round) -> str:
     if critique.early_stop:
         text += f" (stopped early, {critique.n_requested} asked for)"
     text += f", tag consistency {critique.tag_consistency:.2f}"
-    if critique.reason_consistency is not None:
+    vote = critique.hallucination
+    if critique.reason_consistency is not None and (vote is None or vote.agreement != critique.reason_consistency):
         text += f", reason consistency {critique.reason_consistency:.2f}"
-    return text + _reviewed(critique.review)
+    return text + _findings_kept(vote) + _reviewed(critique.review)
+
+
+def _findings_kept(vote: FindingVote | None) -> str:
+    """What the vote of the hallucination critic came to, in words; empty where it was not asked."""
+    if vote is None:
+        return ""
+    if vote.agreement is None:
+        return f"; no vote on hallucinations: {vote.abstained}"
+    text = f"; {vote.n_kept} of {vote.n_found} findings kept, agreement {vote.agreement:.2f}"
+    return text if vote.n_found else f"; no hallucination found, agreement {vote.agreement:.2f}"
 
 
 def _reviewed(review: Review | None) -> str:

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from eirene.records import Item, Record
 from eirene.views.facts import STATUS_WORDS, cost
+from eirene.views.findings import kinds_in
 from eirene.views.record_view import RecordView, view_of
 from eirene.views.salience_page import picture
 from eirene.views.web import Group, HtmlTable, change_cell, page, score_cell, script_safe
@@ -24,6 +25,7 @@ def render_page(record: Record, *, item: Item | None = None) -> str:
         view=view,
         status_words=STATUS_WORDS[record.status],
         moved=sum(piece.what == "moved to here" for piece in view.diff),
+        kinds=kinds_in(r.critique for r in record.rounds),
         has_votes=any(s.cells for c in view.critiques for s in c.sentences),
         scores=_scores(view),
         arguments=list(_arguments(view)),

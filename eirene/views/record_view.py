@@ -10,6 +10,7 @@ from eirene.records import Item, Record, Round
 from eirene.scores import Score, number
 from eirene.views.diff import diff
 from eirene.views.facts import Vote, consistency, last_candidate, other_findings, score_table, shown_score, votes
+from eirene.views.findings import ShownSpan, spans_of
 from eirene.views.polls import PolledText, polled_texts
 from eirene.views.word_maps import ShownMap, word_maps
 
@@ -32,7 +33,10 @@ class ShownPiece:
 
 @dataclass(frozen=True, slots=True)
 class ShownSentence:
-    """A sentence of a critique. `cells` has a letter for each drawn vote: n incomplete, y complete, b not valid."""
+    """A sentence of a critique. `cells` has a letter for each drawn vote: n incomplete, y complete, b not valid.
+
+    `spans` is the text again, in runs with and without a hallucination; none where there is none.
+    """
 
     n: int
     is_complete: bool
@@ -42,6 +46,7 @@ class ShownSentence:
     cells: str
     counted: str
     scores: str
+    spans: tuple[ShownSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +165,7 @@ def _critique(n: int, round_: Round, record: Record) -> ShownCritique:
             cells="".join(_CELL[vote] for vote in cast[i][:MOST_CELLS]) if cast else "",
             counted=_counted(cast[i]) if cast else "",
             scores=scores.get(s.n, ""),
+            spans=spans_of(s),
         )
         for i, s in enumerate(round_.critique.sentences if round_.critique else ())
     ]

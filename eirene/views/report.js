@@ -35,10 +35,21 @@ function drawDiff(pieces) {
   }));
 }
 
-function drawSentence([n, complete, words, reason, findings, cells, counted, scores]) {
+// What was found in a sentence: the same as the macro `spans`.
+function drawSpans(spans) {
+  return spans.flatMap(([words, kind, edit]) => {
+    if (!kind) return [words];
+    const letter = make("b", "letter", kind[0].toUpperCase());
+    letter.setAttribute("aria-hidden", "true");
+    const marked = make("mark", `finding ${kind}`, unseen(`[${kind}: `), words, letter, unseen("]"));
+    return edit ? [marked, " ", make("ins", "", edit)] : [marked];
+  });
+}
+
+function drawSentence([n, complete, words, reason, findings, cells, counted, scores, spans]) {
   const tag = complete ? "Complete" : "Incomplete";
   const item = make("li", "", paragraph("text", make("span", "dim", `${n}. `),
-    make("strong", `badge ${tag.toLowerCase()}`, tag), " ", words));
+    make("strong", `badge ${tag.toLowerCase()}`, tag), " ", ...(spans.length ? drawSpans(spans) : [words])));
   if (reason) item.append(paragraph("reason", reason));
   for (const [kind, why] of findings) item.append(paragraph("reason", make("strong", "", kind), ": ", why));
   if (cells) {

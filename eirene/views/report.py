@@ -8,11 +8,13 @@ from dataclasses import astuple
 from pathlib import PurePath
 from typing import Any
 
+from eirene.critique import HALLUCINATIONS
 from eirene.records import Item, Record
 from eirene.usage import Usage
 from eirene.views.compare_table import STATUSES
 from eirene.views.comparison import sections
 from eirene.views.facts import cost
+from eirene.views.findings import kinds_in
 from eirene.views.record_view import view_of
 from eirene.views.web import compact, page, script_safe
 
@@ -34,13 +36,14 @@ def render_report(
     index: list[tuple[Any, ...]] = []
     details: list[str] = []
     signatures: dict[str, int] = {}
-    usage = Usage()
+    usage, kinds = Usage(), set[str]()
     for record in records:
         index.append((record.id, record.question, record.mode, record.status, record.seed))
         item = None if items is None else items.get(record.id)
         number = signatures.setdefault(record.signature, len(signatures))
         details.append(compact(_details(record, item, signature=number)))
         usage = usage + record.usage
+        kinds.update(kinds_in(r.critique for r in record.rounds))
     statuses = Counter(entry[3] for entry in index)
     return page(
         "report.html.j2",
@@ -51,6 +54,7 @@ def render_report(
         statuses=[(status, statuses[status]) for status in STATUSES if statuses[status]],
         modes=list(Counter(entry[2] for entry in index).items()),
         seeds=sorted(Counter(entry[4] for entry in index).items()),
+        kinds=[kind for kind in HALLUCINATIONS if kind in kinds],
         cost=cost(usage),
         comparison=() if summary is None else list(sections(summary)),
         made_with={} if summary is None else {**summary["signatures"], "statistics": summary["statistics"]},

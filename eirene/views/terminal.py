@@ -27,6 +27,7 @@ from eirene.views.facts import (
     shown_score,
     votes,
 )
+from eirene.views.findings import LETTERS, kinds_in, spans_of
 from eirene.views.polls import polled_texts
 from eirene.views.visible import visible
 
@@ -81,6 +82,7 @@ def _critique(round_: Round) -> Iterator[RenderableType]:
         return
     cast = votes(round_)
     yield critique_table(round_.critique, [(v.count("incomplete"), len(v)) for v in cast])
+    yield from _legend(round_.critique)
     if cast:
         yield Text(FRACTION, style="dim")
 
@@ -114,13 +116,34 @@ def critique_table(
 
 
 def sentence_text(sentence: TaggedSentence) -> Text:
-    """A sentence with its reason and with the findings that the reason does not name."""
-    text = Text(visible(sentence.text))
+    """A sentence, its hallucinations marked, with its reason and with the findings that the reason does not name."""
+    text = _marked(sentence)
     if sentence.reason is not None:
         text.append("\nbecause: ", style="bold").append(visible(sentence.reason), style="yellow")
     for kind, reason in other_findings(sentence):
         text.append(f"\n{kind}: ", style="bold").append(visible(reason), style="yellow")
     return text
+
+
+def _marked(sentence: TaggedSentence) -> Text:
+    """The sentence; after each hallucination a letter for its kind and the words that should stand there."""
+    spans = spans_of(sentence)
+    text = Text("" if spans else visible(sentence.text))
+    for span in spans:
+        if not span.kind:
+            text.append(visible(span.text))
+            continue
+        better = "" if span.edit is None else f": {visible(span.edit)}" if span.edit else ": -"
+        text.append(visible(span.text), style="underline red")
+        text.append(f"[{LETTERS[span.kind]}{better}]", style="bold magenta")
+    return text
+
+
+def _legend(critique: Critique) -> Iterator[Text]:
+    kinds = kinds_in([critique])
+    if kinds:
+        named = ", ".join(f"{LETTERS[kind]} {kind}" for kind in kinds)
+        yield Text(f"Underlined: a finding, with what should stand there, or - for nothing. {named}.", style="dim")
 
 
 def _diff(old: str, new: str) -> RenderableType:

@@ -1,0 +1,77 @@
+"""Hallucinations in the views: by letter, line and words, not by colour alone; and nothing of the text is lost."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from eirene.critique import HALLUCINATIONS, Critique, Finding, FindingVote, TaggedSentence
+from eirene.fava.kinds import KINDS
+from eirene.records import BeforeAfter, Record, Round
+from eirene.usage import Usage
+from eirene.views.findings import LETTERS, spans_of
+from eirene.views.html import render_page
+from eirene.views.report import render_report
+from eirene.views.terminal import render
+
+TEXT = "Built in <1899>, it is ugly."
+
+
+def record() -> Record:
+    found = (
+        Finding(kind="entity", start=9, end=15, reason="Wrong year.", edit="<1890>"),
+        Finding(kind="subjective", start=17, end=28, reason="An opinion.", edit=""),
+    )
+    sentence = TaggedSentence(n=1, text=TEXT, start=0, end=28, tag="Incomplete", reason="Two faults.", findings=found)
+    vote = FindingVote(agreement=0.9, tag_consistency=0.8, n_kept=2, n_found=3, n_drawn=20, n_valid=20, n_requested=20)
+    critique = Critique(
+        sentences=(sentence,), tag_consistency=0.8, reason_consistency=0.9, n_drawn=20, n_valid=20, n_requested=20,
+        hallucination=vote,
+    )  # fmt: skip
+    round_ = Round(critique=critique, candidate=None, scores={}, decision="reject", why="w")
+    return Record(
+        id="r", question="q", original=TEXT, answer=TEXT, status="kept", why="w", mode="edit", backend="b", seed=0,
+        signature="s", rounds=(round_,), scores=BeforeAfter(original={}, final={}), usage=Usage(),
+    )  # fmt: skip
+
+
+@given(st.text(max_size=30), st.data())
+def test_spans_joined_are_the_sentence(text: str, data: st.DataObject) -> None:
+    """Whatever the findings, overlapping or outside of the sentence, its text is shown whole and in order."""
+    start = data.draw(st.integers(0, 5))
+    findings = []
+    for kind in data.draw(st.lists(st.sampled_from(HALLUCINATIONS), max_size=4)):
+        a = data.draw(st.integers(0, start + len(text) + 3))
+        b = data.draw(st.integers(a, start + len(text) + 5))
+        findings.append(Finding(kind=kind, start=a, end=b, reason="r"))
+    sentence = TaggedSentence(
+        n=1, text=text, start=start, end=start + len(text), tag="Complete", findings=tuple(findings)
+    )
+    spans = spans_of(sentence)
+    assert not spans or "".join(s.text for s in spans) == text
+
+
+def test_each_kind_has_a_letter_of_its_own() -> None:
+    """The letters of the views are those of the kinds, and no two are the same."""
+    assert {name: kind.letter for name, kind in KINDS.items()} == LETTERS
+    assert len(set(LETTERS.values())) == len(HALLUCINATIONS)
+
+
+def test_the_terminal_shows_kind_and_better_words_without_colour() -> None:
+    """Without any style the letter, the edit and the legend still say what was found."""
+    console = Console(width=100, no_color=True, record=True)
+    console.print(render(record()))
+    shown = console.export_text()
+    assert "<1899>[E: <1890>], it is ugly.[S: -]" in shown
+    assert "E entity, S subjective" in shown and "2 of 3 findings kept, agreement 0.90" in shown
+
+
+def test_the_page_and_the_report_mark_findings_and_explain_them() -> None:
+    """The page escapes what it marks; its legend names the kinds that occur and no others."""
+    page = render_page(record())
+    assert '<mark class="finding entity"><span class="unseen">[entity: </span>&lt;1899&gt;<b class="letter"' in page
+    assert "<ins>&lt;1890&gt;</ins>" in page
+    legend = page.partition('class="dim kinds"')[2].partition("</p>")[0]
+    assert 'class="finding subjective"' in legend and "invented" not in legend
+    assert 'class="dim kinds"' in render_report([record()])
