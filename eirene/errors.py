@@ -6,6 +6,7 @@ EireneError
 ├── MissingExtraError     an optional package is needed and not installed; exit code 2
 ├── EncoderError          the encoder's files are missing, damaged or of the wrong kind
 ├── TrainingStoppedError  a training was asked to stop; a checkpoint is on disk; exit code 130
+├── WorkerError           a worker process of a batch ended by itself
 ├── NoTopicError          no topic of a knowledge base fits what was asked; exit code 1
 └── BackendError          a model could not be reached or did not answer usefully
     ├── AuthError              the key is missing, wrong or not allowed (401, 403); never tried again
@@ -48,6 +49,10 @@ class InputError(EireneError):
         self.field = field
         self.where = where
         super().__init__(f"{where}: {message}" if where else message)
+
+
+class WorkerError(EireneError):
+    """A worker process of a batch ended by itself, before it could work or while it did."""
 
 
 class PromptError(EireneError):

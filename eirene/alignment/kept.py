@@ -31,7 +31,7 @@ def kept(make: Callable[..., T]) -> Callable[..., T]:
     @functools.wraps(make)
     def run(**key: object) -> T:
         small = _characters(tuple(key.values())) <= _KEPT_CHARACTERS
-        return remembered(**key) if small else make(**key)  # type: ignore[arg-type]  # the values are hashable
+        return remembered(**key) if small else make(**key)
 
     return run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
 from eirene.alignment.comparison import compare
@@ -13,8 +13,9 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.calibration import Critic, load_critic
 from eirene.feedback_model.draws import Draws
 from eirene.feedback_model.evidence import gather
+from eirene.feedback_model.foreseen import texts_of
 from eirene.feedback_model.judgement import Fault, faults_of
-from eirene.records import digest
+from eirene.records import Item, digest
 from eirene.usage import Meter
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ class EmbeddedFeedback:
     def name(self) -> str:
         """`embedded:` and the encoder's digest."""
         return f"embedded:{self._encoder.digest}"
+
+    def prepare(self, items: Sequence[Item]) -> None:
+        """Encodes in large batches what these items will need, into the encoder's cache; changes no critique."""
+        self._encoder.encode(list(dict.fromkeys(text for item in items for text in texts_of(item))))
 
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         """Yields the samples; nothing goes on `meter`, since nothing is called."""

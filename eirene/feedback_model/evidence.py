@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +19,7 @@ from numpy.typing import NDArray
 
 from eirene.alignment.comparison import Comparison
 from eirene.alignment.overlap import WordWeights, overlap
-from eirene.clauses import core_text
-from eirene.openings import opening_length
+from eirene.feedback_model.foreseen import together
 from eirene.words import stems
 
 if TYPE_CHECKING:
@@ -137,26 +137,19 @@ def _joint_support(comparison: Comparison, answer: str, encoder: Encodes, cosine
     """Each part's cosine with an argument, alone or with a neighbour that is not drawn off its own argument by it."""
     atoms = tuple(u for group in comparison.alignment.atoms for u in group)
     joint = _top(cosine)
-    pairs = [(i, _together(comparison, answer, atoms[i], atoms[i + 1])) for i in range(len(atoms) - 1)]
+    units, sentences = comparison.alignment.units, comparison.alignment.sentences
+    pairs = [(i, together(answer, sentences, units[a], units[b])) for i, (a, b) in enumerate(pairwise(atoms))]
     pairs = [(i, text) for i, text in pairs if text]
     if not pairs:
         return joint
     given = encoder.encode(comparison.alignment.arguments)
-    together = (given @ encoder.encode([text for _, text in pairs]).T).astype(np.float64)
+    joined = (given @ encoder.encode([text for _, text in pairs]).T).astype(np.float64)
     for column, (left, _) in enumerate(pairs):
         for part, neighbour in ((left, left + 1), (left + 1, left)):
             argument = int(cosine[:, neighbour].argmax())
-            if together[argument, column] - cosine[argument, neighbour] > _NO_LOSS:
-                joint[part] = max(joint[part], together[argument, column])
+            if joined[argument, column] - cosine[argument, neighbour] > _NO_LOSS:
+                joint[part] = max(joint[part], joined[argument, column])
     return joint
-
-
-def _together(comparison: Comparison, answer: str, left: int, right: int) -> str:
-    """Two parts as one text: clauses of a sentence, or a sentence and the next if that opens no new point; else ""."""
-    a, b = comparison.alignment.units[left], comparison.alignment.units[right]
-    if a.sentence != b.sentence and opening_length(comparison.alignment.sentences[b.sentence].text):
-        return ""
-    return core_text(answer[a.start : b.end])
 
 
 def _without(vectors: NDArray[np.float32], direction: NDArray[np.float32]) -> NDArray[np.float32]:

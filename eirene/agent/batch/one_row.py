@@ -38,5 +38,7 @@ def failed_record(work: Work, error: Exception, *, parts: Parts, settings: Setti
         "status": "failed",
         "why": f"failed, the original stands: {type(error).__name__}: {message}",
         "error": {"kind": type(error).__name__, "message": message},
+        "rounds": [],  # a graph's input has LangGraph's mark around these two
+        "usage": {},
     }
     return make_record(cast(State, state), parts=parts, settings=settings)

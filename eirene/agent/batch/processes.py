@@ -1,0 +1,195 @@
+"""The runner of all cores: worker processes that each have the models, and take rows in chunks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+
+from eirene.agent.batch.one_row import failed_record
+from eirene.agent.batch.runner import Outcome, Work
+from eirene.agent.batch.worker import MakeParts, serve
+from eirene.agent.settings import Settings
+from eirene.errors import EireneError, WorkerError
+from eirene.records import Record
+
+CHUNK_ROWS = 32
+"""Rows that a worker takes at a time: enough for full batches of the encoder, few enough to end close together."""
+
+_DEATHS = 2
+"""Workers that a row may take with it before it is given up."""
+
+_ENDING_S = 2.0
+"""Seconds from the end of a worker's pipe to that of the worker."""
+
+_ONE_THREAD = {name: "1" for name in ("EIRENE_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+"""One thread a process: the cores have a process each."""
+
+
+class ProcessRunner:
+    """Refines rows in worker processes, `workers` of them (default: one for each usable core).
+
+    Each builds its parts with `make`, which is sent to it and so must be a module's function or a `functools.partial`
+    of one. Records are those of this process, but for `usage.seconds`. When a worker dies, another does again what it
+    had not finished; a row that takes two of them with it becomes a failed record. Processes are spawned: a script
+    that runs this at its top level needs `if __name__ == "__main__":`.
+    """
+
+    def __init__(
+        self, make: MakeParts, settings: Settings, *, workers: int | None = None, chunk_rows: int = CHUNK_ROWS
+    ) -> None:
+        self._make = make
+        self._settings = settings
+        self._workers = usable_cores() if workers is None else workers
+        self._chunk_rows = chunk_rows
+
+    async def run(self, work: Iterable[Work]) -> AsyncGenerator[Outcome, None]:
+        """Yields the outcomes as they come. Raises `WorkerError` where a worker cannot even begin."""
+        waiting = iter(work)
+        made: asyncio.Queue[Outcome | BaseException | None] = asyncio.Queue(maxsize=2 * self._workers)
+        with ThreadPoolExecutor(self._workers, "eirene-worker") as threads:
+            hands = [_Hand(self._make, self._settings, threads, made) for _ in range(self._workers)]
+            tasks = [asyncio.create_task(hand.work(waiting, self._chunk_rows)) for hand in hands]
+            try:
+                left = len(tasks)
+                while left:
+                    got = await made.get()
+                    if got is None:
+                        left -= 1
+                    elif isinstance(got, BaseException):
+                        raise got
+                    else:
+                        yield got
+            finally:
+                for task in tasks:
+                    task.cancel()
+                for hand in hands:
+                    hand.end()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@dataclass(slots=True)
+class _Hand:
+    """One worker's side in this process; a worker that dies is followed by another."""
+
+    make: MakeParts
+    settings: Settings
+    threads: ThreadPoolExecutor
+    made: asyncio.Queue[Outcome | BaseException | None]
+    process: SpawnProcess | None = None
+    pipe: Connection | None = None
+    deaths: dict[str, int] = field(default_factory=dict)
+
+    async def work(self, waiting: Iterator[Work], chunk_rows: int) -> None:
+        """Takes chunks until there are none left; whatever ends it is told to who reads `made`."""
+        try:
+            while chunk := deque(islice(waiting, chunk_rows)):
+                await self._chunk(chunk)
+            await self.made.put(None)
+        except Exception as error:  # told, not handled: it is raised where the outcomes are read
+            await self.made.put(error)
+
+    async def _chunk(self, left: deque[Work]) -> None:
+        """All rows of a chunk. After a death its rows go one by one, so that the next death has a name."""
+        alone = False
+        while left:
+            if self.process is None:
+                await self._start()
+            group = [left[0]] if alone else list(left)
+            try:
+                assert self.pipe is not None
+                self.pipe.send(group)
+                for _ in group:
+                    record = await self._receive()
+                    await self.made.put(Outcome(left.popleft(), record))
+            except (EOFError, OSError):
+                alone = True
+                await self._died(left)
+
+    async def _receive(self) -> Record:
+        assert self.pipe is not None
+        kind, value = await asyncio.get_running_loop().run_in_executor(self.threads, self.pipe.recv)
+        if isinstance(value, EireneError):
+            raise value
+        assert kind == "record" and isinstance(value, Record)
+        return value
+
+    async def _died(self, left: deque[Work]) -> None:
+        """Counts a death against the row that the worker was at; the second one makes it a failed record."""
+        how = self.end(wait_s=_ENDING_S)
+        work = left[0]
+        self.deaths[work.item.id] = self.deaths.get(work.item.id, 0) + 1
+        if self.deaths[work.item.id] < _DEATHS:
+            return
+        left.popleft()
+        error = WorkerError(f"{self.deaths.pop(work.item.id)} worker processes ended at this row, the last {how}")
+        record = failed_record(work, error, parts=self.make(), settings=self.settings)
+        await self.made.put(Outcome(work, record))
+
+    async def _start(self) -> None:
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs, self.make, self.settings), daemon=True)
+        with _environment(_ONE_THREAD), _without_interrupts():
+            self.process.start()
+        theirs.close()  # else its end would not be seen here
+        try:
+            await asyncio.get_running_loop().run_in_executor(self.threads, self.pipe.recv)
+        except (EOFError, OSError):
+            raise WorkerError(
+                f"a worker process ended before its first row, {self.end(wait_s=_ENDING_S)}; its message stands above. "
+                'A script that starts workers must do so under `if __name__ == "__main__":`'
+            ) from None
+
+    def end(self, *, wait_s: float = 0.0) -> str:
+        """Ends the worker, if there is one; one that is ending by itself gets `wait_s` for it. Says how it ended."""
+        process, self.process = self.process, None
+        if process is None or self.pipe is None:
+            return "before it began"
+        process.join(wait_s)
+        code = process.exitcode
+        process.kill()
+        process.join()
+        return f"by {signal.Signals(-code).name}" if code is not None and code < 0 else f"with exit code {code}"
+
+
+def usable_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    """Variables that a process started inside begins with; libraries read them when they are imported."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """A process started inside never sees Ctrl-C; one that is pressed meanwhile reaches this process afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

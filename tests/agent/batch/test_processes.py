@@ -1,0 +1,131 @@
+"""Worker processes: the same records as in one process, whatever happens to a worker."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import eirene
+from eirene.agent.batch.processes import ProcessRunner
+from eirene.agent.batch.runner import Outcome, Work
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts
+from eirene.encoder import load_encoder
+from eirene.errors import AuthError, WorkerError
+from eirene.feedback_model.embedded import EmbeddedFeedback
+from eirene.reading import read_items
+from eirene.records import Item, Record
+from tests.agent.batch.worker_parts import broken, deadly, embedded
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def rows(*questions: str) -> list[Work]:
+    return [Work(Item(id=f"row-{n}", question=q, answer="An answer."), "") for n, q in enumerate(questions)]
+
+
+def run(make: Callable[[], Parts], work: Sequence[Work], **options: Any) -> dict[str, Outcome]:
+    async def collect() -> list[Outcome]:
+        settings = options.pop("settings", Settings.of(mode="improve"))
+        return [o async for o in ProcessRunner(make, settings, **{"workers": 1, **options}).run(work)]
+
+    outcomes = asyncio.run(collect())
+    assert len({o.work.item.id for o in outcomes}) == len(outcomes) == len(work)
+    return {outcome.work.item.id: outcome for outcome in outcomes}
+
+
+def bare(record: Record) -> str:
+    return record.model_copy(update={"usage": record.usage.model_copy(update={"seconds": 0.0})}).model_dump_json()
+
+
+def test_records_are_those_of_the_naive_loop_byte_for_byte() -> None:
+    """Only `usage.seconds` differs: not chunks, processes, or what was encoded before and with what."""
+    items = [*read_items(str(EXAMPLES / "npov.jsonl")), *read_items(str(EXAMPLES / "context-missing-fact.json"))]
+    work = [Work(item, "") for item in items]
+    made = run(embedded, work, workers=2, chunk_rows=3, settings=Settings())
+    assert [bare(made[item.id].record) for item in items] == [bare(eirene.refine(item)) for item in items]
+
+
+def test_what_judging_needs_is_encoded_beforehand() -> None:
+    """After `prepare` no critique of these items asks the encoder for a text that it has not seen."""
+    items = read_items(str(EXAMPLES / "npov.jsonl"))
+    items += [item for name in ("context-missing-fact", "open-question", "three-sides")
+              for item in read_items(str(EXAMPLES / f"{name}.json"))]  # fmt: skip
+    encoder = load_encoder(threads=1)
+    EmbeddedFeedback(encoder).prepare(items)
+    known = set(encoder._cache)
+    from eirene.alignment.claimless import PROTOTYPES
+    from eirene.feedback_model.base import FeedbackRequest
+    from eirene.sentences import split_sentences
+
+    for item in items:
+        EmbeddedFeedback(encoder)._judge(FeedbackRequest(item, item.answer, split_sentences(item.answer), 0))
+    assert set(encoder._cache) - known <= set(PROTOTYPES)
+
+
+def test_a_row_whose_worker_died_is_done_by_another(tmp_path: Path) -> None:
+    made = run(functools.partial(deadly, str(tmp_path / "seen")), rows("a", "dies once", "b"))
+    assert {o.record.status for o in made.values()} == {"kept"}
+
+
+def test_a_row_that_kills_its_workers_fails_and_takes_no_other_with_it(tmp_path: Path) -> None:
+    """The record says how its workers ended; the rows of its chunk are made."""
+    made = run(functools.partial(deadly, str(tmp_path / "seen")), rows("a", "dies always", "b", "c"))
+    bad = made.pop("row-1").record
+    assert (bad.status, bad.answer) == ("failed", "An answer.")
+    assert bad.error is not None and bad.error.kind == "WorkerError" and "SIGKILL" in bad.error.message
+    assert {o.record.status for o in made.values()} == {"kept"}
+
+
+def test_a_worker_that_cannot_begin_is_told_at_once() -> None:
+    with pytest.raises(WorkerError, match="exit code 7"):
+        run(broken, rows("a"))
+
+
+def test_what_no_other_row_could_do_better_with_is_raised(tmp_path: Path) -> None:
+    with pytest.raises(AuthError, match="refused"):
+        run(functools.partial(deadly, str(tmp_path / "seen")), rows("a", "no key", "b"))
+
+
+def test_no_worker_outlives_the_run_and_work_is_pulled_as_there_is_room(tmp_path: Path) -> None:
+    """Also where the reader goes away after the first row."""
+    pulled = []
+
+    def endless() -> Iterator[Work]:
+        for n in range(10_000):
+            pulled.append(n)
+            yield Work(Item(id=str(n), question="q", answer="An answer."), "")
+
+    async def first() -> None:
+        make = functools.partial(deadly, str(tmp_path / "seen"))
+        outcomes = ProcessRunner(make, Settings.of(mode="improve"), workers=1, chunk_rows=4).run(endless())
+        await anext(outcomes)
+        await outcomes.aclose()
+
+    asyncio.run(first())
+    assert len(pulled) <= 8
+    assert multiprocessing.active_children() == []
+
+
+def test_workers_do_not_hear_ctrl_c(tmp_path: Path) -> None:
+    """The parent alone decides what an interrupt means: all rows are still made."""
+
+    async def interrupted() -> int:
+        make = functools.partial(deadly, str(tmp_path / "seen"))
+        n = 0
+        async for _ in ProcessRunner(make, Settings.of(mode="improve"), workers=1, chunk_rows=2).run(rows(*"abcdef")):
+            for child in multiprocessing.active_children():
+                assert child.pid is not None
+                os.kill(child.pid, signal.SIGINT)
+            n += 1
+        return n
+
+    assert asyncio.run(interrupted()) == 6

@@ -1,0 +1,45 @@
+"""Parts for worker processes: importable by name, as a spawned process needs them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+from eirene.agent.backends import resolve_backend
+from eirene.agent.scripted import scripted_parts
+from eirene.agent.state import Parts
+from eirene.errors import AuthError
+from eirene.refiners.base import RefineTask
+from eirene.usage import Meter
+
+
+class Deadly:
+    """A refiner that ends its process at certain questions: at "once" a first time, at "always" each time."""
+
+    name = "deadly"
+
+    def __init__(self, seen: Path) -> None:
+        self._seen = seen
+
+    async def refine(self, task: RefineTask, *, meter: Meter) -> str:
+        question = task.item.question
+        if "always" in question or ("once" in question and not self._seen.exists()):
+            self._seen.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "key" in question:
+            raise AuthError("the key is refused")
+        return task.answer + " More."
+
+
+def deadly(seen: str) -> Parts:
+    return replace(scripted_parts(), refiner=Deadly(Path(seen)), detectors=())
+
+
+def embedded() -> Parts:
+    return resolve_backend("embedded")
+
+
+def broken() -> Parts:
+    os._exit(7)
