@@ -15,8 +15,12 @@ def rescue(outcomes: Sequence[Outcome], error: OSError) -> OSError:
     n = len(outcomes)
     try:
         handle, name = tempfile.mkstemp(prefix="eirene-batch-", suffix=".jsonl")
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(line_of(outcome) for outcome in outcomes)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.writelines(line_of(outcome) for outcome in outcomes)
+        except OSError:
+            os.unlink(name)
+            raise
     except OSError:
         said = f"{n} finished rows could be written nowhere and will be made again"
     else:
