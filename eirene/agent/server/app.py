@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -247,6 +248,14 @@ def _add_error_handlers(app: FastAPI) -> None:
             response.headers["Allow"] = ", ".join(sorted(_methods(app, request)))
         return response
 
-    handlers: list[tuple[type[Exception], Callable[..., Any]]] = [(ApiError, api_error), (HTTPException, http_error)]
+    async def bad_query(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        problem = error.errors()[0]
+        field = str(problem["loc"][-1])
+        return to_response(ApiError(400, f"{field}: {problem['msg']}", param=field, code="invalid_value"))
+
+    handlers: list[tuple[type[Exception], Callable[..., Any]]] = [
+        (ApiError, api_error), (HTTPException, http_error), (RequestValidationError, bad_query),
+    ]  # fmt: skip
     for kind, handler in handlers:
         app.add_exception_handler(kind, handler)

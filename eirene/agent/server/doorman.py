@@ -78,8 +78,8 @@ class Doorman:
     def _refusal(self, scope: Scope) -> ApiError | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        origin = next((o for o in headers.getlist("origin") if _site(o) != host.lower()), None)
+        if origin is not None:
             return ApiError(403, f"requests from the pages of {origin[:100]!r} are not taken", code="cross_origin")
         if self._key is None:
             # A page elsewhere may give its own name this machine's address (DNS rebinding).
@@ -112,6 +112,13 @@ def path_of(scope: Scope) -> str:
     if found is not None:
         return f"{found[1] or ''}/runs/ID{found[2] or ''}"
     return path if path in _KNOWN else "other"
+
+
+def _site(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _host_name(host: str) -> str | None:

@@ -15,7 +15,7 @@ from eirene.agent.server.app import create_app
 from eirene.agent.server.engine import Engine
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.service import RenderPage
-from eirene.agent.server.serving import listen
+from eirene.agent.server.serving import configure, listen
 from eirene.agent.server.upstream import Upstream
 from eirene.agent.settings import Settings
 from eirene.models.resolve import ChatOptions, chat_builder
@@ -60,9 +60,7 @@ def served(engine: Engine, *, render: RenderPage | None = None, **options: Any) 
     chosen = ServeOptions(**{"port": 0, "grace_s": 2, "keep_alive_s": 0.05, **options})
     app = create_app(engine, chosen, render=render or (lambda record, item: f"<p>{record.status} {item.question}</p>"))
     listener = listen(chosen.host, 0)
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=2)
-    )
+    server = uvicorn.Server(configure(app, chosen))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="served")
     thread.start()
     running = Served(listener.getsockname()[1], app)

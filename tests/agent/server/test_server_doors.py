@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
 from typing import Any
 
 import httpx
@@ -13,7 +14,7 @@ import pytest
 from eirene.agent.server.options import ServeOptions, is_loopback
 from eirene.errors import InputError
 from eirene.testing.loopback import LoopbackServer
-from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, embedded_engine, served
+from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, Served, embedded_engine, served
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.4", "example.org", ""])
@@ -71,7 +72,7 @@ def test_pages_of_other_sites_are_turned_away() -> None:
     """Also where they have made their own name point to this machine."""
     with LoopbackServer(DRAFT) as up, served(embedded_engine(up)) as server:
         url, body = f"{server.root}/v1/chat/completions", json.dumps({"model": MODEL, "messages": ASK})
-        for origin in ("https://evil.example", "null", f"https://127.0.0.1:{server.port + 1}"):
+        for origin in ("https://evil.example", "null", "", "http://[", f"https://127.0.0.1:{server.port + 1}"):
             reply = httpx.post(url, content=body, headers={"Origin": origin, "Content-Type": "text/plain"})
             assert (reply.status_code, reply.json()["error"]["code"]) == (403, "cross_origin")
         assert httpx.post(url, content=body, headers={"Host": "evil.example"}).json()["error"]["code"] == "bad_host"
@@ -91,3 +92,73 @@ def test_the_log_has_no_text_of_anybody(caplog: pytest.LogCaptureFixture) -> Non
     lines = [record.getMessage() for record in caplog.records]
     assert any(line.startswith("POST /v1/chat/completions 200") for line in lines)
     assert not any(word in line for line in lines for word in ("xylograph", "hushhush"))
+
+
+def raw(server: Served, *lines: str) -> str:
+    """What comes back for a head that no well-behaved client would send."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as line:
+        line.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"))
+        return b"".join(iter(lambda: line.recv(65536), b"")).decode("latin-1")
+
+
+@pytest.mark.usefixtures("loopback")
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (["GET /v1/models HTTP/1.1"], 400),
+        (["GET /v1/models HTTP/1.1", "Host: localhost", "Host: evil.example"], 400),
+        (["GET /v1/models HTTP/1.1", "Host: localhost@evil.example"], 403),
+        (["GET /v1/models HTTP/1.1", "Host: ["], 403),
+        (["GET /v1/models HTTP/1.1", "Host: 2130706433"], 403),
+        (["GET /v1/models HTTP/1.1", "Host: evil.example", "X-Forwarded-Host: localhost"], 403),
+        (["GET /v1/models HTTP/1.1", "Host: localhost", "Origin: http://localhost", "Origin: http://evil"], 403),
+        (["GET http://evil.example/v1/models HTTP/1.1", "Host: localhost"], 404),
+        (["GET /v1/runs/..%2f..%2fetc%2fpasswd HTTP/1.1", "Host: localhost"], 404),
+        (["GET /runs/../../etc/passwd HTTP/1.1", "Host: localhost"], 404),
+        (["GET /runs/x?choice=" + "9" * 5000 + " HTTP/1.1", "Host: localhost"], 400),
+        (["POST /v1/chat/completions HTTP/1.1", "Host: localhost", "Content-Length: -5"], 400),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_heads_made_by_an_attacker_are_refused(lines: list[str], status: int) -> None:
+    """Two hosts or origins, names in disguise, paths that climb, lengths that are none: no 200, no 500."""
+    with served(embedded_engine()) as server:
+        assert raw(server, *lines).startswith(f"HTTP/1.1 {status} ")
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_line_break_in_a_model_name_makes_no_header_and_no_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """The name is quoted where it is told, and told nowhere else."""
+    caplog.set_level(logging.DEBUG, logger="eirene")
+    with served(embedded_engine()) as server:
+        body = {"model": "test\r\nSet-Cookie: a=b\x1b[31m", "messages": ASK}
+        reply = httpx.post(f"{server.root}/v1/chat/completions", json=body)
+    assert (reply.status_code, reply.json()["error"]["code"]) == (404, "model_not_found")
+    assert "set-cookie" not in reply.headers
+    assert "\r" not in reply.json()["error"]["message"]
+    assert "Set-Cookie" not in caplog.text
+
+
+@pytest.mark.usefixtures("loopback")
+def test_whoever_connects_and_says_nothing_is_hung_up_on() -> None:
+    """Half a head, sent byte by byte, holds a connection no longer than a whole one may take; others are served."""
+    with served(embedded_engine(), head_s=0.4) as server:
+        silent = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        slow = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        again = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        with silent, slow, again:
+            again.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert again.recv(65536).startswith(b"HTTP/1.1 200")
+            again.sendall(b"GET /healthz HTTP/1.1\r\nHo")  # half a second request on a connection that was good
+            slow.sendall(b"GET / HTTP/1.1\r\nHos")
+            assert httpx.get(f"{server.root}/healthz").status_code == 200
+            for line in (silent, slow, again):
+                while line.recv(65536):
+                    pass
+
+
+@pytest.mark.usefixtures("loopback")
+def test_an_answer_may_take_longer_than_a_head() -> None:
+    """The limit on heads ends no request that has come."""
+    with LoopbackServer(DRAFT, latency_s=0.6) as up, served(embedded_engine(up), head_s=0.2) as server:
+        assert httpx.post(f"{server.root}/v1/chat/completions", json={"model": MODEL, "messages": ASK}).is_success
