@@ -4,6 +4,13 @@
     python benchmarks/results.py DATA --rows DIR             # keeps the rows: the same command goes on from there
     python benchmarks/results.py DATA --local-model hf:...   # with the detectors that look inside a local model
 
+With the tiny models from scratch, for which there is no download (half an hour a seed on two cores):
+
+    python benchmarks/tiny_npov.py --data DATA/npov_perspectrum --seeds 0 --keep tiny
+    python benchmarks/results.py DATA --rows rows --most 100 --local-model hf:tiny/0/generator \
+        --classifier hf:tiny/0/hallucination --classifier hf:tiny/0/coverage \
+        --models "a Llama of two layers from scratch, see A small model trained from scratch"
+
 DATA holds the sets in folders by name, as SETS says. The page's part between the two markers is written anew; what
 stands before and after it stays. The whole tables (slices, every pair, all floors) are written into DIR, a folder a
 set. Areas are of all answers; thresholds for F1 are chosen on 30 % of the clusters, drawn by seed 0.
@@ -23,11 +30,15 @@ from typing import Any
 from results_page import between_markers, page
 
 from eirene.agent.evaluate_detectors import Work, aevaluate_detectors, summarise
+from eirene.eval.base import MODEL_NEEDS, Case, Detector, case_of
 from eirene.eval.detector_report import Plan
 from eirene.eval.labelled import read_labelled
 from eirene.eval.registry import DETECTORS, build_detectors
 from eirene.eval.resources import Resources
 from eirene.eval.roc import average_precision, roc_auc
+from eirene.scores import Scores
+from eirene.seeds import rng_for
+from eirene.usage import Meter
 from eirene.views.detectors_table import evaluation_table
 
 DOC = Path(__file__).parents[1] / "docs" / "results.md"
@@ -83,12 +94,31 @@ def names(resources: Resources) -> list[str]:
     return [name for name, entry in DETECTORS.items() if not resources.lacks(entry.needs)]
 
 
-def measured(chosen: Set, data: Path, rows: Path, resources: Resources) -> dict[str, Any]:
+class OfSome:
+    """A detector that scores some of the answers: those of slow models on large sets."""
+
+    def __init__(self, detector: Detector, cases: Sequence[Case], *, most: int) -> None:
+        drawn = rng_for(SEED, "results").permutation(len(cases))[:most]
+        self._detector = detector
+        self._drawn = {cases[i] for i in drawn}
+        self._why = f"not among the {most} answers of the set that were drawn for detectors on a local model"
+        self.name, self.needs = detector.name, detector.needs
+        self.version = f"{detector.version},drawn={most}"
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        """The detector's scores of the answers that were drawn."""
+        return await self._detector.score(case, meter=meter) if case in self._drawn else Scores.none(self._why)
+
+
+def measured(chosen: Set, data: Path, rows: Path, resources: Resources, *, most: int | None) -> dict[str, Any]:
     """The summary of a set, its rows and whole tables in a folder of its own."""
     found = read_labelled(str(data / chosen.file))
     folder = rows / Path(chosen.file).parent.name / Path(chosen.file).stem
     folder.mkdir(parents=True, exist_ok=True)
-    detectors = build_detectors(names(resources), resources)
+    detectors: Sequence[Detector] = build_detectors(names(resources), resources)
+    if most is not None and len(found.cases) > most:
+        cases = [case_of(labelled.item) for labelled in found.cases]
+        detectors = [OfSome(d, cases, most=most) if d.needs & MODEL_NEEDS else d for d in detectors]
     plan = Plan(draws=DRAWS, seed=SEED, slices=[s for s in chosen.slices if any(s in c.slices for c in found.cases)])
     evaluated = asyncio.run(aevaluate_detectors(found.cases, detectors, out=folder, work=Work(seed=SEED)))
     n = len(found.cases)
@@ -130,6 +160,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--local-model")
     parser.add_argument("--classifier", action="append", default=[])
     parser.add_argument("--nli")
+    parser.add_argument("--most", type=int, help="answers of a set for the detectors on a local model (default: all)")
+    parser.add_argument("--models", help="what these models are, for the page")
     parser.add_argument("--page", type=Path, default=DOC)
     options = parser.parse_args(arguments)
     resources = Resources(
@@ -137,11 +169,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     with tempfile.TemporaryDirectory() as temporary:
         rows = options.rows or Path(temporary)
-        summaries = [measured(chosen, options.data, rows, resources) for chosen in SETS]
+        summaries = [measured(chosen, options.data, rows, resources, most=options.most) for chosen in SETS]
     frank = options.data / "frank"
     published = published_on_frank(frank / "published_metric_scores.jsonl", frank / "summaries.jsonl")
     missing = {name: entry for name, entry in DETECTORS.items() if resources.lacks(entry.needs)}
-    text = page(summaries, published=published, not_run={n: resources.lacks(e.needs) for n, e in missing.items()})
+    not_run = {name: resources.lacks(entry.needs) for name, entry in missing.items()}
+    text = page(summaries, published=published, not_run=not_run, models=options.models)
     options.page.write_text(between_markers(options.page.read_text("utf-8"), text), "utf-8")
     print(f"wrote {options.page}")
 

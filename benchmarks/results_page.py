@@ -24,12 +24,16 @@ def between_markers(document: str, text: str) -> str:
 
 
 def page(
-    summaries: Sequence[Json], *, published: Mapping[str, Mapping[str, float]], not_run: Mapping[str, list[Need]]
+    summaries: Sequence[Json],
+    *,
+    published: Mapping[str, Mapping[str, float]],
+    not_run: Mapping[str, list[Need]],
+    models: str | None = None,
 ) -> str:
     """The whole part."""
     scored = [s for s in summaries if any(has_figures(level) for level in s["levels"])]
     parts = [
-        preface(summaries, not_run),
+        preface(summaries, not_run, models),
         *(set_part(summary) for summary in scored),
         pairs_part(scored),
         unscored_part(summaries),
@@ -49,7 +53,7 @@ def wrapped(text: str) -> str:
     return "\n".join(lines)
 
 
-def preface(summaries: Sequence[Json], not_run: Mapping[str, list[Need]]) -> str:
+def preface(summaries: Sequence[Json], not_run: Mapping[str, list[Need]], models: str | None) -> str:
     """How the figures were made, and what was not run."""
     made = summaries[0]["signature"].split("|")
     settings = ", ".join(part.replace(":", " ") for part in made if part.split(":")[0] in ("draws", "seed", "v"))
@@ -65,6 +69,8 @@ def preface(summaries: Sequence[Json], not_run: Mapping[str, list[Need]]) -> str
         "other counts (sentences, clauses, things given, place) the best, each in the direction that is better where "
         "thresholds are chosen. Labels: [evaluating_detectors.md](evaluating_detectors.md#labelled-sets).",
     ]
+    if models:
+        lines.append(f"Detectors on a local model: {models}. Answers that were not drawn for them have no score.")
     if not_run:
         by_need: dict[str, list[str]] = {}
         for name, needs in not_run.items():

@@ -121,9 +121,16 @@ def make_base(folder: Path, texts: Iterable[str], *, seed: int, hidden: int, lay
     return str(folder)
 
 
-async def score(detector: Detector, cases: Sequence[Labelled]) -> dict[str, list[float | None]]:
-    found = [await detector.score(case_of(c.item), meter=Meter()) for c in cases]
-    return {error: [number(getattr(s, error)) for s in found] for error in ERRORS}
+async def score(detectors: dict[str, Detector], cases: Sequence[Labelled]) -> dict[str, dict[str, list[float | None]]]:
+    """Answer by answer, so that detectors on the same maps share the passes."""
+    found: dict[str, dict[str, list[float | None]]] = {name: {error: [] for error in ERRORS} for name in detectors}
+    for labelled in cases:
+        case = case_of(labelled.item)
+        for name, detector in detectors.items():
+            scores = await detector.score(case, meter=Meter())
+            for error in ERRORS:
+                found[name][error].append(number(getattr(scores, error)))
+    return found
 
 
 def auc(labels: Sequence[bool], scores: Sequence[float]) -> float:
@@ -185,8 +192,7 @@ def one_seed(seed: int, options: argparse.Namespace, folder: Path, sets: dict[st
     detectors["classifier"] = ClassifierDetector(tuned)
     found: dict[str, Any] = {}
     for name, cases in sets.items():
-        for detector_name, detector in detectors.items():
-            scores = asyncio.run(score(detector, cases))
+        for detector_name, scores in asyncio.run(score(detectors, cases)).items():
             found[f"{name}/{detector_name}"] = {e: with_interval(cases, e, scores[e]) for e in ERRORS}
             print(f"  {name:8s} {detector_name:13s} " + "  ".join(
                 f"{e} {found[f'{name}/{detector_name}'][e]}" for e in ERRORS), flush=True)  # fmt: skip
