@@ -102,3 +102,42 @@ def test_what_cannot_be_used_is_one_line_and_no_call(run: Run, tmp_path: Path) -
         assert_error(run(*command, "--price", "1,2", "--prices", text), "not both")
         assert_error(run(*command, "--prices", text), "is not TOML")
         assert server.calls == 0
+
+
+def test_a_dry_run_sends_nothing_leaves_no_journal_and_knows_what_is_done(run: Run, tmp_path: Path) -> None:
+    """The bounds are of the rows that are left; without a price there is no cost."""
+    data, out = write(tmp_path / "in.jsonl", *ROWS), tmp_path / "out.jsonl"
+    with LoopbackServer(script) as server:
+        command = ["batch", data, "--out", out, "--backend", "openai:m", "--base-url", server.base_url]
+        told = run(*command, "--dry-run")
+        assert (told.code, server.calls, out.exists()) == (0, 0, False)
+        assert "3 rows: 0 are done, 3 are left" in told.out and "unknown" in told.out
+        priced = json.loads(run(*command, "--dry-run", "--json", "--price", "1,2").out)
+        assert 0 < priced["estimate"]["cost_usd"][0] < priced["estimate"]["cost_usd"][1]
+        assert run(*command, "--limit", "2").code == 0
+        calls, left = server.calls, json.loads(run(*command, "--dry-run", "--json").out)
+        assert server.calls == calls
+        assert left["rows"] == {"total": 3, "done": 2, "left": 1, "looked_at": 1}
+        assert (left["estimate"]["calls"], left["estimate"]["cost_usd"]) == ([1, 3], None)
+
+
+def test_the_rows_of_a_measured_dry_run_are_not_paid_for_twice(run: Run, tmp_path: Path) -> None:
+    """K rows are made, into the journal; the estimate is of the rest, and the run afterwards makes only that."""
+    rows = [{**ROWS[0], "id": f"row-{n}"} for n in range(8)]
+    data, out = write(tmp_path / "in.jsonl", *rows), tmp_path / "out.jsonl"
+    with LoopbackServer(script) as server:
+        command = ["batch", data, "--out", out, "--backend", "openai:m", "--base-url", server.base_url]
+        told = json.loads(run(*command, "--dry-run-sample", "4", "--json", "--price", "1,2").out)
+        assert (told["rows"]["done"], told["rows"]["left"], told["measured"]["rows"]) == (4, 4, 4)
+        before = sorted(row["id"] for row in rows_of(out))
+        took = server.calls
+        assert run(*command, "--price", "1,2").code == 0
+        low, high = told["measured"]["calls"]
+        assert low <= server.calls - took <= high
+    assert len(before) == 4 and [row["id"] for row in rows_of(out)] == [row["id"] for row in rows]
+
+
+def test_json_without_a_dry_run_is_refused(run: Run, tmp_path: Path) -> None:
+    """A batch prints no JSON of its own."""
+    data = write(tmp_path / "in.jsonl", *ROWS)
+    assert_error(run("batch", data, "--out", tmp_path / "o.jsonl", "--json"), "--json goes with --dry-run")
