@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -59,6 +60,7 @@ def batch(
     nli: options.Nli = None,
     polls: options.Polls = 5,
     concurrency: batch_flags.Concurrency = 32,
+    workers: batch_flags.Workers = None,
     grace: batch_flags.Grace = 60.0,
     max_cost: batch_flags.MaxCost = None,
     max_tokens: batch_flags.MaxTokens = None,
@@ -102,6 +104,7 @@ def batch(
         from eirene.agent.batch.engine import Again, open_batch
         from eirene.agent.batch.local import LocalRunner
         from eirene.agent.batch.parquet import check_parquet, write_parquet
+        from eirene.agent.batch.processes import ProcessRunner, workers_for
         from eirene.agent.row_hash import RowHash
         from eirene.agent.settings import Settings
         from eirene.models.limits import Limiter
@@ -112,6 +115,9 @@ def batch(
             patience=patience, seed=seed, min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
             when_gain_unmeasured=when_gain_unmeasured,
         )  # fmt: skip
+        in_workers = backend == "embedded" and not (detectors or judge or local_model or classifier or nli)
+        if workers is not None and workers > 1 and not in_workers:
+            raise InputError("--workers goes with --backend embedded and its own detectors", field="workers")
         check_outside(out, file)
         if as_json and not (dry_run or dry_run_sample):
             raise InputError("--json goes with --dry-run", field="json")
@@ -143,7 +149,10 @@ def batch(
         ) as opened:  # fmt: skip
             if export_requests is not None or import_replies:
                 exchange(opened, parts, settings, export_requests, import_replies or [], one_reply=one_reply)
-            runner = LocalRunner(parts, settings, limiter=limiter if asks else None)
+            n_workers = 1 if not in_workers else workers_for(opened.n_left) if workers is None else workers
+            runner: Runner = LocalRunner(parts, settings, limiter=limiter if asks else None)
+            if n_workers > 1:
+                runner = ProcessRunner(functools.partial(resolve_backend, backend), settings, workers=n_workers)
             if dry_run or dry_run_sample:
                 what = DryRun(sample=dry_run_sample, polls=polls, price=money, judge_price=judge_price, as_json=as_json)
                 estimate(opened, parts, settings, what, lambda keep: _run(

@@ -18,6 +18,11 @@ Parquet = Annotated[
 ]
 Concurrency = Annotated[int, typer.Option(help="Model calls under way at most; fewer where the provider says no.",
                                           rich_help_panel=_RUN)]  # fmt: skip
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, show_default="a process a core", rich_help_panel=_RUN,
+                 help="Processes that share the rows, for the embedded backend; 1: this one."),
+]  # fmt: skip
 Grace = Annotated[float, typer.Option(metavar="S", help="Seconds that rows under way have to end when the run stops.",
                                       rich_help_panel=_RUN)]  # fmt: skip
 FailOnError = Annotated[

@@ -162,6 +162,11 @@ class _Hand:
         return f"by {signal.Signals(-code).name}" if code is not None and code < 0 else f"with exit code {code}"
 
 
+def workers_for(n_rows: int) -> int:
+    """How many workers so many rows of the embedded backend are worth; 1 where starting them takes longer."""
+    return usable_cores() if n_rows >= 2 * CHUNK_ROWS else 1
+
+
 def usable_cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
