@@ -61,6 +61,8 @@ def _gathered(meta: dict[str, Any], where: str) -> dict[str, Any]:
 
 def _label(name: str, value: Any, where: str) -> Any:
     """A cell as the label wants it: yes and no in the usual words, lists as JSON, a cluster as text."""
+    if name not in LABELS:
+        raise InputError(f"no label is called {name!r}; labels: {', '.join(LABELS)}", field=name, where=where)
     if name in ("hallucination", "coverage"):
         said = _SAID.get(str(value).strip().lower())
         if said is None:
@@ -72,4 +74,5 @@ def _label(name: str, value: Any, where: str) -> Any:
         return said
     if name == "cluster":
         return str(value)
-    return parse_json(value.encode("utf-8", "surrogatepass"), where=where) if isinstance(value, str) else value
+    at = f"{where}, label {name!r}"
+    return parse_json(value.encode("utf-8", "surrogatepass"), where=at) if isinstance(value, str) else value
