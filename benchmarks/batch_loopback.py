@@ -128,7 +128,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 def watched(command: list[str], out: Path) -> dict[str, Any]:
     """Runs a command; its CPU seconds and memory where the journal begins, at a tenth, and at the end."""
     began, looks, first = time.monotonic(), [], None
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log, text=True) as process:
         cpu = 0.0
         while process.poll() is None:
             try:
@@ -140,7 +140,9 @@ def watched(command: list[str], out: Path) -> dict[str, Any]:
                 first = first or (now, n, cpu)
                 looks.append((n, memory))
             time.sleep(0.2)
-        said = process.communicate()[1]
+        process.wait()
+        log.seek(0)
+        said = log.read()
     end = time.monotonic()
     return {"began": began, "end": end, "first": first or (began, 0, 0.0), "cpu": cpu, "looks": looks, "said": said,
             "code": process.returncode}  # fmt: skip
