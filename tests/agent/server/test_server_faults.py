@@ -96,7 +96,7 @@ class Waiting:
         self.is_over = False
 
     def __call__(self, request: Any, _: int) -> Outcome:
-        deadline = time.monotonic() + 3
+        deadline = time.monotonic() + 20
         while request.number > 1 and not self.is_over and time.monotonic() < deadline:
             time.sleep(0.01)
         return DRAFT
@@ -104,11 +104,31 @@ class Waiting:
 
 def test_an_upstream_that_hangs_after_the_draft_costs_the_time_limit_and_no_more() -> None:
     script = Waiting()
-    with LoopbackServer(script) as up, served(chat_engine(up), timeout_s=0.7) as server:
+    with LoopbackServer(script) as up, served(chat_engine(up), timeout_s=3) as server:
         reply = ask(server)
         script.is_over = True
         assert (reply.choices[0].message.content, reply.eirene["status"]) == (DRAFT, "failed")
         assert reply.eirene["records"][0]["error"]["kind"] == "Deadline"
+
+
+def test_an_upstream_that_hangs_after_the_draft_ends_a_stream_with_the_draft() -> None:
+    """The stream stays alive until the time limit, then brings the draft, marked as such, and ends."""
+    script = Waiting()
+    with LoopbackServer(script) as up, served(chat_engine(up), timeout_s=3) as server:
+        chunks = list(ask(server, stream=True))
+        script.is_over = True
+        assert "".join(c.choices[0].delta.content or "" for c in chunks) == DRAFT
+        assert (chunks[-1].eirene["status"], chunks[-1].choices[0].finish_reason) == ("failed", "stop")
+
+
+def test_an_upstream_that_hangs_before_the_draft_ends_a_stream_with_an_error() -> None:
+    """The comments keep the line alive; at the time limit the client raises what the event says."""
+    with (
+        LoopbackServer(DRAFT, latency_s=30) as up,
+        served(embedded_engine(up), timeout_s=0.4) as server,
+        pytest.raises(openai.APIError, match="no answer within"),
+    ):
+        list(ask(server, stream=True))
 
 
 def test_an_upstream_that_hangs_before_the_draft_is_a_504() -> None:
