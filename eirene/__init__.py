@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         TrainingStoppedError,
         UnreachableError,
         UnusableReplyError,
+        WorkerError,
     )
     from eirene.models.cache import CallCache
     from eirene.models.chat import Price
@@ -89,6 +90,7 @@ _HOMES = {
         "TrainingStoppedError",
         "UnreachableError",
         "UnusableReplyError",
+        "WorkerError",
     ),
     "eirene.models.cache": ("CallCache",),
     "eirene.models.chat": ("Price",),
@@ -148,6 +150,7 @@ __all__ = [
     "UnusableReplyError",
     "Usage",
     "Verdict",
+    "WorkerError",
     "__version__",
     "arefine",
     "build_graph",
