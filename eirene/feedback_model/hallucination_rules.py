@@ -47,6 +47,9 @@ _RELATED = 0.34
 _VERBATIM = 0.7
 """Share of the words of both that agree from which a word in another's place is a change, not another wording."""
 
+_BESIDE = 3
+"""Words on either side of a difference, taken together, from which it is a change of an otherwise equal passage."""
+
 Side = Literal["sure", "likely"]
 _MARGIN = {"sure": 3.0, "likely": 1.5}
 """Log odds above the threshold of naming a finding, as those of `eirene.feedback_model.judgement`. Set by hand."""
@@ -99,7 +102,7 @@ def find_by_rules(
             continue
         here = list(_opinions(i, sentence, tokens, known, answer))
         for rank, closest in enumerate(() if here else chosen[i]):
-            new = _differences(i, tokens, closest, known, answer, values_alone=rank > 0)
+            new = _differences(i, tokens, closest, known, answer, others=rank > 0)
             here += [f for f in new if all(f.finding.start >= h.finding.end or f.finding.end <= h.finding.start
                                            for h in here)]  # fmt: skip
         found += here
@@ -178,16 +181,19 @@ class _Pair:
 
 
 def _differences(
-    index: int, tokens: Sequence[_Token], given: _Given, known: frozenset[str], answer: str, *, values_alone: bool
+    index: int, tokens: Sequence[_Token], given: _Given, known: frozenset[str], answer: str, *, others: bool
 ) -> Iterator[RuleFinding]:
-    """What stands in the sentence in another's place, one finding for each place; with `values_alone` no relations."""
+    """What stands in the sentence in another's place, one finding for each place; held against `others` than
+    the closest sentence, relations only where the words beside them agree."""
     own, other = [t.key for t in tokens], [t.key for t in given.tokens]
     matcher = SequenceMatcher(None, own, other, autojunk=False)
     pair = _Pair(given, known, frozenset(own), matcher.ratio(), set())
-    for op, a1, a2, b1, b2 in matcher.get_opcodes():
-        named = () if op == "equal" else _named(tokens[a1:a2], given.tokens[b1:b2], pair)
+    codes = matcher.get_opcodes()
+    for n, (op, a1, a2, b1, b2) in enumerate(codes):
+        beside = sum(c[2] - c[1] for c in codes[max(n - 1, 0) : n + 2] if c[0] == "equal")
+        named = () if op == "equal" else _named(tokens[a1:a2], given.tokens[b1:b2], pair, beside=beside)
         for kind, here, new, side in named:
-            if values_alone and kind != "entity":
+            if others and kind != "entity" and beside < _BESIDE:
                 continue
             at = tokens[a1].start if a1 < len(tokens) else tokens[-1].end
             start, end = (here[0].start, here[-1].end) if here else (at, at)
@@ -199,13 +205,16 @@ def _differences(
 _Named = tuple[HallucinationKind, Sequence[_Token], str, Side]
 
 
-def _named(mine: Sequence[_Token], theirs: Sequence[_Token], pair: _Pair) -> Iterator[_Named]:
-    """The findings of one difference: values of a type first, then negations, opposites, and any other word."""
+def _named(mine: Sequence[_Token], theirs: Sequence[_Token], pair: _Pair, *, beside: int) -> Iterator[_Named]:
+    """The findings of one difference: values of a type first, then negations, opposites, and any other word.
+
+    `beside`: how many words directly on either side of it the two sentences have in common.
+    """
     values = list(_values(mine, theirs, pair))
     if values:
         yield from values
         return
-    negation = _negation(mine, theirs) if pair.is_verbatim else None
+    negation = _negation(mine, theirs) if pair.is_verbatim or beside >= _BESIDE else None
     if negation is not None:
         yield negation
         return

@@ -83,11 +83,17 @@ _PLAIN = """
 _NO_NAMES = frozenset(_PLAIN.split())
 
 
-def _pairs() -> frozenset[frozenset[str]]:
-    return frozenset(frozenset(pair.split("/")) for pair in _OPPOSITES.split())
+def _opposites() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for pair in _OPPOSITES.split():
+        a, b = pair.split("/")
+        found[a] = (*found.get(a, ()), b)
+        found[b] = (*found.get(b, ()), a)
+    return found
 
 
-_OPPOSITE = _pairs()
+OPPOSITES = _opposites()
+"""Each word with its opposites."""
 _YEAR = re.compile(r"(?:1\d|20)\d\d\Z")
 _NUMERAL = re.compile(r"\d[\d.,:/]*(?:st|nd|rd|th|s|%)?\Z", re.IGNORECASE)
 
@@ -124,7 +130,7 @@ def are_opposites(a: str, b: str) -> bool:
         return False
     short, long = sorted((a, b), key=len)
     turned = len(short) > 3 and any(long == prefix + short for prefix in ("un", "in", "im", "ir", "dis", "non"))
-    return turned or frozenset((a, b)) in _OPPOSITE
+    return turned or b in OPPOSITES.get(a, ())
 
 
 def is_negation(word: str) -> bool:
