@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from eirene.cli import options
+from eirene.cli import options, synth_fava
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
 from eirene.errors import InputError
@@ -22,10 +22,7 @@ FormatName = Literal["rows", "curly"]
 app = typer.Typer(help="Make synthetic data: answers with errors that are known because they were made.")
 
 
-@app.callback()
-def _group() -> None:
-    """Keeps `npov` a command of its own while it is the only one."""
-
+app.command("fava")(synth_fava.fava)
 
 Topics = Annotated[
     str, typer.Argument(metavar="TOPICS", help="The knowledge base: topics with arguments (docs/npov.md).")
