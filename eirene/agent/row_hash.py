@@ -19,8 +19,8 @@ class RowHash:
     def __init__(self, parts: Parts, settings: Settings) -> None:
         self.signature = run_signature(parts, settings)
         names = [parts.feedback_model.name, parts.refiner.name]
-        self._common = [settings.model_dump(mode="json"), self.signature, *names]
+        self.common = [settings.model_dump(mode="json"), self.signature, *names]
 
     def of(self, item: Item) -> str:
         """The item's hash."""
-        return digest([item.model_dump(mode="json"), *self._common])[:16]
+        return digest([item.model_dump(mode="json"), *self.common])[:16]

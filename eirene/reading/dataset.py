@@ -115,7 +115,7 @@ class Dataset:
         self.shape = Shape() if shape is None else shape
         self.selection = Selection() if selection is None else selection
         self._taken = take
-        self._each = each
+        self.each = each
 
     @property
     def name(self) -> str:
@@ -136,7 +136,7 @@ class Dataset:
 
     def placed(self) -> Iterator[tuple[str, Item]]:
         """The items as `items` gives them, each with the words that say where it stood."""
-        for row, _, item in self._placed(set(), self._each):
+        for row, _, item in self._placed(set(), self.each):
             yield row.where, item
 
     def read(self) -> list[Item]:
@@ -146,11 +146,11 @@ class Dataset:
     def part(self, which: Sequence[int]) -> Dataset:
         """Some of the items: those at these numbers, rising from 0, in the order of `items`."""
         take = which if self._take is None else array("q", (self._take[n] for n in which))
-        return Dataset(self.source, self.shape, self.selection, take=take, each=self._each)
+        return Dataset(self.source, self.shape, self.selection, take=take, each=self.each)
 
     def checked(self) -> Iterator[Item]:
         """The items, one at a time, and at the end the errors of `check`."""
-        return self._checked(self._each)
+        return self._checked(self.each)
 
     def _checked(self, each: Callable[[Item], Item] | None) -> Iterator[Item]:
         ids, seen = array("Q"), set[str]()

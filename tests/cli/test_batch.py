@@ -231,3 +231,16 @@ def test_a_lost_index_is_made_again(run: Run, tmp_path: Path) -> None:
             assert "nothing to do" in run(*flags(server, file, out)).err
             assert index.read_bytes() == whole
         assert server.calls == 5
+
+
+def test_a_file_that_changed_is_read_again(run: Run, tmp_path: Path) -> None:
+    """What is remembered of a file's rows serves only while the file is the same."""
+    file, out = data(tmp_path, 3), tmp_path / "out.jsonl"
+    with LoopbackServer(rewrite) as server:
+        run(*flags(server, file, out))
+        assert (tmp_path / "out.jsonl.rows").exists()
+        write(file, *rows(4))
+        assert "made 1 rows (3 were there before)" in run(*flags(server, file, out)).err
+        write(file, *rows(4), rows(1)[0])
+        assert_error(run(*flags(server, file, out)), "the id 'row-0' is taken by")
+        assert server.calls == 4

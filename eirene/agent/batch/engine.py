@@ -16,9 +16,10 @@ import numpy as np
 from eirene.agent.batch.control import Control, Limits
 from eirene.agent.batch.index import ENTRY, OnScan
 from eirene.agent.batch.journal import BatchJournal, failed
+from eirene.agent.batch.looked import looked_at
 from eirene.agent.batch.rescue import rescue
 from eirene.agent.batch.runner import Outcome, Runner, Work
-from eirene.agent.batch.standing import OnLook, look, standing
+from eirene.agent.batch.standing import OnLook, standing
 from eirene.agent.batch.totals import Totals
 from eirene.agent.batch.writer import Writer
 from eirene.agent.row_hash import RowHash
@@ -91,7 +92,7 @@ def open_batch(
     """
     again = Again() if again is None else again
     with BatchJournal(out, on_scan=on_scan) as journal:
-        wanted = look(dataset, hashes, settings, on_look)
+        wanted = looked_at(dataset, hashes, settings, journal=journal.path, on_look=on_look)
         found = standing(wanted, journal.entries)
         if found.changed.any() and not again.changed:
             raise InputError(_changed(journal, hashes, int(found.changed.argmax()), int(found.changed.sum())),
