@@ -10,11 +10,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from eirene.agent.critics import chosen_critique, critics_of
 from eirene.agent.evaluate_feedback import evaluation_signature
 from eirene.agent.journal import Journal
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.critique import Finding
+from eirene.critique import Finding, Sample
 from eirene.errors import EireneError, InputError
 from eirene.eval.base import Detector, case_of
 from eirene.eval.findings import Annotated, Found
@@ -23,7 +24,6 @@ from eirene.eval.scoring import HOPELESS, Scorer, in_order
 from eirene.fava.edits import apply_findings
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
-from eirene.feedback_model.select import select
 from eirene.records import digest
 from eirene.scores import Unscored
 from eirene.seeds import derive_seed
@@ -64,7 +64,7 @@ async def arun_critic(
     if concurrency < 1:
         raise InputError(f"concurrency must be at least 1, got {concurrency}", field="concurrency")
     settings = Settings() if settings is None else settings
-    line = evaluation_signature(parts, settings)
+    line = f"{evaluation_signature(parts, settings)}|critic:{settings.critic}|{parts.hallucination_version or ''}"
     keys = [_key(case, line) for case in cases]
     with nullcontext() if journal is None else Journal(journal) as held:
         done = {} if held is None else _rows_in(held)
@@ -88,22 +88,24 @@ async def arun_critic(
 
 async def _criticise(key: str, case: Annotated, parts: Parts, settings: Settings) -> CriticRow:
     item, meter = case.item, Meter()
-    seed = derive_seed(settings.seed, item.id, "feedback", 1)
-    request = FeedbackRequest(item, item.answer, case.sentences, seed)
+    samples: list[Sample] = []
+    early_stop = False
     try:
-        drawn = await draw_samples(
-            parts.feedback_model, request, n=settings.samples, stop=settings.stop, meter=meter,
-            min_consistency=settings.min_consistency,
-        )  # fmt: skip
+        for kind, critic in critics_of(parts, settings):  # seeds and stops as in a run of the loop
+            is_first = kind == "completeness"
+            seed = derive_seed(settings.seed, item.id, "feedback" if is_first else kind, 1)
+            drawn = await draw_samples(
+                critic, FeedbackRequest(item, item.answer, case.sentences, seed), n=settings.samples,
+                stop=settings.stop if is_first else "none", meter=meter, min_consistency=settings.min_consistency,
+            )  # fmt: skip
+            samples += drawn.samples
+            early_stop = early_stop or drawn.early_stop
     except HOPELESS:
         raise
     except EireneError as error:
         why = f"{error.kind}: {error}"
         return CriticRow(key=key, id=item.id, findings=None, why=why, failed=True, usage=meter.total)
-    chosen = select(
-        drawn.samples, case.sentences, n_requested=settings.samples, min_consistency=settings.min_consistency,
-        early_stop=drawn.early_stop,
-    )  # fmt: skip
+    chosen = chosen_critique(samples, case.sentences, settings=settings, early_stop=early_stop)
     found = None if chosen.critique is None else findings_of(chosen.critique)
     return CriticRow(key=key, id=item.id, findings=found, why=chosen.abstained, usage=meter.total)
 

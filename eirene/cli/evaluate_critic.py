@@ -44,6 +44,7 @@ def critic(
     predictions: Predictions = None,
     backend: options.Backend = "embedded",
     base_url: options.BaseUrl = None,
+    critic: options.Critic = "completeness",
     samples: options.Samples = 20,
     stop: options.Stop = "none",
     seed: options.Seed = 0,
@@ -82,13 +83,13 @@ def critic(
             found = found_by(cases, made)
         else:
             found = _run(
-                cases, backend, base_url, samples=samples, stop=stop, seed=seed, min_consistency=min_consistency,
-                out=out, concurrency=concurrency, retry_failed=retry_failed,
+                cases, backend, base_url, critic=critic, samples=samples, stop=stop, seed=seed,
+                min_consistency=min_consistency, out=out, concurrency=concurrency, retry_failed=retry_failed,
             )  # fmt: skip
         if detectors:
             found = asyncio.run(ameasure_gain(found, detectors))
         report = findings_report(found, annotated.taxonomy, draws=draws, seed=seed)
-        report |= {"left_out": dict(annotated.left_out), "by": predictions or backend}
+        report |= {"left_out": dict(annotated.left_out), "by": predictions or f"{backend}, critic {critic}"}
         if as_json:
             typer.echo(json.dumps(report, ensure_ascii=False, allow_nan=False))
         else:

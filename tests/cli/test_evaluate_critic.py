@@ -135,3 +135,12 @@ async def test_gain_is_the_error_before_less_the_error_after() -> None:
     assert edited.gain == {"rouge": 1.0}  # "bad" is the only content word, and is not given; "good" is
     kept = await ameasure_gain([type(edited)(cases[0], ())], [RougeDetector()])
     assert kept[0].gain == {"rouge": 0.0}
+
+
+def test_the_critic_of_hallucinations_is_measured(run: Run, tmp_path: Path) -> None:
+    """`--critic hallucination` finds the changed name with the reference given, and the report says who found."""
+    data = write(tmp_path / "data.jsonl", *TAGGED)
+    result = run("evaluate", "critic", data, "--critic", "hallucination", "--draws", "50", "--json")
+    report = json.loads(result.out)
+    assert report["by"] == "embedded, critic hallucination"
+    assert report["sentences"]["entity"]["agreed"] == 1
