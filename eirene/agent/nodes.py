@@ -5,9 +5,10 @@ A step that fails ends the run with status `failed`; what was found until then s
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Literal, Protocol
 
 from langgraph.config import get_stream_writer
@@ -35,6 +36,7 @@ from eirene.agent.state import (
 from eirene.critique import Sample
 from eirene.errors import EireneError, UnusableReplyError
 from eirene.eval.base import case_of
+from eirene.eval.scoring import Scorer
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
 from eirene.given import Given, given_for
@@ -205,9 +207,7 @@ class Nodes:
             known = {item.answer: load_scores(state.get("original_scores", {}))}
             known[best_text(state)] = load_scores(state.get("best_scores", {})) or known[item.answer]
         wanted = [item.answer, best_text(state)] + ([] if candidate is None else [candidate])
-        for text in wanted:
-            if not known.get(text):
-                known[text] = await self._score(item, text, given, meter)
+        known |= await self._score(item, {t: None for t in wanted if not known.get(t)}, given, meter)
         changes: Json = {
             "original_scores": dump_scores(known[item.answer]),
             "best_scores": dump_scores(known[best_text(state)]),
@@ -269,16 +269,17 @@ class Nodes:
             return {**common, "round": round_ + 1}
         return {**common, **ended(state, "kept", f"no rewrite passed the gate: {verdict.why}")}
 
-    async def _score(self, item: Item, text: str, given: Given, meter: Meter) -> dict[str, Scores]:
-        """Every detector's scores; one that fails leaves its scores unscored, and the gate is told so."""
-        scores = {}
-        for detector in self.parts.detectors:
-            try:
-                scores[detector.name] = await detector.score(case_of(item, answer=text, given=given), meter=meter)
-            except EireneError as error:
-                logger.warning("detector %s failed: %s", detector.name, error)
-                scores[detector.name] = Scores.none(f"{error.kind}: {error}")
-        return scores
+    async def _score(
+        self, item: Item, texts: Iterable[str], given: Given, meter: Meter
+    ) -> dict[str, dict[str, Scores]]:
+        """Every detector's scores of each text, side by side; one that fails leaves its scores unscored, and the gate
+        is told so.
+        """
+        texts, scorer = list(texts), Scorer(self.parts.detectors)
+        found = await asyncio.gather(*(scorer.score(case_of(item, answer=text, given=given)) for text in texts))
+        for outcome in (outcome for by_name in found for outcome in by_name.values()):
+            meter.add(outcome.usage.model_copy(update={"seconds": 0.0}))  # the node's own seconds hold them
+        return {t: {name: o.scores for name, o in by_name.items()} for t, by_name in zip(texts, found, strict=True)}
 
     def _gain_measurable(self, given: Given, scores: dict[str, Scores]) -> bool:
         if given.source != "derived" or any(group.name == "asked" for group in given.groups):

@@ -245,3 +245,24 @@ def test_an_advisory_detector_is_shown_and_does_not_decide() -> None:
     assert record.status == "accepted"
     assert record.scores.final["adviser"] == WORSE
     assert "(adviser)+scripted" in record.signature
+
+
+def test_detectors_that_ask_a_model_are_asked_about_every_text_at_once() -> None:
+    import asyncio
+
+    texts = {ORIGINAL: BAD, "better": GOOD}
+    everyone = asyncio.Barrier(2 * len(texts))
+
+    class Meets(ScriptedDetector):
+        """Answers when two detectors have been asked about both texts: asked in turn they would wait for ever."""
+
+        async def score(self, *args: Any, **kwargs: Any) -> Any:
+            await everyone.wait()
+            return await super().score(*args, **kwargs)
+
+    parts = scripted_parts(samples=[FAULTY] * 20, rewrites=["better"], scores=texts)
+    asks: frozenset[Any] = frozenset({"judge"})
+    judges = Meets(texts, name="one", needs=asks), Meets(texts, name="two", needs=asks)
+    record = run(parts=eirene.Parts("x", parts.feedback_model, parts.refiner, judges), deadline_s=5.0)
+    assert record.status == "accepted", record.why
+    assert list(record.scores.final) == ["one", "two"]
