@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from eirene.critique import Critique, Finding, TaggedSentence
 from eirene.errors import InputError
-from eirene.eval.findings import TAXONOMIES, Annotated, Found, findings_report, read_annotated
+from eirene.eval.findings import Annotated, Found, findings_report, read_annotated
 from eirene.eval.findings.counts import count_case
 from eirene.eval.findings.predictions import findings_of, read_predictions
 from eirene.eval.findings.report import as_printed
+from eirene.eval.findings.taxonomy import TAXONOMIES
 from eirene.records import Item
 
 FAVA = TAXONOMIES["FAVA"]

@@ -8,6 +8,6 @@ from __future__ import annotations
 from eirene.eval.findings.base import Annotated, AnnotatedSet
 from eirene.eval.findings.read import read_annotated
 from eirene.eval.findings.report import Found, findings_report
-from eirene.eval.findings.taxonomy import TAXONOMIES, Taxonomy
+from eirene.eval.findings.taxonomy import Taxonomy
 
-__all__ = ["TAXONOMIES", "Annotated", "AnnotatedSet", "Found", "Taxonomy", "findings_report", "read_annotated"]
+__all__ = ["Annotated", "AnnotatedSet", "Found", "Taxonomy", "findings_report", "read_annotated"]
