@@ -9,6 +9,15 @@ from pydantic import AfterValidator, Field
 HALF_PAIR = "contains half a surrogate pair, which no UTF-8 text can hold; repair it"
 
 
+def whole(text: str) -> str:
+    """The text with U+FFFD for each half of a surrogate pair, which the escapes of a model's JSON may hold."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def _clean(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be blank; give a text, or leave the key out")

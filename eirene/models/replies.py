@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eirene.texts import whole
+
 if TYPE_CHECKING:
     from langchain_core.outputs import Generation, LLMResult
 
@@ -83,7 +85,8 @@ def _tokens(usage: Mapping[str, Any]) -> Tokens:
 def _text(generation: Generation) -> str:
     message = getattr(generation, "message", None)
     # `message.text` joins the text blocks of a content list; `generation.text` has the first of them only.
-    return generation.text if message is None else str(message.text)
+    # Half a surrogate pair is legal in JSON, and not in a file, a request or a tokenizer.
+    return whole(generation.text if message is None else str(message.text))
 
 
 def _reply_tokens(generation: Generation) -> tuple[ReplyToken, ...]:

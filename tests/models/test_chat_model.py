@@ -234,3 +234,10 @@ async def test_auth_errors_say_where_to_look() -> None:
     chat, _ = chat_over([RefusedError(401, "bad key")])
     with pytest.raises(AuthError, match="check the provider's API key"):
         await chat.ask(ASK, sampling=SAMPLING, meter=Meter())
+
+
+async def test_half_a_surrogate_pair_in_a_reply_is_replaced() -> None:
+    """JSON's escapes can hold one, a file or a request cannot; a whole pair is the sign that it stands for."""
+    chat, _ = chat_over(["bad \ud800 words, good \ud83d\ude00 ones"])
+    (reply,) = await chat.ask([Message("user", "?")], sampling=Sampling(seed=0), meter=Meter())
+    assert reply.text == "bad \ufffd words, good \U0001f600 ones"

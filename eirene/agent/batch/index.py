@@ -42,6 +42,7 @@ Read = Callable[[int, int], bytes]
 OnScan = Callable[[int, int], None]
 """Told how many bytes of how many have been read."""
 
+_BOUNDS = [2 ** (8 * ENTRY[at].itemsize) for at in range(1, 10)]  # what each whole number has room for
 _MAGIC = b"eirene-index-1\n\n"
 _CHECKED = 64  # lines looked at before an index is believed
 _BLOCK = 2**22
@@ -63,11 +64,16 @@ def entry_in(line: bytes, *, end: int) -> tuple[Any, ...]:
     if not isinstance(data, dict):
         raise ValueError("is no JSON object")
     try:
-        return _entry(data["id"], data["hash"], data["status"], data["usage"], end)
+        found = _entry(data["id"], data["hash"], data["status"], data["usage"], end)
     except KeyError as error:
         raise ValueError(f"has no {error.args[0]!r}") from None
     except (TypeError, AttributeError) as error:
         raise ValueError(f"holds something of another kind: {error}") from None
+    if not all(isinstance(n, int) and 0 <= n < bound for n, bound in zip(found[1:10], _BOUNDS, strict=True)):
+        raise ValueError("has a number that is none of a batch's")
+    if not all(isinstance(n, (int, float)) for n in found[10:]):
+        raise ValueError("has a cost or a time that is no number")
+    return found
 
 
 def _entry(name: str, hash: str, status: str, usage: dict[str, Any], end: int) -> tuple[Any, ...]:

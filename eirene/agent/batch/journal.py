@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import PydanticSerializationError
 
 from eirene.agent.batch.index import (
     STATUSES,
@@ -25,6 +26,7 @@ from eirene.agent.batch.runner import Outcome
 from eirene.agent.journal_file import JournalFile
 from eirene.errors import InputError
 from eirene.io import parse_json
+from eirene.texts import whole
 
 _COPIED = 2**24
 
@@ -147,5 +149,8 @@ def failed(entries: Entries) -> NDArray[np.bool_]:
 
 def line_of(outcome: Outcome) -> bytes:
     """The record's JSON with the hash as its last key, so that a line that was cut off has none."""
-    text = outcome.record.model_dump_json()
+    try:
+        text = outcome.record.model_dump_json()
+    except PydanticSerializationError:  # half a surrogate pair, in an error's message or from a model of one's own
+        text = whole(outcome.record.to_json())
     return f'{text[:-1]},"hash":"{outcome.work.hash}"}}\n'.encode()

@@ -18,6 +18,7 @@ class Writer:
     """Writes to a journal beside the event loop; `on_written` hears of each outcome that is on disk.
 
     After the first `OSError` nothing more is written until `finish`, which tries again once: `on_fault` hears of it.
+    What `on_written` raises holds up no row: `finish` raises it when all are on disk.
     """
 
     def __init__(self, journal: BatchJournal, *, on_written: OnOutcome, on_fault: Callable[[OSError], None]) -> None:
@@ -26,6 +27,7 @@ class Writer:
         self._on_written = on_written
         self._on_fault = on_fault
         self._fault: OSError | None = None
+        self._unheard: Exception | None = None
         self._writing: asyncio.Task[None] | None = None
 
     async def put(self, outcome: Outcome) -> None:
@@ -42,6 +44,8 @@ class Writer:
             await self._writing
         while self.waiting:
             await self._write_some()
+        if self._unheard is not None:
+            raise self._unheard
 
     async def _work(self) -> None:
         try:
@@ -58,4 +62,7 @@ class Writer:
         await asyncio.to_thread(self._journal.append, some)
         del self.waiting[: len(some)]
         for outcome in some:
-            self._on_written(outcome)
+            try:
+                self._on_written(outcome)
+            except Exception as error:  # the listener's own: the rows behind this one are paid for as well
+                self._unheard = self._unheard or error
