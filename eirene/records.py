@@ -26,6 +26,8 @@ VOTED_MODES: frozenset[Mode] = frozenset({"fine-grained", "edit"})
 """Modes in which critics are sampled and voted on."""
 CRITIQUED_MODES: frozenset[Mode] = VOTED_MODES | {"human"}
 """Modes that have a critique, and so one that a person can review."""
+FOUND_PASSAGES = "eirene_passages"
+"""The key in an item's meta under which the ids of found passages stand: a name that no data of a user's own has."""
 
 
 def _distinct_names(perspectives: list[Perspective]) -> list[Perspective]:
@@ -109,7 +111,8 @@ class BeforeAfter(_Output):
 class Record(_Output):
     """One output row. `answer` is the text to show: the original, byte for byte, in every status but `accepted`.
 
-    `passages`: the ids of the passages that were found as its context (`passages` in the item's meta), in its order.
+    `passages`: the ids of the passages that were found as its context (`FOUND_PASSAGES` in the item's meta), in its
+    order.
     """
 
     id: str

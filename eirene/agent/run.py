@@ -18,7 +18,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State
 from eirene.blocking import run_blocking
 from eirene.errors import InputError
-from eirene.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, parse_item
+from eirene.records import FOUND_PASSAGES, VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, parse_item
 from eirene.seeds import signature
 from eirene.sentences import split_sentences
 from eirene.usage import Usage
@@ -170,7 +170,7 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
 
 def _passages(item: Item) -> tuple[str, ...]:
     """The ids that stand in the item's meta with a context that was found; anything else there is the user's own."""
-    ids = item.meta.get("passages")
+    ids = item.meta.get(FOUND_PASSAGES)
     if not item.context or not isinstance(ids, list) or len(ids) != len(item.context):
         return ()
     named = tuple(i for i in ids if isinstance(i, str))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from eirene.records import Item
+from eirene.records import FOUND_PASSAGES, Item
 from eirene.retrieval.retriever import Hit
-
-PASSAGES = "passages"
-"""The key in an item's meta."""
 
 
 class Finds(Protocol):
@@ -23,7 +20,7 @@ def query_of(item: Item) -> str:
 
 
 def with_context(item: Item, retriever: Finds) -> Item:
-    """The item with the passages found as `context` and their ids, in the same order, as `passages` in its meta.
+    """The item with the passages found as `context`, and their ids in its meta: `FOUND_PASSAGES`, in the same order.
 
     An item that has a context or perspectives is returned as it is: what was given is not added to. So is one for
     which nothing was found.
@@ -33,5 +30,5 @@ def with_context(item: Item, retriever: Finds) -> Item:
     found = [hit.passage for hit in retriever.find(query_of(item)) if hit.passage.shown.strip()]
     if not found:
         return item
-    meta = {**item.meta, PASSAGES: [p.id for p in found]}
+    meta = {**item.meta, FOUND_PASSAGES: [p.id for p in found]}
     return item.model_copy(update={"context": [p.shown for p in found], "meta": meta})

@@ -52,8 +52,8 @@ def test_batch_keeps_the_ids_and_goes_on(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_row_with_given_text_keeps_it(run: Run, tmp_path: Path) -> None:
-    """What a row brings is not added to."""
-    data = write(tmp_path / "row.jsonl", {**ROW, "context": ["Oslo is large."], "meta": {"passages": "mine"}})
+    """What a row brings is not added to, and a list of its own that it calls passages is not taken for found ones."""
+    data = write(tmp_path / "row.jsonl", {**ROW, "context": ["Oslo is large."], "meta": {"passages": ["mine"]}})
     result = run("refine", data, "--corpus", write(tmp_path / "c.jsonl", *PASSAGES), "--json")
     assert result.record["passages"] == []
 

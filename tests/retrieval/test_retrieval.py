@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from eirene.encoder import load_encoder
 from eirene.errors import EncoderError, InputError
-from eirene.records import Item
+from eirene.records import FOUND_PASSAGES, Item
 from eirene.retrieval import Hit, Passage, Retriever, open_index, read_corpus, with_context
 from eirene.retrieval import index as indexes
 from eirene.retrieval.encoders import encoder_named
@@ -269,10 +269,12 @@ def test_an_item_gets_passages_and_their_ids(tmp_path: Path) -> None:
     """Without given text an item's context is what was found, with ids in its meta; what was given is not touched."""
     encoder = Counting()
     retriever = Retriever(open_index(write(tmp_path / "c.jsonl", ROWS), encoder, folder=tmp_path / "i"), encoder, top=2)
-    item = with_context(Item(question="What is the capital of Norway?", answer="Bergen.", meta={"x": 1}), retriever)
+    item = with_context(
+        Item(question="What is the capital of Norway?", answer="Bergen.", meta={"passages": "own"}), retriever
+    )
     assert item.context is not None
     assert item.context[-1] == ROWS[1]["text"]
-    assert item.meta == {"x": 1, "passages": ["norway", "oslo"]}
+    assert item.meta == {"passages": "own", FOUND_PASSAGES: ["norway", "oslo"]}
     given_one = Item(question="q", answer="a", context=["mine"])
     assert with_context(given_one, retriever) is given_one
 
