@@ -177,6 +177,7 @@ class Routes:
         text = page(
             models=self._service.models,
             mode=self._service.default_mode,
+            modes=self._service.served,
             drafts=self._service.engine.upstream is not None,
             wants_key=self._service.options.key is not None,
         )

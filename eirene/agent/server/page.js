@@ -258,6 +258,7 @@ function example() {
 
 at("answer-hint").textContent = facts.drafts ? "optional; the model writes one" : "optional with two sides: one is written from their arguments";
 at("key-row").hidden = !facts.wantsKey;
+for (const option of [...at("mode").options]) if (!facts.modes.includes(option.value)) option.remove();
 at("mode").value = facts.mode;
 addSide("pro");
 addSide("con");

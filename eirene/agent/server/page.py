@@ -10,9 +10,14 @@ from collections.abc import Sequence
 from importlib import resources
 
 
-def page(*, models: Sequence[str], mode: str, drafts: bool, wants_key: bool) -> str:
-    """The page. `drafts`: whether the server can write an answer to a question without arguments."""
-    facts = json.dumps({"model": models[0], "mode": mode, "drafts": drafts, "wantsKey": wants_key})
+def page(*, models: Sequence[str], mode: str, modes: Sequence[str], drafts: bool, wants_key: bool) -> str:
+    """The page. `modes` may be chosen, `mode` is at first.
+
+    `drafts`: whether the server can write an answer to a question without arguments.
+    """
+    facts = json.dumps(
+        {"model": models[0], "mode": mode, "modes": list(modes), "drafts": drafts, "wantsKey": wants_key}
+    )
     for character in "<>&\u2028\u2029":  # nothing in it can end the element it stands in
         facts = facts.replace(character, f"\\u{ord(character):04x}")
     parts = {"css": _asset("page.css"), "js": _asset("page.js"), "facts": facts}

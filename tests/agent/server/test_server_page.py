@@ -163,6 +163,16 @@ def test_what_a_model_writes_is_never_markup(tab: Browser) -> None:
         assert evil in tab.read("document.querySelector('#steps').textContent")
 
 
+@pytest.mark.parametrize(("critic", "edits"), [("completeness", []), ("hallucination", ["edit"])])
+def test_the_page_offers_the_modes_that_the_server_serves(tab: Browser, critic: str, edits: list[str]) -> None:
+    """Mode edit can be chosen where the server's critic names edits, and nowhere else."""
+    with served(embedded_engine(critic=critic)) as server:
+        tab.open(f"{server.root}/")
+        modes = tab.read("[...document.getElementById('mode').options].map((it) => it.value)")
+        assert modes == ["fine-grained", "generic", "improve", *edits]
+        assert tab.read("document.getElementById('mode').value") == "fine-grained"
+
+
 def test_a_problem_is_told_on_the_page_and_nothing_is_lost(tab: Browser) -> None:
     """Without a question the field gets the focus and a line says so; what the server refuses is told in its words."""
     with served(embedded_engine()) as server:
