@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from eirene.encoder import Encoder, load_encoder
+from eirene.eval.alignment import score_alignment
 from eirene.eval.arrangement import ArrangementDetector, score_arrangement
 from eirene.eval.base import Case
 from eirene.given import Given, Group
@@ -63,6 +68,32 @@ def test_an_argument_that_both_sides_make_is_at_home_with_both(encoder: Encoder)
     shared = (Group("pro", (*PRO, CON[1])), Group("con", CON))
     assert value(score(encoder, RIGHT, *shared)) < 0.02
     assert value(score(encoder, WRONG, *shared)) < 0.05
+
+
+class Heard:
+    """The encoder, and the texts that it was asked for."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self.digest = encoder.digest
+        self.texts: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.texts += texts
+        return self._encoder.encode(texts)
+
+
+def test_it_asks_the_encoder_for_nothing_that_alignment_asked_for(encoder: Encoder) -> None:
+    """Two detectors of one answer share its alignment: the second encodes only what it alone looks at."""
+    case = Case("Should the centre be free of cars?", WRONG, Given("perspectives", (Group("a", PRO), Group("b", CON))))
+    first, second = Heard(encoder), Heard(encoder)
+    score_arrangement(case, second)
+    alone = len(second.texts)
+    score_alignment(case, first)
+    shared = list(first.texts)
+    score_arrangement(case, first)
+    assert shared
+    assert len(first.texts) == alone
 
 
 def test_coverage_is_not_its_business(encoder: Encoder) -> None:
