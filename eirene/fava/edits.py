@@ -192,12 +192,13 @@ def _removed(text: str, operation: Operation, floor: int, ceiling: int) -> Opera
     opens = _opens_sentence(text, start)
     rest = text[end:ceiling]
     tail = rest.lstrip(_SPACES)
-    if opens and tail[:1] in tuple(".,;:!?"):  # "It was good. <gone>." leaves a mark that ends nothing
+    is_word = _begins_word(text, end, tail)
+    if opens and not is_word and tail[:1] in tuple(".,;:!?"):  # "It was good. <gone>." leaves a mark that ends nothing
         end += len(rest) - len(tail) + 1
         rest = text[end:ceiling]
         tail = rest.lstrip(_SPACES)
-    at_end = not tail or tail[0] in ".,;:!?)\r\n"
-    if not opens and (not tail or tail[0] in ".!?\r\n"):
+    at_end = not tail or (tail[0] in ".,;:!?)\r\n" and not is_word)
+    if not opens and not is_word and (not tail or tail[0] in ".!?\r\n"):
         lead = _LEADS_TO.search(text, floor, start)
         start = lead.start() if lead else start
     if at_end:
@@ -221,6 +222,13 @@ def _line_gone(text: str, operation: Operation, line_start: int, floor: int, cei
     if end == len(text):
         line_start = floor + len(text[floor:line_start].rstrip())
     return _widened(text, operation, line_start, end, "")
+
+
+def _begins_word(text: str, end: int, tail: str) -> bool:
+    """Whether the full stop that follows a space belongs to the next word, as in ".NET" and ".5"."""
+    return (
+        tail[:1] == "." and tail[1:2].isalnum() and (text[end - 1 : end + 1].strip(_SPACES) != text[end - 1 : end + 1])
+    )
 
 
 def _ends_line(text: str, end: int, ceiling: int) -> bool:

@@ -79,6 +79,9 @@ def test_every_edit_is_made_or_skipped(case: tuple[str, list[Finding]]) -> None:
         ("- one\n- <invented>two</invented>", "- one"),
         ("One (<subjective>sadly</subjective>) two.", "One two."),
         ("<invented>All of it.</invented>", "All of it."),
+        ("It is old. <subjective>Sadly</subjective> .NET is used.", "It is old. .NET is used."),
+        ("We use C and <subjective>really </subjective>.NET here.", "We use C and .NET here."),
+        ("It rose by <subjective>about</subjective> .5 percent.", "It rose by .5 percent."),
         ("<invented>It <entity><delete>a</delete><mark>b</mark></entity> c.</invented> Two.", "Two."),
     ],
 )
