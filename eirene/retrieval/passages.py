@@ -11,7 +11,7 @@ from typing import Any
 from eirene.errors import InputError
 from eirene.io import Row, cannot_read
 from eirene.reading import open_source
-from eirene.reading.base import bytes_of, readable
+from eirene.reading.base import Unzipped, bytes_of, readable
 from eirene.sentences import split_sentences
 
 WORDS = 100
@@ -71,12 +71,14 @@ def read_corpus(place: str, *, words: int = WORDS) -> Iterator[Passage]:
     root = Path(place)
     for file in corpus_files(place):
         name = file.name if file == root else file.relative_to(root).as_posix()
-        documents = _plain(file, name) if file.suffix.lower() in _PLAIN else _rows(file, name)
+        documents = _plain(file, name) if _unpacked(file).endswith(_PLAIN) else _rows(file, name)
         for where, document in documents:
             key = hashlib.blake2b(document.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
             if key in seen:
                 raise InputError(f"the id {document.id!r} occurs twice in the corpus", field="id", where=where)
             seen.add(key)
+            if "\0" in document.id + document.title + document.text:  # no item may hold one
+                raise InputError("contains a NUL character; remove it", field="text", where=where)
             for n, text in enumerate(cut(document.text, words=words), start=1):
                 yield Passage(document.id if n == 1 else f"{document.id}#{n}", text, document.title)
 
@@ -98,7 +100,8 @@ def cut(text: str, *, words: int = WORDS) -> Iterator[str]:
 
 
 def _plain(file: Path, name: str) -> Iterator[tuple[str, Passage]]:
-    with readable(str(file)), bytes_of(str(file)).open() as opened:
+    data_of = bytes_of(str(file))
+    with readable(str(file)), (Unzipped(data_of) if file.name.lower().endswith(".gz") else data_of).open() as opened:
         data = opened.read()
     try:
         text = data.decode("utf-8-sig")
@@ -130,8 +133,12 @@ def _document(row: Row, default: str) -> Passage:
 
 
 def _is_known(file: Path) -> bool:
-    name = file.name.lower().removesuffix(".gz")
-    return name.endswith((*_PLAIN, *_ROWS))
+    return _unpacked(file).endswith((*_PLAIN, *_ROWS))
+
+
+def _unpacked(file: Path) -> str:
+    """The file's name in lower case, as it is when it is unpacked."""
+    return file.name.lower().removesuffix(".gz")
 
 
 def _is_hidden(file: Path, root: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import time
@@ -72,11 +73,12 @@ def test_cutting_keeps_every_word_in_order(text: str, words: int) -> None:
 def test_a_folder_is_read_in_order_with_ids_that_lead_back(tmp_path: Path) -> None:
     """Files of a folder come in the order of their names; text files are cut at blank lines, long rows into #2, #3."""
     (tmp_path / "b.txt").write_text("One.\n\nTwo.", encoding="utf-8")
+    (tmp_path / "d.txt.gz").write_bytes(gzip.compress(b"Three."))
     write(tmp_path / "a.jsonl", [{"_id": 7, "contents": "x. " * 150, "title": "T"}, {"passage": "y"}])
     (tmp_path / ".hidden.txt").write_text("no", encoding="utf-8")
     (tmp_path / "c.bin").write_bytes(b"\0")
     found = list(read_corpus(str(tmp_path)))
-    assert [p.id for p in found] == ["7", "7#2", "a.jsonl:2", "b.txt:1", "b.txt:2"]
+    assert [p.id for p in found] == ["7", "7#2", "a.jsonl:2", "b.txt:1", "b.txt:2", "d.txt.gz:1"]
     assert found[0].shown.startswith("T: x.")
 
 
@@ -90,7 +92,12 @@ def test_parquet_is_read_as_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "words"),
-    [([{"id": "a"}], "needs a text"), ([{"id": "a", "text": "x"}] * 2, "occurs twice"), ([3], "must be an object")],
+    [
+        ([{"id": "a"}], "needs a text"),
+        ([{"id": "a", "text": "x"}] * 2, "occurs twice"),
+        ([3], "must be an object"),
+        ([{"text": "a\0b"}], "NUL"),
+    ],
 )
 def test_a_bad_corpus_is_named(tmp_path: Path, rows: list[Any], words: str) -> None:
     """A row that is no passage is an error that names the line."""
