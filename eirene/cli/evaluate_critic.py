@@ -130,6 +130,8 @@ def _run(
 def _show(report: dict[str, Any], annotated: AnnotatedSet) -> None:
     from rich.table import Table
 
+    from eirene.views.visible import visible
+
     screen = console()
     screen.print(
         f"{report['set']}: {report['answers']} answers, {report['scored']} with findings or none, by {report['by']}; "
@@ -137,7 +139,7 @@ def _show(report: dict[str, Any], annotated: AnnotatedSet) -> None:
         markup=False,
     )
     for why, n in [*report["unscored"].items(), *report["left_out"].items()]:
-        screen.print(f"  {n} times: {why}", markup=False)
+        screen.print(f"  {n} times: {visible(why)}", markup=False)
     for level in ("sentences", "characters"):
         if level not in report:
             continue

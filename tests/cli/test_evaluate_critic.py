@@ -50,6 +50,16 @@ def test_tagged_predictions_are_measured_with_their_gain(run: Run, tmp_path: Pat
     assert "as printed" in shown
 
 
+def test_a_cause_out_of_a_file_cannot_act_on_the_terminal(run: Run, tmp_path: Path) -> None:
+    """Why a record has no critique is the file's own text: what would steer a terminal is shown instead."""
+    data = write(tmp_path / "data.jsonl", *TAGGED)
+    silent = {"id": "b", "rounds": [], "why": "gone\x1b[2J"}
+    said = write(tmp_path / "said.jsonl", {"id": "a", "tagged": TAGGED[0]["annotated"]}, silent)
+    shown = run("evaluate", "critic", data, "--predictions", said, "--draws", "50").out
+    assert "gone" in shown
+    assert "\x1b" not in shown
+
+
 def test_the_embedded_critic_is_measured_and_goes_on_from_its_journal(run: Run, tmp_path: Path) -> None:
     """Without predictions the backend's critic finds; a rerun on the journal gives the same report."""
     data, rows = write(tmp_path / "data.jsonl", *TAGGED), tmp_path / "rows.jsonl"
