@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -12,12 +13,12 @@ from eirene.cli import batch_flags, data_flags, options
 from eirene.cli.batch_dry_run import DryRun
 from eirene.cli.batch_dry_run import dry_run as estimate
 from eirene.cli.batch_offline import exchange
+from eirene.cli.batch_parts import PartsFlags, ray_runner
 from eirene.cli.batch_progress import watch
 from eirene.cli.batch_status import status
 from eirene.cli.call_flags import CallFlags
 from eirene.cli.corpus_flags import CorpusFlags
 from eirene.cli.flag_groups import with_groups
-from eirene.cli.gate_flags import with_named
 from eirene.cli.terminal import output, say
 from eirene.errors import BackendError, InputError
 
@@ -61,6 +62,7 @@ def batch(
     polls: options.Polls = 5,
     concurrency: batch_flags.Concurrency = 32,
     workers: batch_flags.Workers = None,
+    ray: batch_flags.Ray = None,
     grace: batch_flags.Grace = 60.0,
     max_cost: batch_flags.MaxCost = None,
     max_tokens: batch_flags.MaxTokens = None,
@@ -99,7 +101,7 @@ def batch(
     `eirene batch status OUT.jsonl` says how a run stands, at any time.
     """
     with output():
-        from eirene.agent.backends import BackendOptions, resolve_backend
+        from eirene.agent.backends import resolve_backend
         from eirene.agent.batch.control import Limits
         from eirene.agent.batch.engine import Again, open_batch
         from eirene.agent.batch.local import LocalRunner
@@ -115,9 +117,6 @@ def batch(
             patience=patience, seed=seed, min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
             when_gain_unmeasured=when_gain_unmeasured,
         )  # fmt: skip
-        in_workers = backend == "embedded" and not (detectors or judge or local_model or classifier or nli)
-        if workers is not None and workers > 1 and not in_workers:
-            raise InputError("--workers goes with --backend embedded and its own detectors", field="workers")
         check_outside(out, file)
         if as_json and not (dry_run or dry_run_sample):
             raise InputError("--json goes with --dry-run", field="json")
@@ -125,20 +124,18 @@ def batch(
         limits, judge_url = Limits(max_cost, max_tokens, deadline), judge_base_url or base_url
         cache, money = calls.open_cache(), calls.price_of(backend, base_url=base_url)
         judge_price = calls.listed_price(judge, base_url=judge_url)
-        asks = judge is not None or not (backend == "embedded" or backend.startswith("hf:"))
-        if max_cost is not None and asks and money is None:
+        models = PartsFlags(
+            backend=backend, base_url=base_url, detectors=detectors, judge=judge, judge_url=judge_url,
+            local_model=local_model, classifier=tuple(classifier or ()), nli=nli, polls=polls, seed=seed, price=money,
+            judge_price=judge_price, calls=calls,
+        )  # fmt: skip
+        if workers is not None and workers > 1 and not (models.is_embedded_alone or ray):
+            raise InputError("--workers goes with --backend embedded and its own detectors, or with --ray",
+                             field="workers")  # fmt: skip
+        if max_cost is not None and models.asks and money is None:
             raise InputError("--max-cost needs to know what tokens cost: give --price or --prices", field="max-cost")
         limiter = Limiter(concurrency, adaptive=True)
-        parts = resolve_backend(backend, BackendOptions(base_url=base_url, limiter=limiter, price=money, cache=cache))
-        parts = with_named(
-            parts, detectors, judge_model=judge, base_url=judge_url, local=local_model, cache=cache,
-            classifiers_named=classifier or (), nli_named=nli, polls=polls, seed=seed, concurrency=concurrency,
-            price=judge_price,
-        )  # fmt: skip
-        if detectors is None and judge is not None:
-            from eirene.agent.judges import with_judge
-
-            parts = with_judge(parts, judge, base_url=judge_url, polls=polls, seed=seed, price=judge_price, cache=cache)
+        parts = models.build(limiter, cache=cache)
         dataset = data_flags.open_data(
             file, format=format, columns=columns, reader=reader, drop_unmapped=drop_unmapped,
             selection=data_flags.selection_of(limit, sample, sample_seed), each=corpus.filler(),
@@ -149,16 +146,21 @@ def batch(
         ) as opened:  # fmt: skip
             if export_requests is not None or import_replies:
                 exchange(opened, parts, settings, export_requests, import_replies or [], one_reply=one_reply)
-            n_workers = 1 if not in_workers else workers_for(opened.n_left) if workers is None else workers
-            runner: Runner = LocalRunner(parts, settings, limiter=limiter if asks else None)
-            if n_workers > 1:
-                runner = ProcessRunner(functools.partial(resolve_backend, backend), settings, workers=n_workers)
+            n_workers = 1 if not models.is_embedded_alone else workers or workers_for(opened.n_left)
+            runner: Runner = LocalRunner(parts, settings, limiter=limiter if models.asks else None)
+            running: AbstractContextManager[Runner] = nullcontext(runner)
+            if ray is not None:
+                running = ray_runner(ray, models, parts, settings, workers=workers, concurrency=concurrency,
+                                     n_rows=opened.n_left)  # fmt: skip
+            elif n_workers > 1:
+                running = nullcontext(ProcessRunner(functools.partial(resolve_backend, backend), settings,
+                                                    workers=n_workers))  # fmt: skip
             if dry_run or dry_run_sample:
                 what = DryRun(sample=dry_run_sample, polls=polls, price=money, judge_price=judge_price, as_json=as_json)
                 estimate(opened, parts, settings, what, lambda keep: _run(
-                    opened, runner, limits=limits, grace_s=grace, shown=shown, keep=keep
+                    opened, running, limits=limits, grace_s=grace, shown=shown, keep=keep
                 ))  # fmt: skip
-            code = _run(opened, runner, limits=limits, grace_s=grace, shown=shown)
+            code = _run(opened, running, limits=limits, grace_s=grace, shown=shown)
         _tell(opened, out)
         if parquet is not None:
             write_parquet(out, parquet)
@@ -168,7 +170,13 @@ def batch(
 
 
 def _run(
-    opened: Batch, runner: Runner, *, limits: Limits, grace_s: float, shown: Watch, keep: OnRow | None = None
+    opened: Batch,
+    running: AbstractContextManager[Runner],
+    *,
+    limits: Limits,
+    grace_s: float,
+    shown: Watch,
+    keep: OnRow | None = None,
 ) -> int:
     """Makes the missing rows, and shows each to `keep`; 130 where the user stopped it, else 0."""
     import asyncio
@@ -178,20 +186,21 @@ def _run(
 
     if not opened.n_left:
         return 0
-    shown.start()
 
     def on_row(row: Record) -> None:
         shown.on_row(opened, row)
         if keep is not None:
             keep(row)
 
-    async def work() -> bool:
+    async def work(runner: Runner) -> bool:
         with stoppable(grace_s=grace_s, under_way=lambda: len(opened.under_way)) as stop:
             await run_batch(opened, runner, limits=limits, control=stop.control, on_row=on_row)
         return stop.by_user
 
     try:
-        return 130 if asyncio.run(work()) else 0
+        with running as runner:
+            shown.start()
+            return 130 if asyncio.run(work(runner)) else 0
     except (BackendError, OSError):
         say(f"{opened.made.rows:,} rows were made and {opened.n_left:,} are left; the same command goes on from there")
         raise

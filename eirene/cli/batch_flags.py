@@ -20,8 +20,13 @@ Concurrency = Annotated[int, typer.Option(help="Model calls under way at most; f
                                           rich_help_panel=_RUN)]  # fmt: skip
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, show_default="a process a core", rich_help_panel=_RUN,
-                 help="Processes that share the rows, for the embedded backend; 1: this one."),
+    typer.Option(min=1, show_default="one a core", rich_help_panel=_RUN,
+                 help="Processes that share the rows, for the embedded backend; 1: this one. With --ray: actors."),
+]  # fmt: skip
+Ray = Annotated[
+    str | None,
+    typer.Option(metavar="local|HOST:PORT", rich_help_panel=_RUN,
+                 help="Make the rows in Ray actors, here or on the cluster at this address (docs/scaling.md)."),
 ]  # fmt: skip
 Grace = Annotated[float, typer.Option(metavar="S", help="Seconds that rows under way have to end when the run stops.",
                                       rich_help_panel=_RUN)]  # fmt: skip

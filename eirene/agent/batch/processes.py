@@ -139,7 +139,7 @@ class _Hand:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(theirs, self.make, self.settings), daemon=True)
-        with _environment(_ONE_THREAD), _without_interrupts():
+        with environment(_ONE_THREAD), _without_interrupts():
             self.process.start()
         theirs.close()  # else its end would not be seen here
         try:
@@ -173,7 +173,7 @@ def usable_cores() -> int:
 
 
 @contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
+def environment(values: dict[str, str]) -> Iterator[None]:
     """Variables that a process started inside begins with; libraries read them when they are imported."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
