@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eirene.agent.batch.control import Control, Limits
 from eirene.agent.batch.index import ENTRY, OnScan
@@ -47,7 +48,8 @@ class Batch:
 
     `n_rows` in the data, `n_done` of them in the journal before the run; `n_others`: lines that no row asks for.
     `totals` are the journal's, `made` those of this run; `under_way` is the work that a runner has, by id. `stopped`
-    says why the run ended with rows left, None where it did not.
+    says why the run ended with rows left, None where it did not. `outdated`: lines that a run takes out of the journal
+    before it makes their rows again; until then, and where nothing is run, they stay.
     """
 
     journal: BatchJournal
@@ -59,6 +61,7 @@ class Batch:
     totals: Totals
     made: Totals
     missing: array[int]
+    outdated: NDArray[np.bool_]
     under_way: dict[str, Work] = field(default_factory=dict)
     stopped: str | None = None
 
@@ -97,19 +100,20 @@ def open_batch(
         if found.changed.any() and not again.changed:
             raise InputError(_changed(journal, hashes, int(found.changed.argmax()), int(found.changed.sum())),
                              where=str(journal.path))  # fmt: skip
-        dropped = (
+        outdated = (
             found.changed
             if not again.failed
             else found.changed | (failed(journal.entries) & np.isin(journal.entries["id"], wanted.ids))
         )
-        if dropped.any():
-            journal.drop(dropped)
-            found = standing(wanted, journal.entries)
-        totals = Totals.of(journal.entries)
-        journal.entries = np.empty(0, ENTRY)  # a line each: no more needed
+        kept = journal.entries
+        if outdated.any():
+            kept = kept[~outdated]
+            found = standing(wanted, kept)
+        else:
+            journal.entries = np.empty(0, ENTRY)  # a line each: no more needed
         yield Batch(
             journal, dataset, hashes, n_rows=len(wanted.ids), n_done=found.n_done, n_others=found.n_others,
-            totals=totals, made=Totals(), missing=array("q", found.missing.tobytes()),
+            totals=Totals.of(kept), made=Totals(), missing=array("q", found.missing.tobytes()), outdated=outdated,
         )  # fmt: skip
 
 
@@ -156,6 +160,9 @@ async def run_batch(
             under_way[work.item.id] = work
             yield work
 
+    if batch.outdated.any():
+        batch.journal.drop(batch.outdated)
+        batch.journal.entries, batch.outdated = np.empty(0, ENTRY), np.zeros(0, np.bool_)
     if limits.deadline_s is not None:
         control.stop_after(limits.deadline_s, f"--deadline {limits.deadline_s:g}")
     writer = Writer(batch.journal, on_written=on_written, on_fault=on_fault)

@@ -27,14 +27,17 @@ class LocalRunner:
         self._limiter = limiter
 
     async def run(self, work: Iterable[Work]) -> AsyncGenerator[Outcome, None]:
-        """Yields the outcomes as they come; where one raises, no other is begun, and those under way are finished."""
+        """Yields the outcomes as they come; where one, or the work itself, raises, those under way are finished."""
         waiting = iter(work)
         under_way: set[asyncio.Task[Outcome]] = set()
         fault: BaseException | None = None
         try:
             while True:
                 if fault is None:
-                    self._fill(under_way, waiting)
+                    try:
+                        self._fill(under_way, waiting)
+                    except Exception as error:  # the work's own, such as a file that is gone: told when all is finished
+                        fault = error
                 if not under_way:
                     break
                 done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
