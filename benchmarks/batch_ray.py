@@ -2,7 +2,7 @@
 
     python benchmarks/batch_ray.py [--rows 2000] [--workers 2]
 
-The rows are made up, for the embedded backend. One actor is killed (SIGKILL) when a quarter of the rows is in the journal.
+The rows are made up, for the embedded backend. One actor is killed (SIGKILL) when a quarter of the rows is made.
 `rows_per_second` counts from the first record to the end, the death and the start of the other actor included. Linux.
 """
 
