@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,7 +68,8 @@ class CallFlags:
     def listed_price(self, model: str | None, *, base_url: str | None) -> Price | None:
         """What a model costs by the file of `--prices`, else by the list that ships; None where nobody knows.
 
-        The list that ships is for the providers' own servers and says nothing of a model at `base_url`.
+        The list that ships is for the providers' own servers and says nothing of a model at `base_url`, or at an address
+        that the environment names.
         """
         if model is None or not is_named(model):
             return None
@@ -75,12 +77,18 @@ class CallFlags:
 
         if self.prices is not None:
             return read_prices(self.prices).of(model)
-        return shipped_prices().of(model) if base_url is None else None
+        return shipped_prices().of(model) if base_url is None and not _is_elsewhere(model) else None
 
 
 def is_named(model: str) -> bool:
     """Whether a backend is a chat model by name, which is what prices are known of."""
     return ":" in model and not model.startswith("hf:")
+
+
+def _is_elsewhere(model: str) -> bool:
+    """Whether the environment sends the provider's client to another address, as the clients read it."""
+    provider = model.partition(":")[0].upper().replace("-", "_")
+    return any(os.environ.get(f"{provider}_{name}", "").strip() for name in ("BASE_URL", "API_BASE", "API_URL"))
 
 
 def _parsed(text: str) -> Price:

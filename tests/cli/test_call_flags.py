@@ -141,3 +141,15 @@ def test_json_without_a_dry_run_is_refused(run: Run, tmp_path: Path) -> None:
     """A batch prints no JSON of its own."""
     data = write(tmp_path / "in.jsonl", *ROWS)
     assert_error(run("batch", data, "--out", tmp_path / "o.jsonl", "--json"), "--json goes with --dry-run")
+
+
+def test_the_list_of_prices_that_ships_is_for_the_providers_own_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the environment sends the client elsewhere, what a model costs is not known."""
+    from eirene.cli.call_flags import CallFlags
+
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    assert CallFlags().listed_price("openai:gpt-4o", base_url=None) is not None
+    assert CallFlags().listed_price("openai:gpt-4o", base_url="http://127.0.0.1:9/v1") is None
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert CallFlags().listed_price("openai:gpt-4o", base_url=None) is None
