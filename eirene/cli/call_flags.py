@@ -68,8 +68,8 @@ class CallFlags:
     def listed_price(self, model: str | None, *, base_url: str | None) -> Price | None:
         """What a model costs by the file of `--prices`, else by the list that ships; None where nobody knows.
 
-        The list that ships is for the providers' own servers and says nothing of a model at `base_url`, or at an address
-        that the environment names.
+        The list that ships is for the providers' own servers and says nothing of a model at `base_url`, or at an
+        address that the environment names.
         """
         if model is None or not is_named(model):
             return None
