@@ -195,12 +195,3 @@ def test_a_json_array_is_a_knowledge_base_too(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text(json.dumps([json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]))
     assert len(load_topics(str(path))) == len(read_topics(str(EXAMPLES)))
-
-
-@pytest.mark.parametrize("variable", ["EIRENE_CACHE", "XDG_CACHE_HOME", "HOME"])
-def test_the_folder_follows_the_environment(variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("EIRENE_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(variable, str(tmp_path))
-    under = {"EIRENE_CACHE": "", "XDG_CACHE_HOME": "eirene", "HOME": ".cache/eirene"}[variable]
-    assert index.cache_folder() == tmp_path / under
