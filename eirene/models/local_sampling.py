@@ -207,7 +207,10 @@ class Batch:
 
 def pick(logits: torch.Tensor, uniform: torch.Tensor, *, temperature: float, top_p: float) -> torch.Tensor:
     """One token a row of `logits` (rows, vocabulary) by the row's uniform number in [0, 1): the inverse of the nucleus'
-    distribution function, tokens in falling order of probability. The nucleus is the smallest set that reaches `top_p`.
+    distribution function, tokens in the vocabulary's order. The nucleus is the smallest set that reaches `top_p`.
+
+    In order of probability two tokens that are nearly as likely would change places, and so be taken for each other,
+    with the last bit of a logit, which hangs on how many rows are computed together.
     """
     if temperature == 0.0:
         best, token = logits.max(dim=-1)
@@ -220,9 +223,10 @@ def pick(logits: torch.Tensor, uniform: torch.Tensor, *, temperature: float, top
         head, ids = probabilities.sort(dim=-1, descending=True)
     up_to = head.cumsum(dim=-1)
     head = head.masked_fill(up_to - head >= top_p, 0.0)
-    up_to = head.cumsum(dim=-1)
+    ids, order = ids.sort(dim=-1)
+    up_to = head.gather(1, order).cumsum(dim=-1)
     place = (up_to <= uniform[:, None] * up_to[:, -1:]).sum(dim=-1)
-    last = (head > 0).sum(dim=-1) - 1  # a uniform number that rounds to 1 must not leave the nucleus
+    last = (up_to < up_to[:, -1:]).sum(dim=-1)  # a uniform number that rounds to 1 must not leave the nucleus
     return ids.gather(1, torch.minimum(place, last)[:, None])[:, 0]
 
 

@@ -42,11 +42,19 @@ def drawn(model: Any, seeds: list[int], *, end: frozenset[int] = NEVER, **sampli
     return [c.ids for c in found]
 
 
-def test_the_inverse_of_the_distribution_is_taken_in_falling_order_of_probability() -> None:
+def test_the_inverse_of_the_distribution_is_taken_in_the_order_of_the_vocabulary() -> None:
     logits = torch.log(torch.tensor([[0.1, 0.5, 0.15, 0.25]])).expand(6, -1)
-    uniform = torch.tensor([0.0, 0.55, 0.56, 0.83, 0.84, 1.0])
-    # The nucleus of 0.8 is {1, 3, 2}: shares 0.5, 0.25, 0.15 of 0.9, that is, up to 0.556, 0.833, 1.
-    assert pick(logits, uniform, temperature=1.0, top_p=0.8).tolist() == [1, 1, 3, 3, 2, 2]
+    uniform = torch.tensor([0.0, 0.55, 0.56, 0.72, 0.73, 1.0])
+    # The nucleus of 0.8 is {1, 2, 3}: shares 0.5, 0.15, 0.25 of 0.9, that is, up to 0.556, 0.722, 1.
+    assert pick(logits, uniform, temperature=1.0, top_p=0.8).tolist() == [1, 1, 2, 2, 3, 3]
+
+
+def test_the_last_bit_of_a_logit_does_not_take_one_token_for_another() -> None:
+    logits = torch.tensor([[0.0, 1.0, 1.0, 0.5]])
+    uniform = torch.linspace(0.01, 0.99, 50)
+    one, other = (logits + torch.tensor([[0.0, sign * 1e-6, 0.0, 0.0]]) for sign in (1, -1))
+    picked = [pick(x.expand(50, -1), uniform, temperature=1.0, top_p=1.0).tolist() for x in (one, other)]
+    assert picked[0] == picked[1]
 
 
 @pytest.mark.parametrize("vocabulary", [50, 3000])
