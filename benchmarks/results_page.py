@@ -180,8 +180,8 @@ def cost_part(summaries: Iterable[Json]) -> str:
     """The milliseconds of an answer, by set."""
     lines = [
         "### Latency",
-        "Milliseconds an answer on two cores shared with other work, one thread for the encoder: median (95th "
-        "percentile). What is given again is known, and costs nothing.",
+        "Milliseconds an answer on two cores shared with much other work, so upper bounds; one thread for the encoder: "
+        "median (95th percentile). What is given again is known, and costs nothing.",
         "| | answers | detector | ms |\n| --- | --- | --- | --- |",
     ]
     rows = []
