@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from eirene.testing.loopback import Broken, ChatRequest, HttpError, Script, Text, completion_body, error_body
+from eirene.testing.openai_wire import completion_body, error_body
+from eirene.testing.script import Broken, ChatRequest, HttpError, Script, Text
 
 FILE_LIMITS = (50_000, 200 * 10**6)
 """Requests and bytes that a file may have at most; one beyond them is refused, as the real endpoint refuses it."""

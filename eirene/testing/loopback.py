@@ -9,66 +9,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+import weakref
+from collections.abc import Awaitable, Callable
+from typing import Literal, Self
 
-_ROUNDS_TO_ACCEPT = 5  # of the event loop, from an accepted connection to the task that answers it: three, and two more
+from eirene.testing.openai_wire import (
+    completion_body,
+    error_body,
+    send,
+    send_error,
+    send_json,
+    send_stream,
+    stream_events,
+    token_counts,
+)
+from eirene.testing.script import Broken, ChatRequest, HttpError, Outcome, Script, Text
+
+__all__ = ["Broken", "ChatRequest", "HttpError", "LoopbackServer", "NPolicy", "Outcome", "Script", "Text"]
+
+_READ_LIMIT = 2**24  # bytes of a request's head
+_BACKLOG = 512
 
 NPolicy = Literal["takes", "refuses", "ignores"]
-
-
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
-    """One request that came. `number` counts from 1 over all; `attempt` from 1 over those with the same body."""
-
-    number: int
-    attempt: int
-    body: dict[str, Any]
-    headers: dict[str, str]
-
-    @property
-    def text(self) -> str:
-        """The messages' texts, one under the other, or the prompt."""
-        return "\n".join([str(m.get("content", "")) for m in self.body.get("messages", [])] or [self.body["prompt"]])
-
-    @property
-    def n(self) -> int:
-        """How many choices were asked for."""
-        return int(self.body.get("n") or 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """One choice: its text, why it ended, and its `logprobs` field in OpenAI's form, if any."""
-
-    text: str
-    finish_reason: str = "stop"
-    logprobs: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HttpError:
-    """An error in OpenAI's form."""
-
-    status: int
-    message: str = "scripted error"
-    code: str | None = None
-    param: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A reply that breaks: `drop` before a byte, `cut` in the middle of the body or stream, `garbage` for JSON."""
-
-    how: Literal["drop", "cut", "garbage"]
-
-
-Outcome = str | Text | HttpError | Broken
-Script = Callable[[ChatRequest, int], Outcome]
-"""From a request and the index of a choice to that choice; an `HttpError` or `Broken` at index 0 is the whole reply."""
 
 
 class LoopbackServer:
@@ -88,7 +52,8 @@ class LoopbackServer:
         self._key = key
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="eirene-loopback", daemon=True)
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], socket.socket] = {}
+        self._writers: weakref.WeakSet[asyncio.StreamWriter] = weakref.WeakSet()
         self._seen: dict[str, int] = {}
         self.requests: list[ChatRequest] = []
         self.input_tokens = 0
@@ -97,9 +62,11 @@ class LoopbackServer:
         self.most_under_way = 0
 
     def __enter__(self) -> Self:
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+        self._listener.setblocking(False)
+        self.port = int(self._listener.getsockname()[1])
         self._thread.start()
-        self._server = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
-        self.port = int(self._server.sockets[0].getsockname()[1])
+        self._loop.call_soon_threadsafe(self._loop.add_reader, self._listener, self._accept)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -118,29 +85,41 @@ class LoopbackServer:
         """How many requests came."""
         return len(self.requests)
 
-    async def _start(self) -> asyncio.Server:
-        return await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=2**24, backlog=512)
+    def _accept(self) -> None:
+        # Not asyncio's own server: closed while it accepts, it leaves a socket behind that nothing closes.
+        with contextlib.suppress(BlockingIOError, ConnectionError):  # the client has gone again
+            connection, _ = self._listener.accept()
+            task = self._loop.create_task(self._connected(connection))
+            self._connections[task] = connection
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        connection = self._connections.pop(task)
+        if task.cancelled():  # before it had streams, which close it once all is sent
+            connection.close()
+        elif (error := task.exception()) is not None:
+            self._loop.call_exception_handler({"message": "the scripted server failed", "exception": error})
 
     async def _stop(self) -> None:
-        self._server.close()
-        for _ in range(_ROUNDS_TO_ACCEPT):  # a client that has only just connected is to be hung up on as well
-            await asyncio.sleep(0)
+        self._loop.remove_reader(self._listener)
+        self._listener.close()
         for task in list(self._connections):
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
-        await self._server.wait_closed()
+        for writer in list(self._writers):  # one that waits for its client to read would outlive the loop
+            writer.transport.abort()
+        await asyncio.sleep(0)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
+    async def _connected(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        reader, writer = await _streams(self._loop, connection)
+        self._writers.add(writer)
         try:
             # Clients hang up at any point; stopping the server cancels what is still under way.
             with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
                 while await self._answer(reader, writer):
                     pass
         finally:
-            self._connections.discard(task)
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
@@ -151,12 +130,12 @@ class LoopbackServer:
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         method, path, _ = first.split(" ", 2)
         if (method, path) not in (("POST", "/v1/chat/completions"), ("POST", "/v1/completions")):
-            return await _send_json(writer, 404, error_body(HttpError(404, f"no such path: {path}")))
+            return await send_json(writer, 404, error_body(HttpError(404, f"no such path: {path}")))
         request = self._noted(body, headers)
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
         try:
-            return await self._reply(request, writer)
+            return await self._reply(request, writer, gone=reader.read)
         finally:
             self.under_way -= 1
 
@@ -167,10 +146,12 @@ class LoopbackServer:
         self.requests.append(request)
         return request
 
-    async def _reply(self, request: ChatRequest, writer: asyncio.StreamWriter) -> bool:
+    async def _reply(
+        self, request: ChatRequest, writer: asyncio.StreamWriter, *, gone: Callable[[], Awaitable[bytes]]
+    ) -> bool:
         refused = self._refusal(request)
         if refused is not None:
-            return await _send_error(writer, refused)
+            return await send_error(writer, refused)
         if self.latency_s:
             await asyncio.sleep(self.latency_s)
         wanted = request.n if self._n == "takes" else 1
@@ -178,17 +159,19 @@ class LoopbackServer:
         for index in range(wanted):
             outcome = self._script(request, index)
             if isinstance(outcome, HttpError):
-                return await _send_error(writer, outcome)
+                return await send_error(writer, outcome)
             if isinstance(outcome, Broken):
+                if outcome.how == "hang":
+                    await gone()
                 return await self._send_broken(writer, outcome, is_stream=bool(request.body.get("stream")))
             choices.append(Text(outcome) if isinstance(outcome, str) else outcome)
-        usage = _usage(request, choices)
+        counts = token_counts(request, choices)
         if request.body.get("stream"):
-            goes_on = await _send_stream(writer, _events(choices[0], usage))
+            goes_on = await send_stream(writer, stream_events(choices[0], counts))
         else:
-            goes_on = await _send_json(writer, 200, completion_body(request, choices))
-        self.input_tokens += usage["prompt_tokens"]
-        self.output_tokens += usage["completion_tokens"]
+            goes_on = await send_json(writer, 200, completion_body(request, choices))
+        self.input_tokens += counts["prompt_tokens"]
+        self.output_tokens += counts["completion_tokens"]
         return goes_on
 
     def _refusal(self, request: ChatRequest) -> HttpError | None:
@@ -200,10 +183,10 @@ class LoopbackServer:
 
     async def _send_broken(self, writer: asyncio.StreamWriter, broken: Broken, *, is_stream: bool) -> bool:
         if broken.how == "garbage":
-            return await _send(writer, 200, b'{"choices": [{"message": ', "application/json")
+            return await send(writer, 200, b'{"choices": [{"message": ', "application/json")
         if broken.how == "cut" and is_stream:
-            events = list(_events(Text("a reply that is cut in the middle"), {}))
-            await _send_stream(writer, events[: len(events) // 2], is_whole=False)
+            events = list(stream_events(Text("a reply that is cut in the middle"), {}))
+            await send_stream(writer, events[: len(events) // 2], is_whole=False)
         elif broken.how == "cut":
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n")
             writer.write(b'{"choices": [{"message": {"content": "a reply that is cut')
@@ -212,77 +195,10 @@ class LoopbackServer:
         return False
 
 
-def _usage(request: ChatRequest, choices: Sequence[Text]) -> dict[str, int]:
-    read, written = len(request.text.split()), sum(len(c.text.split()) for c in choices)
-    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-
-
-def completion_body(request: ChatRequest, choices: Sequence[Text]) -> dict[str, Any]:
-    """A completion in OpenAI's form."""
-    is_plain = "prompt" in request.body
-    return {
-        "id": f"loopback-{request.number}",
-        "object": "text_completion" if is_plain else "chat.completion",
-        "created": 0,
-        "model": request.body.get("model", "test"),
-        "choices": [
-            {
-                "index": i,
-                **({"text": choice.text} if is_plain else {"message": {"role": "assistant", "content": choice.text}}),
-                "finish_reason": choice.finish_reason,
-                "logprobs": choice.logprobs,
-            }
-            for i, choice in enumerate(choices)
-        ],
-        "usage": _usage(request, choices),
-    }
-
-
-def _events(choice: Text, usage: dict[str, int]) -> Iterator[str]:
-    """The server-sent events of a streamed reply, a word each."""
-    common = {"id": "loopback", "object": "chat.completion.chunk", "created": 0, "model": "test"}
-    for word in choice.text.split(" "):
-        delta = {"role": "assistant", "content": word + " "}
-        yield json.dumps({**common, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
-    yield json.dumps({**common, "choices": [{"index": 0, "delta": {}, "finish_reason": choice.finish_reason}]})
-    yield json.dumps({**common, "choices": [], "usage": usage})
-    yield "[DONE]"
-
-
-def error_body(error: HttpError) -> dict[str, Any]:
-    """An error in OpenAI's form."""
-    body = {"message": error.message, "type": error.code or "error", "param": error.param, "code": error.code}
-    return {"error": body}
-
-
-async def _send_error(writer: asyncio.StreamWriter, error: HttpError) -> bool:
-    return await _send_json(writer, error.status, error_body(error), error.headers)
-
-
-async def _send_json(
-    writer: asyncio.StreamWriter, status: int, body: object, headers: Mapping[str, str] | None = None
-) -> bool:
-    return await _send(writer, status, json.dumps(body).encode("utf-8"), "application/json", headers)
-
-
-async def _send(
-    writer: asyncio.StreamWriter, status: int, body: bytes, kind: str, headers: Mapping[str, str] | None = None
-) -> bool:
-    all_headers = {"Content-Type": kind, "Content-Length": str(len(body)), **(headers or {})}
-    head = f"HTTP/1.1 {status} -\r\n" + "".join(f"{k}: {v}\r\n" for k, v in all_headers.items()) + "\r\n"
-    writer.write(head.encode("latin-1") + body)
-    await writer.drain()
-    return True
-
-
-async def _send_stream(
-    writer: asyncio.StreamWriter, events: Iterator[str] | Sequence[str], *, is_whole: bool = True
-) -> bool:
-    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-    for event in events:
-        data = f"data: {event}\n\n".encode()
-        writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-    if is_whole:
-        writer.write(b"0\r\n\r\n")
-    await writer.drain()
-    return True
+async def _streams(
+    loop: asyncio.AbstractEventLoop, connection: socket.socket
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader = asyncio.StreamReader(limit=_READ_LIMIT, loop=loop)
+    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection)
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)

@@ -1,0 +1,86 @@
+"""Replies in the form of OpenAI's completions, chat and plain, whole and streamed, and their way onto a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from eirene.testing.script import ChatRequest, HttpError, Text
+
+
+def token_counts(request: ChatRequest, choices: Sequence[Text]) -> dict[str, int]:
+    read, written = len(request.text.split()), sum(len(c.text.split()) for c in choices)
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+
+
+def completion_body(request: ChatRequest, choices: Sequence[Text]) -> dict[str, Any]:
+    """A completion in OpenAI's form."""
+    is_plain = "prompt" in request.body
+    return {
+        "id": f"loopback-{request.number}",
+        "object": "text_completion" if is_plain else "chat.completion",
+        "created": 0,
+        "model": request.body.get("model", "test"),
+        "choices": [
+            {
+                "index": i,
+                **({"text": choice.text} if is_plain else {"message": {"role": "assistant", "content": choice.text}}),
+                "finish_reason": choice.finish_reason,
+                "logprobs": choice.logprobs,
+            }
+            for i, choice in enumerate(choices)
+        ],
+        "usage": token_counts(request, choices),
+    }
+
+
+def stream_events(choice: Text, counts: dict[str, int]) -> Iterator[str]:
+    """The server-sent events of a streamed reply, a word each."""
+    common = {"id": "loopback", "object": "chat.completion.chunk", "created": 0, "model": "test"}
+    for word in choice.text.split(" "):
+        delta = {"role": "assistant", "content": word + " "}
+        yield json.dumps({**common, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+    yield json.dumps({**common, "choices": [{"index": 0, "delta": {}, "finish_reason": choice.finish_reason}]})
+    yield json.dumps({**common, "choices": [], "usage": counts})
+    yield "[DONE]"
+
+
+def error_body(error: HttpError) -> dict[str, Any]:
+    """An error in OpenAI's form."""
+    body = {"message": error.message, "type": error.code or "error", "param": error.param, "code": error.code}
+    return {"error": body}
+
+
+async def send_error(writer: asyncio.StreamWriter, error: HttpError) -> bool:
+    return await send_json(writer, error.status, error_body(error), error.headers)
+
+
+async def send_json(
+    writer: asyncio.StreamWriter, status: int, body: object, headers: Mapping[str, str] | None = None
+) -> bool:
+    return await send(writer, status, json.dumps(body).encode("utf-8"), "application/json", headers)
+
+
+async def send(
+    writer: asyncio.StreamWriter, status: int, body: bytes, kind: str, headers: Mapping[str, str] | None = None
+) -> bool:
+    all_headers = {"Content-Type": kind, "Content-Length": str(len(body)), **(headers or {})}
+    head = f"HTTP/1.1 {status} -\r\n" + "".join(f"{k}: {v}\r\n" for k, v in all_headers.items()) + "\r\n"
+    writer.write(head.encode("latin-1") + body)
+    await writer.drain()
+    return True
+
+
+async def send_stream(
+    writer: asyncio.StreamWriter, events: Iterator[str] | Sequence[str], *, is_whole: bool = True
+) -> bool:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+    for event in events:
+        data = f"data: {event}\n\n".encode()
+        writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+    if is_whole:
+        writer.write(b"0\r\n\r\n")
+    await writer.drain()
+    return True

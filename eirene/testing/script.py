@@ -1,0 +1,60 @@
+"""What a scripted model is asked, and what it may answer: a text, an error, or a reply that breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One request that came. `number` counts from 1 over all; `attempt` from 1 over those with the same body."""
+
+    number: int
+    attempt: int
+    body: dict[str, Any]
+    headers: dict[str, str]
+
+    @property
+    def text(self) -> str:
+        """The messages' texts, one under the other, or the prompt."""
+        return "\n".join([str(m.get("content", "")) for m in self.body.get("messages", [])] or [self.body["prompt"]])
+
+    @property
+    def n(self) -> int:
+        """How many choices were asked for."""
+        return int(self.body.get("n") or 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One choice: its text, why it ended, and its `logprobs` field in OpenAI's form, if any."""
+
+    text: str
+    finish_reason: str = "stop"
+    logprobs: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpError:
+    """An error in OpenAI's form."""
+
+    status: int
+    message: str = "scripted error"
+    code: str | None = None
+    param: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A reply that breaks: `drop` before a byte, `cut` in the middle of the body or stream, `garbage` for JSON, `hang`
+    for none as long as the client waits."""
+
+    how: Literal["drop", "cut", "garbage", "hang"]
+
+
+Outcome = str | Text | HttpError | Broken
+Script = Callable[[ChatRequest, int], Outcome]
+"""From a request and the index of a choice to that choice; an `HttpError` or `Broken` at index 0 is the whole reply."""
