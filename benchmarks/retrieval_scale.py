@@ -2,149 +2,277 @@
 
     EIRENE_THREADS=2 python benchmarks/retrieval_scale.py --passages 1000000 --folder /tmp/retrieval
 
-The first `--real` passages (100 words of generated text each) are encoded for real, which gives the indexing speed; the
-vectors of the others are mixtures of two real ones with noise, of length 1, since encoding a million takes hours. Texts
-of all stand on disk and are read by offset. Queries are encoded anew, and are the first words of passages that are not
-in the index. Times are wall times of `Retriever.find`, query encoding and reading the texts included; recall is against
-exact cosines over all vectors.
+Two steps, each a process of its own, so that the memory of the one is not counted to the other:
+
+- `fill`: indexing speed is that of the real pipeline (rows read from a file, cut into passages, encoded, stored) over
+  `--real` passages. Encoding a million takes hours, so that the index of `--passages` is then made with vectors that
+  are given: around each real one as many as it takes, mixed with a second real one and with noise, of length 1, so that
+  there are near and far neighbours as in a corpus. All else of it is real: the texts on disk, the names.
+- `ask`: questions whose words are not in the corpus in that order, encoded anew. Times are those of `Retriever.find`
+  (encoding, signs, names, cosines, texts from disk), and of the same with the vectors at hand; recall is against exact
+  cosines over all vectors.
+
+`--step parts` measures in a minute, without files, what grows with the number of passages.
+
+Passages are 100 words of made-up sentences on 200 subjects; names in them are as unequally common as in real text
+(Zipf's law), since a name that many passages share is what costs time.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eirene.encoder import load_encoder
-from eirene.retrieval import Retriever, open_index
+from eirene.retrieval import Retriever, open_index, search
 from eirene.retrieval import index as indexes
-from eirene.retrieval.passages import Passage
+from eirene.retrieval.names import hashed
+from eirene.retrieval.passages import Passage, read_corpus
 
-WORDS = """
-    river stone market engine harbour winter council library forest signal copper garden village bridge theory
-    poem voyage island treaty glacier festival museum railway orchestra painter senator novel desert canal tower
-    comet vaccine protein enzyme lattice neutron algebra equation satellite telescope battery turbine reactor
-    built found wrote led won lost moved joined named called opened closed grew sold bought taught learned sailed
-    old new long short early late northern southern famous quiet large small first last rapid slow ancient modern
-"""
+THINGS, DOINGS, KINDS, SYLLABLES = (
+    tuple(words.split())
+    for words in (
+        """river stone market engine harbour council library forest signal copper garden village bridge theory poem
+        voyage island treaty glacier festival museum railway orchestra painter senator novel desert canal tower comet
+        vaccine protein enzyme lattice neutron algebra equation satellite telescope battery turbine castle abbey""",
+        "built found wrote led won lost moved joined named called opened closed sold bought taught restored",
+        "old new long short early late northern southern famous quiet large small first last rapid slow ancient",
+        "ba den ri lo ker mas tun vel or gan ish mer dal sto pra lin fe hol wick mont sa bur",
+    )
+)
+FORMS = (
+    "{a} {did} the {kind} {thing} of {b} in {year}.",
+    "In {year} the {thing} near {b} was {did} by {a}, who had seen a {kind} {other} there.",
+    "The {kind} {thing} and the {other} of {a} are older than those of {b}.",
+    "It stands {number} kilometres from {b}, beside a {kind} {other}.",
+    "Many visitors come for the {thing}, which {a} {did} after the {kind} {other} was lost.",
+)
+SUBJECTS, SENTENCES = 200, 200
 
 
-def texts(count: int, seed: int) -> list[str]:
-    rng = np.random.default_rng(seed)
+def name_of(number: int) -> str:
+    """A made-up name of three syllables or more: one for each number."""
+    found = ""
+    for _ in range(3):
+        number, at = divmod(number, len(SYLLABLES))
+        found += SYLLABLES[at]
+    return (found + (f"{number:x}" if number else "")).capitalize()
+
+
+def sentences_of(subject: int, seed: int) -> list[str]:
+    """Sentences on one subject: a few things and names of its own, and others."""
+    own, rng = np.random.default_rng([9, subject]), np.random.default_rng([seed, subject])
+    things, names = own.choice(THINGS, 6), [name_of(int(k)) for k in own.integers(0, 10_000, 3)]
     found = []
-    for n in range(count):
-        topic = rng.choice(WORDS.split(), 12)
-        words = [f"Name{rng.integers(50_000)}", str(rng.integers(1500, 2020)), *rng.choice(topic, 98)]
-        found.append(f"{' '.join(words)} {n}.")
+    for _ in range(SENTENCES):
+        others = [name_of(int(k) % 200_000) for k in rng.zipf(1.2, 2) - 1]
+        pick = [int(k) for k in rng.integers(0, 1 << 30, 8)]
+        sentence = FORMS[pick[0] % len(FORMS)].format(
+            a=names[pick[1] % 3] if pick[1] & 64 else others[0], b=others[1], did=DOINGS[pick[2] % len(DOINGS)],
+            kind=KINDS[pick[3] % len(KINDS)], thing=things[pick[4] % 6], other=things[pick[5] % 6],
+            year=1500 + pick[6] % 500, number=pick[7] % 1000,
+        )  # fmt: skip
+        found.append(sentence)
     return found
 
 
-def mixed(real: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    i, j = rng.integers(0, len(real), (2, count))
-    share = rng.uniform(0.5, 1.0, (count, 1)).astype(np.float32)
-    noise = rng.normal(0, 0.6 / np.sqrt(real.shape[1]), (count, real.shape[1])).astype(np.float32)
-    vectors = share * real[i] + (1 - share) * real[j] + noise
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+def texts(count: int, seed: int) -> Iterator[str]:
+    """Passages of some 100 words: sentences on one subject, and one that no other passage has."""
+    pools = [sentences_of(subject, seed) for subject in range(SUBJECTS)]
+    rng = np.random.default_rng(seed)
+    for n in range(count):
+        pool = pools[int(rng.integers(SUBJECTS))]
+        said = [f"This is note {n} of the archive."]
+        words = 7
+        for at in rng.integers(0, SENTENCES, 12):
+            words += pool[at].count(" ") + 1
+            if words > 100:
+                break
+            said.append(pool[at])
+        yield " ".join(said)
 
 
 class Filler:
-    """An encoder that gives prepared vectors while the index is filled."""
+    """An encoder that gives prepared vectors while the index is filled: the real ones, then such as lie around them."""
 
-    def __init__(self, real: np.ndarray, digest: str) -> None:
+    def __init__(self, real: NDArray[np.float32], digest: str) -> None:
         self.digest = digest
         self._real, self._at, self._rng = real, 0, np.random.default_rng(1)
 
-    def encode(self, some: list[str]) -> np.ndarray:
-        if some == [""]:
+    def encode(self, some: Sequence[str]) -> NDArray[np.float32]:
+        if list(some) == [""]:
             return self._real[:1]
         start, self._at = self._at, self._at + len(some)
-        if start + len(some) <= len(self._real):
-            return self._real[start : start + len(some)]
-        return mixed(self._real, len(some), self._rng)
+        known = self._real[start : start + len(some)]
+        return np.concatenate([known, self._around(len(some) - len(known))]) if len(known) < len(some) else known
+
+    def _around(self, count: int) -> NDArray[np.float32]:
+        first, second = self._rng.integers(0, len(self._real), (2, count))
+        share = self._rng.uniform(0.5, 1.0, (count, 1)).astype(np.float32)
+        width = self._real.shape[1]
+        noise = self._rng.normal(0, 0.5 / np.sqrt(width), (count, width)).astype(np.float32)
+        vectors = share * self._real[first] + (1 - share) * self._real[second] + noise
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
-def written(place: str, words: int) -> Iterator[Passage]:
+def as_written(place: str, words: int) -> Iterator[Passage]:
+    """The rows as they are: each is one passage already."""
     with open(place) as file:
         for line in file:
             yield Passage(**json.loads(line))
 
 
-def fill(folder: Path, count: int, real: int) -> tuple[float, str]:
-    """Makes the corpus and its index; returns the seconds of processor time for a real passage, and the corpus."""
-    encoder = load_encoder(cached_texts=0)
-    first = texts(real, 0)
-    began = time.process_time()
-    vectors = np.concatenate([encoder.encode(first[i : i + 256]) for i in range(0, real, 256)])
-    spent = (time.process_time() - began) / real
-    corpus = folder / "corpus.jsonl"
+def fill(folder: Path, count: int, real: int) -> None:
+    """Measures indexing on the first `real` passages, and makes the index of all."""
+    corpus, sample = folder / "corpus.jsonl", folder / "sample.jsonl"
     if not corpus.exists():
-        with corpus.open("w") as out:
-            for n in range(count):
-                text = first[n % real] if n < real else f"{first[n % real]} Copy{n}."
-                out.write(json.dumps({"id": str(n), "text": text}) + "\n")
-    # The passages are written straight into the index: cutting a million texts into sentences is not measured here.
-    indexes.read_corpus = written  # type: ignore[assignment]
+        making = folder / "corpus.part"  # a file that was not finished must not be taken for the corpus
+        with making.open("w") as out:
+            out.writelines(json.dumps({"id": str(n), "text": t}) + "\n" for n, t in enumerate(texts(count, 0)))
+        making.rename(corpus)
+    with corpus.open() as lines, sample.open("w") as out:
+        out.writelines(line for line, _ in zip(lines, range(real), strict=False))
+    encoder = load_encoder(cached_texts=0)
+    began, used = time.perf_counter(), time.process_time()
+    first = open_index(str(sample), encoder, folder=folder / "sample")
+    wall, cpu = time.perf_counter() - began, time.process_time() - used
+    print(
+        f"indexing {len(first):,} passages from their file: {len(first) / wall:.0f} a second of wall time, "
+        f"{1000 * cpu / len(first):.1f} ms of processor time a passage",
+        flush=True,
+    )
+    used = time.process_time()
+    cut = sum(1 for _ in read_corpus(str(sample)))
+    print(f"of that reading and cutting: {1000 * (time.process_time() - used) / cut:.2f} ms a passage", flush=True)
+    vectors = np.asarray(first.vectors, np.float32)[first.rows]
+    indexes.read_corpus = as_written  # type: ignore[assignment]  # the rows are passages: cutting was measured above
     began = time.perf_counter()
     open_index(str(corpus), Filler(vectors, encoder.digest), folder=folder / "index")
-    print(f"index of {count:,} made or opened in {time.perf_counter() - began:.0f} s, vectors given")
-    return spent, str(corpus)
+    print(f"all but encoding, for {count:,} passages: {time.perf_counter() - began:.0f} s; {memory()}", flush=True)
 
 
-def recall(index: indexes.Index, encoder: object, queries: list[str]) -> float:
-    hits = 0
-    retriever = Retriever(index, encoder, by_names=False)  # type: ignore[arg-type]
-    asked = encoder.encode(queries)  # type: ignore[attr-defined]
-    best = [(np.zeros(0, np.float32), np.zeros(0, np.int64)) for _ in queries]
+class AtHand:
+    """Vectors of the questions, encoded beforehand."""
+
+    def __init__(self, digest: str, texts: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        self.digest = digest
+        self._known = dict(zip(texts, vectors, strict=True))
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([self._known[text] for text in texts])
+
+
+def questions(count: int) -> list[str]:
+    """A question and an answer of three sentences, on the corpus's subjects and in its words."""
+    answers = (". ".join(text.split(". ")[1:4]) for text in texts(count, 7))
+    return [f"What is known of the {THINGS[n % len(THINGS)]}?\n{answer}." for n, answer in enumerate(answers)]
+
+
+def ask(folder: Path, count: int) -> None:
+    """Times, memory and recall of searching."""
+    encoder = load_encoder(cached_texts=0)
+    index = open_index(str(folder / "corpus.jsonl"), encoder, folder=folder / "index")
+    asked = questions(count)
+    vectors = encoder.encode(asked)
+    at_hand = Retriever(index, AtHand(encoder.digest, asked, vectors))
+    whole = Retriever(index, encoder)
+    for query in asked[:5]:  # the first touch of the mapped files
+        whole.find(query)
+    print(f"{len(asked)} questions of {np.mean([len(q.split()) for q in asked]):.0f} words, {len(index):,} passages")
+    for name, retriever in (("whole search", whole), ("without encoding the question", at_hand)):
+        spent = [timed(retriever, query) for query in asked]
+        for kind, values in zip(("wall", "processor"), np.array(spent).T, strict=True):
+            p50, p95, p99 = 1000 * np.quantile(values, [0.5, 0.95, 0.99])
+            print(f"{name}, {kind} time: p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms", flush=True)
+    print(memory())
+    hits = recalled(Retriever(index, AtHand(encoder.digest, asked, vectors), by_names=False), asked, vectors)
+    print(f"recall@5 against exact cosines over all vectors: {np.mean(hits):.4f}, lowest of a question {min(hits):.1f}")
+
+
+def parts(count: int, asked: int) -> None:
+    """Processor time of the parts of a search that grow with the corpus, over arrays of random numbers: no files."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2**64, (6, count), dtype=np.uint64)
+    vectors, rows = rng.normal(0, 384**-0.5, (10_000, 384)).astype(np.float16), rng.integers(0, 10_000, count)
+    pool = np.array([hashed(f"name{k}") for k in range(200_000)], np.uint64)
+    keys = pool[(rng.zipf(1.2, 20 * count) - 1) % 200_000]
+    order = np.argsort(keys, kind="stable")
+    keys, owners = keys[order], (order // 20).astype(np.int32)
+    spent = []
+    for _ in range(asked):
+        query = rng.normal(0, 384**-0.5, 384).astype(np.float32)
+        text = " ".join(f"Name{k}" for k in (rng.zipf(1.2, 8) - 1) % 200_000)
+        times = [time.process_time()]
+        distances = search.distances_of(codes, query)
+        times.append(time.process_time())
+        found = search.near_by_signs(distances, search.CANDIDATES)
+        times.append(time.process_time())
+        shares = search.shares_of_names(keys, owners, count, text)
+        if shares is not None:
+            found = np.union1d(found, search.sharing_names(shares, distances, search.CANDIDATES))
+        times.append(time.process_time())
+        search.cosines_of(vectors, rows, found, query)
+        times.append(time.process_time())
+        spent.append([*np.diff(times), times[-1] - times[0]])
+    for name, values in zip(("signs", "nearest", "names", "cosines", "together"), np.array(spent).T, strict=True):
+        p50, p95 = 1000 * np.quantile(values, [0.5, 0.95])
+        print(f"{name}: p50 {p50:.1f} ms, p95 {p95:.1f} ms of processor time ({asked} searches over {count:,})")
+    print(memory())
+
+
+def timed(retriever: Retriever, query: str) -> tuple[float, float]:
+    began, used = time.perf_counter(), time.process_time()
+    retriever.find(query)
+    return time.perf_counter() - began, time.process_time() - used
+
+
+def recalled(retriever: Retriever, asked: Sequence[str], vectors: NDArray[np.float32]) -> list[float]:
+    """The share of each question's exact five nearest passages that are found."""
+    index = retriever.index
+    best: list[tuple[Any, Any]] = [(np.zeros(0, np.float32), np.zeros(0, np.int64))] * len(asked)
     for start in range(0, len(index), 65_536):
-        block = np.asarray(index.vectors[start : start + 65_536], np.float32) @ asked.T
+        block = np.asarray(index.vectors[index.rows[start : start + 65_536]], np.float32) @ vectors.T
         for q, (kept, known) in enumerate(best):
-            values = np.concatenate([kept, block[:, q]])
-            numbers = np.concatenate([known, np.arange(start, start + len(block))])
+            values, numbers = np.append(kept, block[:, q]), np.append(known, np.arange(start, start + len(block)))
             top = np.argsort(-values, kind="stable")[:5]
             best[q] = values[top], numbers[top]
-    for query, (_, numbers) in zip(queries, best, strict=True):
-        exact = {p.id for p in index.passages(numbers.tolist())}
-        hits += len(exact & {hit.passage.id for hit in retriever.find(query)})
-    return hits / (5 * len(queries))
+    exact = [{p.id for p in index.passages(numbers.tolist())} for _, numbers in best]
+    return [len(e & {h.passage.id for h in retriever.find(q)}) / len(e) for e, q in zip(exact, asked, strict=True)]
+
+
+def memory() -> str:
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    now, most, mapped = (int(lines[key].split()[0]) / 2**20 for key in ("VmRSS", "VmHWM", "RssFile"))
+    return f"resident memory: {now:.2f} GiB now (of that {mapped:.2f} mapped files), {most:.2f} GiB at most"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--passages", type=int, default=1_000_000)
-    parser.add_argument("--real", type=int, default=2000)
-    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--real", type=int, default=5000)
+    parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--step", choices=("fill", "ask", "parts"))
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    spent, corpus = fill(given.folder, given.passages, given.real)
-    print(
-        f"encoding: {1000 * spent:.1f} ms of processor time a passage of 100 words, {1 / spent:.0f} a second and core"
-    )
-    encoder = load_encoder(cached_texts=0)
-    index = open_index(corpus, encoder, folder=given.folder / "index")
-    retriever = Retriever(index, encoder)
-    queries = [" ".join(text.split()[:25]) for text in texts(given.queries, 7)]
-    wall, cpu = [], []
-    for query in queries:
-        began, used = time.perf_counter(), time.process_time()
-        retriever.find(query)
-        wall.append(time.perf_counter() - began)
-        cpu.append(time.process_time() - used)
-    for name, values in (("wall", wall), ("processor", cpu)):
-        p50, p95 = 1000 * np.quantile(values, [0.5, 0.95])
-        print(f"{len(queries)} queries over {len(index):,} passages, {name} time: p50 {p50:.1f} ms, p95 {p95:.1f} ms")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    status = Path("/proc/self/status").read_text()
-    now = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 2**20
-    print(f"resident memory: {now:.2f} GiB now (mapped pages included), {peak:.2f} GiB at most (filling included)")
-    print(
-        f"recall@5 against exact cosines, {min(50, len(queries))} queries: {recall(index, encoder, queries[:50]):.3f}"
-    )
+    if given.step == "fill":
+        fill(given.folder, given.passages, given.real)
+    elif given.step == "ask":
+        ask(given.folder, given.questions)
+    elif given.step == "parts":
+        parts(given.passages, given.questions)
+    else:
+        for step in ("fill", "ask"):
+            subprocess.run([sys.executable, *sys.argv, "--step", step], check=True)
 
 
 if __name__ == "__main__":

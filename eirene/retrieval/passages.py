@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +21,16 @@ WORDS = 100
 _PLAIN = (".txt", ".md", ".text", ".rst")
 _ROWS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather")
 _TEXTS = ("text", "passage", "contents", "content", "body")
+_NUMBERED = re.compile(r"#\d+\Z")
 _IDS = ("id", "_id", "passage_id", "doc_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One passage: `id` (the document's, with `#2` and so on from its second passage on), its text, and a title."""
+    """One passage: `id` (the document's, with `#2` and so on from its second passage on), its text, and a title.
+
+    An id is unique in its corpus: where two would be the same (`a#2`), the later has one mark more.
+    """
 
     id: str
     text: str
@@ -68,19 +73,32 @@ def read_corpus(place: str, *, words: int = WORDS) -> Iterator[Passage]:
     if words < 1:
         raise InputError(f"words must be at least 1, got {words}", field="words")
     seen: set[bytes] = set()
+    numbered: set[str] = set()
     root = Path(place)
     for file in corpus_files(place):
         name = file.name if file == root else file.relative_to(root).as_posix()
         documents = _plain(file, name) if _unpacked(file).endswith(_PLAIN) else _rows(file, name)
         for where, document in documents:
-            key = hashlib.blake2b(document.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            key = hashlib.blake2b(document.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
             if key in seen:
                 raise InputError(f"the id {document.id!r} occurs twice in the corpus", field="id", where=where)
             seen.add(key)
             if "\0" in document.id + document.title + document.text:  # no item may hold one
                 raise InputError("contains a NUL character; remove it", field="text", where=where)
             for n, text in enumerate(cut(document.text, words=words), start=1):
-                yield Passage(document.id if n == 1 else f"{document.id}#{n}", text, document.title)
+                yield Passage(_passage_id(document.id, n, numbered), text, document.title)
+
+
+def _passage_id(document: str, n: int, taken: set[str]) -> str:
+    """The document's id, with the passage's number from the second on; `taken` are those so far that end in one."""
+    found, marks = (document, 0) if n == 1 else (f"{document}#{n}", 1)
+    if n == 1 and not _NUMBERED.search(document):
+        return document
+    while found in taken:
+        marks += 1
+        found = f"{document}{'#' * marks}{n}"
+    taken.add(found)
+    return found
 
 
 def cut(text: str, *, words: int = WORDS) -> Iterator[str]:

@@ -8,18 +8,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eirene.errors import InputError
 from eirene.retrieval.index import Index
 from eirene.retrieval.passages import Passage
-from eirene.retrieval.search import cosines_of, nearest, sharing_names
+from eirene.retrieval.search import (
+    CANDIDATES,
+    MOST,
+    cosines_of,
+    distances_of,
+    near_by_signs,
+    shares_of_names,
+    sharing_names,
+)
 
 if TYPE_CHECKING:
     from eirene.encoder.runtime import Encodes
 
 TOP = 5
 _POOL = 50
-"""Passages that are ranked: so many by cosine, and so many by names."""
+"""Passages that are ranked: so many by cosine, and so many that share the names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +82,10 @@ class Retriever:
 
     def find(self, query: str) -> list[Hit]:
         """At most `top` passages, the most relevant last; texts that are the same but for white space occur once."""
-        index = self.index
         vector = self._encoder.encode([query])[0]
-        pool = max(_POOL, self.top)
-        found, cosines = nearest(index.codes, index.vectors, index.rows, vector, pool)
-        scores = dict(zip(found.tolist(), cosines.tolist(), strict=True))
-        shared: dict[int, float] = {}
-        if self._by_names:
-            shared = sharing_names(index.keys, index.owners, len(index), query, pool)
-            others = np.array([n for n in shared if n not in scores], np.int64)
-            if len(others):
-                more = cosines_of(index.vectors, index.rows, others, vector)
-                scores |= dict(zip(others.tolist(), more.tolist(), strict=True))
+        scores, shared = self._pool(query, vector)
         numbers = sorted(scores)
-        passages = dict(zip(numbers, index.passages(numbers), strict=True))
+        passages = dict(zip(numbers, self.index.passages(numbers), strict=True))
         if self._reranker is not None:
             with self._turn:
                 given = self._reranker.scores(query, [passages[n].shown for n in numbers])
@@ -99,3 +98,20 @@ class Retriever:
             if len(chosen) == self.top:
                 break
         return list(chosen.values())[::-1]
+
+    def _pool(self, query: str, vector: NDArray[np.float32]) -> tuple[dict[int, float], dict[int, float]]:
+        """The cosines of the passages that are ranked, and the shares of names of those that share them."""
+        index, count = self.index, max(_POOL, self.top)
+        distances = distances_of(index.codes, vector)
+        candidates = near_by_signs(distances, max(CANDIDATES, count))
+        shares = shares_of_names(index.keys, index.owners, len(index), query) if self._by_names else None
+        if shares is not None:
+            candidates = np.union1d(candidates, sharing_names(shares, distances, CANDIDATES))
+        cosines = cosines_of(index.vectors, index.rows, candidates, vector)
+        order = np.argsort(-cosines, kind="stable")  # of equals the earlier
+        chosen, shared = order[:count], {}
+        if shares is not None:
+            named = order[shares[candidates[order]] > MOST][:count]
+            chosen = np.union1d(chosen, named)
+            shared = {n: s for n in candidates[chosen].tolist() if (s := float(shares[n])) > MOST}
+        return dict(zip(candidates[chosen].tolist(), cosines[chosen].tolist(), strict=True)), shared

@@ -18,9 +18,14 @@ from eirene.retrieval.names import hashed, names_of
 
 Words = NDArray[np.uint64]
 Rows = NDArray[np.int64]
+Distances = NDArray[np.uint16]
 CANDIDATES = 1000
 """Vectors whose cosines are computed."""
 _BLOCK = 32_768  # vectors at once: their distances stay in the cache
+_WORDS_OF_A_BYTE = 3  # of 64 signs each: their distances add up to a byte
+_SAMPLE = 50_000
+MOST = 0.5
+"""Passages with more than this share of the names' weight share the names."""
 _COMMON = 0.02
 """A name in more than this share of the passages tells nothing."""
 
@@ -33,27 +38,33 @@ def signs(vectors: NDArray[Any]) -> Words:
     return np.ascontiguousarray(padded.view(np.uint64).T)
 
 
-def near_by_signs(codes: Words, query: NDArray[np.float32], count: int) -> Rows:
-    """The columns of `codes` nearest to the query by Hamming distance: at least `count` (all of the last distance)."""
+def distances_of(codes: Words, query: NDArray[np.float32]) -> Distances:
+    """The Hamming distance of each column of `codes` [words, n] from the query's signs: [n]."""
     wanted = signs(query[None])[:, 0]
     size = codes.shape[1]
     distance = np.zeros(size, np.uint16)
     for start in range(0, size, _BLOCK):
         block = codes[:, start : start + _BLOCK]
-        for word, own in zip(block, wanted, strict=True):
-            distance[start : start + _BLOCK] += _bits(word ^ own)
-    at_most = np.searchsorted(np.bincount(distance).cumsum(), min(count, size))
-    return np.flatnonzero(distance <= at_most)
+        for word in range(0, len(block), _WORDS_OF_A_BYTE):
+            some = slice(word, word + _WORDS_OF_A_BYTE)
+            held = [_bits(row ^ own) for row, own in zip(block[some], wanted[some], strict=True)]
+            for more in held[1:]:
+                held[0] += more
+            distance[start : start + _BLOCK] += held[0]
+    return distance
 
 
-def nearest(
-    codes: Words, vectors: NDArray[np.float16], rows: Rows, query: NDArray[np.float32], count: int
-) -> tuple[Rows, NDArray[np.float32]]:
-    """The candidates with the highest cosines, best first (of equals the earlier), and the cosines."""
-    candidates = near_by_signs(codes, query, max(CANDIDATES, count))
-    cosines = cosines_of(vectors, rows, candidates, query)
-    order = np.argsort(-cosines, kind="stable")[:count]
-    return candidates[order], cosines[order]
+def near_by_signs(distances: Distances, count: int) -> Rows:
+    """The places of the smallest distances: at least `count` (all of the last distance), in rising order."""
+    count = min(count, len(distances))
+    step = len(distances) // _SAMPLE
+    if step > 1:  # counting all of them takes longer than the rest: most lie beyond what a sample shows to be enough
+        seen = np.bincount(distances[::step]).cumsum()
+        found = np.flatnonzero(distances <= np.searchsorted(seen, 2 * count / step + 10))
+    if step <= 1 or len(found) < count:
+        found = np.arange(len(distances))
+    own = distances[found]
+    return found[own <= np.searchsorted(np.bincount(own).cumsum(), count)]
 
 
 def cosines_of(
@@ -63,28 +74,38 @@ def cosines_of(
     return np.asarray(vectors[np.asarray(rows[passages])], np.float32) @ query
 
 
-def sharing_names(keys: Words, owners: NDArray[np.int32], size: int, text: str, count: int) -> dict[int, float]:
-    """The passages that share most of the text's names: passage -> share of the names' weight that it has, in (0.5, 1].
+def shares_of_names(keys: Words, owners: NDArray[np.int32], size: int, text: str) -> NDArray[np.float64] | None:
+    """The share of the text's names that each passage has, weighed, in [0, 1]: [size]; None without names that count.
 
     `keys` are hashed names in rising order, `owners` the passages that have them. A name weighs log(size / number of
     passages that have it); one that more than 2 % of the passages have counts nothing, and neither does one that no
     passage has.
     """
-    weights: dict[int, float] = {}
-    total = 0.0
+    having: list[NDArray[np.int32]] = []
+    weights: list[float] = []
     for name in sorted(names_of(text)):
-        low, high = (
-            np.searchsorted(keys, np.uint64(hashed(name)), "left"),
-            np.searchsorted(keys, np.uint64(hashed(name)), "right"),
-        )
+        key = np.uint64(hashed(name))
+        low, high = int(np.searchsorted(keys, key, "left")), int(np.searchsorted(keys, key, "right"))
         if low == high or high - low > max(_COMMON * size, 10):
             continue
-        weight = float(np.log(1 + size / (high - low)))
-        total += weight
-        for owner in owners[low:high].tolist():
-            weights[owner] = weights.get(owner, 0.0) + weight
-    found = sorted(((-w / total, owner) for owner, w in weights.items() if w > total / 2))[:count]
-    return {owner: -share for share, owner in found}
+        having.append(owners[low:high])
+        weights.append(float(np.log(1 + size / (high - low))))
+    if not having:
+        return None
+    each = np.repeat(weights, [len(some) for some in having])
+    found = np.bincount(np.concatenate(having), each, minlength=size)
+    return np.minimum(np.asarray(found, np.float64) / sum(weights), 1.0)
+
+
+def sharing_names(shares: NDArray[np.float64], distances: Distances, count: int) -> Rows:
+    """The passages with more than half of the names' weight, in rising order.
+
+    Where they are more than `count`, those with the smallest distances: many passages may share the one name asked for.
+    """
+    found = np.flatnonzero(shares > MOST)
+    if len(found) > count:
+        found = np.sort(found[np.argsort(distances[found], kind="stable")[:count]])
+    return found
 
 
 def _popcount_by_table() -> Callable[[Words], NDArray[np.uint8]]:
