@@ -8,74 +8,155 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eirene.cli import options
+from eirene.cli.call_flags import CallFlags
+from eirene.cli.corpus_flags import CorpusEncoder
+from eirene.cli.flag_groups import with_groups
 from eirene.cli.progress import watch
 from eirene.cli.terminal import output, say
 from eirene.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.retrieval.passages import Passage
-    from eirene.synth.fava.run import Neighbours
+    from eirene.synth.fava.recipe import Made, Neighbours, Recipe
 
 Corpus = Annotated[str, typer.Argument(metavar="FILE|DIR", help="The passages, as --corpus takes them.")]
-Out = Annotated[str, typer.Option(metavar="FILE", help="Where to write a line per row; - is standard output.")]
+Out = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE", help="Where to write a line per row; with a backend a journal that a rerun goes on with."
+    ),
+]
 Offline = Annotated[bool, typer.Option("--offline", help="Errors by rule, without a model.")]
-Kinds = Annotated[str, typer.Option(help="Which kinds of error, with commas between.")]
-Most = Annotated[int, typer.Option(help="Errors in a row at most.")]
+Backend = Annotated[str | None, typer.Option(help="Who writes the texts and puts in the errors.")]
+Kinds = Annotated[
+    str | None, typer.Option(help="Which kinds of error, with commas between (default: all six; offline three).")
+]
+Genres = Annotated[
+    str | None,
+    typer.Option(help="What passages are written anew as, commas between; none keeps them (default: the paper's ten)."),
+]
+Most = Annotated[int | None, typer.Option(help="Errors in a row at most (default: 5; offline 3).")]
 References = Annotated[int, typer.Option(help="Passages given with a row, its own among them.")]
 Clean = Annotated[float, typer.Option(help="Share of rows without an error.")]
+Tries = Annotated[int, typer.Option(help="How often a model is asked for what it gets wrong.")]
+Limit = Annotated[int, typer.Option(help="Take the first passages only (0: all).")]
+Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.")]
+Grace = Annotated[float, typer.Option(metavar="S", help="Seconds that rows under way have to end after Ctrl-C.")]
 
 
+@with_groups()
 def fava(
     corpus: Corpus,
     *,
     out: Out,
     offline: Offline = False,
-    kinds: Kinds = "entity,relation,subjective",
-    most: Most = 3,
+    backend: Backend = None,
+    base_url: options.BaseUrl = None,
+    kinds: Kinds = None,
+    genres: Genres = None,
+    most: Most = None,
     references: References = 5,
     clean: Clean = 0.1,
+    tries: Tries = 2,
+    limit: Limit = 0,
+    corpus_encoder: CorpusEncoder = "embedded",
+    concurrency: Concurrency = 8,
+    grace: Grace = 30.0,
     seed: options.Seed = 0,
     force: options.Force = False,
+    calls: CallFlags,
     config: options.Config = None,
 ) -> None:
     """Passages with errors of known kind and place, and the references that tell."""
     with output():
-        from eirene.output import check_output, line_writer
-        from eirene.retrieval import read_corpus
-        from eirene.synth.fava import Made, Recipe, synthesise
+        from eirene.fava.kinds import HALLUCINATIONS
+        from eirene.synth.fava.recipe import GENRES, Made, Recipe
+        from eirene.synth.fava.rules import OFFLINE
 
-        if not offline:
-            raise InputError("errors are made by rule so far: add --offline", field="offline")
-        chosen: Any = tuple(kind.strip() for kind in kinds.split(",") if kind.strip())
-        recipe = Recipe(chosen, most, references, clean, seed)
-        check_output(out, force=force)
-        passages, made = list(read_corpus(corpus)), Made()
-        with watch(0) as progress, line_writer(out, force=force) as write:
-            rows = synthesise(passages, recipe, made, neighbours=_nearest(passages, references - 1))
-            for n, item in enumerate(rows, start=1):
-                row = {key: value for key, value in item.model_dump(mode="json").items() if value is not None}
-                write(json.dumps(row, ensure_ascii=False, allow_nan=False))
-                progress.count(n, "making rows")
-        errors = ", ".join(f"{n} {kind}" for kind, n in sorted(made.errors.items())) or "none"
-        say(f"{made.rows} rows of {len(passages)} passages, {made.clean} of them without an error; errors: {errors}")
-        for cause, count in made.dropped.items():
-            say(f"left out: {count} x {cause}")
-    if not made.rows:
+        if offline == (backend is not None):
+            raise InputError(
+                "name the model that writes with --backend provider:model or hf:..., or add --offline for errors by "
+                "rule (one of them)", field="offline",
+            )  # fmt: skip
+        if limit < 0 or concurrency < 1:
+            raise InputError("limit must be at least 0 and concurrency at least 1", field="limit")
+        wanted: Any = _listed(kinds) or (OFFLINE if offline else HALLUCINATIONS)
+        recipe = Recipe(
+            kinds=wanted, most=most if most is not None else 3 if offline else 5, references=references, clean=clean,
+            seed=seed, genres=GENRES if genres is None else () if genres == "none" else _listed(genres), tries=tries,
+        )  # fmt: skip
+        made = Made()
+        if backend is None:
+            _by_rule(corpus, recipe, made, out, limit=limit, encoder=corpus_encoder, force=force)
+        else:
+            from eirene.cli.synth_fava_model import Order, by_model
+
+            order = Order(corpus, out, limit, corpus_encoder, concurrency, grace, force=force)
+            by_model(order, recipe, made, backend=backend, base_url=base_url, calls=calls)
+        tell(made)
+    if not made.rows or made.failed:
         raise typer.Exit(1)
 
 
-def _nearest(passages: list[Passage], count: int) -> Neighbours:
-    """The passages nearest to one by the shipped encoder."""
-    import numpy as np
+def _listed(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
-    from eirene.encoder import load_encoder
 
-    if count < 1:
+def _by_rule(corpus: str, recipe: Recipe, made: Made, out: str, *, limit: int, encoder: str, force: bool) -> None:
+    from eirene.output import check_output, line_writer
+    from eirene.synth.fava import entities, synthesise
+
+    check_output(out, force=force)
+    pool = entities(p.text for p in passages_of(corpus, limit))
+    rows = synthesise(
+        passages_of(corpus, limit), recipe, made, pool=pool,
+        neighbours=neighbours_in(corpus, recipe.references, encoder),
+    )  # fmt: skip
+    with watch(0) as progress, line_writer(out, force=force) as write:
+        for n, item in enumerate(rows, start=1):
+            row = {key: value for key, value in item.model_dump(mode="json").items() if value is not None}
+            write(json.dumps(row, ensure_ascii=False, allow_nan=False))
+            progress.count(n, "making rows")
+
+
+def passages_of(corpus: str, limit: int) -> Any:
+    """The passages, one at a time, the first ones alone where there is a limit."""
+    from itertools import islice
+
+    from eirene.retrieval import read_corpus
+
+    return islice(read_corpus(corpus), limit or None)
+
+
+def neighbours_in(corpus: str, references: int, encoder: str) -> Neighbours:
+    """The passages of the whole corpus nearest to one, found in its index on disk, made where there is none."""
+    from eirene.cli.corpus_flags import CorpusFlags
+
+    if references < 2:
         return lambda _: ()
-    vectors = load_encoder().encode([p.shown for p in passages])
+    retriever = CorpusFlags(corpus_encoder=encoder, passages=references).retriever(corpus)
 
-    def nearest(number: int) -> list[int]:
-        order = np.argsort(-(vectors @ vectors[number]), kind="stable")
-        return [int(i) for i in order if i != number][:count]
+    def nearest(passage: Passage) -> list[str]:
+        found = retriever.find(passage.shown)[::-1]
+        return [hit.passage.shown for hit in found if hit.passage.id != passage.id][: references - 1]
 
     return nearest
+
+
+def tell(made: Made) -> None:
+    """What came of the run, on standard error."""
+    errors = ", ".join(f"{n} {kind}" for kind, n in sorted(made.errors.items())) or "none"
+    say(f"{made.rows} rows of {made.passages} passages, {made.clean} of them without an error; errors: {errors}")
+    for cause, count in made.dropped.items():
+        say(f"left out: {count} x {cause}")
+    for cause, count in sorted(made.refused.items()):
+        say(f"replies that could not be used: {count} x {cause}")
+    if made.failed:
+        say(f"failed: {made.failed} passages whose calls failed; the same command tries them again")
+    usage = made.usage
+    if usage.calls or usage.cache_hits:
+        cost = "unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
+        say(
+            f"{usage.calls} calls ({usage.retries} retries, {usage.cache_hits} from the cache), {usage.input_tokens} "
+            f"tokens in, {usage.output_tokens} out, cost {cost}"
+        )

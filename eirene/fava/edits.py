@@ -143,6 +143,7 @@ def _noted(text: str, finding: Finding) -> Operation:
 
 
 _LEADS_TO = re.compile(r"(?:[,;:]|[,;]?[ \t]+(?:and|or|but|while|which|as well as))[ \t]*\Z", re.IGNORECASE)
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
 _ARTICLE = re.compile(r"(?<![\w'’-])(?P<a>a|an)(?P<gap>[ \t]+)\Z", re.IGNORECASE)
 
 
@@ -171,7 +172,7 @@ def _replaced(text: str, operation: Operation, floor: int, _: int) -> Operation:
     if not operation.old:  # an insertion runs into neither of its neighbours
         new = " " * _runs_on(text[start - 1 : start], new) + new
         new += " " * _runs_on(new, text[start : start + 1])
-    if _opens_sentence(text, start) and operation.old[:1].isupper() and new[:1].islower():
+    if _opens_sentence(text, start) and operation.old[:1].isupper() and _takes_capital(new):
         new = _capital(new)
     article = _ARTICLE.search(text, floor, start)
     old_vowel, new_vowel = operation.old[:1].lower() in "aeiou", new[:1].lower() in "aeiou"
@@ -208,7 +209,7 @@ def _removed(text: str, operation: Operation, floor: int, ceiling: int) -> Opera
     elif start == floor or text[start - 1 : start].isspace() or start == 0:
         end += len(rest) - len(tail)
     new, following = "", text[end : end + 1]
-    if opens and operation.old[:1].isupper() and following.islower() and end < ceiling:
+    if opens and operation.old[:1].isupper() and _takes_capital(text[end:ceiling]):
         new, end = _capital(following), end + 1
     return _widened(text, operation, start, end, new)
 
@@ -243,6 +244,12 @@ def _opens_sentence(text: str, start: int) -> bool:
 
 def _runs_on(left: str, right: str) -> bool:
     return left[-1:].isalnum() and right[:1].isalnum()
+
+
+def _takes_capital(text: str) -> bool:
+    """Whether the first word would be written with one; "iPhone", "eBay" and "pH" are not."""
+    word = _FIRST_WORD.match(text)
+    return word is not None and word.group().islower()
 
 
 def _capital(text: str) -> str:

@@ -15,11 +15,13 @@ from eirene.errors import InputError
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.prompts.loader import Message, Prompt, load_prompt
 from eirene.prompts.untrusted import defused, mark_for
+from eirene.records import found_ids
 from eirene.sentences import Sentence
 
 CHAT_PROMPT = "feedback"
 INSTRUCT_PROMPT = "feedback_instruct"
 
+_NUMBERED = "Context, in numbered passages; a reason may name the passage that it rests on by its number, as [N]:"
 _HEADING = re.compile(r"#{2,}(?=\s*(?:instruction|input|response)\b)", re.IGNORECASE)
 _CODE = re.compile(r"^[ \t]{0,3}(?:`{3}|~{3})|^(?: {4}|\t)\S", re.MULTILINE)
 _UNSEEN = {c: " " for c in (*range(0x20), *range(0x7F, 0xA0))} | dict.fromkeys((0x200B, 0x2060, 0xFEFF))
@@ -75,8 +77,9 @@ def _material(request: FeedbackRequest) -> str:
         lines.append(f"Perspective to be covered: {_shown(side.name)}")
         lines += [f"- {_shown(argument)}" for argument in side.arguments]
     if item.context:
-        lines.append("Context:")
-        lines += [f"- {_shown(passage)}" for passage in item.context]
+        numbered = bool(found_ids(item))
+        lines.append(_NUMBERED if numbered else "Context:")
+        lines += [f"- {f'[{n}] ' if numbered else ''}{_shown(p)}" for n, p in enumerate(item.context, start=1)]
     return "\n".join(lines) + f"\nAnswer: {_numbered(request.sentences)}"
 
 

@@ -21,6 +21,8 @@ from eirene.records import Item
 from eirene.sentences import Sentence
 
 HALLUCINATION_PROMPT = "hallucination"
+TUNED_PROMPT = "hallucination_tuned"
+"""What `eirene train critic` tunes a model on; the model carries it."""
 NO_REFERENCES = "(none: go by what is well known, and mark no statement merely because no reference bears on it)"
 
 _LEAST_KEPT = 0.6
@@ -41,15 +43,11 @@ def hallucination_messages(request: FeedbackRequest, *, prompt: Prompt | None = 
     answer, question = defused(escape_tags(request.answer)), defused(request.item.question)
     references = [f"{n}. {defused(text)}" for n, text in enumerate(references_of(request.item), start=1)]
     shown = "\n".join(references) or NO_REFERENCES
-    return (prompt or load_prompt(HALLUCINATION_PROMPT)).fill(
-        {
-            "mark": mark_for(answer, question, shown),
-            "kinds": "\n".join(f"- {kind.name}: {kind.definition}." for kind in KINDS.values()),
-            "question": question,
-            "references": shown,
-            "answer": answer,
-        }
-    )
+    prompt = prompt or load_prompt(HALLUCINATION_PROMPT)
+    values = {"mark": mark_for(answer, question, shown), "question": question, "references": shown, "answer": answer}
+    if "kinds" in prompt.placeholders:  # a tuned model has learnt them
+        values["kinds"] = "\n".join(f"- {kind.name}: {kind.definition}." for kind in KINDS.values())
+    return prompt.fill(values)
 
 
 def references_of(item: Item) -> tuple[str, ...]:

@@ -57,12 +57,14 @@ _MARGIN = {"sure": 3.0, "likely": 1.5}
 
 @dataclass(frozen=True, slots=True)
 class RuleFinding:
-    """One finding, in sentence `sentence` (from 0). `explains`: it says what is wrong with the sentence as a whole."""
+    """One finding, in sentence `sentence` (from 0). `explains`: it says what is wrong with the sentence as a whole;
+    `given` is the given sentence that it was held against, "" where it was held against none."""
 
     sentence: int
     margin: float
     finding: Finding
     explains: bool
+    given: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,7 @@ def _differences(
             start, end = (here[0].start, here[-1].end) if here else (at, at)
             pair.taken.add(new.casefold())
             finding = finding_of(kind, start, end, text=answer, edit=new)
-            yield RuleFinding(index, _MARGIN[side], finding, explains=pair.is_verbatim)
+            yield RuleFinding(index, _MARGIN[side], finding, explains=pair.is_verbatim, given=given.text)
 
 
 _Named = tuple[HallucinationKind, Sequence[_Token], str, Side]

@@ -12,6 +12,7 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.roles import COMPLETENESS, Asking
 from eirene.models.carried_prompt import carried
 from eirene.models.local import LocalModel
+from eirene.models.local_layout import as_text
 from eirene.seeds import derive_seed
 from eirene.usage import Meter
 
@@ -65,12 +66,12 @@ class LocalFeedback:
     def prompt_ids(self, request: FeedbackRequest) -> list[int]:
         """The tokens that the model is shown for `request`."""
         own = self._carried
-        prompt = own.prompt if own is not None and own.layout == "chat" else None
+        in_messages = own is not None and (own.layout == "chat" or self._asking is not COMPLETENESS)
+        prompt = own.prompt if own is not None and in_messages else None
         if self._model.layout == "chat":
             return self._model.encode_chat(self._asking.messages(request, prompt=prompt))
         if self._asking is not COMPLETENESS:
-            texts = [message.content for message in self._asking.messages(request, prompt=prompt)]
-            return self._model.encode_text("\n\n".join(texts) + "\n")
+            return self._model.encode_text(as_text(self._asking.messages(request, prompt=prompt)))
         if own is None or own.layout == "chat":
             return self._model.encode_text(feedback_instruct(request))
         return self._model.encode_text(feedback_instruct(request, instruction=own.instruction, prompt=own.prompt))

@@ -7,14 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from eirene.critique import Sample
-from eirene.feedback_model.reading_claims import (
-    Claim,
-    UnreadableError,
-    assign,
-    holds_tag,
-    settle,
-    statements_of,
-)
+from eirene.feedback_model.reading_answer import answer_read
+from eirene.feedback_model.reading_claims import Claim, UnreadableError, assign, settle
 from eirene.feedback_model.reading_clean import without_frame
 from eirene.feedback_model.reading_doubt import check_surroundings, why_nothing
 from eirene.feedback_model.reading_json import read_json
@@ -57,15 +51,15 @@ def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -
     check_end(finish_reason)
     if not sentences:
         raise UnreadableError("extra: the answer has no sentences")
-    statements = statements_of(sentences)
-    is_suspect = any(holds_tag(s.text) for s in statements)
+    answer = answer_read(sentences)
+    statements, is_suspect = answer.statements, answer.is_suspect
     body = without_frame(text, statements)
     if len(body) > _ROOM[0] + _ROOM[1] * len(statements) or body.count("\n") > _LINES[0] + _LINES[1] * len(statements):
         raise UnreadableError("too long")
     if not body.strip():
         raise UnreadableError("empty" if not text.strip() else "empty: nothing after the thinking")
     from_json, head, tail, is_broken = read_json(body, statements)
-    reading = LineReader(statements, is_suspect=is_suspect).read(f"{head}\n{tail}")
+    reading = LineReader(answer).read(f"{head}\n{tail}")
     found = [*from_json, *reading.claims]
     if not found:
         raise UnreadableError("broken JSON" if is_broken else why_nothing(body, repeated=reading.repeated))

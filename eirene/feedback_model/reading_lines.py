@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from eirene.critique import Tag
+from eirene.feedback_model.reading_answer import AnswerRead
 from eirene.feedback_model.reading_claims import (
     Claim,
     Statement,
@@ -60,12 +61,12 @@ class _Open:
 
 
 class LineReader:
-    """Reads one reply. With `is_suspect` the answer holds tags of its own: what could be a quotation is no verdict."""
+    """Reads one reply. Where the answer holds tags of its own, what could be a quotation is no verdict."""
 
-    def __init__(self, statements: Sequence[Statement], *, is_suspect: bool) -> None:
-        self._statements = statements
-        self._is_suspect = is_suspect
-        self._tags_in_answer = {tag for s in statements for tag in bracketed_tags(s.text)}
+    def __init__(self, answer: AnswerRead) -> None:
+        self._statements = answer.statements
+        self._is_suspect = answer.is_suspect
+        self._tags_in_answer = answer.tags
         self._open: _Open | None = None
         self._pending: int | None = None
         self._reading = Reading()

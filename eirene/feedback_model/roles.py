@@ -9,6 +9,7 @@ from typing import Protocol
 from eirene.critique import CriticKind, Sample
 from eirene.feedback_model.asking import feedback_messages
 from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.citing import with_ids
 from eirene.feedback_model.hallucination_asking import hallucination_messages, read_tagged_reply
 from eirene.feedback_model.reading import read_reply
 from eirene.models.carried_prompt import Role
@@ -42,7 +43,7 @@ COMPLETENESS = Asking(
     critic="completeness",
     role="feedback",
     messages=feedback_messages,
-    read=lambda text, request, ended: read_reply(text, request.sentences, finish_reason=ended),
+    read=lambda text, request, ended: with_ids(read_reply(text, request.sentences, finish_reason=ended), request.item),
     in_own_words=True,
 )
 HALLUCINATION = Asking(

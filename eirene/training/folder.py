@@ -126,12 +126,12 @@ def sha256(data: Named) -> str:
     return found.hexdigest()
 
 
-def refuse_leaks(questions: Iterable[str], dev_questions: Iterable[str]) -> None:
-    """Raises `InputError` where a question stands in the training and in the dev data: figures would flatter."""
-    shared = set(questions) & set(dev_questions)
+def refuse_leaks(texts: Iterable[str], dev_texts: Iterable[str], *, what: str = "questions") -> None:
+    """Raises `InputError` where a text stands in the training and in the dev data: figures would flatter."""
+    shared = set(texts) & set(dev_texts)
     if shared:
         raise InputError(
-            f"{len(shared)} questions stand in the training and in the dev data, one is {min(shared)!r}; remove them "
+            f"{len(shared)} {what} stand in the training and in the dev data, one is {min(shared)!r}; remove them "
             "from one of the two",
             field="dev",
         )

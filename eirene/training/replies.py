@@ -1,4 +1,4 @@
-"""Trains a model to give a short reply to a prompt of plain text, and leaves it with what it was trained as."""
+"""Trains a model to give a reply to a prompt, and leaves it with what it was trained as."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from eirene.models.local_layout import encode_text
+from eirene.models.local_layout import encode_chat, encode_text
 from eirene.models.local_spec import PROMPT_FILE
+from eirene.prompts import Message
 from eirene.training.card import logged, markdown, versions, write_card, write_json
 from eirene.training.examples import Encoded, check_lengths, encode_example
 from eirene.training.folder import Run, Trained
@@ -22,9 +23,9 @@ _POINTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A prompt and the reply to it, as text."""
+    """A prompt, as plain text or as the messages of a chat, and the reply to it."""
 
-    prompt: str
+    prompt: str | tuple[Message, ...]
     reply: str
 
 
@@ -59,8 +60,11 @@ def train_replies(
 
     tokenizer = load_tokenizer(run.base)
 
+    def prompt_ids(e: Exchange) -> list[int]:
+        return encode_text(tokenizer, e.prompt) if isinstance(e.prompt, str) else encode_chat(tokenizer, e.prompt)
+
     def encoded(some: Iterable[Exchange]) -> list[Encoded]:
-        return [encode_example(tokenizer, encode_text(tokenizer, e.prompt), e.reply) for e in some]
+        return [encode_example(tokenizer, prompt_ids(e), e.reply) for e in some]
 
     examples = _fitting(encoded(exchanges), recipe.max_tokens, "examples")
     figures = fit(

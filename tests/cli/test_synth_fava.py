@@ -13,7 +13,7 @@ from eirene.fava.edits import apply_findings
 from eirene.fava.tags import parse_tagged
 from eirene.records import Item
 from eirene.retrieval import Passage
-from eirene.synth.fava import Made, Recipe, synthesise
+from eirene.synth.fava import Made, Recipe, entities, synthesise
 from tests.cli.run import Run, assert_error, write
 
 PASSAGES = [
@@ -32,10 +32,9 @@ PASSAGES = [
 def rows(recipe: Recipe | None = None, passages: list[Passage] | None = None) -> tuple[list[Item], Made]:
     made = Made()
     chosen = PASSAGES if passages is None else passages
-    found = list(
-        synthesise(chosen, recipe or Recipe(), made, neighbours=lambda n: [i for i in range(len(chosen)) if i != n])
-    )
-    return found, made
+    pool = entities(p.text for p in chosen)
+    others = {p.id: [o.shown for o in chosen if o is not p] for p in chosen}
+    return list(synthesise(chosen, recipe or Recipe(), made, pool=pool, neighbours=lambda p: others[p.id])), made
 
 
 def test_edits_take_every_error_back() -> None:
@@ -92,5 +91,16 @@ def test_what_cannot_be_made_is_said(run: Run, tmp_path: Path) -> None:
     corpus = write(tmp_path / "c.jsonl", {"text": "x"})
     assert_error(run("synth", "fava", corpus, "--out", "-"), "--offline")
     assert_error(run("synth", "fava", corpus, "--offline", "--kinds", "invented", "--out", "-"), "got invented")
+    assert_error(run("synth", "fava", corpus, "--backend", "embedded", "--out", tmp_path / "o"), "a model that writes")
+    assert_error(run("synth", "fava", corpus, "--backend", "openai:x", "--out", "-"), "name a file")
     with pytest.raises(InputError, match="clean must lie"):
         Recipe(clean=2)
+
+
+def test_of_a_large_corpus_a_sample_of_values_is_held() -> None:
+    """No more values than asked for are kept, the same ones whatever the order; of a small corpus all are."""
+    texts = [f"It had {n} doors." for n in range(100, 400)]
+    forth, back = entities(texts, most=10), entities(texts[::-1], most=10)
+    assert len(forth["number"]) == 10
+    assert sorted(forth["number"]) == sorted(back["number"])
+    assert len(entities(texts)["number"]) == 300

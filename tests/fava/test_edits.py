@@ -72,6 +72,8 @@ def test_every_edit_is_made_or_skipped(case: tuple[str, list[Finding]]) -> None:
         ("It sold well, and <invented>won a prize</invented>.", "It sold well."),
         ("It sold well<invented>, and won a prize</invented>.", "It sold well."),
         ("<subjective>Sadly, </subjective>the book sold.", "The book sold."),
+        ("<subjective>Sadly, </subjective>iPhone sales fell.", "iPhone sales fell."),
+        ("<entity><delete>Android</delete><mark>eBay</mark></entity> grew.", "eBay grew."),
         ("The <subjective>best </subjective>book <subjective>ever</subjective> sold.", "The book sold."),
         ("It is an <entity><delete>American</delete><mark>British</mark></entity> firm.", "It is a British firm."),
         ("<entity><delete>Paris</delete><mark>the town</mark></entity> is old.", "The town is old."),

@@ -1,9 +1,11 @@
-"""Supervised fine-tuning of feedback models: data to tokens, the run, its card. Drawing critiques is elsewhere.
+"""Supervised fine-tuning of critics, of completeness and of hallucinations: data to tokens, the run, its card.
 
-Importing this package loads no torch; `train_feedback` does. Needs the extra `local`.
+Drawing critiques is elsewhere. Importing this package loads no torch; `train_feedback` and `train_critic` do. Both
+need the extra `local`.
 """
 
-from eirene.feedback_model.training.recipe import Recipe
+from eirene.feedback_model.training.critic import train_critic
+from eirene.feedback_model.training.recipe import CriticRecipe, Recipe
 from eirene.feedback_model.training.run import train_feedback
 
-__all__ = ["Recipe", "train_feedback"]
+__all__ = ["CriticRecipe", "Recipe", "train_critic", "train_feedback"]

@@ -1,7 +1,10 @@
-"""Passages with errors of known kind and place (FAVA, section 5.1), made by rule: for tests and for tiny models."""
+"""Passages with errors of known kind and place (FAVA, section 5.1): put in by a model, or by rule for tiny models."""
 
 from __future__ import annotations
 
-from eirene.synth.fava.run import Made, Recipe, synthesise
+from eirene.synth.fava.pipeline import Outcome, asynthesise
+from eirene.synth.fava.recipe import GENRES, Made, Plan, Recipe, plans
+from eirene.synth.fava.rules import entities
+from eirene.synth.fava.run import synthesise
 
-__all__ = ["Made", "Recipe", "synthesise"]
+__all__ = ["GENRES", "Made", "Outcome", "Plan", "Recipe", "asynthesise", "entities", "plans", "synthesise"]

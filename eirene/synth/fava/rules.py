@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import numpy as np
 
 from eirene.fava.kinds import HallucinationKind
 from eirene.sentences import split_sentences
+from eirene.synth.fava.changes import Change
 
 OFFLINE: tuple[HallucinationKind, ...] = ("entity", "relation", "subjective")
 """The kinds that rules can make; the others need somebody who knows what there is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """`text[start:end]` of the right text becomes `new`; an insertion where start == end."""
-
-    kind: HallucinationKind
-    start: int
-    end: int
-    new: str
+MOST_VALUES = 5_000
+"""Values of a type that are held: of a corpus of any size a sample, the same whatever its order."""
 
 
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
@@ -50,13 +45,25 @@ _OPINIONS = (
 )
 
 
-def entities(texts: Sequence[str]) -> dict[str, list[str]]:
-    """The years, numbers and names of all texts by type, each once, in order."""
-    found: dict[str, dict[str, None]] = {kind: {} for kind in _PATTERNS}
+def entities(texts: Iterable[str], *, most: int = MOST_VALUES) -> dict[str, list[str]]:
+    """The years, numbers and names of all texts by type, each once: all, or `most` of them by their hashes."""
+    found: dict[str, dict[str, bytes]] = {kind: {} for kind in _PATTERNS}
     for text in texts:
         for kind, start, end in _places(text):
-            found[kind].setdefault(text[start:end])
-    return {kind: list(values) for kind, values in found.items()}
+            values, value = found[kind], text[start:end]
+            if value not in values:
+                values[value] = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+                if len(values) > 2 * most:
+                    found[kind] = _sampled(values, most)
+    return {kind: list(_sampled(values, most)) for kind, values in found.items()}
+
+
+def _sampled(values: dict[str, bytes], most: int) -> dict[str, bytes]:
+    """The values with the lowest hashes, in their order."""
+    if len(values) <= most:
+        return values
+    chosen = set(sorted(values, key=lambda value: (values[value], value))[:most])
+    return {value: digest for value, digest in values.items() if value in chosen}
 
 
 def propose(kind: HallucinationKind, text: str, pool: dict[str, list[str]], rng: np.random.Generator) -> Change | None:

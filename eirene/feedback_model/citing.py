@@ -1,0 +1,60 @@
+"""Which passage a reason speaks of: the ids of passages that were found for an item, in square brackets.
+
+In a prompt passages have numbers, not ids: an id is text of the corpus's, and a number is soon checked. What stands in
+square brackets in a reason afterwards is the id of a passage that was shown, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from eirene.critique import Finding, Sample
+from eirene.feedback_model.judgement import Fault
+from eirene.records import Item, found_ids
+
+_NUMBERS = re.compile(r"\[\s*((?:passages?\s*)?\d{1,6}(?:\s*(?:,|;|and)\s*\d{1,6})*)\s*\]", re.IGNORECASE)
+_ROUND = {ord("["): "(", ord("]"): ")"}
+_LONGEST = 120
+
+
+def with_ids(sample: Sample, item: Item) -> Sample:
+    """A model's sample with ids for the numbers in its reasons; a number that no passage has is marked as such.
+
+    Where no passages were found for the item the sample is returned as it is.
+    """
+    ids = found_ids(item)
+    if not ids or not sample.is_valid:
+        return sample
+    return sample.model_copy(update={"reasons": tuple(r and _resolved(r, ids) for r in sample.reasons)})
+
+
+def naming(fault: Fault, given: str, item: Item) -> Fault:
+    """The fault with the id of the passage that holds the sentence `given`, after each finding's reason."""
+    ids = found_ids(item)
+    number = next((n for n, text in enumerate(item.context or ()) if given and given in text), None)
+    if not ids or number is None:
+        return fault
+    reason, findings = fault.reason, list[Finding]()
+    for finding in fault.findings:
+        named = f"{finding.reason} {_cited(ids[number])}"
+        reason = reason.replace(finding.reason, named, 1)
+        findings.append(finding.model_copy(update={"reason": named}))
+    return replace(fault, reason=reason, findings=tuple(findings))
+
+
+def _resolved(reason: str, ids: tuple[str, ...]) -> str:
+    """Numbers in square brackets as ids; other square brackets become round: they may look like an id, and are none."""
+    pieces = _NUMBERS.split(reason)  # text, numbers, text, numbers, ..., text
+    pieces[::2] = [text.translate(_ROUND) for text in pieces[::2]]
+    pieces[1::2] = [" ".join(_passage(int(n), ids) for n in re.findall(r"\d+", some)) for some in pieces[1::2]]
+    return "".join(pieces)
+
+
+def _passage(number: int, ids: tuple[str, ...]) -> str:
+    return _cited(ids[number - 1]) if 1 <= number <= len(ids) else f"(no passage {number})"
+
+
+def _cited(id_: str) -> str:
+    line = " ".join(id_.translate(_ROUND).split())
+    return f"[{line[:_LONGEST]}]"

@@ -1,0 +1,149 @@
+"""`eirene train critic`: rows with marked errors in, a model out that finds such errors and says what is right."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from eirene.critique import Finding
+from eirene.errors import InputError
+from eirene.fava.kinds import HALLUCINATIONS
+from eirene.fava.tags import write_tagged
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.hallucination_asking import TUNED_PROMPT, hallucination_messages
+from eirene.feedback_model.training.recipe import CriticRecipe
+from eirene.models.carried_prompt import CarriedPrompt
+from eirene.models.local_layout import as_text
+from eirene.models.local_spec import Layout
+from eirene.prompts import load_prompt
+from eirene.reading import Dataset, RowSource, Shape, opened
+from eirene.records import Item
+from eirene.seeds import check_seed
+from eirene.sentences import split_sentences
+from eirene.training.folder import Run, Trained, check_base, check_packages, claim, refuse_leaks, sha256, told
+from eirene.training.recipe import Progress
+from eirene.training.replies import Exchange, Task, train_replies
+
+logger = logging.getLogger(__name__)
+
+_FINDINGS = TypeAdapter(tuple[Finding, ...])
+
+
+class MarkedItem(NamedTuple):
+    """A row, and the errors that are marked in its answer (none: it has none)."""
+
+    item: Item
+    findings: tuple[Finding, ...]
+
+
+def train_critic(
+    data: str | RowSource,
+    out: str | Path,
+    *,
+    base: str,
+    recipe: CriticRecipe | None = None,
+    dev: str | RowSource | None = None,
+    shape: Shape | None = None,
+    seed: int = 0,
+    device: str | None = None,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Trained:
+    """Fine-tunes the causal language model `base` to tag errors; `hf:OUT` is then a critic of hallucinations.
+
+    `data` and `dev`, named or opened, hold rows with `meta.findings`, as `eirene synth fava` writes them (FAVA, section
+    5.2: references and faulty text in, tagged text out). The same call goes on where an interrupted one stopped, and
+    returns at once when the run is finished. Raises `InputError` for rows that cannot be used, a dev set that shares
+    texts with the training set, a folder that holds another run, and a loss that is no longer a number.
+    """
+    check_packages("local")
+    recipe = CriticRecipe() if recipe is None else recipe
+    run = Run(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
+    source, dev_source = opened(data), None if dev is None else opened(dev)
+    rows = read_marked(source, shape)
+    held = [] if dev_source is None else read_marked(dev_source, shape)
+    refuse_leaks(_right_texts(rows), _right_texts(held), what="texts")
+    layout = recipe.layout or _layout_of(run.base)
+    carried = CarriedPrompt("hallucination", layout, load_prompt(TUNED_PROMPT))
+    dev_sha256 = None if dev_source is None else sha256(dev_source)
+    order = told(run, recipe, source, dev_sha256=dev_sha256, layout=layout, prompt=carried.prompt.digest)
+    done = claim(run.folder, order)
+    if done is not None:
+        logger.info("%s holds the finished run, nothing to do", run.folder)
+        return Trained(run.folder, done)
+    facts = {"file": Path(source.name).name, "sha256": sha256(source), "train": _described(rows), "dev_rows": len(held)}
+    task = Task("A critic of hallucinations for Eirene", carried.to_json(), facts, list(_lines(facts)))
+    return train_replies(
+        [exchange_of(row, carried) for row in rows], [exchange_of(row, carried) for row in held], run, recipe=recipe,
+        order=order, task=task,
+    )  # fmt: skip
+
+
+def read_marked(data: str | RowSource, shape: Shape | None = None) -> list[MarkedItem]:
+    """The rows of a source with the errors marked in them; raises `InputError` that names a row without any such list,
+    or with errors that tags cannot say."""
+    source = opened(data)
+    rows = []
+    for item in Dataset(source, Shape() if shape is None else shape).items():
+        where = f"{source.name}, row {item.id!r}"
+        if "findings" not in item.meta:
+            raise InputError(
+                "has no meta.findings; rows as `eirene synth fava` writes them are wanted (an empty list where there "
+                "is no error)", field="meta", where=where,
+            )  # fmt: skip
+        try:
+            findings = _FINDINGS.validate_python(item.meta["findings"])
+            write_tagged(item.answer, findings)
+        except (ValidationError, InputError) as error:
+            said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            raise InputError(f"meta.findings: {said}", field="meta", where=where) from None
+        rows.append(MarkedItem(item, findings))
+    if not rows:
+        raise InputError("holds no row to learn from", where=source.name)
+    return rows
+
+
+def exchange_of(row: MarkedItem, carried: CarriedPrompt) -> Exchange:
+    """The prompt as sampling will show it, and the tagged answer as the reply."""
+    item = row.item
+    request = FeedbackRequest(item, item.answer, split_sentences(item.answer), seed=0)
+    messages = hallucination_messages(request, prompt=carried.prompt)
+    return Exchange(
+        messages if carried.layout == "chat" else as_text(messages), write_tagged(item.answer, row.findings)
+    )
+
+
+def _layout_of(base: str) -> Layout:
+    from eirene.models.local_loading import load_tokenizer
+
+    return "chat" if load_tokenizer(base).chat_template else "instruct"
+
+
+def _right_texts(rows: Sequence[MarkedItem]) -> list[str]:
+    return [" ".join((row.item.gold or row.item.answer).split()) for row in rows]
+
+
+def _described(rows: Sequence[MarkedItem]) -> dict[str, Any]:
+    kinds = Counter(f.kind for row in rows for f in row.findings)
+    return {
+        "rows": len(rows),
+        "rows_without_an_error": sum(not row.findings for row in rows),
+        "errors": {kind: kinds[kind] for kind in HALLUCINATIONS if kinds[kind]},
+        "rows_with_references": sum(bool(row.item.context or row.item.perspectives) for row in rows),
+    }
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    train = facts["train"]
+    errors = ", ".join(f"{n} {kind}" for kind, n in train["errors"].items()) or "none"
+    return [
+        f"`{facts['file']}`, SHA-256 `{facts['sha256']}`",
+        f"{train['rows']} rows, {train['rows_without_an_error']} of them without an error, "
+        f"{train['rows_with_references']} with references; errors: {errors}",
+        *([] if train["rows_without_an_error"] else ["no row is without an error: it was never taught to find none"]),
+    ]

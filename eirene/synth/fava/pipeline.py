@@ -1,0 +1,151 @@
+"""FAVA's pipeline with a model (section 5.1): passage, genre, errors one at a time, checks, references mixed in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, field
+
+from eirene.critique import Finding
+from eirene.errors import AuthError, EireneError, QuotaError, ScriptExhaustedError
+from eirene.eval.scoring import in_order
+from eirene.fava.kinds import HallucinationKind
+from eirene.records import Item, digest
+from eirene.seeds import derive_seed, rng_for
+from eirene.synth.fava.asking import Writes, error_question, genre_question, prompts_digest
+from eirene.synth.fava.changes import changed, fault, row
+from eirene.synth.fava.reading import RefusedError, read_error, read_genre
+from eirene.synth.fava.recipe import Neighbours, Plan, Recipe
+from eirene.usage import Meter, Usage
+
+HOPELESS = (AuthError, QuotaError, ScriptExhaustedError)
+"""What the next passage would meet as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a plan: a row, or why there is none. `refused` counts the replies that could not be used, by cause.
+
+    `failed`: a call failed for good; a later run may try again. What it cost counts in either case.
+    """
+
+    key: str
+    id: str
+    item: Item | None
+    why: str | None
+    refused: Counter[str] = field(default_factory=Counter)
+    failed: bool = False
+    usage: Usage = field(default_factory=Usage)
+
+
+def signature_of(recipe: Recipe, writes: Writes) -> str:
+    """What a row hangs on beside its passage: kinds, numbers, genres, seed, model and prompts; 16 hex digits."""
+    settings = [
+        list(recipe.kinds), recipe.most, recipe.references, recipe.clean, recipe.seed, list(recipe.genres),
+        recipe.tries, writes.name, writes.version, prompts_digest(),
+    ]  # fmt: skip
+    return digest(settings)[:16]
+
+
+async def asynthesise(
+    planned: Iterable[Plan],
+    recipe: Recipe,
+    writes: Writes,
+    *,
+    neighbours: Neighbours,
+    concurrency: int = 8,
+    keep: Callable[[Outcome], None] | None = None,
+) -> AsyncIterator[Outcome]:
+    """What comes of each plan, in their order, with so many under way at once; plans are taken as they are needed.
+
+    The same plans, seed and replies make the same rows. `keep` is given each outcome at once, in a thread, to put it on
+    disk. Raises what every passage would meet: no access, no credit.
+    """
+    sign = signature_of(recipe, writes)
+
+    async def one(plan: Plan) -> Outcome:
+        outcome = await _made(plan, recipe, writes, neighbours, sign)
+        if keep is not None:
+            await asyncio.to_thread(keep, outcome)
+        return outcome
+
+    async for _, outcome in in_order(planned, one, workers=concurrency):
+        yield outcome
+
+
+async def _made(plan: Plan, recipe: Recipe, writes: Writes, neighbours: Neighbours, sign: str) -> Outcome:
+    meter, refused = Meter(), Counter[str]()
+    work = _Work(plan, recipe, writes, meter, refused)
+    name = f"{plan.passage.id}-errors"
+    try:
+        right = await work.in_genre()
+        text, findings = await work.with_errors(right)
+    except HOPELESS:
+        raise
+    except EireneError as error:
+        why = f"failed: {error.kind}"
+        return Outcome(plan.key, name, None, why, refused, failed=True, usage=meter.total)
+    except RefusedError as error:
+        return Outcome(plan.key, name, None, str(error), refused, usage=meter.total)
+    if plan.kinds and not findings:
+        return Outcome(plan.key, name, None, "no error could be put in", refused, usage=meter.total)
+    others = await asyncio.to_thread(neighbours, plan.passage)
+    item = row(
+        plan.passage, right, text, findings, others, count=recipe.references,
+        rng=rng_for(recipe.seed, "synth-fava-references", plan.key),
+        genre=plan.genre, key=plan.key, signature=sign, refused=dict(refused), usage=meter.total.model_dump(),
+    )  # fmt: skip
+    return Outcome(plan.key, name, item, None, refused, usage=meter.total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One passage on its way."""
+
+    plan: Plan
+    recipe: Recipe
+    writes: Writes
+    meter: Meter
+    refused: Counter[str]
+
+    async def in_genre(self) -> str:
+        """The passage in its genre. Raises `RefusedError` where no try gives one."""
+        passage, genre = self.plan.passage.shown, self.plan.genre
+        if genre is None:
+            return self.plan.passage.text
+        question = genre_question(passage, genre)
+        for attempt in range(self.recipe.tries):
+            reply = await self.writes.ask(question, seed=self._seed("genre", attempt), meter=self.meter)
+            try:
+                return read_genre(reply, passage, mark=question.mark)
+            except RefusedError as error:
+                self.refused[str(error)] += 1
+        raise RefusedError("no text in the genre could be had")
+
+    async def with_errors(self, right: str) -> tuple[str, list[Finding]]:
+        """The text with the plan's errors, each put in after the one before; those that no try gives are left out."""
+        text, findings = right, list[Finding]()
+        for number, kind in enumerate(self.plan.kinds):
+            text, findings = await self._one_more(right, text, findings, kind, number)
+        return text, findings
+
+    async def _one_more(
+        self, right: str, text: str, findings: list[Finding], kind: HallucinationKind, number: int
+    ) -> tuple[str, list[Finding]]:
+        question = error_question(text, kind)
+        for attempt in range(self.recipe.tries):
+            reply = await self.writes.ask(question, seed=self._seed(number, attempt), meter=self.meter)
+            try:
+                change = read_error(reply, text, kind, findings, mark=question.mark)
+                wrong, found = changed(text, findings, change)
+                why = fault(right, wrong, found)
+                if why is None:
+                    return wrong, found
+                raise RefusedError(why)
+            except RefusedError as error:
+                self.refused[f"{kind}: {error}"] += 1
+        return text, findings
+
+    def _seed(self, *step: object) -> int:
+        return derive_seed(self.recipe.seed, "synth-fava", self.plan.key, *step)

@@ -1,0 +1,146 @@
+"""Reads what a model made of a passage: a text in a genre, or a text with one more error, checked before it counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from eirene.critique import Finding
+from eirene.fava.kinds import REPLACED, HallucinationKind
+from eirene.fava.tags import parse_tagged
+from eirene.models.replies import Reply
+from eirene.models.unwrapping import unwrapped
+from eirene.synth.fava.changes import Change
+from eirene.texts import whole
+
+MOST_WORDS = 6
+"""An edit of more words than this is no minimum one: the paper's entities and relations have one to three."""
+_MOST_ADDED = 60
+_LEAST_SHARED = 0.4
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_WORD = re.compile(r"[^\W_]+")
+_NO_SPACE_BEFORE = tuple(",.;:!?)")
+
+
+class RefusedError(Exception):
+    """A reply that cannot be used; the message is the cause under which it is counted."""
+
+
+def read_genre(reply: Reply, passage: str, *, mark: str) -> str:
+    """The text in its genre. Raises `RefusedError` for one that was cut off, is no text, or is on something else.
+
+    Of its words of four letters and more, four tenths must begin as one of the passage does: a refusal, or an answer
+    to instructions inside the passage, has few of them.
+    """
+    text = " ".join(_body(reply, passage, mark).split())
+    words = text.split()
+    read = parse_tagged(text)
+    if read.findings or read.stray:
+        raise RefusedError("the text in its genre holds tags")
+    if len(words) < 5:
+        raise RefusedError("the text in its genre is shorter than 5 words")
+    if len(words) > 60 + 2 * len(passage.split()):
+        raise RefusedError("the text in its genre is far longer than the passage")
+    own, given = _stems(text), _stems(passage)
+    if own and sum(stem in given for stem in own) < _LEAST_SHARED * len(own):
+        raise RefusedError("the text in its genre is on something else")
+    return text
+
+
+def read_error(reply: Reply, text: str, kind: HallucinationKind, findings: Sequence[Finding], *, mark: str) -> Change:
+    """The change of `text` that the reply marks. Raises `RefusedError` with the first rule that it breaks.
+
+    Exactly one error, of the kind that was asked for; outside of its tags every word as it was; for entity and
+    relation at most six words, with what both sides share taken off; nothing that the text says already; nothing on
+    top of one of the `findings` that are there. Right and wrong exchanged are put right: `<mark>` around the wrong
+    words is the commonest slip.
+    """
+    read = parse_tagged(_body(reply, text, mark), tidy=True)
+    if not read.findings:
+        raise RefusedError("no error is marked")
+    if any(f.kind != kind for f in read.findings):
+        raise RefusedError("an error of another kind is marked")
+    if len(read.findings) > 1:
+        raise RefusedError("more than one error is marked")
+    found = read.findings[0]
+    wrong, right = read.text[found.start : found.end], found.edit or ""
+    if not wrong.strip() or (kind in REPLACED) != bool(right.strip()):
+        raise RefusedError("the tags are not those of the kind")
+    before, after = _tokens(read.text[: found.start]), _tokens(read.text[found.end :])
+    if before + _tokens(right) + after != _tokens(text):
+        if kind not in REPLACED or before + _tokens(wrong) + after != _tokens(text):
+            raise RefusedError("words are changed outside of the tags")
+        wrong, right = right, wrong
+    if kind in REPLACED:
+        change = _replaced(text, wrong, kind, n_before=len(before), n_after=len(after))
+    else:
+        change = _added(text, wrong, kind, n_before=len(before))
+    if any(_meets(change, f) for f in findings):
+        raise RefusedError("the error is on top of another")
+    return change
+
+
+def _body(reply: Reply, before: str, mark: str) -> str:
+    if reply.is_cut_off:
+        raise RefusedError("the reply was cut off")
+    if reply.finish_reason == "content_filter":
+        raise RefusedError("the provider withheld the reply")
+    body = whole(unwrapped(reply.text, before=before, marks=(mark,))).replace("\0", "")
+    if not body.strip():
+        raise RefusedError("the reply is empty")
+    return body
+
+
+def _replaced(text: str, wrong: str, kind: HallucinationKind, *, n_before: int, n_after: int) -> Change:
+    """The change of whole words, without those that both sides begin or end with; one stays on either side."""
+    there, said = _spans(text), _spans(wrong)
+    low, high = n_before, len(there) - n_after
+    start, end = 0, len(said)
+    if low == high or start == end:
+        raise RefusedError("the tags are not those of the kind")
+    while high - low > 1 and end - start > 1 and _at(wrong, said, start) == _at(text, there, low):
+        low, start = low + 1, start + 1
+    while high - low > 1 and end - start > 1 and _at(wrong, said, end - 1) == _at(text, there, high - 1):
+        high, end = high - 1, end - 1
+    first, last = there[low][0], there[high - 1][1]
+    put = wrong[said[start][0] : said[end - 1][1]]
+    if put.casefold() == text[first:last].casefold():
+        raise RefusedError("the error changes nothing")
+    if max(high - low, end - start) > MOST_WORDS:
+        raise RefusedError(f"the edit takes more than {MOST_WORDS} words")
+    return Change(kind, first, last, put)
+
+
+def _added(text: str, added: str, kind: HallucinationKind, *, n_before: int) -> Change:
+    """The change that puts a statement between two words, with the white space that it needs."""
+    said = " ".join(added.split())
+    if len(said.split()) > _MOST_ADDED:
+        raise RefusedError(f"the statement has more than {_MOST_ADDED} words")
+    if said.casefold() in " ".join(text.split()).casefold():
+        raise RefusedError("the text says it already")
+    place = _spans(text)[n_before - 1][1] if n_before else 0
+    lead = "" if not n_before or said.startswith(_NO_SPACE_BEFORE) else " "
+    follows = text[place : place + 1]
+    return Change(kind, place, place, lead + said + (" " if follows.isalnum() or not n_before else ""))
+
+
+def _meets(change: Change, finding: Finding) -> bool:
+    if change.start == change.end:
+        return finding.start < change.start < finding.end
+    return change.start < finding.end and change.end > finding.start
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text)
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    return [m.span() for m in _TOKEN.finditer(text)]
+
+
+def _at(text: str, spans: Sequence[tuple[int, int]], n: int) -> str:
+    return text[spans[n][0] : spans[n][1]]
+
+
+def _stems(text: str) -> list[str]:
+    return [word.casefold()[:5] for word in _WORD.findall(text) if len(word) > 3]

@@ -1,0 +1,128 @@
+"""What is made of a passage, decided by the seed before anything is asked; and what came of all of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from eirene.errors import InputError
+from eirene.fava.kinds import HALLUCINATIONS, HallucinationKind
+from eirene.retrieval.passages import Passage
+from eirene.seeds import check_seed, rng_for
+from eirene.synth.fava.rules import OFFLINE
+from eirene.usage import Usage
+
+Neighbours = Callable[[Passage], Sequence[str]]
+"""For a passage others that are like it, as they are shown."""
+
+GENRES = (
+    "an article", "an essay", "a blog post", "a social media post", "a news report", "a summary", "a speech",
+    "the introduction of a presentation", "a brochure", "a text message",
+)  # fmt: skip
+"""The ten of the paper's table 9."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What is made. `most`: errors in a row at most; `references`: passages given with a row, its own among them;
+    `clean`: the share of rows without an error, in [0, 1]; `genres`: what passages are written anew as, by a model
+    (none: they stay as they are); `tries`: how often a model is asked for what it gets wrong.
+    """
+
+    kinds: tuple[HallucinationKind, ...] = OFFLINE
+    most: int = 3
+    references: int = 5
+    clean: float = 0.1
+    seed: int = 0
+    genres: tuple[str, ...] = GENRES
+    tries: int = 2
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        unknown = [kind for kind in self.kinds if kind not in HALLUCINATIONS]
+        if unknown or not self.kinds:
+            raise InputError(
+                f"kinds must be of {', '.join(HALLUCINATIONS)}, got {', '.join(unknown) or 'none'}", field="kinds"
+            )
+        for name in ("most", "references", "tries"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}", field=name)
+        if not 0 <= self.clean <= 1:
+            raise InputError(f"clean must lie in [0, 1], got {self.clean:g}", field="clean")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be made of one passage: nothing but the recipe and the corpus's order decide it. `key` names it."""
+
+    passage: Passage
+    key: str
+    genre: str | None
+    kinds: tuple[HallucinationKind, ...]
+
+
+@dataclass(slots=True)
+class Made:
+    """What came of a run: passages read, rows, errors by kind, why passages were dropped and replies not used."""
+
+    passages: int = 0
+    rows: int = 0
+    clean: int = 0
+    failed: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    genres: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    usage: Usage = field(default_factory=Usage)
+
+    def card(self) -> dict[str, Any]:
+        """The counts in plain JSON."""
+        return {
+            "rows": self.rows, "clean": self.clean, "failed": self.failed, "errors": dict(sorted(self.errors.items())),
+            "genres": dict(sorted(self.genres.items())), "dropped": dict(sorted(self.dropped.items())),
+            "refused": dict(sorted(self.refused.items())), "usage": self.usage.model_dump(),
+        }  # fmt: skip
+
+
+def key_of(passage: Passage) -> str:
+    """What stands for a passage's text, but for white space: 24 hex digits."""
+    return hashlib.sha256(" ".join(passage.text.split()).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def without_twins(passages: Iterable[Passage], made: Made) -> Iterator[tuple[Passage, str]]:
+    """Each passage with its key; those whose text came before are left out and counted. Holds 12 bytes of each."""
+    seen: set[bytes] = set()
+    for passage in passages:
+        made.passages += 1
+        key = key_of(passage)
+        if bytes.fromhex(key) in seen:
+            made.dropped["the passage occurs twice"] += 1
+            continue
+        seen.add(bytes.fromhex(key))
+        yield passage, key
+
+
+def plans(passages: Iterable[Passage], recipe: Recipe, made: Made) -> Iterator[Plan]:
+    """A plan for each passage, in order, read as they are needed.
+
+    Kinds are dealt from a pack that holds each once and is shuffled anew when it is empty, so that they stay balanced
+    over all rows, whatever the model makes of them and wherever an earlier run ended.
+    """
+    pack: list[HallucinationKind] = []
+    packs = 0
+    for passage, key in without_twins(passages, made):
+        rng = rng_for(recipe.seed, "synth-fava", key)
+        genre = recipe.genres[rng.integers(len(recipe.genres))] if recipe.genres else None
+        if rng.random() < recipe.clean:
+            yield Plan(passage, key, genre, ())
+            continue
+        dealt: list[HallucinationKind] = []
+        for _ in range(int(rng.integers(1, recipe.most + 1))):
+            if not pack:
+                order = rng_for(recipe.seed, "synth-fava-kinds", packs).permutation(len(recipe.kinds))
+                pack, packs = [recipe.kinds[i] for i in order], packs + 1
+            dealt.append(pack.pop())
+        yield Plan(passage, key, genre, tuple(dealt))

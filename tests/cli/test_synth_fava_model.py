@@ -1,0 +1,203 @@
+"""`eirene synth fava --backend`: the pipeline over the real client, against a scripted server; journal and way on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eirene.critique import Finding
+from eirene.fava.edits import apply_findings
+from eirene.fava.kinds import HALLUCINATIONS
+from eirene.fava.tags import parse_tagged
+from eirene.testing.loopback import ChatRequest, HttpError, LoopbackServer, Outcome, Text
+from tests.cli.run import Result, Run, assert_error, write
+from tests.tiny_llama import make_llama
+
+pytestmark = pytest.mark.usefixtures("loopback")
+
+TOWNS = (
+    "Arden",
+    "Brook",
+    "Calder",
+    "Dunmore",
+    "Elgin",
+    "Farley",
+    "Gorey",
+    "Harlow",
+    "Ivern",
+    "Jarrow",
+    "Kells",
+    "Lorne",
+)
+ROWS = [
+    {"id": town, "title": town, "text": f"Harbour {town} was opened in {1900 + n}. It lies north of the bay and has "
+     f"{n + 3} quays. Ships came there before the war."}
+    for n, town in enumerate(TOWNS)
+]  # fmt: skip
+ADDED = {
+    "contradictory": "No ship ever came.", "invented": "It holds the Order of the Weir.",
+    "subjective": "Nobody can fail to love it.", "unverifiable": "Its keeper hummed at night.",
+}  # fmt: skip
+
+
+def reply(request: ChatRequest, _: int) -> Outcome:
+    """What a model that does as it is told says."""
+    said = _material(request.text)
+    kind = re.search(r"one (?:error|statement) of the kind (\w+)", request.text.rpartition("TEXT-")[2])
+    if kind is None:
+        return Text("Think of it: " + said)
+    if kind[1] in ADDED:
+        return Text(f"{said} <{kind[1]}>{ADDED[kind[1]]}</{kind[1]}>")
+    old, new = ("before the war", "after") if kind[1] == "relation" else ("of the bay", "of the moor")
+    wrong = new if kind[1] == "entity" else "after the war"
+    return Text(said.replace(old, f"<{kind[1]}><delete>{wrong}</delete><mark>{old}</mark></{kind[1]}>", 1))
+
+
+def _material(prompt: str) -> str:
+    mark = re.findall(r"TEXT-[0-9a-f]{12}", prompt)[-1]
+    return prompt.split(f"\n{mark}\n")[1]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return write(tmp_path / "corpus.jsonl", *ROWS)
+
+
+def make(run: Run, server: LoopbackServer, corpus: Path, *more: str) -> Result:
+    out = corpus.with_name("rows.jsonl")
+    return run(
+        "synth", "fava", corpus, "--backend", "openai:test", "--base-url", server.base_url, "--out", out,
+        "--concurrency", "3", "--price", "1,2", *more,
+    )  # fmt: skip
+
+
+def lines(corpus: Path, name: str = "rows.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in corpus.with_name(name).read_text("utf-8").splitlines()]
+
+
+def test_every_row_is_a_training_pair_whose_edits_give_the_right_text(run: Run, corpus: Path) -> None:
+    """Kinds are balanced, genres differ, tags say the findings, the passage is among five references, costs add up."""
+    with LoopbackServer(reply) as server:
+        result = make(run, server, corpus, "--clean", "0.2", "--most", "3")
+    assert result.code == 0, result
+    rows, errors = lines(corpus), Counter[str]()
+    assert {row["meta"]["source"] for row in rows} == set(TOWNS)
+    for row in rows:
+        findings = [Finding.model_validate(f) for f in row["meta"]["findings"]]
+        errors.update(f.kind for f in findings)
+        assert apply_findings(row["answer"], findings).text.split() == row["gold"].split()
+        assert parse_tagged(row["meta"]["tagged"]).text == row["answer"]
+        own = next(p for p in ROWS if p["id"] == row["meta"]["source"])
+        assert len(row["context"]) == 5
+        assert any(own["text"] in passage for passage in row["context"])
+    assert set(errors) == set(HALLUCINATIONS)
+    assert max(errors.values()) - min(errors.values()) <= 2
+    assert len({row["meta"]["genre"] for row in rows}) > 3
+    card = json.loads(corpus.with_name("rows.jsonl.card.json").read_text("utf-8"))
+    assert (card["usage"]["calls"], card["finished"]) == (server.calls, True)
+    assert card["usage"]["cost_usd"] == pytest.approx((server.input_tokens + 2 * server.output_tokens) / 1e6)
+    assert dict(errors) == card["errors"]
+
+
+def test_a_rerun_pays_for_nothing_twice_and_ends_at_the_same_rows(run: Run, corpus: Path) -> None:
+    """Stopped by a refused key and with a torn last line, the same command goes on; the rows are those of one run."""
+    with LoopbackServer(reply) as server:
+        make(run, server, corpus)
+        whole, n = {row["id"]: row for row in lines(corpus)}, server.calls
+        for name in ("rows.jsonl", "rows.jsonl.dropped"):
+            corpus.with_name(name).unlink()
+
+    def refuses(request: ChatRequest, index: int) -> Outcome:
+        return HttpError(401) if request.number > n // 2 else reply(request, index)
+
+    with LoopbackServer(refuses) as server:
+        assert make(run, server, corpus).code == 2
+    paid = len(lines(corpus))
+    assert 0 < paid < len(whole)
+    with corpus.with_name("rows.jsonl").open("ab") as file:
+        file.write(b'{"id": "torn')
+    with LoopbackServer(reply) as server:
+        assert make(run, server, corpus).code == 0
+        assert {row["id"]: row for row in lines(corpus)} == whole
+        calls = server.calls
+        assert calls < n
+        again = make(run, server, corpus)
+        assert (again.code, server.calls) == (0, calls)
+        assert f"{len(whole)} rows of 12 passages" in again.err
+        assert_error(make(run, server, corpus, "--seed", "1"), "other settings")
+
+
+def test_what_cannot_be_used_is_dropped_by_cause_and_what_failed_is_tried_again(run: Run, corpus: Path) -> None:
+    """Refusals and changed words are counted and end in dropped passages, on disk with their cost; a server's fault is
+    no drop: its passage is made by the next run."""
+
+    def bad(request: ChatRequest, index: int) -> Outcome:
+        if "Arden" in request.text:
+            return Text("I'm sorry, I cannot help.")
+        if "Brook" in request.text:
+            return HttpError(400, "this one is refused")
+        if "Calder" in request.text and "tagged" in request.text:
+            return Text("<entity>Something else entirely</entity>\x1b[31m")
+        return reply(request, index)
+
+    with LoopbackServer(bad) as server:
+        result = make(run, server, corpus, "--clean", "0")
+    assert result.code == 1, result
+    dropped = {line["id"]: line for line in lines(corpus, "rows.jsonl.dropped")}
+    assert dropped["Arden-errors"]["why"] == "no text in the genre could be had"
+    assert dropped["Arden-errors"]["usage"]["calls"] == 2
+    assert dropped["Calder-errors"]["why"] == "no error could be put in"
+    assert dropped["Brook-errors"]["failed"] is True
+    assert "failed: 1 passages" in result.err
+    with LoopbackServer(reply) as server:
+        result = make(run, server, corpus, "--clean", "0")
+    assert result.code == 0, result
+    assert {row["meta"]["source"] for row in lines(corpus)} == set(TOWNS) - {"Arden", "Calder"}
+
+
+def test_ctrl_c_lets_what_is_under_way_end(run: Run, corpus: Path) -> None:
+    """The first Ctrl-C takes no more passages, keeps those under way, and exits with 130; a rerun makes the rest."""
+
+    def stops(request: ChatRequest, index: int) -> Outcome:
+        if request.number == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        return reply(request, index)
+
+    with LoopbackServer(stops, latency_s=0.05) as server:
+        result = make(run, server, corpus)
+    assert result.code == 130, result
+    made = len(lines(corpus))
+    assert 0 < made < 12
+    with LoopbackServer(reply) as server:
+        assert make(run, server, corpus).code == 0
+    assert len(lines(corpus)) == 12
+
+
+def test_genres_can_be_left_out_and_chosen(run: Run, corpus: Path) -> None:
+    """With --genres none the right text is the passage, byte for byte; a list takes the ten's place."""
+    with LoopbackServer(reply) as server:
+        make(run, server, corpus, "--genres", "none", "--limit", "3")
+        assert {row["gold"] for row in lines(corpus)} == {row["text"] for row in ROWS[:3]}
+        make(run, server, corpus, "--genres", "a poem", "--limit", "3", "--force")
+    assert {row["meta"]["genre"] for row in lines(corpus)} == {"a poem"}
+
+
+def test_a_local_model_is_asked_as_well(run: Run, corpus: Path, tmp_path: Path) -> None:
+    """`hf:` takes the same way; what a model of random weights says is refused, counted, and kept with its usage."""
+    folder = make_llama(tmp_path / "llama", layers=1)
+    out = tmp_path / "local.jsonl"
+    result = run("synth", "fava", corpus, "--backend", f"hf:{folder}?device=cpu", "--out", out, "--limit", "1",
+                 "--tries", "1", "--references", "1", "--clean", "0")  # fmt: skip
+    assert result.code == 1, result
+    (dropped,) = lines(corpus, "local.jsonl.dropped")
+    assert (dropped["why"], dropped["usage"]["calls"]) == ("no text in the genre could be had", 1)
+    assert sum(dropped["refused"].values()) == 1

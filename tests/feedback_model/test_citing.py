@@ -1,0 +1,95 @@
+"""Reasons name passages by id where passages were found: numbers are resolved, and none is made up."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eirene.critique import Finding, Sample
+from eirene.encoder import load_encoder
+from eirene.feedback_model.asking import feedback_messages
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.citing import naming, with_ids
+from eirene.feedback_model.hallucination_embedded import EmbeddedHallucination
+from eirene.feedback_model.judgement import Fault
+from eirene.feedback_model.roles import COMPLETENESS
+from eirene.records import FOUND_PASSAGES, Item
+from eirene.sentences import split_sentences
+from eirene.usage import Meter
+
+PASSAGES = ["Bread is baked from flour and water.", "Oslo is the capital of Norway. It was founded in 1040."]
+ITEM = Item(
+    question="What is the capital of Norway?",
+    answer="Oslo is the capital of Norway. It was founded in 1050.",
+    context=PASSAGES,
+    meta={FOUND_PASSAGES: ["bread", "oslo [a]"]},
+)
+PLAIN = ITEM.model_copy(update={"meta": {}})
+
+
+def request(item: Item, answer: str | None = None) -> FeedbackRequest:
+    text = item.answer if answer is None else answer
+    return FeedbackRequest(item, text, tuple(split_sentences(text)), seed=0)
+
+
+def resolved(reason: str) -> str | None:
+    return with_ids(Sample(tags=("Incomplete",), reasons=(reason,)), ITEM).reasons[0]
+
+
+def test_numbers_become_ids_and_what_is_made_up_is_marked() -> None:
+    """A number of a passage becomes its id; one that none has, and an id that a model wrote, are no citation."""
+    assert resolved("The year is wrong [2].") == "The year is wrong [oslo (a)]."
+    assert resolved("See [1, 2] and [passage 1].") == "See [bread] [oslo (a)] and [bread]."
+    assert resolved("See [3] and [0].") == "See (no passage 3) and (no passage 0)."
+    assert resolved("See [paris].") == "See (paris)."
+    sample = Sample(tags=("Incomplete",), reasons=("See [9].",))
+    assert with_ids(sample, PLAIN) is sample
+    assert with_ids(Sample(invalid="empty"), ITEM) == Sample(invalid="empty")
+
+
+@given(st.text(alphabet="[]12, ap", min_size=1).filter(str.strip))
+def test_every_bracket_holds_an_id_that_was_given(reason: str) -> None:
+    """Whatever a model writes, a pair of square brackets in what comes of it holds the id of a passage."""
+    found = resolved(reason) or ""
+    assert found.strip()
+    assert set(re.findall(r"\[([^\[\]]*)\]", found)) <= {"bread", "oslo (a)"}
+
+
+def test_a_model_is_shown_numbers_only_where_passages_were_found() -> None:
+    """Found passages are numbered in the prompt, and a reply's number is an id in the sample."""
+    asked = feedback_messages(request(ITEM))[-1].content
+    assert f"- [2] {PASSAGES[1]}" in asked
+    assert "oslo [a]" not in asked
+    assert f"Context:\n- {PASSAGES[0]}" in feedback_messages(request(PLAIN))[-1].content
+    reply = "1. [Complete]\n2. [Incomplete] Reasons: It was 1040 [2], not 1050 [7]."
+    sample = COMPLETENESS.read(reply, request(ITEM), None)
+    assert sample.reasons[1] == "It was 1040 [oslo (a)], not 1050 (no passage 7)."
+
+
+def test_the_embedded_critics_name_the_passage_that_they_compared_with() -> None:
+    """An edit names the passage that holds the given words, something missing the one that says it."""
+    encoder = load_encoder(threads=1)
+
+    async def drawn(critic: EmbeddedHallucination, asked: FeedbackRequest) -> list[Sample]:
+        return [s async for s in critic.draw(asked, start=0, count=20, meter=Meter())]
+
+    found = asyncio.run(drawn(EmbeddedHallucination(encoder), request(ITEM)))
+    reasons = {f.reason for s in found for f in s.findings if f.kind == "entity"}
+    assert reasons
+    assert all(reason.endswith("[oslo (a)]") for reason in reasons)
+    plain = asyncio.run(drawn(EmbeddedHallucination(encoder), request(PLAIN)))
+    assert not any("[" in f.reason for s in plain for f in s.findings)
+
+
+def test_what_is_missing_names_the_passage_that_says_it() -> None:
+    """A finding's reason and the sentence's end with the id; a sentence that no passage holds names none."""
+    text = "It was founded in 1040."
+    finding = Finding(kind="missing", start=9, end=9, reason="Missing.", edit=text)
+    fault = Fault(0, 1.0, "Missing.", (finding,))
+    named = naming(fault, text, ITEM)
+    assert (named.reason, named.findings[0].reason) == ("Missing. [oslo (a)]",) * 2
+    assert naming(fault, "Elsewhere.", ITEM) is fault
+    assert naming(fault, text, PLAIN) is fault
