@@ -4,12 +4,12 @@
     python benchmarks/results.py DATA --rows DIR             # keeps the rows: the same command goes on from there
     python benchmarks/results.py DATA --local-model hf:...   # with the detectors that look inside a local model
 
-With the tiny models from scratch, for which there is no download (half an hour a seed on two cores):
+With the tiny models from scratch, for which there is no download (half an hour a seed on two cores); the second command
+makes the rows of the detectors on these models alone, and the third, by which the page is made, takes them up:
 
     python benchmarks/tiny_npov.py --data DATA/npov_perspectrum --seeds 0 --keep tiny
-    python benchmarks/results.py DATA --rows rows --most 100 --local-model hf:tiny/0/generator \
-        --classifier hf:tiny/0/hallucination --classifier hf:tiny/0/coverage \
-        --models "a Llama of two layers from scratch, see A small model trained from scratch"
+    python benchmarks/results.py DATA --rows rows --tiny tiny/0 --most 40 --models-only
+    python benchmarks/results.py DATA --rows rows --tiny tiny/0 --most 40
 
 DATA holds the sets in folders by name, as SETS says. The page's part between the two markers is written anew; what
 stands before and after it stays. The whole tables (slices, every pair, all floors) are written into DIR, a folder a
@@ -30,7 +30,7 @@ from typing import Any
 from results_page import between_markers, page
 
 from eirene.agent.evaluate_detectors import Work, aevaluate_detectors, summarise
-from eirene.eval.base import MODEL_NEEDS, Case, Detector, case_of
+from eirene.eval.base import MODEL_NEEDS, Case, Detector, Need, case_of
 from eirene.eval.detector_report import Plan
 from eirene.eval.labelled import read_labelled
 from eirene.eval.registry import DETECTORS, build_detectors
@@ -89,9 +89,39 @@ SETS = (
 )  # fmt: skip
 
 
-def names(resources: Resources) -> list[str]:
-    """Every detector whose models are there; one that compares with samples shows that no set has any."""
-    return [name for name, entry in DETECTORS.items() if not resources.lacks(entry.needs)]
+ON_MODELS = ("salience", "salience-sum", "salience-entropy", "classifier", "nli", "gptscore", "pseudo-entropy")
+"""What looks inside a model of this machine. Other answers are not drawn from it: a stand-in's would measure the
+stand-in, and not the metric."""
+
+TINY = (
+    "a Llama of two layers and 96 dimensions trained from scratch for minutes on composed answers to training claims, "
+    "and two classifiers made of it (see A small model trained from scratch). It has read nothing else and can hardly "
+    "copy, so that these rows show that the detectors run on every set, long passages in chunks, and not what they are "
+    "worth on a model that can read"
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is measured with: `local` has this machine's models, `plain` none, so that nothing is drawn from them."""
+
+    plain: Resources
+    local: Resources
+    most: int | None
+    models_only: bool
+
+    def detectors(self) -> list[Detector]:
+        """Every detector whose models are there; one that compares with samples shows that no set has any."""
+        on = [name for name in ON_MODELS if not self.local.lacks(DETECTORS[name].needs)]
+        if self.local.local is None:  # then it reads what the rows bring
+            on.remove("pseudo-entropy")
+        plain = [name for name, e in DETECTORS.items() if name not in on and not self.plain.lacks(e.needs)]
+        return [*([] if self.models_only else build_detectors(plain, self.plain)), *build_detectors(on, self.local)]
+
+    def not_run(self) -> dict[str, list[Need]]:
+        """The others, with what they would need."""
+        run = {detector.name for detector in self.detectors()}
+        return {name: self.local.lacks(e.needs) or ["samples"] for name, e in DETECTORS.items() if name not in run}
 
 
 class OfSome:
@@ -110,23 +140,25 @@ class OfSome:
         return await self._detector.score(case, meter=meter) if case in self._drawn else Scores.none(self._why)
 
 
-def measured(chosen: Set, data: Path, rows: Path, resources: Resources, *, most: int | None) -> dict[str, Any]:
+def measured(chosen: Set, data: Path, rows: Path, run: Run) -> dict[str, Any]:
     """The summary of a set, its rows and whole tables in a folder of its own."""
     found = read_labelled(str(data / chosen.file))
     folder = rows / Path(chosen.file).parent.name / Path(chosen.file).stem
     folder.mkdir(parents=True, exist_ok=True)
-    detectors: Sequence[Detector] = build_detectors(names(resources), resources)
-    if most is not None and len(found.cases) > most:
+    detectors: Sequence[Detector] = run.detectors()
+    if run.most is not None and len(found.cases) > run.most:
         cases = [case_of(labelled.item) for labelled in found.cases]
-        detectors = [OfSome(d, cases, most=most) if d.needs & MODEL_NEEDS else d for d in detectors]
+        detectors = [OfSome(d, cases, most=run.most) if d.needs & MODEL_NEEDS else d for d in detectors]
     plan = Plan(draws=DRAWS, seed=SEED, slices=[s for s in chosen.slices if any(s in c.slices for c in found.cases)])
     evaluated = asyncio.run(aevaluate_detectors(found.cases, detectors, out=folder, work=Work(seed=SEED)))
+    print(f"{chosen.title}: {len(found.cases)} answers", flush=True)
+    if run.models_only:
+        return {}
     n = len(found.cases)
     about = {"name": chosen.file, "form": found.form, "drawn": n, "of": n, "left_out": dict(found.left_out)}
     summary = {"data": about, "dev": None, **summarise(evaluated, plan)}
     (folder / "summary.json").write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n", "utf-8")
     (folder / "table.md").write_text(evaluation_table(summary), "utf-8")
-    print(f"{chosen.title}: {n} answers", flush=True)
     return {**summary, "title": chosen.title, "about": chosen.about}
 
 
@@ -162,19 +194,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--nli")
     parser.add_argument("--most", type=int, help="answers of a set for the detectors on a local model (default: all)")
     parser.add_argument("--models", help="what these models are, for the page")
+    parser.add_argument(
+        "--tiny", type=Path, help="a folder of benchmarks/tiny_npov.py --keep, in place of the four options before"
+    )
+    parser.add_argument(
+        "--models-only", action="store_true", help="make the rows of detectors on local models, and no page"
+    )
     parser.add_argument("--page", type=Path, default=DOC)
     options = parser.parse_args(arguments)
-    resources = Resources(
-        local=options.local_model, classifiers_named=options.classifier, nli_named=options.nli, seed=SEED
-    )
+    if options.tiny is not None:
+        options.local_model = f"hf:{options.tiny / 'generator'}"
+        options.classifier = [f"hf:{options.tiny / error}" for error in ("hallucination", "coverage")]
+        options.models = options.models or TINY
+    if options.models_only and options.rows is None:
+        parser.error("--models-only makes rows for a later run; name a folder for them with --rows")
+    local = Resources(local=options.local_model, classifiers_named=options.classifier, nli_named=options.nli, seed=SEED)
+    run = Run(Resources(seed=SEED), local, options.most, options.models_only)
     with tempfile.TemporaryDirectory() as temporary:
         rows = options.rows or Path(temporary)
-        summaries = [measured(chosen, options.data, rows, resources, most=options.most) for chosen in SETS]
+        summaries = [measured(chosen, options.data, rows, run) for chosen in SETS]
+    if options.models_only:
+        return
     frank = options.data / "frank"
     published = published_on_frank(frank / "published_metric_scores.jsonl", frank / "summaries.jsonl")
-    missing = {name: entry for name, entry in DETECTORS.items() if resources.lacks(entry.needs)}
-    not_run = {name: resources.lacks(entry.needs) for name, entry in missing.items()}
-    text = page(summaries, published=published, not_run=not_run, models=options.models)
+    text = page(summaries, published=published, not_run=run.not_run(), models=options.models)
     options.page.write_text(between_markers(options.page.read_text("utf-8"), text), "utf-8")
     print(f"wrote {options.page}")
 

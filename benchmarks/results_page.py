@@ -60,7 +60,7 @@ def preface(summaries: Sequence[Json], not_run: Mapping[str, list[Need]], models
     versions = {name: c["version"] for s in summaries for name, c in s["costs"].items() if c["version"]}
     lines = [
         "## Detectors on every labelled set",
-        "    python benchmarks/results.py DATA",
+        "    python benchmarks/results.py DATA" + (" --rows rows --tiny tiny/0 --most 40" if models else ""),
         "Every detector that runs without a paid model. ROC AUC and average precision are of all answers; F1 is that "
         "of a threshold chosen on 30 % of the clusters (claims, questions, documents), measured on the others. "
         f"Intervals: 95 %, bootstrap over clusters. Settings: {settings}. "

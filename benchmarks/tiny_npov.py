@@ -1,6 +1,7 @@
 """A small language model, trained from scratch on made NPOV responses, as salience detector and as classifier.
 
     python benchmarks/tiny_npov.py --data ../shared/data/npov_perspectrum [--seeds 0,1,2] [--out FILE] [--keep DIR]
+    python benchmarks/tiny_npov.py --data ../shared/data/npov_perspectrum --models DIR    # those kept, without training
 
 For each seed: a Llama of random weights is trained in full on responses that the embedded writer composes from
 `topics_train.jsonl` (arguments drawn anew for each), which teaches it to write from given arguments. Its gradients then
@@ -161,7 +162,8 @@ def with_interval(cases: Sequence[Labelled], error: str, scores: Sequence[float 
     }
 
 
-def one_seed(seed: int, options: argparse.Namespace, folder: Path, sets: dict[str, list[Labelled]]) -> dict[str, Any]:
+def train(seed: int, options: argparse.Namespace, folder: Path) -> None:
+    """Leaves the generator and a classifier for each error in the folder."""
     rng = np.random.default_rng(seed)
     train = [t for t in read_topics(str(options.data / "topics_train.jsonl")) if len(t.sides) == 2]
     clean = write(folder / "clean.jsonl", clean_rows(train, options.responses, rng))
@@ -174,11 +176,7 @@ def one_seed(seed: int, options: argparse.Namespace, folder: Path, sets: dict[st
         progress=lambda s: print(f"\r  generator {s.step}/{s.steps} loss {s.loss:.3f}", end="", flush=True),
     )  # fmt: skip
     print(f"\n  generator: loss {trained.card['figures']['train_loss'][-1]}, {time.perf_counter() - started:.0f} s")
-    maps = WordMaps(load_local(f"hf:{folder / 'generator'}"))
-    detectors: dict[str, Detector] = {"rouge": RougeDetector(), "salience": SalienceDetector(maps)}
-    detectors["salience-sum"] = SalienceDetector(maps, aggregate="sum", name="salience-sum")
     made = write(folder / "made.jsonl", faulty_rows(train, options.labelled, rng))
-    tuned = []
     for error in ERRORS:
         train_classifier(
             made, folder / error, base=str(folder / "generator"), task=ClassifierTask(error), seed=seed,
@@ -187,9 +185,15 @@ def one_seed(seed: int, options: argparse.Namespace, folder: Path, sets: dict[st
             ),
             progress=lambda s: print(f"\r  classifier {s.step}/{s.steps} loss {s.loss:.3f}", end="", flush=True),
         )  # fmt: skip
-        tuned.append(load_local(f"hf:{folder / error}"))
     print()
-    detectors["classifier"] = ClassifierDetector(tuned)
+
+
+def measure(folder: Path, sets: dict[str, list[Labelled]]) -> dict[str, Any]:
+    """The areas of the folder's models on each set, and of `rouge` beside them."""
+    maps = WordMaps(load_local(f"hf:{folder / 'generator'}"))
+    detectors: dict[str, Detector] = {"rouge": RougeDetector(), "salience": SalienceDetector(maps)}
+    detectors["salience-sum"] = SalienceDetector(maps, aggregate="sum", name="salience-sum")
+    detectors["classifier"] = ClassifierDetector([load_local(f"hf:{folder / error}") for error in ERRORS])
     found: dict[str, Any] = {}
     for name, cases in sets.items():
         for detector_name, scores in asyncio.run(score(detectors, cases)).items():
@@ -205,6 +209,9 @@ def main() -> None:
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--keep", type=Path, help="a folder that the trained models stay in")
+    parser.add_argument(
+        "--models", type=Path, help="a folder that --keep left: its models are measured, none is trained"
+    )
     parser.add_argument("--responses", type=int, default=6000)
     parser.add_argument("--steps", type=int, default=800)
     parser.add_argument("--labelled", type=int, default=3000)
@@ -223,9 +230,11 @@ def main() -> None:
         }
         for seed in map(int, options.seeds.split(",")):
             print(f"seed {seed}")
-            own = (options.keep or folder) / str(seed)
-            own.mkdir(parents=True)
-            results[seed] = one_seed(seed, options, own, sets)
+            own = (options.models or options.keep or folder) / str(seed)
+            if options.models is None:
+                own.mkdir(parents=True)
+                train(seed, options, own)
+            results[seed] = measure(own, sets)
     if options.out is not None:
         options.out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 

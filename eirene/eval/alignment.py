@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from eirene.alignment import Alignment, align, bearing_sentences, load_constants
+from eirene.alignment import SCORING, Alignment, align, bearing_sentences, load_constants
 from eirene.alignment.given import passage_sentences
 from eirene.eval.base import GIVEN, Case
 from eirene.given import Given
@@ -48,8 +48,8 @@ class AlignmentDetector:
 
     @property
     def version(self) -> str:
-        """The digests of the encoder and of the constants that were fitted for it."""
-        return f"encoder={self._encoder.digest},constants={load_constants().digest}"
+        """The digests of the encoder and of the constants that were fitted for it, and how scores are computed."""
+        return f"encoder={self._encoder.digest},scoring={SCORING},constants={load_constants().digest}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer; calls no model but the encoder, in a thread so that others may go on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from eirene.alignment import load_constants, placement
+from eirene.alignment import SCORING, load_constants, placement
 from eirene.alignment.comparison import compare_sides
 from eirene.eval.base import GIVEN, Case
 from eirene.scores import Scores, SentenceScore, Unscored
@@ -45,8 +45,8 @@ class ArrangementDetector:
 
     @property
     def version(self) -> str:
-        """The digests of the encoder and of the constants that were fitted for it."""
-        return f"encoder={self._encoder.digest},constants={load_constants().digest}"
+        """The digests of the encoder and of the constants that were fitted for it, and how scores are computed."""
+        return f"encoder={self._encoder.digest},scoring={SCORING},constants={load_constants().digest}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer; calls no model but the encoder, in a thread so that others may go on."""

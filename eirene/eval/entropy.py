@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from eirene.errors import InputError
+from eirene.eval.answer_tokens import by_sentence, read_answer
 from eirene.eval.base import Case, Need, unmet
-from eirene.eval.gptscore import answer_tokens, by_sentence
 from eirene.eval.judging import bounded
 from eirene.eval.selfcheck_samples import sample_messages
 from eirene.models.token_scores import TokenScorer
@@ -34,7 +34,8 @@ class PseudoEntropy:
     Score: with p the probabilities of a token's M likeliest alternatives and p~ these divided by their sum,
         -sum p~ log p (nats); raw `max_pseudo_entropy` is the largest over the tokens, and the hallucination score
         is x / (x + 3) of it, which keeps the order. Sentences likewise, where the tokens' places are known. Coverage is
-        unscored.
+        unscored. Given text beyond a local model's context is shared out as `gptscore` does: a sentence counts as it
+        stands with the chunk that makes it likeliest.
     Needs: token log-probabilities: the row's (`meta.token_logprobs`, those of the model that answered), or a local
         model, which then stands in for it.
     Reference: Friel and Sanyal 2023, appendix A.4, equation 4.
@@ -65,14 +66,14 @@ class PseudoEntropy:
             return _scores(values)
         if self._scorer is None:
             return Scores.none(unmet("token_logprobs"))
-        tokens = await answer_tokens(self._scorer, sample_messages(case), case, top=self._top, meter=meter)
-        if isinstance(tokens, Unscored):
-            return Scores.none(tokens.unscored)
-        offset = len(case.answer) - len(case.answer.lstrip())
+        found = await read_answer(self._scorer, sample_messages, case, top=self._top, meter=meter)
+        if isinstance(found, Unscored):
+            return Scores.none(found.unscored)
         sentences = by_sentence(
-            case.answer, tokens, offset, lambda own: bounded(max(pseudo_entropy(t.top) for t in own), half=HALF)
+            case.answer, found.tokens, lambda own: bounded(max(pseudo_entropy(t.top) for t in own), half=HALF)
         )
-        return _scores([pseudo_entropy(t.top) for t in tokens]).model_copy(update={"sentences": sentences})
+        scores = _scores([pseudo_entropy(t.top) for t in found.tokens])
+        return scores.model_copy(update={"sentences": sentences, "chunks": found.chunks})
 
 
 def pseudo_entropy(logprobs: Sequence[float]) -> float:

@@ -114,7 +114,7 @@ def _counted(given: Given) -> _Counted:
     return _kept_counts(given) if small else _count(given)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _kept_counts(given: Given) -> _Counted:
     return _count(given)
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -51,7 +52,7 @@ class CacheFile:
         self._mutex = threading.Lock()
         try:
             self.read_only = self.path.exists() and not os.access(self.path, os.W_OK)
-            self._connection = self._open()
+            self._connection = self._opened()
         except sqlite3.Error as error:
             raise InputError(f"cannot be used as a call cache: {error}; name another file", where=str(path)) from None
         except OSError as error:
@@ -109,6 +110,17 @@ class CacheFile:
                         self._write_touches(tick)
             finally:
                 self._connection.close()
+
+    def _opened(self) -> sqlite3.Connection:
+        """A connection. SQLite gives up at once, whatever its timeout, where two change a new file to WAL together."""
+        until = time.monotonic() + _WAIT_S
+        while True:
+            try:
+                return self._open()
+            except sqlite3.OperationalError as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(0.01)
 
     def _open(self) -> sqlite3.Connection:
         if self.path.is_dir():

@@ -10,13 +10,13 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eirene.errors import BackendTimeoutError, MalformedReplyError, MissingExtraError
 from eirene.models.faults import Fault, classify
 from eirene.models.limits import Limiter
 from eirene.models.retry import RetryPolicy
-from eirene.models.token_scores import ScoredToken
+from eirene.models.token_scores import Count, ScoredToken
 from eirene.prompts import Message
 from eirene.seeds import rng_for
 from eirene.usage import Meter, Usage
@@ -24,6 +24,7 @@ from eirene.usage import Meter, Usage
 if TYPE_CHECKING:
     from eirene.models.chat import Price
 
+T = TypeVar("T")
 _NO_KEY = "not-needed"  # servers of one's own ask for none; the client insists on some
 
 
@@ -72,6 +73,10 @@ class EchoScorer:
             if wait_s is None:
                 raise outcome.error
             await self._sleep(wait_s)
+
+    async def laid_out(self, lay_out: Callable[[Count, int | None], T]) -> T:
+        """What `lay_out` makes where nobody but the server knows how much it takes."""
+        return lay_out(lambda messages, text: 0, None)
 
     async def _attempt(self, whole: str, top: int, meter: Meter, *, is_retry: bool) -> Any | Fault:
         """One request; on the meter from the moment it is sent."""

@@ -34,6 +34,11 @@ def encode_text(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
     return ids[:-1] if ids and ids[-1] == tokenizer.eos_token_id else ids
 
 
+def as_text(messages: Sequence[Turn]) -> str:
+    """Messages as one plain text, for models without a chat template."""
+    return "\n\n".join(m.content for m in messages) + "\n"
+
+
 def encode_chat(tokenizer: PreTrainedTokenizerBase, messages: Sequence[Turn]) -> list[int]:
     """The tokens of a chat up to where the model's reply begins."""
     from jinja2.exceptions import TemplateError

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 
 from eirene.errors import BackendError, InputError, TooLongError
-from eirene.models.token_scores import ScoredToken
+from eirene.models.token_scores import Count, ScoredToken
 from eirene.prompts import Message
 from eirene.usage import Meter, Usage
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from eirene.models.local import LocalModel
 
+T = TypeVar("T")
 _CHUNK = 256
 """Tokens of one pass: the logits of so many, and no more, are in memory at once."""
 
@@ -79,13 +80,16 @@ def _encode(model: LocalModel, text: str) -> tuple[list[int], list[tuple[int, in
 
 
 def _check_room(model: LocalModel, n_before: int, n_text: int) -> None:
-    virtual = 0 if model.soft_prompt is None else model.soft_prompt.shape[1]
-    needed = virtual + n_before + n_text
+    needed = _needed(model, n_before, n_text)
     if model.context_tokens is not None and needed > model.context_tokens:
         raise TooLongError(
             f"{model.name}: prompt and text have {needed} tokens and the model takes {model.context_tokens}; "
             "nothing is cut off: shorten the item, or use a model with a longer context"
         )
+
+
+def _needed(model: LocalModel, n_before: int, n_text: int) -> int:
+    return (0 if model.soft_prompt is None else int(model.soft_prompt.shape[1])) + n_before + n_text
 
 
 @torch.inference_mode()
@@ -130,8 +134,18 @@ class LocalScorer:
 
     async def score(self, messages: Sequence[Message], text: str, *, top: int, meter: Meter) -> list[ScoredToken]:
         """The tokens of `text` as the model's reply, or on the line after the prompt."""
-        if self._model.layout == "chat":
-            before = self._model.encode_chat(messages)
-        else:
-            before = self._model.encode_text("\n\n".join(m.content for m in messages) + "\n")
+        before = await self._model.compute(lambda: self._before(messages))
         return await score_text(self._model, before, text, top=top, meter=meter)
+
+    async def laid_out(self, lay_out: Callable[[Count, int | None], T]) -> T:
+        """What `lay_out` makes, in the model's thread, of its count and of its context."""
+
+        def count(messages: Sequence[Message], text: str) -> int:
+            return _needed(self._model, len(self._before(messages)), len(_encode(self._model, text)[0]))
+
+        return await self._model.compute(lambda: lay_out(count, self._model.context_tokens))
+
+    def _before(self, messages: Sequence[Message]) -> list[int]:
+        if self._model.layout == "chat":
+            return self._model.encode_chat(messages)
+        return self._model.encode_text("\n\n".join(m.content for m in messages) + "\n")

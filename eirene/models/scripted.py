@@ -6,13 +6,15 @@ import json
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
 from eirene.errors import ScriptExhaustedError
@@ -57,6 +59,11 @@ class ScriptedChatModel(BaseChatModel):
         super().__init__(**fields)
         if not callable(script):
             self._left.extend(script)
+
+    def bind_tools(self, tools: Sequence[Any], **settings: Any) -> Runnable[Any, AIMessage]:
+        """The model with tools, which `calls` then shows in OpenAI's form; what is called with them the script says."""
+        described = [convert_to_openai_tool(tool) for tool in tools]
+        return cast("Runnable[Any, AIMessage]", self.bind(tools=described, **settings))
 
     @property
     def calls(self) -> list[ScriptedCall]:

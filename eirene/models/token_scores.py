@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from eirene.prompts import Message
 from eirene.usage import Meter
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,10 @@ class ScoredToken:
     end: int
     logprob: float
     top: tuple[float, ...]
+
+
+Count = Callable[[Sequence[Message], str], int]
+"""How many tokens a prompt and the text after it have together, for the model."""
 
 
 class TokenScorer(Protocol):
@@ -35,4 +41,8 @@ class TokenScorer(Protocol):
         Raises `BackendError` where the model cannot be reached or cannot take the text whole: it is never cut off;
         of a local model that is a `TooLongError`.
         """
+        ...
+
+    async def laid_out(self, lay_out: Callable[[Count, int | None], T]) -> T:
+        """What `lay_out` makes of the count and of how many tokens fit: None where nobody here knows."""
         ...

@@ -92,7 +92,7 @@ async def test_two_classifiers_score_both_errors_and_virtual_tokens_count(plain)
     [
         (Case("Q?", "A.", Given("derived", (Group("kept", ("A.",)),))), "nothing was given"),
         (Case("Q?", " ", CASE.given), "the answer is empty"),
-        (Case("Q?", "word " * 300, CASE.given), "tokens, and the classifier takes 256"),
+        (Case("Q?", "word " * 300, CASE.given), "more than the 256 that fit"),
     ],
 )
 async def test_what_cannot_be_scored_says_why(plain, case, why) -> None:

@@ -154,6 +154,15 @@ def test_favabench_rows_are_read_by_their_tags(tmp_path: Path) -> None:
     assert spans == [("entity", "American", "Argentine"), ("subjective", "He is great.", "")]
 
 
+def test_favabench_answers_of_several_models_to_one_prompt_are_one_cluster(tmp_path: Path) -> None:
+    """Rows cluster by their prompt, whatever their ids; one without a prompt stands for itself."""
+    rows = [{"id": "1", "prompt": "Messi?", "annotated": "One."}, {"id": "2", "prompt": "Messi?", "annotated": "Two."},
+            {"id": "3", "annotated": "Three."}, {"annotated": "Four."}]  # fmt: skip
+    cases = read_annotated(write(tmp_path / "f.jsonl", *rows)).cases
+    assert cases[0].cluster == cases[1].cluster
+    assert len({case.cluster for case in cases}) == 3
+
+
 def test_a_tagged_text_of_another_original_is_refused(tmp_path: Path) -> None:
     """A row whose tagged text is not its own passage names the row."""
     path = write(tmp_path / "f.jsonl", {"annotated": "a <entity>b</entity>", "passage": "something else"})

@@ -12,6 +12,7 @@ from transformers import BertConfig, BertForSequenceClassification, PreTrainedTo
 
 from eirene.errors import InputError
 from eirene.eval.base import Case
+from eirene.eval.chunks import sentences_of
 from eirene.eval.nli import NliDetector, NliModel, load_nli
 from eirene.given import Given, Group
 from eirene.models.local_loading import no_progress_bar
@@ -79,21 +80,33 @@ async def test_sentences_are_held_against_the_given_and_arguments_against_the_an
 async def test_a_long_text_is_held_against_in_windows_and_the_best_counts(model) -> None:
     passage = "turbines kill birds. " * 30
     case = Case("wind power ?", "wind is cheap.", Given("context", (Group("context", (passage,)),)))
-    question = NliDetector(model)._question("wind is cheap.", ["turbines kill birds."] * 30, [4] * 30)
+    question = NliDetector(model)._question("wind is cheap.", sentences_of([passage]), [passage])
     assert len(question.windows) > 1
     assert " ".join(question.windows).split() == passage.split()
     assert all(model.tokens(w, "wind is cheap.") <= 64 for w in question.windows)
     scores = await NliDetector(model).score(case, meter=Meter())
     best = max(share(model, w, "wind is cheap.") for w in question.windows)
     assert number(scores.hallucination) == pytest.approx(1 - best, abs=1e-5)
+    assert scores.chunks == len(question.windows)
 
 
 async def test_a_sentence_that_does_not_fit_is_unscored_and_so_is_the_answer(model) -> None:
     case = Case("Q?", "wind " * 80 + ". wind is clean.", CASE.given)
     scores = await NliDetector(model).score(case, meter=Meter())
     assert isinstance(scores.hallucination, Unscored)
-    assert "longer than the 64 tokens" in scores.hallucination.unscored
+    assert "more than the 64 that fit" in scores.hallucination.unscored
     assert number(scores.sentences[-1].hallucination) is not None
+
+
+async def test_an_argument_that_no_sentence_fits_beside_is_as_badly_covered_as_its_worst_part(model: NliModel) -> None:
+    """It is held against the answer sentence by sentence, so far as it must be; no sentence of the answer is cut."""
+    said = ["wind is clean.", "turbines kill birds.", "power is cheap."]
+    given = Given("context", (Group("context", (" ".join(said * 9),)),))
+    scores = await NliDetector(model).score(Case("Q?", "wind is cheap.", given), meter=Meter())
+    parts = NliDetector(model)._parts(given.arguments[0], "wind is cheap.")
+    assert len(parts) > 1 and "".join(q.hypothesis for q in parts) == given.arguments[0]
+    worst = max(1 - share(model, "wind is cheap.", q.hypothesis) for q in parts)
+    assert number(scores.coverage) == pytest.approx(worst, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -50,6 +51,9 @@ class Table:
             at = start + len(word)
             found.append(ScoredToken(start, at, self.table[word][0], self.table[word]))
         return found
+
+    async def laid_out(self, lay_out: Any) -> Any:
+        return lay_out(lambda messages, text: 0, None)
 
 
 @pytest.fixture(scope="module")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eirene.errors import InputError
 from eirene.eval.base import GIVEN, Case, Need
 from eirene.eval.classifier.task import ERROR_TYPES, ClassifierTask, ErrorType
-from eirene.prompts.curly import reply
-from eirene.scores import Score, Scores, Unscored
-from eirene.usage import Meter, Usage
+from eirene.eval.classifier.verdict import Verdict, verdict_on
+from eirene.scores import Scores, Unscored
+from eirene.usage import Meter
 
 if TYPE_CHECKING:
     from eirene.eval.resources import Resources
@@ -23,10 +22,14 @@ NEEDS_GIVEN = "nothing was given that an answer could be held against"
 class ClassifierDetector:
     """A label's share of the likelihood, after a prompt with query, arguments and response in curly braces.
 
-    Score: of each error, with l the log-likelihood of a label string: e^l(error) / (e^l(error) + e^l(none)).
+    Score: of each error, with l the log-likelihood of a label string: e^l(error) / (e^l(error) + e^l(none)). Given text
+        beyond the model's context is shared out over several prompts: coverage is then the highest score of the whole
+        answer with any chunk (it lacks something if it lacks something of one), hallucination the highest, over
+        sentences, of the least score of the sentence with any chunk (it is given if one chunk gives it).
     Needs: given text, and a model for each error type, made by `eirene train classifier`; an error type without one is
         unscored, and so is an answer that is longer than the model takes.
-    Reference: NPOV, section 3.3 (there the label NO stands for an error).
+    Reference: NPOV, section 3.3 (there the label NO stands for an error); least over chunks and highest over sentences
+        as TRUE (Honovich et al. 2022) and SummaC (Laban et al. 2022) read long documents.
     Example: docs/classifiers.md.
     """
 
@@ -53,32 +56,18 @@ class ClassifierDetector:
         if not case.answer.strip():
             return Scores.none("the answer is empty")
         found = {error_type: await self._one(error_type, case, meter) for error_type in ERROR_TYPES}
-        return Scores(hallucination=found["hallucination"], coverage=found["coverage"])
-
-    async def _one(self, error_type: ErrorType, case: Case, meter: Meter) -> Score:
-        if error_type not in self._models:
-            return Unscored(unscored=f"no classifier for {error_type} is named")
-        model, task = self._models[error_type]
-        return await model.compute(lambda: error_share(model, task, case, meter))
-
-
-def error_share(model: LocalModel, task: ClassifierTask, case: Case, meter: Meter) -> Score:
-    """The error label's share, by a loaded model; it runs in the calling thread."""
-    from eirene.eval.classifier.likelihood import log_likelihoods
-
-    prompt = model.encode_text(task.prompt(case))
-    labels = [model.encode_more(reply(label)) for label in (task.labels.error, task.labels.none)]
-    longest = len(prompt) + max(map(len, labels)) + (0 if model.soft_prompt is None else model.soft_prompt.shape[1])
-    if model.context_tokens is not None and longest > model.context_tokens:
-        return Unscored(
-            unscored=f"query, arguments and answer have {longest} tokens, and the classifier takes "
-            f"{model.context_tokens}"
+        return Scores(
+            hallucination=found["hallucination"].score,
+            coverage=found["coverage"].score,
+            sentences=found["hallucination"].sentences,
+            chunks=max(verdict.chunks for verdict in found.values()),
         )
-    meter.add(Usage(calls=1, input_tokens=len(prompt)))
-    error, none = log_likelihoods(model.model, prompt, labels, soft_prompt=model.soft_prompt)
-    if not math.isfinite(error) or not math.isfinite(none):
-        return Unscored(unscored="the classifier gives no finite likelihood")
-    return 1.0 / (1.0 + math.exp(min(700.0, none - error)))
+
+    async def _one(self, error_type: ErrorType, case: Case, meter: Meter) -> Verdict:
+        if error_type not in self._models:
+            return Verdict(Unscored(unscored=f"no classifier for {error_type} is named"))
+        model, task = self._models[error_type]
+        return await model.compute(lambda: verdict_on(model, task, case, meter))
 
 
 def build(resources: Resources) -> ClassifierDetector:

@@ -55,7 +55,8 @@ def fava(data: dict[str, Any], row: Row) -> Said:
     """A tagged answer under `annotated` (or `tagged`); the original is what stands there without the tags.
 
     `passage` or `output` may hold the original as well, and must then agree but for white space. `prompt`, `question`
-    or `title` is the question; `reference` or `evidence`, a text or a list of texts, is the context.
+    or `title` is the question, which the answers of several models share; `reference` or `evidence`, a text or a list
+    of texts, is the context.
     """
     tagged = parse_tagged(_text(data, "annotated", "tagged"), tidy=True)
     own = _optional(data, "passage", "output", "answer")
@@ -63,14 +64,15 @@ def fava(data: dict[str, Any], row: Row) -> Said:
         raise InputError(
             "the tagged text without its tags is not the row's original", field="annotated", where=row.where
         )
-    question = _optional(data, "prompt", "question", "title", "subject") or "What is to be said about this?"
+    asked = _optional(data, "prompt", "question", "title", "subject")
+    question = asked or "What is to be said about this?"
     given = data.get("reference", data.get("evidence", data.get("context")))
     context = [given] if isinstance(given, str) else list(given or [])
     item = {"question": question, "answer": tagged.text, **({"id": str(data["id"])} if "id" in data else {})}
     passages = [text for text in context if text.strip()]
     checked = parse_item({**item, **({"context": passages} if passages else {})}, where=row.where)
     strays = ["a tag without its other half"] * tagged.stray
-    return [Annotated(checked, tagged.findings, cluster=question if "id" not in data else checked.id)], strays
+    return [Annotated(checked, tagged.findings, cluster=asked or checked.id)], strays
 
 
 def ragtruth(data: dict[str, Any], row: Row, sources: Mapping[str, Any]) -> Said:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eirene.eval.base import GIVEN, Case, Need
+from eirene.eval.chunks import Piece, sentences_of, share_out, whole
 from eirene.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, number
 from eirene.sentences import split_sentences
 from eirene.usage import Meter, Usage
@@ -33,9 +34,10 @@ class NliDetector:
 
     Score: hallucination of a sentence = 1 - the highest probability that a window of the given text entails it, of the
         answer = its worst sentence; coverage of an argument = 1 - the highest probability that a window of the answer
-        entails it, of the answer = the worst argument.
+        entails it, of the answer = the worst argument. An argument beside which a sentence of the answer does not fit
+        is as badly covered as the worst of its parts.
     Needs: given text and a sequence classifier. A window holds as many arguments (or sentences) as fit beside the
-        hypothesis; nothing is cut: a sentence or argument that does not fit is unscored.
+        hypothesis; nothing is cut off: a sentence of the answer that fills the classifier by itself is unscored.
     Reference: NPOV compares with classifiers in section 3.3; design, section 5.
     Example: docs/classifiers.md.
     """
@@ -57,17 +59,15 @@ class NliDetector:
 
     def _score(self, case: Case, meter: Meter) -> Scores:
         sentences = split_sentences(case.answer)
-        said = [s.text for s in sentences if s.text]
         arguments = [(group.name, n, text) for group in case.given.groups for n, text in enumerate(group.arguments, 1)]
-        given = [text for _, _, text in arguments]
-        if case.given.source == "context":  # passages are long: their sentences make the windows
-            given = [s.text for text in given for s in split_sentences(text) if s.text]
-        lengths = [self._model.length(text) for text in given]
-        questions = [self._question(s.text, given, lengths) for s in sentences]
-        lengths = [self._model.length(text) for text in said]
-        questions += [self._question(text, said, lengths) for _, _, text in arguments]
-        errors = self._errors(questions, meter)
-        of_sentences, of_arguments = errors[: len(sentences)], errors[len(sentences) :]
+        given = case.given.arguments
+        # Passages are long: their sentences make the windows.
+        pieces = sentences_of(given) if case.given.source == "context" else whole(given)
+        questions = [self._question(s.text, pieces, given) for s in sentences]
+        parts = [self._parts(text, case.answer) for _, _, text in arguments]
+        errors = self._errors([*questions, *(part for own in parts for part in own)], meter)
+        rest = iter(errors[len(sentences) :])
+        of_sentences, of_arguments = errors[: len(sentences)], [_worst([next(rest) for _ in own]) for own in parts]
         return Scores(
             hallucination=_worst(of_sentences),
             coverage=_worst(of_arguments),
@@ -78,31 +78,46 @@ class NliDetector:
                 ArgumentScore(group=name, n=n, coverage=e)
                 for (name, n, _), e in zip(arguments, of_arguments, strict=True)
             ),
+            chunks=max([1, *(len(q.windows) for q in questions)]),
         )
 
-    def _question(self, hypothesis: str, texts: Sequence[str], lengths: Sequence[int]) -> _Question:
+    def _question(self, hypothesis: str, pieces: Sequence[Piece], texts: Sequence[str]) -> _Question:
+        """The hypothesis with the windows, made of pieces of the texts, that it is held against."""
         if not hypothesis.strip():
             return _Question(hypothesis, (), _EMPTY)
-        room = self._model.max_tokens - self._model.tokens("", hypothesis)
-        windows: list[list[str]] = []
-        taken = room
-        for text, length in zip(texts, lengths, strict=True):
-            if not windows or taken + length + 1 > room:
-                windows.append([])
-                taken = 0
-            windows[-1].append(text)
-            taken += length + 1  # joining may cost a token
-        joined: list[str] = []
-        for window in windows:
-            whole = " ".join(window)
-            joined += [whole] if self._fits(whole, hypothesis) else window
-        if all(self._fits(window, hypothesis) for window in joined):
-            return _Question(hypothesis, tuple(joined))
-        why = f"with what it is held against it is longer than the {self._model.max_tokens} tokens that fit"
-        return _Question(hypothesis, (), why)
 
-    def _fits(self, premise: str, hypothesis: str) -> bool:
-        return self._model.tokens(premise, hypothesis) <= self._model.max_tokens
+        def joined(some: Sequence[Piece]) -> str:
+            return " ".join(piece.of(texts) for piece in some)
+
+        found = share_out(
+            pieces,
+            texts,
+            lambda some: self._model.tokens(joined(some), hypothesis),
+            limit=self._model.max_tokens,
+            beside="the sentence and the marks around it",
+        )
+        if isinstance(found, Unscored):
+            return _Question(hypothesis, (), found.unscored)
+        return _Question(hypothesis, tuple(joined(window) for window in found))
+
+    def _parts(self, argument: str, answer: str) -> list[_Question]:
+        """The argument as a hypothesis held against the answer; in parts where a sentence does not fit beside it."""
+        said, texts = sentences_of([answer]), [argument]
+        longest = max((piece.of([answer]) for piece in said), key=self._model.length)
+
+        def joined(some: Sequence[Piece]) -> str:
+            return "".join(piece.of(texts) for piece in some)
+
+        found = share_out(
+            whole(texts),
+            texts,
+            lambda some: self._model.tokens(longest, joined(some)),
+            limit=self._model.max_tokens,
+            beside="the answer's longest sentence and the marks around it",
+        )
+        if isinstance(found, Unscored):
+            return [_Question(argument, (), found.unscored)]
+        return [self._question(joined(part), said, [answer]) for part in found]
 
     def _errors(self, questions: Sequence[_Question], meter: Meter) -> list[Score]:
         """1 - the best window's probability, for each question."""

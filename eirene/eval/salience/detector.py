@@ -92,6 +92,7 @@ class SalienceDetector:
                 hallucination=Unscored(unscored=NEEDS_JUDGE),
                 coverage=coverage,
                 arguments=self._arguments(found, alpha, case),
+                chunks=found.chunks,
             )
         return Scores(
             hallucination=hallucination,
@@ -100,6 +101,7 @@ class SalienceDetector:
             arguments=self._arguments(found, alpha, case),
             words=tuple(self._word(span, b) for span, b in zip(found.columns, beta, strict=True)),
             shares=largest_shares(found.values) if self._keep_shares else (),
+            chunks=found.chunks,
         )
 
     def _arguments(self, found: SalienceMap, alpha: Array, case: Case) -> tuple[ArgumentScore, ...]:

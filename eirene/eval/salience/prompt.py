@@ -6,11 +6,12 @@ such texts; the answer stands whole in each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from eirene.eval.base import Case
+from eirene.eval.chunks import Piece
 from eirene.eval.salience.maps import Span
 from eirene.prompts.curly import response_prompt
 
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
     from eirene.models.local import LocalModel
 
 _ASKED = "Write a response that gives every one of these arguments, and nothing else.\n\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of an argument: the name of its group, the argument's number in all (from 0) and the part's offsets."""
-
-    group: str
-    argument: int
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +39,8 @@ def encode(model: LocalModel, case: Case, pieces: Sequence[Piece]) -> Encoded:
     Tokens that stand outside the prompt's own text, such as a chat template's, have the offsets (0, 0).
     """
     arguments = case.given.arguments
-    laid_out = response_prompt(case.question, [(p.group, arguments[p.argument][p.start : p.end]) for p in pieces])
+    groups = groups_of(case)
+    laid_out = response_prompt(case.question, [(groups[piece.text], piece.of(arguments)) for piece in pieces])
     before, after = model.encode_frame(_ASKED if model.layout == "chat" else "")
     ids, offsets = _tokens(model.tokenizer, laid_out.text)
     # With the space that stands before it, as a tokenizer would have it in running text.
@@ -63,40 +55,9 @@ def encode(model: LocalModel, case: Case, pieces: Sequence[Piece]) -> Encoded:
     )
 
 
-def share_out(pieces: Sequence[Piece], fits: Callable[[Sequence[Piece]], bool], case: Case) -> list[list[Piece]] | None:
-    """The pieces in as few equal blocks as halving finds, each of which fits; None if one cannot be cut any further."""
-    if fits(pieces):
-        return [list(pieces)]
-    if len(pieces) > 1:
-        halves = [pieces[: len(pieces) // 2], pieces[len(pieces) // 2 :]]
-    elif pieces and (cut := _middle(case.given.arguments[pieces[0].argument], pieces[0])) is not None:
-        whole = pieces[0]
-        halves = [
-            [Piece(whole.group, whole.argument, whole.start, cut)],
-            [Piece(whole.group, whole.argument, cut, whole.end)],
-        ]
-    else:
-        return None
-    blocks: list[list[Piece]] = []
-    for half in halves:
-        found = share_out(half, fits, case)
-        if found is None:
-            return None
-        blocks += found
-    return blocks
-
-
-def pieces_of(case: Case) -> list[Piece]:
-    """Every argument whole, in order."""
-    named = [(group.name, text) for group in case.given.groups for text in group.arguments]
-    return [Piece(name, n, 0, len(text)) for n, (name, text) in enumerate(named)]
-
-
-def _middle(text: str, piece: Piece) -> int | None:
-    """The white space next to a piece's middle."""
-    half = (piece.start + piece.end) // 2
-    spaces = [at for at in range(piece.start + 1, piece.end) if text[at].isspace()]
-    return min(spaces, key=lambda at: abs(at - half), default=None)
+def groups_of(case: Case) -> list[str]:
+    """The name of each argument's group, in order."""
+    return [group.name for group in case.given.groups for _ in group.arguments]
 
 
 def _tokens(tokenizer: PreTrainedTokenizerBase, text: str) -> tuple[list[int], list[Span]]:

@@ -11,8 +11,9 @@ import numpy as np
 
 from eirene.errors import InputError
 from eirene.eval.base import Case
+from eirene.eval.chunks import Piece, share_out, whole
 from eirene.eval.salience.maps import Span, content_spans, normalised, tokens_of, word_map
-from eirene.eval.salience.prompt import Encoded, Piece, encode, pieces_of, share_out
+from eirene.eval.salience.prompt import Encoded, encode, groups_of
 from eirene.scores import Unscored
 from eirene.usage import Meter, Usage
 
@@ -36,11 +37,13 @@ class ArgumentWord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SalienceMap:
-    """The word-to-word map (rows, columns), entries in [0, 1]: from argument words to answer words."""
+    """The word-to-word map (rows, columns), entries in [0, 1]: from argument words to answer words; and in how many
+    passes the arguments were read."""
 
     rows: tuple[ArgumentWord, ...]
     columns: tuple[Span, ...]
     values: Array
+    chunks: int = 1
 
 
 class WordMaps:
@@ -79,20 +82,18 @@ class WordMaps:
 
     def _map(self, case: Case, meter: Meter) -> SalienceMap | Unscored:
         columns = content_spans(case.answer)
-        pieces = pieces_of(case)
         if not any(content_spans(text) for text in case.given.arguments):
             return Unscored(unscored="no content words among what was given")
         if not case.answer.strip():
             return Unscored(unscored="the answer is empty")
 
-        def fits(some: Sequence[Piece]) -> bool:
-            return len(encode(self._model, case, some).ids) <= self._max_tokens
+        def count(some: Sequence[Piece]) -> int:
+            return len(encode(self._model, case, some).ids)
 
-        blocks = share_out(pieces, fits, case)
-        if blocks is None:
-            return Unscored(
-                unscored=f"answer and one word of an argument are longer than the {self._max_tokens} tokens that fit"
-            )
+        texts, groups = case.given.arguments, groups_of(case)
+        blocks = share_out(whole(texts), texts, count, limit=self._max_tokens)
+        if isinstance(blocks, Unscored):
+            return blocks
         rows: list[ArgumentWord] = []
         values = []
         for block in blocks:
@@ -106,11 +107,11 @@ class WordMaps:
             row_tokens = tokens_of([span for spans in in_prompt for span in spans], encoded.prompt_offsets)
             values.append(word_map(tokens, row_tokens, tokens_of(columns, encoded.answer_offsets)))
             rows += [
-                ArgumentWord(piece.group, piece.argument, start, end)
+                ArgumentWord(groups[piece.text], piece.text, start, end)
                 for piece, words in zip(block, of_block, strict=True)
                 for start, end in words
             ]
-        return SalienceMap(tuple(rows), tuple(columns), np.concatenate(values))
+        return SalienceMap(tuple(rows), tuple(columns), np.concatenate(values), len(blocks))
 
     def _attributions(self, encoded: Encoded, meter: Meter) -> Array:
         """The normalised token map of a prompt and the answer."""
@@ -130,7 +131,7 @@ class WordMaps:
 
 def _words(piece: Piece, case: Case) -> list[Span]:
     """The content words of a piece, with their offsets in the argument."""
-    words = content_spans(case.given.arguments[piece.argument])
+    words = content_spans(case.given.arguments[piece.text])
     return [(start, end) for start, end in words if piece.start <= start < piece.end]
 
 
