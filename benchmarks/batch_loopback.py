@@ -1,12 +1,13 @@
 """`eirene batch` against a server that takes a second to answer: rate, CPU and memory, with or without faults.
 
     python benchmarks/batch_loopback.py --rows 10000 --latency 1 --concurrency 64 [--mode fine-grained] [--faults 0.1]
+                                        [--timeout 60]
 
 The console script runs as a process of its own, and so does the server (`eirene.testing.loopback`), which takes `n` and
 answers every request after the latency. Rows are those of `compare_loopback.py`. `ideal` is the rate at which so many
 calls of so many seconds allow for the calls that were made; `cpu_ms_a_row` is the client's own, start-up left out;
 `resident_mib` is looked at as the journal grows. With faults, that share of the requests is answered with 429, 500, a
-dropped connection, a cut body, garbage or nothing before the time limit. Printed as one JSON object.
+dropped connection, a cut body, garbage, or not at all until `--timeout` is over. Printed as one JSON object.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServ
 
 FAULTS: tuple[Outcome, ...] = (
     HttpError(429, headers={"Retry-After": "1"}), HttpError(500), Broken("drop"), Broken("cut"), Broken("garbage"),
+    Broken("hang"),
 )  # fmt: skip
 
 
@@ -41,6 +43,7 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--mode", default="fine-grained")
     parser.add_argument("--faults", type=float, default=0.0)
+    parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -116,7 +119,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             url = server.stdout.readline().strip()
             batch = [sys.executable, "-m", "eirene", "batch", str(file), "--out", str(out), "--backend", "openai:test",
                      "--base-url", url, "--concurrency", str(options.concurrency), "--mode", options.mode,
-                     "--max-rounds", "1"]  # fmt: skip
+                     "--max-rounds", "1", "--timeout", str(options.timeout)]  # fmt: skip
             seen = watched(batch, out)
             server.stdin.write("\n")
             server.stdin.flush()

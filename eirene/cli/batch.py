@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from eirene.cli import batch_flags, data_flags, options
 from eirene.cli.batch_dry_run import DryRun
 from eirene.cli.batch_dry_run import dry_run as estimate
+from eirene.cli.batch_log import seldom
 from eirene.cli.batch_offline import exchange
 from eirene.cli.batch_parts import PartsFlags, ray_runner
 from eirene.cli.batch_progress import watch
@@ -63,6 +64,7 @@ def batch(
     concurrency: batch_flags.Concurrency = 32,
     workers: batch_flags.Workers = None,
     ray: batch_flags.Ray = None,
+    timeout: batch_flags.Timeout = 60.0,
     grace: batch_flags.Grace = 60.0,
     max_cost: batch_flags.MaxCost = None,
     max_tokens: batch_flags.MaxTokens = None,
@@ -127,20 +129,22 @@ def batch(
         models = PartsFlags(
             backend=backend, base_url=base_url, detectors=detectors, judge=judge, judge_url=judge_url,
             local_model=local_model, classifier=tuple(classifier or ()), nli=nli, polls=polls, seed=seed, price=money,
-            judge_price=judge_price, calls=calls,
+            judge_price=judge_price, calls=calls, timeout_s=timeout,
         )  # fmt: skip
         if workers is not None and workers > 1 and not (models.is_embedded_alone or ray):
             raise InputError("--workers goes with --backend embedded and its own detectors, or with --ray",
                              field="workers")  # fmt: skip
-        if max_cost is not None and models.asks and money is None:
-            raise InputError("--max-cost needs to know what tokens cost: give --price or --prices", field="max-cost")
+        if max_cost is not None and models.without_price:
+            unknown = " and ".join(models.without_price)
+            raise InputError(f"--max-cost needs to know what the tokens of {unknown} cost: give --price for the "
+                             "backend, or --prices with all models", field="max-cost")  # fmt: skip
         limiter = Limiter(concurrency, adaptive=True)
         parts = models.build(limiter, cache=cache)
         dataset = data_flags.open_data(
             file, format=format, columns=columns, reader=reader, drop_unmapped=drop_unmapped,
             selection=data_flags.selection_of(limit, sample, sample_seed), each=corpus.filler(),
         )  # fmt: skip
-        with watch() as shown, open_batch(
+        with seldom(), watch() as shown, open_batch(
             dataset, out=out, hashes=RowHash(parts, settings), settings=settings,
             again=Again(retry_failed, replace_changed), on_look=shown.on_look, on_scan=shown.on_scan,
         ) as opened:  # fmt: skip
@@ -182,6 +186,7 @@ def _run(
     import asyncio
 
     from eirene.agent.batch.engine import run_batch
+    from eirene.blocking import switching_often
     from eirene.cli.batch_stop import stoppable
 
     if not opened.n_left:
@@ -198,7 +203,7 @@ def _run(
         return stop.by_user
 
     try:
-        with running as runner:
+        with running as runner, switching_often():
             shown.start()
             return 130 if asyncio.run(work(runner)) else 0
     except (BackendError, OSError):

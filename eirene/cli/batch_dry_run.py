@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -51,7 +50,7 @@ def dry_run(opened: Batch, parts: Parts, settings: Settings, what: DryRun, run: 
     made: list[Record] = []
     stopped = 0
     if what.sample:
-        opened.missing = array("q", sorted(places[: what.sample]))
+        opened.only(places[: what.sample])
         stopped = run(made.append)
         places = places[what.sample :]
     looked_at = sorted(places[:LOOKED_AT])

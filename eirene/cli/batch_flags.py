@@ -28,6 +28,11 @@ Ray = Annotated[
     typer.Option(metavar="local|HOST:PORT", rich_help_panel=_RUN,
                  help="Make the rows in Ray actors, here or on the cluster at this address (docs/scaling.md)."),
 ]  # fmt: skip
+Timeout = Annotated[
+    float,
+    typer.Option(metavar="S", min=0.1, help="Seconds that an attempt of a call to the backend's server may take.",
+                 rich_help_panel=_RUN),
+]  # fmt: skip
 Grace = Annotated[float, typer.Option(metavar="S", help="Seconds that rows under way have to end when the run stops.",
                                       rich_help_panel=_RUN)]  # fmt: skip
 FailOnError = Annotated[

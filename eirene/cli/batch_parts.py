@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eirene.cli.call_flags import CallFlags
+from eirene.cli.call_flags import CallFlags, is_named
 from eirene.cli.gate_flags import with_named
 from eirene.errors import InputError
 
@@ -37,11 +38,18 @@ class PartsFlags:
     price: Price | None = None
     judge_price: Price | None = None
     calls: CallFlags
+    timeout_s: float = 60.0
 
     @property
     def asks(self) -> bool:
         """Whether a server is asked, so that rows wait and many can be under way."""
         return self.judge is not None or not (self.backend == "embedded" or self.backend.startswith("hf:"))
+
+    @property
+    def without_price(self) -> list[str]:
+        """The models whose tokens cost nobody knows what."""
+        priced = ((self.backend, self.price), (self.judge, self.judge_price))
+        return [name for name, price in priced if name is not None and is_named(name) and price is None]
 
     @property
     def is_embedded_alone(self) -> bool:
@@ -58,7 +66,11 @@ class PartsFlags:
         """The models, whose calls go through the limiter."""
         from eirene.agent.backends import BackendOptions, resolve_backend
 
-        options = BackendOptions(base_url=self.base_url, limiter=limiter, price=self.price, cache=cache)
+        if self.asks:
+            # The event loop has a core of its own to fill; an encoder run on one core does more a CPU second.
+            os.environ.setdefault("EIRENE_THREADS", "1")
+        options = BackendOptions(base_url=self.base_url, limiter=limiter, price=self.price, cache=cache,
+                                 timeout_s=self.timeout_s)  # fmt: skip
         parts = with_named(
             resolve_backend(self.backend, options), self.detectors, judge_model=self.judge, base_url=self.judge_url,
             local=self.local_model, cache=cache, classifiers_named=self.classifier, nli_named=self.nli,

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from eirene.agent.batch.totals import Totals
 from eirene.errors import InputError
+
+_UNKNOWN = 4
+"""Rows that may be under way under a limit before it is known what one costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +34,28 @@ class Limits:
                 raise InputError(f"{name} must be more than 0, got {value:g}", field=name)
 
     def reached(self, totals: Totals, *, made: Totals, under_way: int) -> str | None:
-        """Which limit is reached, once what is under way has cost what rows cost on average; None for none."""
+        """Which limit one more row would pass, if it and those under way cost what rows cost on average; None for none.
+
+        Where no row is known a few may be under way; then their limit is named as if it were reached.
+        """
+        known = made if made.rows else totals
         if self.max_cost_usd is not None:
             if totals.usage.cost_usd is None:
                 raise InputError("the cost of these rows is unknown: give --price for --max-cost", field="max-cost")
-            mean = (made.usage.cost_usd or 0.0) / made.rows if made.rows else 0.0
-            if totals.usage.cost_usd + under_way * mean >= self.max_cost_usd:
+            spent, mean = totals.usage.cost_usd, (known.usage.cost_usd or 0.0) / max(known.rows, 1)
+            if _passes(spent, self.max_cost_usd, mean=mean, is_known=known.rows > 0, under_way=under_way):
                 return f"--max-cost {self.max_cost_usd:g}"
         if self.max_tokens is not None:
-            mean = made.tokens / made.rows if made.rows else 0.0
-            if totals.tokens + under_way * mean >= self.max_tokens:
+            mean = known.tokens / max(known.rows, 1)
+            if _passes(totals.tokens, self.max_tokens, mean=mean, is_known=known.rows > 0, under_way=under_way):
                 return f"--max-tokens {self.max_tokens}"
         return None
+
+
+def _passes(spent: float, limit: float, *, mean: float, is_known: bool, under_way: int) -> bool:
+    if not is_known:
+        return under_way >= _UNKNOWN
+    return spent >= limit or spent + (under_way + 1) * mean > limit
 
 
 class Control:
@@ -74,3 +89,16 @@ class Control:
         """Forgets its timers."""
         for timer in self._timers:
             timer.cancel()
+
+
+async def until_over(pulling: Coroutine[Any, Any, None], control: Control) -> None:
+    """Waits for the work, but no longer than `control` does."""
+    task, over = asyncio.create_task(pulling), asyncio.create_task(control.over.wait())
+    try:
+        await asyncio.wait({task, over}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        task.cancel()  # one that is done does not notice
+        over.cancel()
+        await asyncio.gather(task, over, return_exceptions=True)
+    if not task.cancelled():
+        task.result()

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from array import array
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.agent.batch.control import Control, Limits
+from eirene.agent.batch.control import Control, Limits, until_over
 from eirene.agent.batch.index import ENTRY, OnScan
 from eirene.agent.batch.journal import BatchJournal, failed
-from eirene.agent.batch.looked import looked_at
+from eirene.agent.batch.looked import looked_at, rows_path
 from eirene.agent.batch.rescue import rescue
 from eirene.agent.batch.runner import Outcome, Runner, Work
-from eirene.agent.batch.standing import OnLook, standing
+from eirene.agent.batch.standing import OnLook, Wanted, standing
 from eirene.agent.batch.totals import Totals
 from eirene.agent.batch.writer import Writer
 from eirene.agent.row_hash import RowHash
 from eirene.agent.settings import Settings
 from eirene.errors import InputError
 from eirene.reading import Dataset
-from eirene.records import Record
+from eirene.reading.dataset import id_number
+from eirene.records import Item, Record
 
 logger = logging.getLogger(__name__)
 
@@ -70,11 +69,21 @@ class Batch:
         """Rows that are not in the journal."""
         return self.n_rows - self.n_done - self.made.rows
 
-    def work(self) -> Iterator[Work]:
+    def items(self) -> Iterator[Item]:
         """The rows that are missing, read one at a time."""
         whole = len(self.missing) == self.n_rows
-        for item in (self.dataset if whole else self.dataset.part(self.missing)).items():
-            yield Work(item, self.hashes.of(item))
+        return (self.dataset if whole else self.dataset.part(self.missing)).items()
+
+    def work(self) -> Iterator[Work]:
+        """The same, with their hashes."""
+        return (Work(item, self.hashes.of(item)) for item in self.items())
+
+    def only(self, places: Iterable[int]) -> None:
+        """Leaves a run no more than these of the missing rows; the lines of the others stay in the journal."""
+        self.missing = array("q", sorted(places))
+        if self.outdated.any():
+            ids = [id_number(item.id) for item in self.items()]
+            self.outdated = self.outdated & np.isin(self.journal.entries["id"], ids)
 
 
 @contextmanager
@@ -93,28 +102,36 @@ def open_batch(
     Raises `InputError` for rows that cannot be used, for a journal that another run holds or that cannot be read, and
     for one whose rows were made with another configuration, unless `again` says so.
     """
-    again = Again() if again is None else again
-    with BatchJournal(out, on_scan=on_scan) as journal:
-        wanted = looked_at(dataset, hashes, settings, journal=journal.path, on_look=on_look)
-        found = standing(wanted, journal.entries)
-        if found.changed.any() and not again.changed:
-            raise InputError(_changed(journal, hashes, int(found.changed.argmax()), int(found.changed.sum())),
-                             where=str(journal.path))  # fmt: skip
-        outdated = (
-            found.changed
-            if not again.failed
-            else found.changed | (failed(journal.entries) & np.isin(journal.entries["id"], wanted.ids))
-        )
-        kept = journal.entries
-        if outdated.any():
-            kept = kept[~outdated]
-            found = standing(wanted, kept)
-        else:
-            journal.entries = np.empty(0, ENTRY)  # a line each: no more needed
-        yield Batch(
-            journal, dataset, hashes, n_rows=len(wanted.ids), n_done=found.n_done, n_others=found.n_others,
-            totals=Totals.of(kept), made=Totals(), missing=array("q", found.missing.tobytes()), outdated=outdated,
-        )  # fmt: skip
+    try:
+        with BatchJournal(out, on_scan=on_scan) as journal:
+            wanted = looked_at(dataset, hashes, settings, journal=journal.path, on_look=on_look)
+            yield _opened(journal, dataset, hashes, wanted, Again() if again is None else again)
+    finally:
+        with suppress(OSError):
+            if not Path(out).exists():  # nothing has come of it
+                rows_path(Path(out)).unlink()
+
+
+def _opened(journal: BatchJournal, dataset: Dataset, hashes: RowHash, wanted: Wanted, again: Again) -> Batch:
+    found = standing(wanted, journal.entries)
+    if found.changed.any() and not again.changed:
+        raise InputError(_changed(journal, hashes, int(found.changed.argmax()), int(found.changed.sum())),
+                         where=str(journal.path))  # fmt: skip
+    outdated = (
+        found.changed
+        if not again.failed
+        else found.changed | (failed(journal.entries) & np.isin(journal.entries["id"], wanted.ids))
+    )
+    kept = journal.entries
+    if outdated.any():
+        kept = kept[~outdated]
+        found = standing(wanted, kept)
+    else:
+        journal.entries = np.empty(0, ENTRY)  # a line each: no more needed
+    return Batch(
+        journal, dataset, hashes, n_rows=len(wanted.ids), n_done=found.n_done, n_others=found.n_others,
+        totals=Totals.of(kept), made=Totals(), missing=array("q", found.missing.tobytes()), outdated=outdated,
+    )  # fmt: skip
 
 
 def _changed(journal: BatchJournal, hashes: RowHash, at: int, n: int) -> str:
@@ -139,7 +156,6 @@ async def run_batch(
     so is the `OSError` of a disk that takes no more, whose message says where rows stand that it did not take.
     """
     limits = Limits() if limits is None else limits
-    under_way = batch.under_way
 
     def on_written(outcome: Outcome) -> None:
         batch.totals.add(outcome.record)
@@ -150,16 +166,6 @@ async def run_batch(
     def on_fault(error: OSError) -> None:
         control.stop(f"the journal cannot be written: {error.strerror}")
 
-    def feed() -> Iterator[Work]:
-        for work in batch.work():
-            reason = limits.reached(batch.totals, made=batch.made, under_way=len(under_way))
-            if reason is not None:
-                control.stop(reason)
-            if control.reason is not None:
-                return
-            under_way[work.item.id] = work
-            yield work
-
     if batch.outdated.any():
         batch.journal.drop(batch.outdated)
         batch.journal.entries, batch.outdated = np.empty(0, ENTRY), np.zeros(0, np.bool_)
@@ -167,7 +173,7 @@ async def run_batch(
         control.stop_after(limits.deadline_s, f"--deadline {limits.deadline_s:g}")
     writer = Writer(batch.journal, on_written=on_written, on_fault=on_fault)
     try:
-        await _until_over(_pull(runner, feed(), under_way, writer), control)
+        await until_over(_pull(runner, _admitted(batch, limits, control, writer), batch.under_way, writer), control)
     finally:
         control.close()
         batch.stopped = control.reason
@@ -177,23 +183,32 @@ async def run_batch(
             raise rescue(writer.waiting, error) from None
 
 
-async def _pull(runner: Runner, work: Iterator[Work], under_way: dict[str, Work], writer: Writer) -> None:
+def _admitted(batch: Batch, limits: Limits, control: Control, writer: Writer) -> Iterator[Work | None]:
+    """The work, as the limits let it in: None for none until a row under way has ended."""
+    under_way = batch.under_way
+
+    def reached() -> str | None:
+        n = len(under_way) + len(writer.waiting)
+        return limits.reached(batch.totals, made=batch.made, under_way=n)
+
+    for work in batch.work():
+        while control.reason is None and (reason := reached()) is not None:
+            if under_way:
+                yield None
+            elif batch.totals.rows:
+                control.stop(reason)
+            else:
+                break  # all that was begun waits for the disk
+        if control.reason is not None:
+            return
+        under_way[work.item.id] = work
+        yield work
+
+
+async def _pull(runner: Runner, work: Iterator[Work | None], under_way: dict[str, Work], writer: Writer) -> None:
     async with aclosing(runner.run(work)) as outcomes:
         async for outcome in outcomes:
             if under_way.pop(outcome.work.item.id, None) is None:
                 logger.warning("a second outcome for the row %r is left out", outcome.work.item.id)
                 continue
             await writer.put(outcome)
-
-
-async def _until_over(pulling: Coroutine[Any, Any, None], control: Control) -> None:
-    """Waits for the work, but no longer than `control` does."""
-    task, over = asyncio.create_task(pulling), asyncio.create_task(control.over.wait())
-    try:
-        await asyncio.wait({task, over}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        task.cancel()  # one that is done does not notice
-        over.cancel()
-        await asyncio.gather(task, over, return_exceptions=True)
-    if not task.cancelled():
-        task.result()

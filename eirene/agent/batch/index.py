@@ -7,8 +7,10 @@ are on disk, so that it may lack the last ones, and is checked against the journ
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,9 @@ _BOUNDS = [2 ** (8 * ENTRY[at].itemsize) for at in range(1, 10)]  # what each wh
 _MAGIC = b"eirene-index-1\n\n"
 _CHECKED = 64  # lines looked at before an index is believed
 _BLOCK = 2**22
+_SOME = 2**14
+_BEGIN = re.compile(rb'\{"id":("(?:[^"\\]|\\.)*"),"question":"')
+_END = re.compile(rb',"hash":"([0-9a-f]{16})"\}\n?\Z')
 
 
 def index_path(journal: Path) -> Path:
@@ -60,7 +65,7 @@ def entry_of(record: Record, *, hash: str, end: int) -> tuple[Any, ...]:
 
 def entry_in(line: bytes, *, end: int) -> tuple[Any, ...]:
     """The entry of a line as it stands in a journal; raises `ValueError` for one that is no such line."""
-    data = from_json(line)
+    data = _outline(line) or from_json(line)
     if not isinstance(data, dict):
         raise ValueError("is no JSON object")
     try:
@@ -76,6 +81,27 @@ def entry_in(line: bytes, *, end: int) -> tuple[Any, ...]:
     return found
 
 
+def _outline(line: bytes) -> dict[str, Any] | None:
+    """What an entry needs of a line in the form in which batches write them, None for any other.
+
+    The texts between are not read, which is most of a line: a quote inside a text has a backslash before it, so that
+    what is looked for stands for itself. Two lines that have run into one another are not taken for one.
+    """
+    begin, end = _BEGIN.match(line), _END.search(line, max(len(line) - 40, 0))
+    status, usage = line.find(b',"status":"'), line.rfind(b',"usage":{')
+    if begin is None or end is None or not 0 < status < usage or line.find(b'{"id":', 1) >= 0:
+        return None
+    try:
+        return {
+            "id": from_json(begin[1]),
+            "status": line[status + 11 : line.index(b'"', status + 11)].decode(),
+            "usage": from_json(line[usage + 9 : line.index(b"}", usage) + 1]),
+            "hash": end[1].decode(),
+        }
+    except ValueError:
+        return None
+
+
 def _entry(name: str, hash: str, status: str, usage: dict[str, Any], end: int) -> tuple[Any, ...]:
     cost = usage["cost_usd"]
     return (
@@ -86,8 +112,11 @@ def _entry(name: str, hash: str, status: str, usage: dict[str, Any], end: int) -
 
 
 def entries_of(found: Iterable[tuple[Any, ...]]) -> Entries:
-    """Entries as an array."""
-    return np.array(list(found), ENTRY)
+    """Entries as an array; of those that are not in it yet only some are held."""
+    found, blocks = iter(found), [np.empty(0, ENTRY)]
+    while some := list(islice(found, _SOME)):
+        blocks.append(np.array(some, ENTRY))
+    return np.concatenate(blocks)
 
 
 def known_entries(journal: Path, *, size: int, read: Read) -> Entries:

@@ -104,16 +104,18 @@ class BatchJournal:
     def _with_rest(self, known: Entries, on_scan: OnScan | None) -> Entries:
         begin = int(known["end"][-1]) if len(known) else 0
         self._mend(begin)
-        fresh = []
-        for line, end in scan(self._file.read, begin=begin, size=self._file.size, on_scan=on_scan):
-            try:
-                fresh.append(entry_in(line, end=end))
-            except ValueError as error:
-                where = f"{self.path}, line {len(known) + len(fresh) + 1}"
-                raise InputError(f"is no line of a batch's journal: {error}", where=where) from None
+        lines = scan(self._file.read, begin=begin, size=self._file.size, on_scan=on_scan)
+        fresh = (self._entry(n, line, end) for n, (line, end) in enumerate(lines, start=len(known) + 1))
         entries = np.concatenate([known, entries_of(fresh)])
         self._refuse_twins(entries)
         return entries
+
+    def _entry(self, number: int, line: bytes, end: int) -> tuple[Any, ...]:
+        try:
+            return entry_in(line, end=end)
+        except ValueError as error:
+            where = f"{self.path}, line {number}"
+            raise InputError(f"is no line of a batch's journal: {error}", where=where) from None
 
     def _mend(self, begin: int) -> None:
         """Repairs a last line that was cut off."""

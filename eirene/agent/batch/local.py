@@ -13,6 +13,9 @@ from eirene.agent.shared_detectors import shared
 from eirene.agent.state import Parts
 from eirene.models.limits import Limiter
 
+KEPT_A_ROW = 4
+"""Scores that a detector remembers for each row under way: those of its own texts, in all rounds. Rows share none."""
+
 
 class LocalRunner:
     """Refines rows in this process.
@@ -22,11 +25,12 @@ class LocalRunner:
     """
 
     def __init__(self, parts: Parts, settings: Settings, *, limiter: Limiter | None = None) -> None:
-        self._parts = replace(parts, detectors=tuple(shared(d) for d in parts.detectors))
+        kept = KEPT_A_ROW * (1 if limiter is None else 2 * limiter.max_concurrent)
+        self._parts = replace(parts, detectors=tuple(shared(d, kept=kept) for d in parts.detectors))
         self._settings = settings
         self._limiter = limiter
 
-    async def run(self, work: Iterable[Work]) -> AsyncGenerator[Outcome, None]:
+    async def run(self, work: Iterable[Work | None]) -> AsyncGenerator[Outcome, None]:
         """Yields the outcomes as they come; where one, or the work itself, raises, those under way are finished."""
         waiting = iter(work)
         under_way: set[asyncio.Task[Outcome]] = set()
@@ -56,7 +60,7 @@ class LocalRunner:
     def _room(self) -> int:
         return 1 if self._limiter is None else 2 * self._limiter.now
 
-    def _fill(self, under_way: set[asyncio.Task[Outcome]], waiting: Iterator[Work]) -> None:
+    def _fill(self, under_way: set[asyncio.Task[Outcome]], waiting: Iterator[Work | None]) -> None:
         while len(under_way) < self._room:
             work = next(waiting, None)
             if work is None:

@@ -18,6 +18,11 @@ from eirene.records import digest
 _MAGIC = b"eirene-rows-1\n"
 
 
+def rows_path(journal: Path) -> Path:
+    """Where the rows are kept beside a journal."""
+    return journal.with_name(journal.name + ".rows")
+
+
 def looked_at(
     dataset: Dataset, hashes: RowHash, settings: Settings, *, journal: Path, on_look: OnLook | None = None
 ) -> Wanted:
@@ -26,7 +31,7 @@ def looked_at(
     Raises `InputError` as `look` does.
     """
     key = _key(dataset, hashes)
-    path = journal.with_name(journal.name + ".rows")
+    path = rows_path(journal)
     known = None if key is None else _read(path, key)
     if known is not None:
         return known

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import ForkServerContext, SpawnContext
+from multiprocessing.process import BaseProcess
 
 from eirene.agent.batch.one_row import failed_record
-from eirene.agent.batch.runner import Outcome, Work
+from eirene.agent.batch.runner import Outcome, Source, Work
 from eirene.agent.batch.worker import MakeParts, serve
 from eirene.agent.settings import Settings
 from eirene.errors import EireneError, WorkerError
@@ -40,8 +41,8 @@ class ProcessRunner:
 
     Each builds its parts with `make`, which is sent to it and so must be a module's function or a `functools.partial`
     of one. Records are those of this process, but for `usage.seconds`. When a worker dies, another does again what it
-    had not finished; a row that takes two of them with it becomes a failed record. Processes are spawned: a script
-    that runs this at its top level needs `if __name__ == "__main__":`.
+    had not finished; a row that takes two of them with it becomes a failed record. Processes begin anew, not as copies
+    of this one: a script that runs this at its top level needs `if __name__ == "__main__":`.
     """
 
     def __init__(
@@ -52,23 +53,31 @@ class ProcessRunner:
         self._workers = usable_cores() if workers is None else workers
         self._chunk_rows = chunk_rows
 
-    async def run(self, work: Iterable[Work]) -> AsyncGenerator[Outcome, None]:
-        """Yields the outcomes as they come. Raises `WorkerError` where a worker cannot even begin."""
-        waiting = iter(work)
+    async def run(self, work: Iterable[Work | None]) -> AsyncGenerator[Outcome, None]:
+        """Yields the outcomes as they come. Raises `WorkerError` where a worker cannot even begin.
+
+        What one worker raises is raised when the others have made the rows that they had taken.
+        """
+        source = Source(work)
         made: asyncio.Queue[Outcome | BaseException | None] = asyncio.Queue(maxsize=2 * self._workers)
         with ThreadPoolExecutor(self._workers, "eirene-worker") as threads:
             hands = [_Hand(self._make, self._settings, threads, made) for _ in range(self._workers)]
-            tasks = [asyncio.create_task(hand.work(waiting, self._chunk_rows)) for hand in hands]
+            tasks = [asyncio.create_task(hand.work(source, self._chunk_rows)) for hand in hands]
+            fault: BaseException | None = None
             try:
                 left = len(tasks)
                 while left:
                     got = await made.get()
-                    if got is None:
-                        left -= 1
-                    elif isinstance(got, BaseException):
-                        raise got
-                    else:
+                    if isinstance(got, Outcome):
                         yield got
+                        source.tell()
+                    else:
+                        left -= 1
+                    if isinstance(got, BaseException):
+                        fault = fault or got
+                        source.close()
+                if fault is not None:
+                    raise fault
             finally:
                 for task in tasks:
                     task.cancel()
@@ -85,15 +94,18 @@ class _Hand:
     settings: Settings
     threads: ThreadPoolExecutor
     made: asyncio.Queue[Outcome | BaseException | None]
-    process: SpawnProcess | None = None
+    process: BaseProcess | None = None
     pipe: Connection | None = None
     deaths: dict[str, int] = field(default_factory=dict)
 
-    async def work(self, waiting: Iterator[Work], chunk_rows: int) -> None:
+    async def work(self, source: Source, chunk_rows: int) -> None:
         """Takes chunks until there are none left; whatever ends it is told to who reads `made`."""
         try:
-            while chunk := deque(islice(waiting, chunk_rows)):
-                await self._chunk(chunk)
+            while not source.is_over:
+                if chunk := source.take(chunk_rows):
+                    await self._chunk(deque(chunk))
+                elif not source.is_over:
+                    await source.news()
             await self.made.put(None)
         except Exception as error:  # told, not handled: it is raised where the outcomes are read
             await self.made.put(error)
@@ -136,10 +148,11 @@ class _Hand:
         await self.made.put(Outcome(work, record))
 
     async def _start(self) -> None:
-        context = get_context("spawn")
+        context = _context()
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, self.make, self.settings), daemon=True)
         with environment(_ONE_THREAD), _without_interrupts():
+            arguments = (theirs, self.make, self.settings, dict(os.environ))
+            self.process = context.Process(target=serve, args=arguments, daemon=True)
             self.process.start()
         theirs.close()  # else its end would not be seen here
         try:
@@ -160,6 +173,15 @@ class _Hand:
         process.kill()
         process.join()
         return f"by {signal.Signals(-code).name}" if code is not None and code < 0 else f"with exit code {code}"
+
+
+def _context() -> ForkServerContext | SpawnContext:
+    """How workers begin: where it can be had, as copies of a process without threads that has imported everything."""
+    if sys.platform != "linux":
+        return get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload([serve.__module__])
+    return context
 
 
 def workers_for(n_rows: int) -> int:

@@ -10,16 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from types import ModuleType
 from typing import Any
 
 from eirene.agent.batch.one_row import failed_record
 from eirene.agent.batch.ray_actor import RowActor
-from eirene.agent.batch.runner import Outcome, Work
+from eirene.agent.batch.runner import Outcome, Source, Work
 from eirene.agent.batch.worker import MakeParts
 from eirene.agent.row_hash import RowHash
 from eirene.agent.settings import Settings
@@ -77,9 +76,9 @@ class RayRunner:
         self._workers = workers
         self._shape = shape
 
-    async def run(self, work: Iterable[Work]) -> AsyncGenerator[Outcome, None]:
+    async def run(self, work: Iterable[Work | None]) -> AsyncGenerator[Outcome, None]:
         """Yields the outcomes as they come. Raises `WorkerError` where an actor cannot begin."""
-        flow = _Flow(iter(work), asyncio.Queue(maxsize=2 * self._workers))
+        flow = _Flow(Source(work), asyncio.Queue(maxsize=2 * self._workers))
         hands = [_Hand(self._ray, self._make, self._settings, self._parts, self._shape, flow)
                  for _ in range(self._workers)]  # fmt: skip
         tasks = [asyncio.create_task(hand.work()) for hand in hands]
@@ -91,6 +90,7 @@ class RayRunner:
                 if got is not None:
                     flow.under_way -= 1
                     yield got
+                    flow.source.tell()
             if flow.fault is not None:
                 raise flow.fault
         finally:
@@ -105,21 +105,17 @@ class RayRunner:
 class _Flow:
     """What the actors' hands share: work goes out, outcomes come in. A None among them: look whether it is over."""
 
-    waiting: Iterator[Work]
+    source: Source
     made: asyncio.Queue[Outcome | BaseException | None]
-    is_empty: bool = False
     under_way: int = 0
     fault: EireneError | None = None
 
     @property
     def is_over(self) -> bool:
-        return (self.is_empty or self.fault is not None) and self.under_way == 0
+        return self.source.is_over and self.under_way == 0
 
     def take(self, n: int) -> list[Work]:
-        if self.is_empty or self.fault is not None:
-            return []
-        rows = list(islice(self.waiting, n))
-        self.is_empty = len(rows) < n
+        rows = self.source.take(n)
         self.under_way += len(rows)
         return rows
 
@@ -150,7 +146,10 @@ class _Hand:
                 if not self.is_dead:
                     self._fill()
                 if not self.calls:
-                    break
+                    if self.flow.source.is_over:
+                        break
+                    await self.flow.source.news()
+                    continue
                 done, _ = await asyncio.wait(self.calls, return_when=asyncio.FIRST_COMPLETED)
                 for call in done:
                     await self._ended(call)
@@ -194,6 +193,7 @@ class _Hand:
             else:
                 self.flow.fault = self.flow.fault or reply
                 self.flow.under_way -= 1
+                self.flow.source.close()
 
     async def _lost(self, work: Work, error: Exception) -> None:
         """Counts a death against a row: first it goes again with others, then alone, and then it is a failed record."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from eirene.agent.batch.totals import Totals
 from eirene.agent.journal_file import is_held
 from eirene.errors import InputError
 from eirene.io import cannot_read
+
+_NAMED = 5  # numbers of broken lines in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class BatchStatus:
 def read_status(path: str | Path, *, on_scan: OnScan | None = None) -> BatchStatus:
     """The status of a journal; nothing is written, and a line that is just being written is left out.
 
-    Raises `InputError` where there is none, or a line is none of a batch.
+    Raises `InputError` where there is none, or lines are none of a batch, whose numbers it names.
     """
     path = Path(path)
     try:
@@ -68,8 +71,36 @@ def _entries(path: Path, size: int, read: Any, on_scan: OnScan | None) -> Entrie
     known = known_entries(path, size=size, read=read)
     begin = int(known["end"][-1]) if len(known) else 0
     lines = scan(read, begin=begin, size=size, on_scan=on_scan)
-    fresh = entries_of(entry_in(line, end=end) for line, end in lines)
+    broken = _Broken()
+    fresh = entries_of(broken.others(enumerate(lines, start=len(known) + 1)))
+    if broken.n:
+        raise InputError(broken.told(), where=str(path))
     return np.concatenate([known, fresh])
+
+
+class _Broken:
+    """Lines that are none of a batch's: how many, the first ones' numbers, and what is wrong with the first."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._first: list[int] = []
+        self._why = ""
+
+    def others(self, lines: Iterable[tuple[int, tuple[bytes, int]]]) -> Iterator[tuple[Any, ...]]:
+        """The entries of the lines that are not broken."""
+        for number, (line, end) in lines:
+            try:
+                yield entry_in(line, end=end)
+            except ValueError as error:
+                self.n += 1
+                self._why = self._why or str(error)
+                if len(self._first) < _NAMED:
+                    self._first.append(number)
+
+    def told(self) -> str:
+        numbers = ", ".join(map(str, self._first))
+        more = f" and {self.n - _NAMED:,} more" if self.n > _NAMED else ""
+        return f"is no journal of a batch: line{'s' * (self.n > 1)} {numbers}{more}: the first {self._why}"
 
 
 def _kind(read: Any, entries: Entries, at: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +19,8 @@ from eirene.errors import EireneError
 from eirene.feedback_model.embedded import EmbeddedFeedback
 from eirene.records import Record
 
+_KEPT = 512  # scores that a detector remembers: those of the rows under way
+
 MakeParts = Callable[[], Parts]
 
 Reply = tuple[str, Record | EireneError | None]
@@ -25,8 +28,10 @@ Reply = tuple[str, Record | EireneError | None]
 better with."""
 
 
-def serve(pipe: Connection, make: MakeParts, settings: Settings) -> None:
-    """Works until the other end of the pipe is closed, or gone."""
+def serve(pipe: Connection, make: MakeParts, settings: Settings, variables: dict[str, str]) -> None:
+    """Works until the other end of the pipe is closed, or gone, in an environment of these variables."""
+    os.environ.clear()  # that of the process that this is a copy of may be an old one
+    os.environ.update(variables)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: what is under way is finished
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         runner = ChunkRunner(make(), settings)
@@ -49,7 +54,7 @@ class ChunkRunner:
     """Refines rows one after another, after their texts have been encoded in large batches."""
 
     def __init__(self, parts: Parts, settings: Settings) -> None:
-        self._parts = replace(parts, detectors=tuple(shared(detector) for detector in parts.detectors))
+        self._parts = replace(parts, detectors=tuple(shared(d, kept=_KEPT) for d in parts.detectors))
         self._settings = settings
 
     def prepare(self, chunk: list[Work]) -> None:

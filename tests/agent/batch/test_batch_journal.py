@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eirene.agent.batch.index import ENTRY, Entries, index_path, known_entries
+from eirene.agent.batch.index import ENTRY, Entries, _outline, index_path, known_entries
 from eirene.agent.batch.journal import BatchJournal, failed, line_of
 from eirene.agent.batch.runner import Outcome, Work
 from eirene.agent.batch.writer import Writer
@@ -186,6 +186,31 @@ def test_a_line_that_is_none_of_a_batch_is_named_and_left_alone(path: Path, brok
     with pytest.raises(InputError, match=r"out\.jsonl, line 2: is no line of a batch's journal"):
         BatchJournal(path)
     assert path.read_bytes() == data
+
+
+TEXTS = st.text() | st.lists(
+    st.sampled_from(
+        ['"', "\\", ',"usage":{"calls":9}', '{"id":"x"', ',"status":"kept"', ',"hash":"' + "0" * 16 + '"}', "é"]
+    )
+).map("".join)
+
+
+@given(name=st.text(min_size=1), answer=TEXTS, error=st.none() | TEXTS)
+def test_what_a_line_says_in_short_is_what_a_parser_reads(name: str, answer: str, error: str | None) -> None:
+    """Also where texts hold the very marks by which the line is read."""
+    one = outcome("a", answer="x")
+    failure = None if error is None else ErrorInfo(kind="K", message=error)
+    record = one.record.model_copy(update={"id": name, "original": answer, "error": failure})
+    line = line_of(Outcome(one.work, record))
+    found, data = _outline(line), json.loads(line)
+    assert found is None or found == {key: data[key] for key in ("id", "status", "usage", "hash")}
+
+
+def test_lines_that_have_run_into_one_another_are_not_taken_for_one(path: Path) -> None:
+    """Half a line and a whole one behind it: an input error that names the line."""
+    path.write_bytes(line_of(outcome("a")) + line_of(outcome("b"))[:70] + line_of(outcome("c")))
+    with pytest.raises(InputError, match=r"out\.jsonl, line 2: is no line of a batch's journal"):
+        BatchJournal(path)
 
 
 def test_half_a_surrogate_pair_keeps_no_row_from_the_journal(path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import eirene
+from eirene.agent.batch.local import LocalRunner
 from eirene.agent.batch.processes import ProcessRunner
 from eirene.agent.batch.runner import Outcome, Work
 from eirene.agent.settings import Settings
@@ -64,10 +65,12 @@ def test_what_judging_needs_is_encoded_beforehand() -> None:
     known = set(encoder._cache)
     from eirene.alignment.claimless import PROTOTYPES
     from eirene.feedback_model.base import FeedbackRequest
+    from eirene.feedback_model.calibration import load_critic
+    from eirene.feedback_model.judged import compared
     from eirene.sentences import split_sentences
 
     for item in items:
-        EmbeddedFeedback(encoder)._judge(FeedbackRequest(item, item.answer, split_sentences(item.answer), 0))
+        compared(FeedbackRequest(item, item.answer, split_sentences(item.answer), 0), encoder, load_critic())
     assert set(encoder._cache) - known <= set(PROTOTYPES)
 
 
@@ -129,3 +132,49 @@ def test_workers_do_not_hear_ctrl_c(tmp_path: Path) -> None:
         return n
 
     assert asyncio.run(interrupted()) == 6
+
+
+def test_a_worker_that_raises_costs_no_row_of_the_others(tmp_path: Path) -> None:
+    """They make what they had taken before the fault is raised, and nothing more is pulled."""
+    pulled: list[str] = []
+
+    def work() -> Iterator[Work]:
+        for one in rows("no key", *"abcdef", *"ghijkl"):
+            pulled.append(one.item.id)
+            yield one
+
+    async def collect() -> list[str]:
+        made: list[str] = []
+        make = functools.partial(deadly, str(tmp_path / "seen"))
+        runner = ProcessRunner(make, Settings.of(mode="improve"), workers=2, chunk_rows=3)
+        with pytest.raises(AuthError, match="refused"):
+            async for outcome in runner.run(work()):
+                made.append(outcome.work.item.id)
+        return made
+
+    made = asyncio.run(collect())
+    assert set(pulled) - set(made) == {"row-0", "row-1", "row-2"}
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_runner_that_is_told_to_wait_asks_again_when_a_row_has_ended(tmp_path: Path, workers: int | None) -> None:
+    """None among the work is no end of it: with one row let in at a time, all are made."""
+    make, settings = functools.partial(deadly, str(tmp_path / "seen")), Settings.of(mode="improve")
+    runner = LocalRunner(make(), settings) if workers is None else ProcessRunner(make, settings, workers=workers)
+    under_way: set[str] = set()
+
+    def work() -> Iterator[Work | None]:
+        for one in rows(*"abcde"):
+            while under_way:
+                yield None
+            under_way.add(one.item.id)
+            yield one
+
+    async def count() -> int:
+        n = 0
+        async for outcome in runner.run(work()):
+            under_way.discard(outcome.work.item.id)
+            n += 1
+        return n
+
+    assert asyncio.run(count()) == 5

@@ -85,7 +85,7 @@ def test_records_are_those_of_refine(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the actors in /proc")
 def test_a_killed_actor_costs_no_row_and_doubles_none(tmp_path: Path) -> None:
     """Another actor makes again what it had not finished; no process outlives the run."""
-    n, out = 150, tmp_path / "out.jsonl"
+    n, out = 40, tmp_path / "out.jsonl"
     process = start(data(tmp_path, n), out)
     while process.poll() is None and not (out.exists() and out.stat().st_size):
         time.sleep(0.02)
