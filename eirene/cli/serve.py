@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from eirene.cli import options
+from eirene.cli.corpus_flags import CorpusFlags
+from eirene.cli.flag_groups import with_groups
 from eirene.cli.terminal import output, say
 from eirene.errors import MissingExtraError
 
@@ -43,12 +46,14 @@ MaxBody = Annotated[float, typer.Option(help="MiB of a request at most.", rich_h
 Timeout = Annotated[float, typer.Option(help="Seconds for a whole answer.", rich_help_panel=_LIMITS)]
 Concurrency = Annotated[int, typer.Option(help="Chats under way at most.", rich_help_panel=_LIMITS)]
 Queue = Annotated[int, typer.Option(help="Chats that may wait; the rest gets a 429.", rich_help_panel=_LIMITS)]
+Connections = Annotated[int, typer.Option(help="Open connections at most; others get a 503.", rich_help_panel=_LIMITS)]
 UpstreamCalls = Annotated[
     int, typer.Option(help="The loop's calls of the model under way at most.", rich_help_panel=_LIMITS)
 ]
 Grace = Annotated[float, typer.Option(help="Seconds for what is in flight when told to stop.", rich_help_panel=_LIMITS)]
 
 
+@with_groups()
 def serve(
     *,
     backend: options.Backend = "embedded",
@@ -66,6 +71,7 @@ def serve(
     tolerance: options.Tolerance = 0.02,
     min_gain: options.MinGain = 0.02,
     when_gain_unmeasured: options.WhenGainUnmeasured = "accept",
+    corpus: CorpusFlags,
     host: Host = "127.0.0.1",
     port: Port = 8400,
     api_key: ApiKey = None,
@@ -73,6 +79,7 @@ def serve(
     timeout: Timeout = 300.0,
     concurrency: Concurrency = 64,
     queue: Queue = 256,
+    connections: Connections = 512,
     upstream_calls: UpstreamCalls = 64,
     grace: Grace = 30.0,
     runs: RunsFile = None,
@@ -87,7 +94,7 @@ def serve(
         key = os.environ.get("EIRENE_API_KEY") if api_key is None else api_key
         listening = ServeOptions(
             host=host, port=port, key=key or None, max_body=round(max_body * _MIB), timeout_s=timeout,
-            concurrency=concurrency, queue=queue, grace_s=grace, runs=runs,
+            concurrency=concurrency, queue=queue, connections=connections, grace_s=grace, runs=runs,
         )  # fmt: skip
         settings = Settings.of(
             mode=mode, critic=critic, removal=removal, samples=samples, stop=stop, max_rounds=max_rounds,
@@ -97,8 +104,9 @@ def serve(
         # Chats side by side use the cores; the threads of one encoder run would wait for each other in between.
         os.environ.setdefault("EIRENE_THREADS", "1")
         engine = build_engine(
-            backend, settings, upstream=upstream, base_url=base_url, calls=upstream_calls, timeout_s=min(timeout, 60.0)
-        )
+            backend, settings, upstream=upstream, base_url=base_url, calls=upstream_calls,
+            timeout_s=min(timeout, 60.0), fill=corpus.filler(),
+        )  # fmt: skip
         from eirene.agent.server.app import create_app
         from eirene.agent.server.serving import serve as run
 
@@ -110,11 +118,19 @@ def serve(
 
 
 def build_engine(
-    backend: str, settings: Settings, *, upstream: str | None, base_url: str | None, calls: int, timeout_s: float
+    backend: str,
+    settings: Settings,
+    *,
+    upstream: str | None,
+    base_url: str | None,
+    calls: int,
+    timeout_s: float,
+    fill: Callable[[Item], Item] | None = None,
 ) -> Engine:
     """The engine behind names: of the loop, and of the model that writes drafts, if there is one.
 
-    `base_url` is the server of each of the two that is a chat model. Raises `InputError`, `MissingExtraError`.
+    `base_url` is the server of each of the two that is a chat model; `fill` finds passages. Raises
+    `InputError`, `MissingExtraError`.
     """
     from eirene.agent.backends import BackendOptions, resolve_backend
     from eirene.agent.server.engine import Engine
@@ -126,9 +142,10 @@ def build_engine(
     parts = resolve_backend(backend, BackendOptions(base_url=loop_url, concurrency=calls, timeout_s=timeout_s))
     name = upstream if upstream is not None else backend if loop_is_chat else None
     if name is None:
-        return Engine(parts, settings, write_draft=_write_draft)
+        return Engine(parts, settings, write_draft=_write_draft, fill=fill)
     build = chat_builder(name, ChatOptions(base_url=base_url))
-    return Engine(parts, settings, upstream=Upstream(build(), name=name, rebuild=build, timeout_s=timeout_s))
+    writer = Upstream(build(), name=name, rebuild=build, timeout_s=timeout_s)
+    return Engine(parts, settings, upstream=writer, fill=fill)
 
 
 def _write_draft(question: str, perspectives: list[Perspective], seed: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,7 +36,8 @@ class ScoreRow:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Scores before, per round where that says more, and after. `notes` say why something is unscored."""
+    """Scores before, per round where that says more, and after. `notes` say why something is unscored, and where a
+    detector read what was given in more than one part."""
 
     columns: tuple[str, ...]
     rows: tuple[ScoreRow, ...]
@@ -68,8 +69,14 @@ def score_table(record: Record, *, most_rounds: int = 3) -> ScoreTable:
             for (column, _), cell in zip(named, cells, strict=True):
                 if isinstance(cell, Unscored):
                     notes.setdefault((f"{detector} {error}", cell.unscored), []).append(column)
-    said = tuple(f"{' '.join([what, *_bracketed(where)])}: {why}" for (what, why), where in notes.items())
-    return ScoreTable(tuple(name for name, _ in named), tuple(rows), said)
+    said = [f"Unscored: {' '.join([what, *_bracketed(where)])}: {why}" for (what, why), where in notes.items()]
+    said += [_parts(name, [scores[name] for _, scores in named if name in scores]) for name in detectors]
+    return ScoreTable(tuple(name for name, _ in named), tuple(rows), tuple(filter(None, said)))
+
+
+def _parts(detector: str, found: Sequence[Scores]) -> str:
+    parts = max(scores.chunks for scores in found)
+    return f"Read in {parts} parts, being too long for the model: what was given to {detector}" if parts > 1 else ""
 
 
 def _bracketed(columns: list[str]) -> list[str]:

@@ -28,7 +28,7 @@ _INCHES_A_WORD = 0.19
 _DPI = 150
 _MAP, _ERRORS = "Blues", "Oranges"  # light is little: both are read without telling red from green
 _TICK: dict[str, Any] = {"fontsize": 7, "parse_math": False}  # a dollar sign in a word is no formula
-_LETTERS = 18
+_LETTERS, _TITLE = 18, 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,11 @@ def draw_heatmap(heatmap: Heatmap) -> Figure:
     _strip(right, [[e] for e in heatmap.contributions[:n_rows]], "not in\nthe answer")
     shown = _strip(below, [list(heatmap.attributions[:n_columns])], "not from the arguments")
     below.set_xticks(range(n_columns), _shown(heatmap.columns[:n_columns]), rotation=90, **_TICK)
-    figure.colorbar(image, ax=right, label="share of the answer's word", fraction=0.5, location="right")
-    figure.colorbar(shown, ax=right, label="error of a word", fraction=0.5, location="right")
+    for scale, label in ((shown, "error of a word"), (image, "share of the answer's word")):
+        # Beside the whole, with a gap: beside the strip alone its scale looks like a part of it.
+        bar = figure.colorbar(scale, ax=list(grid.flat), fraction=0.05, pad=0.03, aspect=30)
+        bar.set_label(label, fontsize=7)
+        bar.ax.tick_params(labelsize=7)
     title = figure.suptitle(_title(heatmap), fontsize=9, wrap=True)
     title.set_parse_math(False)
     return figure
@@ -114,12 +117,15 @@ def _strip(axes: Axes, errors: list[list[float]], label: str) -> Any:
 
 
 def _shown(words: Sequence[str]) -> list[str]:
-    texts = [visible(word) for word in words]
-    return [text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "…" for text in texts]
+    return [_cut(visible(word), _LETTERS) for word in words]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _title(heatmap: Heatmap) -> str:
-    return visible(heatmap.title)[:160] + "".join(f"\n{line}" for line in cut_lines(heatmap))
+    return _cut(visible(heatmap.title), _TITLE) + "".join(f"\n{line}" for line in cut_lines(heatmap))
 
 
 def cut_lines(heatmap: Heatmap) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from eirene.records import Item, Record
+from eirene.shown import kinds_in
 from eirene.views.facts import STATUS_WORDS, cost
-from eirene.views.findings import kinds_in
 from eirene.views.record_view import RecordView, view_of
 from eirene.views.salience_page import picture
 from eirene.views.web import Group, HtmlTable, change_cell, page, score_cell, script_safe
@@ -19,7 +19,7 @@ def render_page(record: Record, *, item: Item | None = None) -> str:
     view = view_of(record, item)
     return page(
         "page.html.j2",
-        styles=("page.css", "salience.css"),
+        styles=("page.css", "findings.css", "salience.css"),
         scripts=("scroll.js", "page.js"),
         record=record,
         view=view,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from eirene.given import given_for
 from eirene.records import Item, Record, Round
 from eirene.scores import Score, number
+from eirene.shown import ShownSpan, spans_of
 from eirene.views.diff import diff
 from eirene.views.facts import Vote, consistency, last_candidate, other_findings, score_table, shown_score, votes
-from eirene.views.findings import ShownSpan, spans_of
 from eirene.views.polls import PolledText, polled_texts
 from eirene.views.word_maps import ShownMap, word_maps
 

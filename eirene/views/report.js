@@ -35,17 +35,6 @@ function drawDiff(pieces) {
   }));
 }
 
-// What was found in a sentence: the same as the macro `spans`.
-function drawSpans(spans) {
-  return spans.flatMap(([words, kind, edit]) => {
-    if (!kind) return [words];
-    const letter = make("b", "letter", kind[0].toUpperCase());
-    letter.setAttribute("aria-hidden", "true");
-    const marked = make("mark", `finding ${kind}`, unseen(`[${kind}: `), words, letter, unseen("]"));
-    return edit ? [marked, " ", make("ins", "", edit)] : [marked];
-  });
-}
-
 function drawSentence([n, complete, words, reason, findings, cells, counted, scores, spans]) {
   const tag = complete ? "Complete" : "Incomplete";
   const item = make("li", "", paragraph("text", make("span", "dim", `${n}. `),
@@ -172,7 +161,7 @@ function drawBody(at) {
     const rows = scores.map(([name, kind, found]) => [name, kind, ...found, drawChange(found[0], found.at(-1))]);
     parts.push(drawTable("Errors from 0 to 1; lower is better.", ["detector", "error", ...columns, "change"], 2, rows));
   }
-  parts.push(...notes.map((note) => make("p", "dim", `Unscored: ${note}`)), ...polls.map(drawPolls));
+  parts.push(...notes.map((note) => make("p", "dim", note)), ...polls.map(drawPolls));
   if (given.length) {
     const rows = given.map(([name, group, words, before, after]) =>
       [words, group, name, before, after, drawChange(before, after)]);

@@ -10,11 +10,11 @@ from typing import Any
 
 from eirene.critique import HALLUCINATIONS
 from eirene.records import Item, Record
+from eirene.shown import kinds_in
 from eirene.usage import Usage
 from eirene.views.compare_table import STATUSES
 from eirene.views.comparison import sections
 from eirene.views.facts import cost
-from eirene.views.findings import kinds_in
 from eirene.views.record_view import view_of
 from eirene.views.web import compact, page, script_safe
 
@@ -47,8 +47,8 @@ def render_report(
     statuses = Counter(entry[3] for entry in index)
     return page(
         "report.html.j2",
-        styles=("page.css", "report.css", "salience.css"),
-        scripts=("scroll.js", "report.js"),
+        styles=("page.css", "findings.css", "report.css", "salience.css"),
+        scripts=("scroll.js", "findings.js", "report.js"),
         title=title,
         total=len(index),
         statuses=[(status, statuses[status]) for status in STATUSES if statuses[status]],

@@ -15,6 +15,7 @@ from rich.text import Text
 from eirene.critique import Critique, TaggedSentence
 from eirene.records import Record, Round
 from eirene.scores import Unscored
+from eirene.shown import LETTERS, kinds_in, spans_of
 from eirene.views.diff import Line, LineKind, diff
 from eirene.views.facts import (
     STATUS_WORDS,
@@ -27,7 +28,6 @@ from eirene.views.facts import (
     shown_score,
     votes,
 )
-from eirene.views.findings import LETTERS, kinds_in, spans_of
 from eirene.views.polls import polled_texts
 from eirene.views.visible import visible
 
@@ -198,7 +198,7 @@ def _scores(record: Record) -> Iterator[RenderableType]:
         table.add_row(visible(row.detector), row.error, *(shown_score(s) for s in row.scores), _change(row))
     if facts.rows:
         yield table
-    yield from (Text(f"unscored: {visible(note)}", style="dim") for note in facts.notes)
+    yield from (Text(visible(note), style="dim") for note in facts.notes)
     yield from (Text(visible(polled.summary), style="dim") for polled in polled_texts(record))
 
 

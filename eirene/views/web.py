@@ -16,9 +16,10 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from eirene import __version__
+from eirene import __version__, shown
 from eirene.views.visible import visible
 
+_SHOWN = frozenset({"findings.css", "findings.js"})
 Cell = str | Markup
 
 
@@ -49,7 +50,7 @@ class HtmlTable:
 
 def page(template: str, *, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
     """A page from a template: one style, one script, and a policy that names both by digest."""
-    css, js = Markup("".join(map(asset, styles))), Markup("".join(map(asset, scripts)))
+    css, js = (Markup("".join(map(_own_or_shown, names))) for names in (styles, scripts))
     sources = ["default-src 'none'", f"style-src {_digest(css)}", f"script-src {_digest(js)}"]
     policy = Markup("; ".join([*sources, "base-uri 'none'", "form-action 'none'"]))
     found = _environment().get_template(template)
@@ -59,6 +60,10 @@ def page(template: str, *, styles: Sequence[str], scripts: Sequence[str], **valu
 def asset(name: str) -> str:
     """The text of a file that ships beside this one."""
     return resources.files("eirene.views").joinpath(name).read_text("utf-8")
+
+
+def _own_or_shown(name: str) -> str:
+    return shown.asset(name) if name in _SHOWN else asset(name)
 
 
 def script_safe(text: str) -> Markup:

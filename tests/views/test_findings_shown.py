@@ -9,8 +9,8 @@ from rich.console import Console
 from eirene.critique import HALLUCINATIONS, Critique, Finding, FindingVote, TaggedSentence
 from eirene.fava.kinds import KINDS
 from eirene.records import BeforeAfter, Record, Round
+from eirene.shown import LETTERS, spans_of
 from eirene.usage import Usage
-from eirene.views.findings import LETTERS, spans_of
 from eirene.views.html import render_page
 from eirene.views.report import render_report
 from eirene.views.terminal import render

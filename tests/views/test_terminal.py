@@ -77,7 +77,14 @@ def test_what_a_detector_never_gives_has_no_row() -> None:
     table = score_table(made.model_copy(update={"scores": BeforeAfter(original=scores, final=scores)}))
     rows = [(row.detector, row.error) for row in table.rows]
     assert rows == [("scripted", "hallucination"), ("scripted", "coverage"), ("sides", "hallucination")]
-    assert table.notes == ("silent: needs two perspectives",)
+    assert table.notes == ("Unscored: silent: needs two perspectives",)
+
+
+def test_a_detector_that_read_the_given_text_in_parts_says_so() -> None:
+    made = record("accepted")
+    long = Scores(hallucination=0.25, coverage=0.5, chunks=3)
+    table = score_table(made.model_copy(update={"scores": BeforeAfter(original={"nli": long}, final={"nli": long})}))
+    assert table.notes[-1].startswith("Read in 3 parts") and table.notes[-1].endswith("nli")
 
 
 def test_words_of_the_record_are_no_markup() -> None:

@@ -106,7 +106,10 @@ def sse(body: Json) -> str:
 def _outcome(choice: Choice, trace: str) -> Json:
     if choice.record is None:
         return {"status": "untouched", "why": choice.why}
-    return choice.record.model_dump(mode="json") if trace == "full" else record_outcome(choice.record)
+    record = choice.record
+    if trace == "full":
+        return record.model_dump(mode="json")
+    return {**record_outcome(record), **({"passages": list(record.passages)} if record.passages else {})}
 
 
 def _ending(choice: Choice) -> str:

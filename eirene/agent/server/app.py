@@ -25,10 +25,10 @@ from eirene.agent.server.answers import Envelope, chunks, completion
 from eirene.agent.server.doorman import Doorman, to_response
 from eirene.agent.server.engine import Engine, Task
 from eirene.agent.server.faults import ApiError
-from eirene.agent.server.openapi import CHAT, RUN, describe
+from eirene.agent.server.openapi import CHAT, EDITS, RUN, describe
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.page import page, policy_of
-from eirene.agent.server.protocol import ChatRequest, parse_chat, parse_run, read_json
+from eirene.agent.server.protocol import ChatRequest, parse_chat, parse_edits, parse_run, read_json
 from eirene.agent.server.runs import Run
 from eirene.agent.server.service import RenderPage, Service
 from eirene.agent.server.streaming import (
@@ -72,6 +72,7 @@ def create_app(engine: Engine, options: ServeOptions, *, render: RenderPage | No
     app.post("/v1/chat/completions", tags=["chat"], response_model=None, openapi_extra=CHAT)(routes.chat)
     app.get("/v1/runs", tags=["runs"])(routes.list_runs)
     app.post("/v1/runs", tags=["runs"], status_code=202, openapi_extra=RUN)(routes.start_run)
+    app.post("/v1/edits", tags=["runs"], openapi_extra=EDITS)(routes.make_edits)
     app.get("/v1/runs/{run_id}", tags=["runs"], response_model=None)(routes.show_run)
     app.get("/v1/runs/{run_id}/events", tags=["runs"], response_model=None)(routes.watch_run)
     app.get("/runs/{run_id}", include_in_schema=False, response_model=None)(routes.run_page)
@@ -138,6 +139,11 @@ class Routes:
         """Begins a run of one question and, unless the server is to write it, its answer."""
         task = await self._read(request, lambda data: self._service.run_task(parse_run(read_json(data))))
         return self._brief(self._service.start(task))
+
+    async def make_edits(self, request: Request) -> dict[str, Any]:
+        """A text with the edits made that are asked for, joints mended; `skipped` numbers those without a place."""
+        asked = await self._read(request, lambda data: parse_edits(read_json(data)))
+        return await asyncio.to_thread(self._service.edited, asked)
 
     async def show_run(self, run_id: str) -> Response:
         """A recent run with its whole records, or how far it is."""

@@ -23,7 +23,7 @@ from eirene.agent.server.options import ServeOptions, is_loopback
 logger = logging.getLogger(__name__)
 
 _OPEN = frozenset({"/", "/healthz", "/openapi.json"})  # what needs no key: nothing of anybody's is there
-_KNOWN = _OPEN | {"/metrics", "/v1/models", "/v1/chat/completions", "/v1/runs"}
+_KNOWN = _OPEN | {"/metrics", "/v1/models", "/v1/chat/completions", "/v1/runs", "/v1/edits"}
 _RUN = re.compile(r"(/v1)?/runs/[^/]+(/events)?")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",

@@ -37,7 +37,10 @@ _CUT_OFF = {"length": "was cut off at the token limit", "content_filter": "was f
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What one request asks for. `draft` None: the server is to have one written. `given`: what it is held against."""
+    """What one request asks for. `draft` None: the server is to have one written. `given`: what it is held against.
+
+    Without `refines` the drafts are the answer.
+    """
 
     messages: tuple[BaseMessage, ...]
     mode: ServedMode
@@ -46,6 +49,7 @@ class Task:
     n: int = 1
     seed: int | None = None
     request: ChatRequest | None = None
+    refines: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,10 @@ class Answer:
 
 
 class Engine:
-    """Answers tasks with one set of models. `upstream` None: there is no model to write drafts of conversations."""
+    """Answers tasks with one set of models. `upstream` None: there is no model to write drafts of conversations.
+
+    `fill` gives an item that brings no given text of its own a context, as `eirene.retrieval.with_context` does.
+    """
 
     def __init__(
         self,
@@ -77,6 +84,7 @@ class Engine:
         *,
         upstream: Upstream | None = None,
         write_draft: WriteDraft | None = None,
+        fill: Callable[[Item], Item] | None = None,
     ) -> None:
         if settings.mode == "human":
             raise InputError("mode 'human' needs a person's notes in a row; a chat has none", field="mode")
@@ -84,6 +92,7 @@ class Engine:
         self.settings = settings
         self.upstream = upstream
         self._write_draft = write_draft
+        self._fill = fill
         self._graphs: dict[str, Graph] = {}
 
     @property
@@ -143,12 +152,24 @@ class Engine:
 
     async def _choice(self, task: Task, n: int, draft: Draft, deadline: float, tell: Tell | None) -> Choice:
         finish = "tool_calls" if draft.message.tool_calls else draft.finish_reason or "stop"
-        item = _item(task, draft)
+        if not task.refines:
+            return Choice(draft.message, finish, why="the draft was asked for as it is")
+        item = await self._filled(_item(task, draft))
         if isinstance(item, str):
             return Choice(draft.message, finish, why=item)
         record = await self._record(task, item, self._seed(task, n), deadline, Watcher(tell, n) if tell else None)
         message = with_text(draft.message, record.answer) if record.status == "accepted" else draft.message
         return Choice(message, finish, item, record, record.why)
+
+    async def _filled(self, item: Item | str) -> Item | str:
+        """The item with the passages that bear on it, or why the reply stays as it is."""
+        if self._fill is None or isinstance(item, str):
+            return item
+        try:
+            return await asyncio.to_thread(self._fill, item)
+        except (EireneError, OSError) as error:  # the index was taken away, say: the reply is passed on, not lost
+            logger.warning("no passages could be found: %s", type(error).__name__)
+            return "passages could not be looked up, so the reply is passed on as it is"
 
     async def _record(self, task: Task, item: Item, seed: int, deadline: float, watcher: Watcher | None) -> Record:
         settings = self.settings.model_copy(update={"mode": task.mode})

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from eirene.agent.server.protocol import ChatRequest, RunRequest
+from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest
 
 _REF = "#/components/schemas/{model}"
 _ERROR = {
@@ -50,13 +50,14 @@ def _body(name: str) -> dict[str, Any]:
 
 CHAT = _body("ChatRequest")
 RUN = _body("RunRequest")
+EDITS = _body("EditsRequest")
 
 
 def describe(app: FastAPI) -> None:
     """Adds bodies and errors to what FastAPI knows of the routes."""
     schema = app.openapi()
     schemas = schema.setdefault("components", {}).setdefault("schemas", {})
-    models: tuple[type[BaseModel], ...] = (ChatRequest, RunRequest)
+    models: tuple[type[BaseModel], ...] = (ChatRequest, EditsRequest, RunRequest)
     for model in models:
         own = model.model_json_schema(ref_template=_REF)
         schemas |= own.pop("$defs", {})

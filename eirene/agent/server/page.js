@@ -1,4 +1,3 @@
-"use strict";
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const at = (id) => document.getElementById(id);
 let watched = 0;
@@ -116,12 +115,14 @@ function showCritique(event) {
   const counts = votes.get(event.round);
   const lines = event.sentences.map((sentence, n) => make("li", {},
     make("span", { class: "tag " + sentence.tag },
-      sentence.tag + (counts ? " " + counts.incomplete[n] + "/" + counts.valid : "")), " ", sentence.text,
+      sentence.tag + (counts ? " " + counts.incomplete[n] + "/" + counts.valid : "")), " ",
+    ...(sentence.spans.length ? drawSpans(sentence.spans) : [sentence.text]),
     sentence.reason ? make("div", { class: "reason" }, "because: " + sentence.reason) : null));
   const agreed = event.tag_consistency === null ? "" : "Tag consistency " + event.tag_consistency.toFixed(2) +
     ", reason consistency " + event.reason_consistency.toFixed(2) + ".";
+  keepEdits(event);
   step("critique-" + event.round, "Round " + event.round + ": the critique",
-    make("ol", { class: "sentences" }, ...lines),
+    make("ol", { class: "sentences" }, ...lines), event.kinds.length ? drawLegend(event.kinds) : null,
     make("p", { class: "hint" }, agreed + " The fraction: how many critiques called the sentence incomplete."));
 }
 
@@ -200,6 +201,7 @@ async function finish(id) {
   const box = step("answer", record && record.status === "accepted" ? "The answer: a rewrite that passed" : "The answer: as it was",
     make("p", { class: "text" }, text));
   box.classList.add("answer");
+  drawEdits();
 }
 
 async function submit(event) {
@@ -216,6 +218,7 @@ async function submit(event) {
     at("go").disabled = true;
     parts.clear();
     votes.clear();
+    Object.assign(review, { text: "", edits: [], edited: "" });
     at("steps").replaceChildren();
     at("status").textContent = "Waiting for a place …";
     const run = await (await call("v1/runs", { method: "POST", body: JSON.stringify(body) })).json();

@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from importlib import resources
 
+from eirene import shown
+
 
 def page(*, models: Sequence[str], mode: str, modes: Sequence[str], drafts: bool, wants_key: bool) -> str:
     """The page. `modes` may be chosen, `mode` is at first.
@@ -20,7 +22,8 @@ def page(*, models: Sequence[str], mode: str, modes: Sequence[str], drafts: bool
     )
     for character in "<>&\u2028\u2029":  # nothing in it can end the element it stands in
         facts = facts.replace(character, f"\\u{ord(character):04x}")
-    parts = {"css": _asset("page.css"), "js": _asset("page.js"), "facts": facts}
+    scripts = (shown.asset("findings.js"), _asset("edits.js"), _asset("page.js"))
+    parts = {"css": _asset("page.css") + shown.asset("findings.css"), "js": "".join(scripts), "facts": facts}
     return re.sub(r"\{\{ (\w+) \}\}", lambda found: parts[found[1]], _asset("page.html"))
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, S
 
 from eirene.agent.server.faults import ApiError, from_input
 from eirene.agent.wrappers.conversation import Given
+from eirene.critique import Finding, HallucinationKind
 from eirene.errors import InputError
 from eirene.records import Perspective, parse_item
 from eirene.texts import Text
@@ -17,6 +18,8 @@ from eirene.texts import Text
 MAX_CHOICES = 16
 MAX_GIVEN_CHARACTERS = 200_000
 """Of `context` or `perspectives` together: what the detectors read within seconds."""
+MAX_EDITED = 50_000
+"""Characters of a text that edits are made in."""
 _GIVEN = ("perspectives", "context")
 
 Part = dict[str, JsonValue]
@@ -130,6 +133,29 @@ class RunRequest(_WithGiven):
     seed: Annotated[Whole | None, Field(ge=0, lt=2**63)] = None
 
 
+class AskedEdit(_Asked):
+    """One edit, as a critique names it: what `text[start:end]` should become ("" takes it out). In characters."""
+
+    kind: HallucinationKind
+    start: Annotated[Whole, Field(ge=0)]
+    end: Annotated[Whole, Field(ge=0)]
+    edit: Annotated[str, Field(max_length=MAX_EDITED)]
+
+    @property
+    def finding(self) -> Finding:
+        """As the rules of editing take it."""
+        return Finding(kind=self.kind, start=self.start, end=self.end, reason="", edit=self.edit)
+
+
+class EditsRequest(_Asked):
+    """The body of `POST /v1/edits`: a text, and the edits to make in it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: Annotated[Text, Field(max_length=MAX_EDITED)]
+    findings: Annotated[list[AskedEdit], Field(max_length=1000)] = []
+
+
 def read_json(data: bytes) -> dict[str, Any]:
     """The JSON object of a body. Raises `ApiError` for all else: NaN, half surrogate pairs and NULs included."""
     try:
@@ -160,6 +186,14 @@ def parse_run(data: dict[str, Any]) -> RunRequest:
     """As `parse_chat`, for `POST /v1/runs`."""
     try:
         return RunRequest.model_validate(data)
+    except ValidationError as error:
+        _refuse(error)
+
+
+def parse_edits(data: dict[str, Any]) -> EditsRequest:
+    """As `parse_chat`, for `POST /v1/edits`."""
+    try:
+        return EditsRequest.model_validate(data)
     except ValidationError as error:
         _refuse(error)
 

@@ -13,16 +13,20 @@ from langchain_core.messages import AIMessage, HumanMessage
 from eirene.agent.server.admission import Admission
 from eirene.agent.server.answers import status_of
 from eirene.agent.server.engine import Answer, Engine, Task
-from eirene.agent.server.faults import ApiError
+from eirene.agent.server.faults import ApiError, from_input
 from eirene.agent.server.metrics import Metrics
 from eirene.agent.server.options import ServeOptions
-from eirene.agent.server.protocol import ChatRequest, RunRequest, ServedMode, draft_in, to_langchain
+from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, ServedMode, draft_in, to_langchain
 from eirene.agent.server.runs import Run, Runs
+from eirene.errors import InputError
+from eirene.fava.edits import apply_findings
 from eirene.records import Item, Record
 
 logger = logging.getLogger(__name__)
 
 PREFIX = "refine/"
+DRAFT = "draft/"
+"""Stands before the name of the model whose replies are passed on unrefined."""
 _SERVED: dict[str, ServedMode] = {
     "improve": "improve", "generic": "generic", "fine-grained": "fine-grained", "edit": "edit"
 }  # fmt: skip
@@ -52,7 +56,9 @@ class Service:
     @property
     def models(self) -> list[str]:
         """The names that clients may ask for: the model alone has the server's own mode."""
-        return [self.engine.model, *(f"{PREFIX}{mode}/{self.engine.model}" for mode in self.served)]
+        model = self.engine.model
+        drafts = [] if self.engine.upstream is None else [f"{DRAFT}{model}"]
+        return [model, *(f"{PREFIX}{mode}/{model}" for mode in self.served), *drafts]
 
     @property
     def served(self) -> tuple[ServedMode, ...]:
@@ -90,8 +96,15 @@ class Service:
 
     def chat_task(self, request: ChatRequest) -> Task:
         """What a chat request asks for; raises `ApiError`."""
-        mode = self.mode_of(request.model)
         messages = to_langchain(request.messages)
+        if request.model.startswith(DRAFT) and self.engine.upstream is not None:
+            name = request.model.removeprefix(DRAFT)
+            if name.startswith(PREFIX):
+                raise self._no_model(request.model)
+            return Task(
+                tuple(messages), self.mode_of(name), n=request.n or 1, seed=request.seed, request=request, refines=False
+            )
+        mode = self.mode_of(request.model)
         draft = draft_in(messages)
         if draft is not None and not str(draft.text).strip():
             raise ApiError(400, "the assistant's answer to refine is blank", param="messages", code="invalid_value")
@@ -130,6 +143,16 @@ class Service:
         why = [c.why for c in answer.choices]
         await self.runs.finish(run, "done", status=status_of(answer.choices[0]), records=records, items=items, why=why)
         return answer
+
+    def edited(self, request: EditsRequest) -> dict[str, Any]:
+        """A text with edits made as mode edit makes them, and which found no place. Raises `ApiError`."""
+        findings = [asked.finding for asked in request.findings]
+        try:
+            made = apply_findings(request.text, findings, removal=self.engine.settings.removal)
+        except InputError as error:
+            raise from_input(error) from None
+        skipped = [n for n, finding in enumerate(findings) if any(finding is other for other in made.skipped)]
+        return {"text": made.text, "skipped": skipped}
 
     def begin(self, model: str, task: Task) -> Run:
         """A new run, to be performed."""

@@ -9,15 +9,15 @@ import logging
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from eirene.agent.server.connections import protocol_of
 from eirene.agent.server.options import ServeOptions
+from eirene.blocking import switching_often
 from eirene.errors import InputError
 from eirene.io import reason
 
@@ -38,64 +38,17 @@ def serve(app: FastAPI, options: ServeOptions, *, on_ready: Callable[[str], None
     `on_ready` is given the address as soon as connections are taken. Raises `InputError` for an address that is taken
     or is not this machine's.
     """
-    with _switching_often():
+    with switching_often():
         return asyncio.run(_serve(app, options, on_ready))
 
 
 def configure(app: FastAPI, options: ServeOptions) -> uvicorn.Config:
     """How uvicorn serves the application: no logs and no headers of its own, no WebSockets, no waiting for ever."""
     return uvicorn.Config(
-        app, http=_protocol(options.head_s), ws="none", log_config=None, access_log=False, lifespan="on",
+        app, http=protocol_of(options), ws="none", log_config=None, access_log=False, lifespan="on",
         server_header=False, timeout_graceful_shutdown=max(1, round(options.grace_s)), timeout_keep_alive=75,
         backlog=1024,
     )  # fmt: skip
-
-
-def _protocol(head_s: float) -> type[asyncio.Protocol]:
-    """uvicorn's protocol, which hangs up on those who connect and do not come out with a request."""
-
-    class Impatient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one class or another, by what is installed
-        _hang_up: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: asyncio.Transport) -> None:
-            super().connection_made(transport)
-            self._wait_for_head()
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            self._wait_for_head()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop_waiting()
-            super().connection_lost(exc)
-
-        def _wait_for_head(self) -> None:
-            """Counts from the first byte of a head, or from the connection; more bytes of the same gain no time."""
-            if self.cycle is not None and not self.cycle.response_complete:
-                self._stop_waiting()
-            elif self._hang_up is None:
-                self._hang_up = self.loop.call_later(head_s, self.transport.close)
-
-        def _stop_waiting(self) -> None:
-            if self._hang_up is not None:
-                self._hang_up.cancel()
-                self._hang_up = None
-
-    return Impatient
-
-
-@contextlib.contextmanager
-def _switching_often() -> Generator[None, None, None]:
-    """A thread that scores gives way to the event loop within half a millisecond, rather than five.
-
-    The loop lets go of the interpreter with every write to a socket, and would wait as long to get it back.
-    """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(0.0005)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def _usable_cores() -> int:

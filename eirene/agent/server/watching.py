@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import astuple
 from typing import Any
 
 from eirene.agent.events import Event
 from eirene.agent.state import State
+from eirene.critique import HALLUCINATIONS, Critique
+from eirene.fava.tags import in_order
+from eirene.shown import kinds_in, spans_of
 
 News = dict[str, Any]
 Tell = Callable[[News], None]
@@ -32,8 +36,7 @@ class Watcher:
         if samples := self._new("samples", state.get("samples")):
             self._send("votes", state, **_votes(samples))
         if critique := self._new("critique", state.get("critique")):
-            keys = ("sentences", "tag_consistency", "reason_consistency", "n_valid", "n_drawn")
-            self._send("critique_chosen", state, **{key: critique.get(key) for key in keys})
+            self._send("critique_chosen", state, **_critique(critique, state.get("best", state["item"]["answer"])))
         candidate = self._new("candidate", state.get("candidate"))
         if candidate is not None:
             before = state.get("best", state["item"]["answer"])
@@ -54,6 +57,17 @@ class Watcher:
         is_new = value != self._seen.get(key)
         self._seen[key] = value
         return value if is_new else None
+
+
+def _critique(critique: News, text: str) -> News:
+    """What is shown of a critique of `text`: its sentences in runs by what was found, and the edits that are known."""
+    found = Critique.model_validate(critique)
+    keys = ("tag_consistency", "reason_consistency", "n_valid", "n_drawn")
+    sentences = [{**s.model_dump(mode="json"), "spans": [astuple(r) for r in spans_of(s)]} for s in found.sentences]
+    findings = [f for s in found.sentences for f in s.findings if f.kind in HALLUCINATIONS and f.edit is not None]
+    edits = [{**f.model_dump(mode="json"), "old": text[f.start : f.end]} for f in in_order(findings)]
+    return {**{k: critique.get(k) for k in keys}, "sentences": sentences, "text": text,
+            "kinds": kinds_in([found]), "edits": edits}  # fmt: skip
 
 
 def _votes(samples: list[News]) -> News:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import openai
@@ -20,6 +20,7 @@ from eirene.agent.server.upstream import Upstream
 from eirene.agent.settings import Settings
 from eirene.models.resolve import ChatOptions, chat_builder
 from eirene.models.retry import RetryPolicy
+from eirene.records import Item
 from eirene.testing.loopback import LoopbackServer
 
 SIDES = [
@@ -74,16 +75,17 @@ def served(engine: Engine, *, render: RenderPage | None = None, **options: Any) 
     assert not thread.is_alive()
 
 
-def embedded_engine(upstream: LoopbackServer | None = None, **settings: Any) -> Engine:
+def embedded_engine(
+    upstream: LoopbackServer | None = None, *, fill: Callable[[Item], Item] | None = None, **settings: Any
+) -> Engine:
     """The embedded loop, and drafts from a scripted server where there is one."""
-    return Engine(
-        resolve_backend("embedded"), Settings(**settings), upstream=None if upstream is None else behind(upstream)
-    )
+    writer = None if upstream is None else behind(upstream)
+    return Engine(resolve_backend("embedded"), Settings(**settings), upstream=writer, fill=fill)
 
 
-def chat_engine(upstream: LoopbackServer, **settings: Any) -> Engine:
-    """Drafts, critiques and rewrites by one scripted server."""
-    parts = resolve_backend("openai:test", BackendOptions(base_url=upstream.base_url))
+def chat_engine(upstream: LoopbackServer, *, calls: int = 32, **settings: Any) -> Engine:
+    """Drafts, critiques and rewrites by one scripted server, with so many calls of the loop under way at most."""
+    parts = resolve_backend("openai:test", BackendOptions(base_url=upstream.base_url, concurrency=calls))
     return Engine(parts, Settings(**settings), upstream=behind(upstream))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,7 +17,10 @@ from openai import OpenAI
 
 from eirene.agent.server.engine import Engine
 from eirene.agent.server.upstream import Upstream
+from eirene.encoder import load_encoder
 from eirene.models.scripted import ScriptedChatModel
+from eirene.records import Item
+from eirene.retrieval import Retriever, open_index, with_context
 from eirene.testing.loopback import LoopbackServer, Text
 from tests.agent.server.serving import (
     ASK,
@@ -213,7 +218,7 @@ def embedded_engine_with_writer() -> Engine:
 
 
 def test_models_are_listed_and_the_plain_name_has_the_default_mode(client: OpenAI) -> None:
-    names = ["test", "refine/improve/test", "refine/generic/test", "refine/fine-grained/test"]
+    names = ["test", "refine/improve/test", "refine/generic/test", "refine/fine-grained/test", "draft/test"]
     assert [m.id for m in client.models.list()] == names
     assert chat(client, model="test").eirene["records"][0]["mode"] == "fine-grained"
     assert chat(client, model="openai:test").eirene["status"] == "accepted"
@@ -244,3 +249,58 @@ def test_context_reaches_the_detectors(client: OpenAI) -> None:
     reply = chat(client, extra_body={"context": ["Zoos teach children about animals.", "Entry is free on Mondays."]})
     found = reply.eirene["records"][0]["scores"]["original"]["alignment"]["arguments"]
     assert {argument["group"] for argument in found} == {"context"}
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_chat_without_given_text_is_held_against_a_corpus(tmp_path: Path) -> None:
+    """Passages found for the draft reach the loop and their ids the trace; a chat that brings text has none of them."""
+    corpus = tmp_path / "c.jsonl"
+    rows = [{"id": "oslo", "text": "Oslo is the capital of Norway."}, {"id": "bread", "text": "Bread is baked."}]
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    encoder = load_encoder(threads=1)
+    retriever = Retriever(open_index(str(corpus), encoder, folder=tmp_path / "i"), encoder, top=1)
+    fill = functools.partial(with_context, retriever=retriever)
+    with (
+        LoopbackServer("Bergen is the capital of Norway.") as up,
+        served(embedded_engine(up, critic="hallucination", mode="edit", fill=fill)) as server,
+    ):
+        asked: list[Any] = [{"role": "user", "content": "What is the capital of Norway?"}]
+        chat: Any = server.client().chat.completions.create(model="test", messages=asked)
+        assert chat.eirene["records"][0]["passages"] == ["oslo"]
+        assert chat.choices[0].message.content == "Oslo is the capital of Norway."
+        given: Any = server.client().chat.completions.create(
+            model="test", messages=asked, extra_body={"context": ["Bergen is the capital of Norway."]}
+        )
+        assert "passages" not in given.eirene["records"][0]
+        assert given.eirene["status"] == "complete"
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_chat_is_passed_on_where_passages_cannot_be_looked_up() -> None:
+    """An index that is gone costs the refinement, not the reply."""
+
+    def fill(item: Item) -> Item:
+        raise OSError("gone")
+
+    with LoopbackServer(DRAFT) as up, served(embedded_engine(up, fill=fill)) as server:
+        chat: Any = server.client().chat.completions.create(model="test", messages=ASK)
+        assert chat.choices[0].message.content == DRAFT
+        assert chat.eirene["status"] == "untouched"
+        assert "passages" in chat.eirene["why"]
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_draft_can_be_asked_for_as_it_is() -> None:
+    """`draft/NAME` is the model itself: one call, nothing refined; without a model for drafts there is no such name."""
+    with LoopbackServer(DRAFT) as up, served(embedded_engine(up)) as server:
+        client = server.client()
+        assert "draft/test" in [model.id for model in client.models.list()]
+        chat: Any = client.chat.completions.create(model="draft/test", messages=ASK, extra_body=GIVEN, n=1)
+        assert chat.choices[0].message.content == DRAFT
+        assert (chat.eirene["status"], up.calls) == ("untouched", 1)
+        with pytest.raises(openai.NotFoundError):
+            client.chat.completions.create(model="draft/refine/improve/test", messages=ASK)
+    with served(embedded_engine()) as server:
+        assert not any(m.id.startswith("draft/") for m in server.client().models.list())
+        with pytest.raises(openai.NotFoundError):
+            server.client().chat.completions.create(model="draft/embedded", messages=ASK)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import socket
+import time
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -162,3 +165,60 @@ def test_an_answer_may_take_longer_than_a_head() -> None:
     """The limit on heads ends no request that has come."""
     with LoopbackServer(DRAFT, latency_s=0.6) as up, served(embedded_engine(up), head_s=0.2) as server:
         assert httpx.post(f"{server.root}/v1/chat/completions", json={"model": MODEL, "messages": ASK}).is_success
+
+
+@pytest.mark.usefixtures("loopback")
+def test_whoever_never_reads_an_answer_is_hung_up_on() -> None:
+    """A client that lets a long stream lie is cut off, while one that reads, however late it began, gets all of it."""
+    long = "word " * 40_000
+    message: list[Any] = [*ASK, {"role": "assistant", "content": long}]
+    body = json.dumps({"model": MODEL, "messages": message, "stream": True}).encode()
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with LoopbackServer(DRAFT) as up, served(embedded_engine(up), read_s=0.5) as server:
+        deaf = socket.socket()
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.connect(("127.0.0.1", server.port))
+        with deaf:
+            deaf.sendall(head + body)
+            deaf.settimeout(20)
+            assert _polled(lambda: not _open(server))
+            received = b""
+            with contextlib.suppress(ConnectionResetError):
+                while piece := deaf.recv(1 << 20):
+                    received += piece
+            assert b"[DONE]" not in received
+        reply = httpx.post(f"{server.root}/v1/chat/completions", content=body, timeout=60)
+        assert reply.text.endswith("data: [DONE]\n\n")
+
+
+def _open(server: Served) -> int:
+    """Requests for chats that are still being answered."""
+    text = httpx.get(f"{server.root}/metrics").text
+    done = [line for line in text.splitlines() if line.startswith("eirene_requests_total{") and "chat" in line]
+    return 1 - len(done)
+
+
+def _polled(condition: Callable[[], bool], within_s: float = 20.0) -> bool:
+    until = time.monotonic() + within_s
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_connection_too_many_is_told_so() -> None:
+    """Beyond the limit a request gets a 503 in the protocol's form; those who were there are served, and room comes."""
+    with served(embedded_engine(), connections=2) as server:
+        held = [httpx.Client(base_url=server.root) for _ in range(2)]
+        assert [client.get("/healthz").status_code for client in held] == [200, 200]
+        refused = httpx.get(f"{server.root}/healthz")
+        assert refused.status_code == 503
+        assert refused.json()["error"]["code"] == "too_many_connections"
+        assert refused.headers["connection"] == "close"
+        assert int(refused.headers["retry-after"]) > 0
+        assert held[0].get("/healthz").status_code == 200
+        for client in held:
+            client.close()
+        assert _polled(lambda: httpx.get(f"{server.root}/healthz").status_code == 200)

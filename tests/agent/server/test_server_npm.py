@@ -142,4 +142,4 @@ def test_errors_are_the_clients_own(seen: dict[str, Any], what: str, kind: str, 
 
 def test_a_key_that_fits_opens(seen: dict[str, Any]) -> None:
     """The key is brought as OpenAI's is."""
-    assert seen["right_key"] == 4
+    assert seen["right_key"] == 5

@@ -1,0 +1,84 @@
+"""What a connection may cost: who comes without a request, reads nothing, or comes when too many are there."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from eirene.agent.server.doorman import to_response
+from eirene.agent.server.faults import ApiError
+from eirene.agent.server.options import ServeOptions
+
+_TOLD = 64
+"""Connections beyond the limit that are told so; those beyond these are closed without a word."""
+
+
+def protocol_of(options: ServeOptions) -> type[asyncio.Protocol]:
+    """uvicorn's protocol, which hangs up on clients that send no request or read no answer, and counts connections."""
+
+    class Impatient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one class or another, by what is installed
+        _no_head: asyncio.TimerHandle | None = None
+        _unread: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            if len(self.connections) > options.connections + _TOLD:
+                transport.abort()
+            elif len(self.connections) > options.connections:
+                self.app: Any = _full(options.connections)
+            self._wait_for_head()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._wait_for_head()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop("_no_head", "_unread")
+            super().connection_lost(exc)
+
+        def pause_writing(self) -> None:
+            """What was sent lies unread: from now on the client has so many seconds to take most of it."""
+            super().pause_writing()
+            if self._unread is None:
+                self._unread = self.loop.call_later(options.read_s, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            if not self.transport.is_closing():
+                self._stop("_unread")
+            super().resume_writing()
+
+        def timeout_keep_alive_handler(self) -> None:
+            super().timeout_keep_alive_handler()
+            self._hang_up()
+
+        def _wait_for_head(self) -> None:
+            """Counts from the first byte of a head, or from the connection; more bytes of the same gain no time."""
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._stop("_no_head")
+            elif self._no_head is None:
+                self._no_head = self.loop.call_later(options.head_s, self._hang_up)
+
+        def _hang_up(self) -> None:
+            """Closes, and does not wait for ever until a client has read what is still to be sent to it."""
+            self.transport.close()
+            if self._unread is None:
+                self._unread = self.loop.call_later(options.read_s, self.transport.abort)
+
+        def _stop(self, *names: str) -> None:
+            for name in names:
+                timer = getattr(self, name)
+                if timer is not None:
+                    timer.cancel()
+                    setattr(self, name, None)
+
+    return Impatient
+
+
+def _full(most: int) -> Any:
+    """The application of a connection too many: it answers to every request that there is no room."""
+    said = f"the server holds {most} connections, and no more; try again, or use one for several requests"
+    response = to_response(ApiError(503, said, code="too_many_connections", retry_after_s=5))
+    response.headers["Connection"] = "close"
+    return response

@@ -1,0 +1,96 @@
+
+// ---- the edits: each accepted or rejected, the text made by the server's own rules
+
+const review = { text: "", edits: [], asked: 0, edited: "" };
+
+// The edits of the first critique that has any: those that speak of the answer as it was given.
+function keepEdits(event) {
+  if (!review.edits.length && event.edits.length) Object.assign(review, { text: event.text, edits: event.edits });
+}
+
+function inWords(edit) {
+  const old = edit.old.trim() ? `“${edit.old.trim()}”` : "";
+  if (!edit.edit) return `${old} goes`;
+  return old ? `${old} becomes “${edit.edit}”` : `“${edit.edit}” is put in`;
+}
+
+function drawEdit(edit, n) {
+  const toggle = (accepted, name) => {
+    const button = make("button", { type: "button", "data-accepts": String(accepted) }, name);
+    button.addEventListener("click", () => { edit.accepted = accepted; showEdits(); });
+    return button;
+  };
+  const shown = drawSpans([[edit.old, edit.kind, edit.edit]]);
+  const name = `Edit ${n + 1}, ${edit.kind}: ${inWords(edit)}`;
+  return make("li", {},
+    make("div", { class: "text" }, `${n + 1}. `, ...shown, edit.edit ? null : make("span", { class: "hint" }, " goes")),
+    edit.reason ? make("div", { class: "reason" }, "because: " + edit.reason) : null,
+    make("div", { class: "choices", role: "group", "aria-label": name }, toggle(true, "Accept"), toggle(false, "Reject")),
+    make("p", { class: "hint beside", hidden: "" }, "Not made: it lies within another edit, or the text has it already."));
+}
+
+async function showEdits() {
+  const mine = ++review.asked;
+  const [list, told] = [document.querySelector("ol.edits"), at("edits-told")];
+  review.edits.forEach((edit, n) => {
+    const item = list.children[n];
+    item.classList.toggle("rejected", !edit.accepted);
+    for (const button of item.querySelectorAll("button"))
+      button.setAttribute("aria-pressed", String((button.dataset.accepts === "true") === edit.accepted));
+  });
+  const accepted = review.edits.filter((edit) => edit.accepted);
+  const findings = accepted.map(({ kind, start, end, edit }) => ({ kind, start, end, edit }));
+  try {
+    const body = JSON.stringify({ text: review.text, findings });
+    const made = await (await call("v1/edits", { method: "POST", body })).json();
+    if (mine !== review.asked) return;
+    review.edited = made.text;
+    at("edited").textContent = made.text;
+    accepted.forEach((edit, n) => { edit.skipped = made.skipped.includes(n); });
+    review.edits.forEach((edit, n) => {
+      list.children[n].querySelector(".beside").hidden = !(edit.accepted && edit.skipped);
+    });
+    told.textContent = `${accepted.length} of ${review.edits.length} edits accepted` +
+      (made.skipped.length ? `, ${made.skipped.length} of them not made.` : ".");
+  } catch (error) {
+    if (mine === review.asked) told.textContent = "The text could not be made: " + error.message;
+  }
+}
+
+async function copyEdited() {
+  try {
+    await navigator.clipboard.writeText(review.edited);
+    at("edits-told").textContent = "Copied.";
+  } catch { // no clipboard without TLS, or it was forbidden
+    getSelection().selectAllChildren(at("edited"));
+    at("edits-told").textContent = "The text is selected; press Ctrl+C to copy it.";
+  }
+}
+
+function drawEdits() {
+  if (!review.edits.length) return;
+  const button = (name, act) => {
+    const made = make("button", { type: "button" }, name);
+    made.addEventListener("click", act);
+    return made;
+  };
+  const all = (accepted) => () => { for (const edit of review.edits) edit.accepted = accepted; showEdits(); };
+  const refineIt = () => { at("answer").value = review.edited; at("answer").focus(); };
+  for (const edit of review.edits) edit.accepted = true;
+  const box = step("edits", "The edits, one by one",
+    make("p", { class: "hint" }, "Of the first critique, on the answer as it was given."),
+    make("div", { class: "many" }, button("Accept all", all(true)), button("Reject all", all(false))),
+    make("ol", { class: "edits" }, ...review.edits.map(drawEdit)),
+    make("p", { id: "edits-told", role: "status" }),
+    make("h4", {}, "The text with what is accepted"),
+    make("p", { class: "text", id: "edited", dir: "auto", tabindex: "-1" }),
+    make("div", { class: "many" }, button("Copy the text", copyEdited), button("Use it as the answer", refineIt)));
+  box.setAttribute("aria-label", "Edits");
+  return showEdits();
+}
+
+function drawLegend(kinds) {
+  const named = kinds.flatMap((kind, n) => [n ? " " : "", make("span", { class: "nobr" }, drawMark(kind, kind))]);
+  return make("p", { class: "hint kinds" }, "Found: ", ...named,
+    ". Green words should stand in place of what is marked before them; what has none should go, or be looked up.");
+}
