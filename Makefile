@@ -3,6 +3,8 @@ PYTHON ?= python3
 DEMO_ENV := .venv
 TEST_ENV := .venv-test
 EXAMPLE ?= examples/dropped-argument.json
+# Test processes: as many as there are cores, four at the most, each of a gigabyte. WORKERS=0 runs them in one.
+WORKERS ?= logical
 
 .PHONY: demo test check wheel clean
 
@@ -10,7 +12,7 @@ demo: $(DEMO_ENV)/.installed ## the light install, and the main job on a real ex
 	$(DEMO_ENV)/bin/eirene refine $(EXAMPLE)
 
 test: $(TEST_ENV)/.installed ## everything that can be tested without a GPU or a paid model
-	$(TEST_ENV)/bin/python -m pytest
+	$(TEST_ENV)/bin/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal
 
 check: $(TEST_ENV)/.installed ## style, format and types
 	$(TEST_ENV)/bin/ruff check .

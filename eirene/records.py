@@ -221,3 +221,12 @@ def _shown(value: object, limit: int = 60) -> str:
     text = repr(value)
     name = names.get(type(value), type(value).__name__)
     return f"{name} {text[:limit]}…" if len(text) > limit else f"{name} {text}"
+
+
+def found_ids(item: Item) -> tuple[str, ...]:
+    """The ids that stand in an item's meta with a context that was found, in its order; anything else is the user's."""
+    ids = item.meta.get(FOUND_PASSAGES)
+    if not item.context or not isinstance(ids, list) or len(ids) != len(item.context):
+        return ()
+    named = tuple(i for i in ids if isinstance(i, str))
+    return named if len(named) == len(ids) else ()

@@ -87,8 +87,9 @@ class Scores(_Value):
 
     `raw` has what was measured before it was mapped to [0, 1], by name, where that is another number than the score.
     `shares` is a map of words, where one was asked for: (row, column, share in [0, 1]), the row a word of the arguments
-    (those under `arguments`, one argument after the other), the column a word of the answer (`words`), both from 0. In
-    JSON `polls`, `shares` and `raw` are left out where there are none.
+    (those under `arguments`, one argument after the other), the column a word of the answer (`words`), both from 0.
+    `chunks`: how many parts the given text was read in, more than 1 where a model could not take it at once. In JSON
+    `polls`, `shares` and `raw` are left out where there are none, `chunks` where it is 1.
     """
 
     hallucination: Score
@@ -99,11 +100,13 @@ class Scores(_Value):
     polls: Polls | None = None
     shares: tuple[tuple[int, int, float], ...] = ()
     raw: dict[str, float] = Field(default_factory=dict)
+    chunks: Annotated[int, Field(ge=1)] = 1
 
     @model_serializer(mode="wrap")
     def _without_what_few_have(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = dump(self)
-        return {name: value for name, value in data.items() if value or name not in ("polls", "shares", "raw")}
+        few: dict[str, Any] = {"polls": None, "shares": (), "raw": {}, "chunks": 1}
+        return {name: value for name, value in data.items() if name not in few or value not in (few[name], [])}
 
     @classmethod
     def none(cls, why: str) -> Scores:

@@ -100,13 +100,12 @@ def _is_inside_word(character: str) -> bool:
     return character in _JOINERS or unicodedata.category(character)[0] in "LMN"
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=32768)  # a language's common words; names and numbers come and go
 def _content_stem(word: str) -> str | None:
     """The stem of a lower-case word, None for a stop word."""
     return None if word in STOP_WORDS else stem(word)
 
 
-@lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """The Porter stem of a lower-case word (snowball's `porter`); with other letters than a to z only its NFC form."""
     if not word.isascii():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 
 # Read by langgraph when it is imported: checkpoints then refuse every type that they were not told of.
@@ -12,6 +11,9 @@ os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 # A hub must never be asked, whatever a test builds; libraries read these when they are imported.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+# Torch reads it when it is imported, here and in the processes that tests start: on models of a few thousand weights
+# more threads only wait for each other, for most of the time where several test processes share the cores.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 import pytest
 import pytest_socket
@@ -34,14 +36,6 @@ def _no_real_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     if request.node.get_closest_marker("live") is None:
         for name in [n for n in os.environ if n.endswith("_API_KEY") or n in {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}]:
             monkeypatch.delenv(name)
-
-
-@pytest.fixture(autouse=True)
-def _few_torch_threads() -> None:
-    """Caps torch at 2 threads where something has imported it: beside a busy process more are many times slower."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.get_num_threads() > 2:
-        torch.set_num_threads(2)
 
 
 @pytest.fixture

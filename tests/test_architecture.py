@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1] / "eirene"
 MODULES = sorted(ROOT.rglob("*.py"))
 
 GROUND = {"ground"}  # the files directly under eirene/
-SHARED = GROUND | {"encoder", "alignment", "prompts", "models", "reading", "training", "fava", "retrieval"}
+SHARED = GROUND | {"encoder", "alignment", "prompts", "models", "reading", "training", "fava", "retrieval", "shown"}
 PARTS = {"feedback_model", "refiners", "eval"}
 MAY_IMPORT = {
     "ground": GROUND,
@@ -29,7 +29,8 @@ MAY_IMPORT = {
     "eval": SHARED,
     "npov": SHARED,
     "synth": SHARED | {"eval", "npov"},
-    "views": GROUND,
+    "shown": GROUND,
+    "views": GROUND | {"shown"},
     "testing": GROUND,
     "agent": SHARED | PARTS,
     "cli": SHARED | PARTS | {"views", "agent", "npov", "synth"},

@@ -32,3 +32,9 @@ def test_the_guard_is_back_after_a_test_with_loopback() -> None:
 def test_no_key_is_in_reach_and_checkpoints_are_strict() -> None:
     assert not [name for name in os.environ if name.endswith("_API_KEY")]
     assert os.environ["LANGGRAPH_STRICT_MSGPACK"] == "true" and os.environ["HF_HUB_OFFLINE"] == "1"
+
+
+def test_torch_works_on_one_thread() -> None:
+    """Several test processes share the cores; the setting must come before torch is imported."""
+    torch = pytest.importorskip("torch")
+    assert torch.get_num_threads() == 1

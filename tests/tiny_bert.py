@@ -16,7 +16,6 @@ def make_bert(folder: Path, *, texts: Iterable[str] = (), layers: int = 3, conte
 
     from eirene.models.local_loading import no_progress_bar
 
-    torch.set_num_threads(min(2, torch.get_num_threads()))
     pieces = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     pieces.normalizer = normalizers.BertNormalizer(lowercase=True)
     pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

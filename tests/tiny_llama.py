@@ -35,7 +35,6 @@ def make_llama(
 
     from eirene.models.local_loading import no_progress_bar
 
-    torch.set_num_threads(min(2, torch.get_num_threads()))  # beside a busy process more are many times slower
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from eirene.agent.critics import chosen_critique, critics_of
 from eirene.agent.evaluate_feedback import evaluation_signature
-from eirene.agent.journal import Journal
+from eirene.agent.kept_rows import RowKind, make_rows
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.critique import Finding, Sample
-from eirene.errors import EireneError, InputError
+from eirene.errors import EireneError
 from eirene.eval.base import Detector, case_of
 from eirene.eval.findings import Annotated, Found
 from eirene.eval.findings.predictions import Prediction, findings_of
@@ -45,6 +43,8 @@ class CriticRow(BaseModel):
 
 OnRow = Callable[[CriticRow], None]
 
+_KIND = RowKind(model=CriticRow, name="rows of a critic", is_failed=lambda row: row.failed)
+
 
 async def arun_critic(
     cases: Sequence[Annotated],
@@ -61,29 +61,17 @@ async def arun_critic(
     With `journal`, rows are on disk as they come, and a rerun does what is missing. Raises what every case would meet
     (no access, no credit), and `InputError` for a journal that holds something else.
     """
-    if concurrency < 1:
-        raise InputError(f"concurrency must be at least 1, got {concurrency}", field="concurrency")
     settings = Settings() if settings is None else settings
     line = f"{evaluation_signature(parts, settings)}|critic:{settings.critic}|{parts.hallucination_version or ''}"
-    keys = [_key(case, line) for case in cases]
-    with nullcontext() if journal is None else Journal(journal) as held:
-        done = {} if held is None else _rows_in(held)
-        if retry_failed and held is not None:
-            held.drop({key for key, row in done.items() if row.failed})
-            done = {key: row for key, row in done.items() if not row.failed}
-        todo = {k: case for k, case in zip(keys, cases, strict=True) if k not in done}
 
-        async def one(pair: tuple[str, Annotated]) -> CriticRow:
-            row = await _criticise(*pair, parts, settings)
-            if held is not None:
-                await asyncio.to_thread(held.append, row.model_dump(mode="json"))
-            return row
+    async def make(key: str, case: Annotated) -> CriticRow:
+        return await _criticise(key, case, parts, settings)
 
-        async for pair, row in in_order(list(todo.items()), one, workers=concurrency):
-            done[pair[0]] = row
-            if on_row is not None:
-                on_row(row)
-    return [done[key] for key in keys]
+    made = await make_rows(
+        [(_key(case, line), case) for case in cases], make, kind=_KIND, journal=journal, concurrency=concurrency,
+        retry_failed=retry_failed, on_row=on_row,
+    )  # fmt: skip
+    return list(made.rows)
 
 
 async def _criticise(key: str, case: Annotated, parts: Parts, settings: Settings) -> CriticRow:
@@ -146,15 +134,6 @@ def _less(before: float | Unscored, after: float | Unscored) -> float | None:
 def _key(case: Annotated, line: str) -> str:
     cut = [[s.start, s.end] for s in case.sentences]
     return digest([case.item.model_dump(mode="json"), cut, line])[:24]
-
-
-def _rows_in(journal: Journal) -> dict[str, CriticRow]:
-    try:
-        return {key: CriticRow.model_validate(line) for key, line in journal.lines.items()}
-    except ValidationError:
-        raise InputError(
-            "holds something else than rows of a critic; name another file", where=str(journal.path)
-        ) from None
 
 
 def lines_of(found: Sequence[Found]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.candidates import unusable
 from eirene.agent.critics import chosen_critique, critics_of
+from eirene.agent.dumped import dump
 from eirene.agent.events import Event, EventKind
 from eirene.agent.gate import Verdict, judge
 from eirene.agent.human import critique_from_notes
@@ -170,7 +171,7 @@ class Nodes:
         found = len(critique.incomplete)
         text = f"{found} of {len(critique.sentences)} sentences incomplete"
         self.tell(state, "select_critique", "critique", text=text)
-        changes: Json = {"critique": critique.model_dump(mode="json")}
+        changes: Json = {"critique": dump(critique)}
         if critique.is_complete:
             changes |= ended(state, "complete", f"{self._nothing_found()}, so nothing was rewritten")
         return changes

@@ -15,10 +15,10 @@ from eirene.agent.driving import OnEvent, run_graph, run_graph_now
 from eirene.agent.graph import Graph, compile_graph, initial_state
 from eirene.agent.human import critique_from_notes
 from eirene.agent.settings import Settings
-from eirene.agent.state import Json, Parts, State
+from eirene.agent.state import Json, Parts, State, load_critique, load_scores
 from eirene.blocking import run_blocking
 from eirene.errors import InputError
-from eirene.records import FOUND_PASSAGES, VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, parse_item
+from eirene.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids, parse_item
 from eirene.seeds import signature
 from eirene.sentences import split_sentences
 from eirene.usage import Usage
@@ -148,7 +148,6 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
     accepted = status == "accepted"
     original_scores = state.get("original_scores", {})
     error = state.get("error")
-    scores = {"original": original_scores, "final": state.get("best_scores", {}) if accepted else original_scores}
     return Record(
         id=item.id,
         question=item.question,
@@ -160,21 +159,21 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
         backend=parts.backend,
         seed=state["seed"],
         signature=run_signature(parts, settings),
-        rounds=tuple(Round.model_validate(r) for r in state.get("rounds") or []),
-        scores=BeforeAfter.model_validate(scores),
+        rounds=tuple(_round(r) for r in state.get("rounds") or []),
+        scores=BeforeAfter(
+            original=load_scores(original_scores),
+            final=load_scores(state.get("best_scores", {}) if accepted else original_scores),
+        ),
         usage=Usage.model_validate(state.get("usage") or {}),
-        passages=_passages(item),
+        passages=found_ids(item),
         error=None if error is None else ErrorInfo.model_validate(error),
     )
 
 
-def _passages(item: Item) -> tuple[str, ...]:
-    """The ids that stand in the item's meta with a context that was found; anything else there is the user's own."""
-    ids = item.meta.get(FOUND_PASSAGES)
-    if not item.context or not isinstance(ids, list) or len(ids) != len(item.context):
-        return ()
-    named = tuple(i for i in ids if isinstance(i, str))
-    return named if len(named) == len(ids) else ()
+def _round(data: Json) -> Round:
+    return Round.model_validate(
+        {**data, "critique": load_critique(cast(State, data)), "scores": load_scores(data["scores"])}
+    )
 
 
 _SELECTS = {"completeness": "tag+reason", "hallucination": "findings", "both": "tag+reason+findings"}

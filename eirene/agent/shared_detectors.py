@@ -9,25 +9,28 @@ from eirene.eval.base import Case, Detector, Need, only_computes
 from eirene.scores import Scores
 from eirene.usage import Meter
 
+_SIDE_BY_SIDE = 4
 _KEPT = 4096  # the originals of the items under way, and then some
 
 
-def shared(detector: Detector) -> Detector:
+def shared(detector: Detector, *, kept: int = _KEPT) -> Detector:
     """The detector, made fit for many runs over the same texts; one that calls a model is returned as it is.
 
-    A model's scores belong, with their cost, to the run that asked for them.
+    A model's scores belong, with their cost, to the run that asked for them. `kept`: scores that it remembers.
     """
-    return SharedDetector(detector) if only_computes(detector) else detector
+    return SharedDetector(detector, kept=kept) if only_computes(detector) else detector
 
 
 class SharedDetector:
-    """Keeps the scores of the latest few thousand cases."""
+    """Keeps the scores of the latest cases."""
 
-    def __init__(self, detector: Detector) -> None:
+    def __init__(self, detector: Detector, *, kept: int = _KEPT) -> None:
         self._detector = detector
+        self._kept = kept
         self._known: OrderedDict[Case, Scores] = OrderedDict()
-        # One at a time: threads that compute side by side keep the event loop, and with it the calls, from its turn.
-        self._turn = asyncio.Semaphore(1)
+        # Few at a time: what computes side by side is in each other's way. More than one: when a thread has finished,
+        # the next case must be at hand, not wait until the event loop comes round to handing it over.
+        self._turn = asyncio.Semaphore(_SIDE_BY_SIDE)
 
     @property
     def name(self) -> str:
@@ -50,7 +53,9 @@ class SharedDetector:
             self._known.move_to_end(case)
             return self._known[case]
         async with self._turn:
-            scores = self._known[case] = await self._detector.score(case, meter=meter)
-        while len(self._known) > _KEPT:
+            scores = self._known.get(case)  # another run may have had it scored meanwhile
+            if scores is None:
+                scores = self._known[case] = await self._detector.score(case, meter=meter)
+        while len(self._known) > self._kept:
             self._known.popitem(last=False)
         return scores

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
 
+from eirene.agent.dumped import dump, load
 from eirene.critique import Critique, Sample
 from eirene.eval.base import Detector
 from eirene.feedback_model.base import FeedbackModel
@@ -98,7 +99,7 @@ def ended(state: State, status: str, why: str) -> Json:
 def load_critique(state: State) -> Critique | None:
     """The selected critique of the current text, if there is one."""
     data = state.get("critique")
-    return None if data is None else Critique.model_validate(data)
+    return None if data is None else load(Critique, data)
 
 
 def load_samples(state: State) -> list[Sample]:
@@ -108,9 +109,9 @@ def load_samples(state: State) -> list[Sample]:
 
 def load_scores(data: Json) -> dict[str, Scores]:
     """Scores by detector from their JSON form."""
-    return {name: Scores.model_validate(s) for name, s in data.items()}
+    return {name: load(Scores, s) for name, s in data.items()}
 
 
 def dump_scores(scores: dict[str, Scores]) -> Json:
     """The JSON form of scores by detector."""
-    return {name: s.model_dump(mode="json") for name, s in scores.items()}
+    return {name: dump(s) for name, s in scores.items()}

@@ -138,10 +138,11 @@ def _gather(items: Sequence[Item], plan: Plan, parts: Parts, folder: Path, judge
     import asyncio
 
     from eirene.agent.compare import acompare
+    from eirene.blocking import switching_often
 
     total = len(items) * len(plan.modes) * len(plan.seeds)
     try:
-        with watch_rows(total) as progress:
+        with watch_rows(total) as progress, switching_often():
             work = acompare(
                 items,
                 plan=plan,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eirene.cli import data_flags, options
-from eirene.cli.progress import watch
+from eirene.cli import data_flags, options, row_flags
+from eirene.cli.flag_groups import with_groups
+from eirene.cli.row_flags import RowFlags
 from eirene.cli.terminal import console, output, say
 
 if TYPE_CHECKING:
-    from eirene.eval.findings import Annotated as AnnotatedCase
-    from eirene.eval.findings import AnnotatedSet, Found
+    from eirene.eval.findings import AnnotatedSet
 
 Data = Annotated[
     str,
@@ -26,18 +25,12 @@ Predictions = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Findings made before, by id: tagged texts, findings, critiques or records."),
 ]
-Journal = Annotated[
-    str | None, typer.Option("--out", metavar="FILE", help="Keep a row for each answer here; a rerun goes on from it.")
-]
 Gain = Annotated[
     str, typer.Option(help="Detectors by which the edits' gain is measured, commas between (none by default).")
 ]
-Draws = Annotated[int, typer.Option(help="Bootstrap resamples.")]
-Concurrency = Annotated[int, typer.Option(help="Answers under way at once.")]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Try the failed rows of the journal again.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 
 
+@with_groups()
 def critic(
     data: Data,
     *,
@@ -50,21 +43,21 @@ def critic(
     seed: options.Seed = 0,
     min_consistency: options.MinConsistency = 0.0,
     gain: Gain = "",
-    out: Journal = None,
+    rows: RowFlags,
     limit: data_flags.Limit = 0,
     sample: data_flags.Sample = 0,
     sample_seed: data_flags.SampleSeed = 0,
-    draws: Draws = 2000,
-    concurrency: Concurrency = 8,
-    retry_failed: RetryFailed = False,
-    as_json: AsJson = False,
+    draws: row_flags.Draws = 2000,
+    as_json: row_flags.AsJson = False,
     config: options.Config = None,
 ) -> None:
     """Measure findings by kind, sentence and character against annotations, with intervals over questions."""
     import asyncio
 
     with output():
-        from eirene.agent.evaluate_critic import ameasure_gain, found_by
+        from eirene.agent.backends import BackendOptions, resolve_backend
+        from eirene.agent.evaluate_critic import ameasure_gain, arun_critic, found_by
+        from eirene.agent.settings import Settings
         from eirene.eval.bootstrap import Resamples
         from eirene.eval.findings import findings_report, read_annotated
         from eirene.eval.findings.predictions import read_predictions
@@ -77,15 +70,16 @@ def critic(
         places = data_flags.selection_of(limit, sample, sample_seed).places(len(annotated.cases))
         cases = annotated.cases if places is None else [annotated.cases[place] for place in places]
         if predictions is not None:
-            if out is not None:
+            if rows.out is not None:
                 say("--out keeps what a critic finds; with --predictions there is nothing to keep")
             made = read_predictions(predictions, cases)
             found = found_by(cases, made)
         else:
-            found = _run(
-                cases, backend, base_url, critic=critic, samples=samples, stop=stop, seed=seed,
-                min_consistency=min_consistency, out=out, concurrency=concurrency, retry_failed=retry_failed,
-            )  # fmt: skip
+            settings = Settings.of(
+                critic=critic, samples=samples, stop=stop, seed=seed, min_consistency=min_consistency
+            )
+            parts = resolve_backend(backend, BackendOptions(base_url=base_url))
+            found = found_by(cases, rows.make(arun_critic, cases, parts, settings=settings))
         if detectors:
             found = asyncio.run(ameasure_gain(found, detectors))
         report = findings_report(found, annotated.taxonomy, draws=draws, seed=seed)
@@ -96,35 +90,6 @@ def critic(
             _show(report, annotated)
     if not report["scored"]:
         raise typer.Exit(1)
-
-
-def _run(
-    cases: Sequence[AnnotatedCase],
-    backend: str,
-    base_url: str | None,
-    *,
-    out: str | None,
-    concurrency: int,
-    retry_failed: bool,
-    **settings: Any,
-) -> list[Found]:
-    import asyncio
-    from itertools import count
-
-    from eirene.agent.backends import BackendOptions, resolve_backend
-    from eirene.agent.evaluate_critic import arun_critic, found_by
-    from eirene.agent.settings import Settings
-
-    parts = resolve_backend(backend, BackendOptions(base_url=base_url))
-    numbers = count(1)
-    with watch(len(cases)) as progress:
-        rows = asyncio.run(
-            arun_critic(
-                cases, parts, settings=Settings.of(**settings), journal=out, concurrency=concurrency,
-                retry_failed=retry_failed, on_row=lambda _: progress.advance(next(numbers), "drawing critiques"),
-            )
-        )  # fmt: skip
-    return found_by(cases, rows)
 
 
 def _show(report: dict[str, Any], annotated: AnnotatedSet) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eirene.cli import data_flags, options
+from eirene.cli import data_flags, options, row_flags
 from eirene.cli.call_flags import CallFlags
 from eirene.cli.flag_groups import with_groups
-from eirene.cli.progress import watch
+from eirene.cli.row_flags import RowFlags
 from eirene.cli.terminal import console, output, say
 from eirene.errors import InputError
 
@@ -25,14 +24,7 @@ _Table = tuple[str, tuple[str, ...], list[tuple[str, list[str]]]]
 Data = Annotated[
     str, typer.Argument(metavar="DATA|-", help="HaluQuestQA (published or row form) or QA-Feedback, in any format.")
 ]
-Journal = Annotated[
-    str | None, typer.Option("--out", metavar="FILE", help="Keep a row for each answer here; a rerun goes on from it.")
-]
 Split = Annotated[str, typer.Option(help="A part of HaluQuestQA's published file: all, train or test.")]
-Draws = Annotated[int, typer.Option(help="Bootstrap resamples.")]
-Concurrency = Annotated[int, typer.Option(help="Answers under way at once.")]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Try the failed rows of the journal again.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 
 
 @with_groups()
@@ -46,23 +38,21 @@ def feedback(
     stop: options.Stop = "none",
     seed: options.Seed = 0,
     min_consistency: options.MinConsistency = 0.0,
-    out: Journal = None,
+    rows: RowFlags,
     split: Split = "all",
     format: data_flags.Format = "auto",
     limit: data_flags.Limit = 0,
     sample: data_flags.Sample = 0,
     sample_seed: data_flags.SampleSeed = 0,
-    draws: Draws = 10_000,
-    concurrency: Concurrency = 8,
-    retry_failed: RetryFailed = False,
-    as_json: AsJson = False,
+    draws: row_flags.Draws = 10_000,
+    as_json: row_flags.AsJson = False,
     config: options.Config = None,
 ) -> None:
     """Measure a feedback model on labelled answers, with intervals, beside what needs no model."""
     with output():
         cases = _cases(data, format, split, data_flags.selection_of(limit, sample, sample_seed))
         from eirene.agent.backends import BackendOptions, resolve_backend
-        from eirene.agent.evaluate_feedback import evaluate_feedback
+        from eirene.agent.evaluate_feedback import aevaluate_feedback
         from eirene.agent.settings import Settings
         from eirene.eval.bootstrap import Resamples
         from eirene.eval.feedback_metrics import feedback_report
@@ -71,19 +61,9 @@ def feedback(
         Resamples(draws=draws)  # says what is wrong before anything is spent
         price = calls.price_of(backend, base_url=base_url)
         parts = resolve_backend(backend, BackendOptions(base_url=base_url, price=price, cache=calls.open_cache()))
-        numbers = count(1)
-        with watch(len(cases)) as progress:
-            done = evaluate_feedback(
-                cases,
-                parts,
-                settings=settings,
-                journal=out,
-                concurrency=concurrency,
-                retry_failed=retry_failed,
-                on_row=lambda _: progress.advance(next(numbers), "drawing critiques"),
-            )
+        done = rows.make(aevaluate_feedback, cases, parts, settings=settings)
         if done.n_from_journal:
-            say(f"{done.n_from_journal} of {len(cases)} rows were in {out} already")
+            say(f"{done.n_from_journal} of {len(cases)} rows were in {rows.out} already")
         report = {"signature": done.rows[0].signature, **feedback_report(done.rows, draws=draws, seed=seed)}
         if as_json:
             typer.echo(json.dumps(report, ensure_ascii=False, allow_nan=False))

@@ -58,15 +58,15 @@ def configure_streams() -> None:
 def log_to_stderr(*, verbose: bool) -> None:
     """Sends the log to standard error: warnings as one line each, everything with tracebacks if `verbose`."""
     root = logging.getLogger()
-    for old in [h for h in root.handlers if isinstance(h, _ToStderr)]:  # of an earlier run in the same process
+    for old in [h for h in root.handlers if isinstance(h, ToStderr)]:  # of an earlier run in the same process
         root.removeHandler(old)
-    handler = _ToStderr()
+    handler = ToStderr()
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s") if verbose else _OneLine())
     root.addHandler(handler)
     logging.getLogger("eirene").setLevel(logging.DEBUG if verbose else logging.WARNING)
 
 
-class _ToStderr(logging.Handler):
+class ToStderr(logging.Handler):
     """Writes to what is standard error at that moment, not to what it was when the handler was made."""
 
     def emit(self, record: logging.LogRecord) -> None:

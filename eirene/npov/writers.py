@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eirene.errors import InputError
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.local import LocalModel
+from eirene.models.local_layout import as_text
 from eirene.models.local_spec import PREFIX
 from eirene.npov.asking import PROMPT, response_messages
 from eirene.npov.embedded import EmbeddedWriter
@@ -88,7 +89,7 @@ class LocalWriter:
         if self._model.layout == "chat":
             ids = self._model.encode_chat(messages)
         else:
-            ids = self._model.encode_text("\n\n".join(m.content for m in messages) + "\n")
+            ids = self._model.encode_text(as_text(messages))
         (reply,) = await self._model.sample(ids, [task.seed], sampling=self._sampling, meter=meter)
         return read_response(reply, marks=(mark,))
 

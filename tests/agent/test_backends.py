@@ -18,7 +18,7 @@ from eirene.agent.evaluate_feedback import evaluation_signature
 from eirene.agent.run import run_signature
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.alignment.calibration import load_constants, parse_constants
+from eirene.alignment.calibration import SCORING, load_constants, parse_constants
 from eirene.errors import EncoderError, InputError
 from eirene.feedback_model.calibration import load_critic, parse_critic
 from eirene.models.scripted import ScriptedChatModel
@@ -46,11 +46,11 @@ def chat() -> Parts:
 
 
 @pytest.mark.parametrize("backend", ["embedded", "chat"])
-def test_a_signature_names_the_encoder_and_the_fit_of_its_detectors(backend: str) -> None:
+def test_a_signature_names_the_encoder_the_scoring_and_the_fit_of_its_detectors(backend: str) -> None:
     parts = chat() if backend == "chat" else resolve_backend(backend)
     for line in (run_signature(parts, Settings()), evaluation_signature(parts, Settings())):
         assert f"encoder={load_constants().encoder}" in line
-        assert f"constants={load_constants().digest}" in line
+        assert f"scoring={SCORING},constants={load_constants().digest}" in line
         assert (f"critic={load_critic().digest}" in line) == (backend == "embedded")
 
 

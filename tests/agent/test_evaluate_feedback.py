@@ -124,11 +124,19 @@ async def test_a_changed_case_is_done_anew(tmp_path: Path) -> None:
     assert model.asked == ["a"]
 
 
-@pytest.mark.parametrize("text", ["not json\n", json.dumps({"id": "x"}) + "\n", "[]\n"])
-async def test_a_file_that_is_no_journal_is_refused_and_left_alone(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("not json\n", "is not JSON"),
+        ('{"id": "x"}\n', "has no 'key'"),
+        ("[]\n", "is no JSON object"),
+        ('{"key": "x"}\n', "holds something else than rows of an evaluation"),
+    ],
+)
+async def test_a_file_that_is_no_journal_is_refused_and_left_alone(text: str, said: str, tmp_path: Path) -> None:
     journal = tmp_path / "rows.jsonl"
     journal.write_text(text)
-    with pytest.raises(InputError, match=r"rows\.jsonl, line 1: is no row of an evaluation"):
+    with pytest.raises(InputError, match=rf"rows\.jsonl, line 1: .*{said}"):
         await aevaluate_feedback([case("a")], parts(ByWord()), settings=SETTINGS, journal=journal)
     assert journal.read_text() == text
 

@@ -1,89 +1,26 @@
-"""A run with a person in it: the question, answers that fit and answers that do not, going on in a later process."""
+"""A run with a person in it: the question, answers that fit and answers that do not, what the record then says."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
-import textwrap
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from loop import BAD, FAULTY, GOOD, ITEM, NOISE, ORIGINAL, SPOTLESS, WORSE
+from loop import FAULTY, ITEM, NOISE, ORIGINAL, SPOTLESS
+from reviewed import GO_ON, Json, answered, opened, parts, reasons
 
 import eirene
 from eirene.agent import compile_graph, initial_state, make_record
 from eirene.agent.interactive import ReviewedRun
-from eirene.agent.scripted import scripted_parts
 from eirene.agent.settings import Settings
-from eirene.agent.state import Parts
 from eirene.critique import Sample
-from eirene.errors import BackendError, InputError, UnreachableError
+from eirene.errors import InputError
 from eirene.models.scripted import ScriptedChatModel
 from eirene.records import Item, Record
 from eirene.refiners.scripted import ScriptedRefiner
-
-Json = dict[str, Any]
-GO_ON: Json = {"action": "go on"}
-
-
-def parts(
-    *, samples: list[Sample] | None = None, rewrites: list[str | BackendError] | None = None, **more: Any
-) -> Parts:
-    scores = {ORIGINAL: BAD, "better": GOOD, "worse": WORSE, "best": GOOD}
-    return scripted_parts(
-        samples=[FAULTY] * 20 if samples is None else samples,
-        rewrites=["better"] if rewrites is None else rewrites,
-        scores={**scores, **more},
-    )
-
-
-def opened(models: Parts, *, saver: Any = None, item: Json = ITEM, **options: Any) -> ReviewedRun:
-    saver = InMemorySaver() if saver is None else saver
-    return ReviewedRun(Item(**item), parts=models, settings=Settings.of(**options), checkpointer=saver)
-
-
-def answered(models: Parts, *answers: Json, item: Json = ITEM, **options: Any) -> Record:
-    """The record of a run in which a person gives these answers, all of them."""
-
-    async def run() -> Record:
-        run = opened(models, item=item, **options)
-        await run.begin()
-        for answer in answers:
-            assert run.question is not None
-            await run.answer(answer)
-        return run.record
-
-    return asyncio.run(run())
-
-
-def reasons(record: Record) -> list[str | None]:
-    critique = record.rounds[0].critique
-    assert critique is not None
-    return [s.reason for s in critique.sentences]
-
-
-def on(saver: str, path: Path, work: Callable[[Any], Awaitable[None]]) -> None:
-    """Runs `work` with a saver of that kind."""
-
-    async def with_sqlite() -> None:
-        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-
-        async with AsyncSqliteSaver.from_conn_string(str(path / "runs.sqlite")) as opened_saver:
-            await work(opened_saver)
-
-    async def in_memory() -> None:
-        await work(InMemorySaver())
-
-    asyncio.run(with_sqlite() if saver == "sqlite" else in_memory())
-
-
-SAVERS = pytest.mark.parametrize("saver", ["memory", "sqlite"])
 
 
 def test_the_question_is_plain_json_with_everything_that_a_person_needs() -> None:
@@ -251,27 +188,6 @@ def test_the_graph_itself_asks_again_with_the_reason_and_loses_nothing() -> None
     asyncio.run(run())
 
 
-@SAVERS
-def test_edits_that_were_saved_come_with_the_question_again_and_decide_nothing(saver: str, tmp_path: Path) -> None:
-    async def work(store: Any) -> None:
-        first = opened(parts(), saver=store)
-        await first.begin()
-        assert first.question is not None and first.question["draft"] is None
-        for n in (1, 2):
-            await first.answer({"action": "save", "replace": [{"sentence": n, "reason": "Say why."}]})
-        second = opened(parts(samples=[]), saver=store)
-        await second.begin()
-        assert second.question is not None
-        assert second.question["draft"]["replace"] == [{"sentence": 2, "reason": "Say why."}]
-        assert second.question["critique"]["sentences"][1]["reason"] is None  # still as it was drawn
-        await second.answer(GO_ON)
-        critique = second.record.rounds[0].critique
-        assert critique is not None and critique.review is not None
-        assert critique.review.model_dump(mode="json", exclude_defaults=True) == GO_ON
-
-    on(saver, tmp_path, work)
-
-
 def test_a_waiting_state_makes_no_record() -> None:
     async def run() -> None:
         models = parts()
@@ -312,96 +228,6 @@ def test_what_a_person_waits_is_no_part_of_the_seconds_or_the_deadline() -> None
     assert record.status == "accepted" and record.usage.seconds < 0.5
 
 
-@SAVERS
-def test_a_thread_goes_on_at_the_question_without_drawing_again(saver: str, tmp_path: Path) -> None:
-    """The second run's feedback model has nothing to give: it would fail if it were asked."""
-
-    async def work(store: Any) -> None:
-        first = opened(parts(), saver=store)
-        await first.begin()
-        second = opened(parts(samples=[]), saver=store)
-        assert (await second.look(), second.question) == ("question", None)
-        await second.begin()
-        assert (second.found, second.question) == ("question", first.question)
-        await second.answer({**GO_ON, "replace": [{"sentence": 1, "reason": "Say why."}]})
-        assert (second.record.status, second.record.usage.calls) == ("accepted", 21)
-        third = opened(parts(samples=[], rewrites=[]), saver=store)
-        await third.begin()
-        assert (third.found, third.record, third.question) == ("finished", second.record, None)
-
-    on(saver, tmp_path, work)
-
-
-@SAVERS
-def test_a_step_that_failed_is_tried_again_and_the_answer_before_it_stays(saver: str, tmp_path: Path) -> None:
-    async def work(store: Any) -> None:
-        first = opened(parts(rewrites=[UnreachableError("no route")]), saver=store)
-        await first.begin()
-        await first.answer({**GO_ON, "replace": [{"sentence": 1, "reason": "Say why."}]})
-        assert first.record.status == "failed" and first.record.usage.calls == 21
-        for attempt, rewrite in enumerate([UnreachableError("still none"), "better"], start=2):
-            again = opened(parts(samples=[], rewrites=[rewrite]), saver=store)
-            await again.begin()
-            assert (again.found, again.question) == ("failed", None)
-            assert again.record.usage.calls == 20 + attempt  # what the attempts before cost counts
-        assert (again.record.status, reasons(again.record)[0], len(again.record.rounds)) == ("accepted", "Say why.", 1)
-
-    on(saver, tmp_path, work)
-
-
-@SAVERS
-def test_a_vote_that_failed_is_drawn_anew_and_what_it_cost_counts(saver: str, tmp_path: Path) -> None:
-    async def work(store: Any) -> None:
-        first = opened(scripted_parts(samples=[FAULTY, UnreachableError("no route")]), saver=store)
-        await first.begin()
-        assert (first.record.status, first.record.usage.calls) == ("failed", 2)
-        again = opened(parts(), saver=store)
-        await again.begin()
-        assert (again.found, again.question is not None) == ("failed", True)
-        await again.answer(GO_ON)
-        assert (again.record.status, again.record.usage.calls) == ("accepted", 23)
-
-    on(saver, tmp_path, work)
-
-
-@SAVERS
-def test_a_run_past_its_deadline_goes_on_after_its_last_step(saver: str, tmp_path: Path) -> None:
-    class Slow:
-        name = "slow"
-
-        async def refine(self, task: Any, *, meter: Any) -> str:
-            await asyncio.sleep(60)
-            raise AssertionError("not reached")
-
-    async def work(store: Any) -> None:
-        slow = Parts("scripted", parts().feedback_model, Slow(), parts().detectors)
-        first = opened(slow, saver=store, deadline_s=0.3)
-        await first.begin()
-        await first.answer({**GO_ON, "drop": [1], "add": [{"sentence": 2, "reason": "Say why."}]})
-        assert first.record.error is not None and first.record.error.kind == "Deadline"
-        later = ReviewedRun(
-            Item(**ITEM), parts=parts(samples=[]), settings=Settings(deadline_s=0.3), checkpointer=store
-        )
-        later.thread_id = first.thread_id  # its refiner has another name, and so the thread too
-        await later.begin()
-        assert (later.found, later.record.status) == ("unfinished", "accepted")
-        assert reasons(later.record) == [None, "Say why."]
-
-    on(saver, tmp_path, work)
-
-
-def test_another_row_setting_or_model_is_another_thread() -> None:
-    runs = [
-        opened(parts()),
-        opened(parts(), item={**ITEM, "answer": "Trams."}),
-        opened(parts(), seed=1),
-        opened(parts(), tolerance=0.1),
-        opened(Parts("other", parts().feedback_model, parts().refiner, parts().detectors)),
-    ]
-    assert len({run.thread_id for run in runs}) == len(runs)
-    assert opened(parts()).thread_id == runs[0].thread_id
-
-
 def test_free_data_of_any_kind_need_not_fit_into_a_checkpoint() -> None:
     """A whole number of more than 64 bits is good JSON, and more than msgpack holds."""
     assert answered(parts(), GO_ON, item={**ITEM, "meta": {"n": 2**70}}).status == "accepted"
@@ -411,43 +237,6 @@ def test_an_old_record_without_a_review_can_still_be_read() -> None:
     record = json.loads(eirene.refine(ITEM, backend=parts()).to_json())
     assert record["rounds"][0]["critique"].pop("review", "gone") is None
     assert Record.model_validate(record).rounds[0].critique is not None
-
-
-_ONE_PROCESS = """
-    import asyncio, os, sys
-    sys.path.insert(0, sys.argv[1])
-    from loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-    from eirene.agent.interactive import ReviewedRun
-    from eirene.agent.scripted import scripted_parts
-    from eirene.agent.settings import Settings
-    from eirene.records import Item
-
-    async def main(path, step):
-        samples = [FAULTY] * 20 if step == "ask" else []
-        parts = scripted_parts(samples=samples, rewrites=["better"], scores={ORIGINAL: BAD, "better": GOOD})
-        async with AsyncSqliteSaver.from_conn_string(path) as saver:
-            run = ReviewedRun(Item(**ITEM), parts=parts, settings=Settings(), checkpointer=saver)
-            await run.begin()
-            if step == "ask":
-                os.kill(os.getpid(), 9)
-            await run.answer({"action": "go on", "replace": [{"sentence": 1, "reason": "Say why."}]})
-            print(run.record.to_json())
-
-    asyncio.run(main(sys.argv[2], sys.argv[3]))
-"""
-
-
-def test_a_process_that_was_killed_at_the_question_is_followed_by_one_that_goes_on(tmp_path: Path) -> None:
-    """`kill -9`, no chance to tidy up; the second process could not draw a single critique."""
-    script = tmp_path / "run.py"
-    script.write_text(textwrap.dedent(_ONE_PROCESS), encoding="utf-8")
-    command = [sys.executable, str(script), str(Path(__file__).parent), str(tmp_path / "runs.sqlite")]
-    killed = subprocess.run([*command, "ask"], capture_output=True, text=True, check=False, timeout=120)
-    assert killed.returncode == -9, killed.stderr
-    done = subprocess.run([*command, "answer"], capture_output=True, text=True, check=False, timeout=120)
-    record = Record.model_validate_json(done.stdout)
-    assert (record.status, record.usage.calls, reasons(record)[0]) == ("accepted", 21, "Say why.")
 
 
 def test_a_chat_model_is_shown_the_reason_that_a_person_gave() -> None:

@@ -41,3 +41,16 @@ async def test_shared_scores_are_the_detectors_own_and_others_are_left_alone() -
     assert await detector.score(CASE, meter=Meter()) == await RougeDetector().score(CASE, meter=Meter())
     inner = Counting(frozenset({"judge"}))
     assert shared(inner) is inner
+
+
+async def test_no_more_scores_are_kept_than_was_said() -> None:
+    """The oldest go first, so that what this takes does not grow with the texts."""
+    inner = Counting()
+    detector = SharedDetector(inner, kept=2)
+    for answer in "abcc":
+        await detector.score(Case("Trams?", answer, CASE.given), meter=Meter())
+    assert inner.calls == 3
+    await detector.score(Case("Trams?", "b", CASE.given), meter=Meter())
+    assert inner.calls == 3
+    await detector.score(Case("Trams?", "a", CASE.given), meter=Meter())
+    assert inner.calls == 4

@@ -30,11 +30,6 @@ from eirene.encoder.train import mean_weights, train_encoder  # noqa: E402
 SMALL = Recipe(epochs=2, rank=2, alpha=4)
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 @pytest.fixture(scope="module")
 def bert() -> BertModel:
     torch.manual_seed(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -30,13 +29,6 @@ QUESTION = HumanMessage("Should zoos be closed?")
 NAMED = {"model_name": "scripted-1", "finish_reason": "stop"}
 
 
-class Scripted(ScriptedChatModel):
-    """A scripted model that takes tools and passes them over."""
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
-        return self.bind(**kwargs) if kwargs else self
-
-
 @tool
 def look_up(what: str) -> str:
     """Looks something up."""
@@ -48,7 +40,7 @@ CALL = AIMessage("Looking.", tool_calls=[{"name": "look_up", "args": {"what": "z
 
 def agent(*script: Any, saver: Any = None, **options: Any) -> Any:
     middleware = RefineMiddleware(**{"backend": "embedded", "given": lambda _: {"perspectives": SIDES}, **options})
-    return create_agent(Scripted(list(script)), [look_up], middleware=[middleware], checkpointer=saver)
+    return create_agent(ScriptedChatModel(list(script)), [look_up], middleware=[middleware], checkpointer=saver)
 
 
 def last(state: dict[str, Any]) -> BaseMessage:
@@ -171,7 +163,10 @@ class Verdict(BaseModel):
 def test_a_structured_answer_passes_through() -> None:
     call = AIMessage("", tool_calls=[{"name": "Verdict", "args": {"closed": True}, "id": "1"}])
     built = create_agent(
-        Scripted([call]), [], middleware=[RefineMiddleware(backend="embedded")], response_format=ToolStrategy(Verdict)
+        ScriptedChatModel([call]),
+        [],
+        middleware=[RefineMiddleware(backend="embedded")],
+        response_format=ToolStrategy(Verdict),
     )
     state = built.invoke({"messages": [QUESTION]})
     assert state["structured_response"] == Verdict(closed=True)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.runnables import Runnable
-from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.unit_tests import ChatModelUnitTests
 
@@ -23,9 +20,6 @@ class Obedient(ScriptedChatModel):
     """A scripted model that calls the first tool it is given, until a tool has answered."""
 
     model_name: str = "scripted-1"
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
-        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)  # type: ignore[return-value]
 
     def _replies(self, messages: list[BaseMessage], kwargs: dict[str, Any]) -> list[AIMessage]:
         metadata = {"finish_reason": "stop", "model_name": kwargs.get("model", self.model_name)}
