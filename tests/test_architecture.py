@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "reading": GROUND,
     "retrieval": GROUND | {"encoder", "reading"},
     "models": GROUND | {"prompts"},
-    "training": GROUND | {"prompts", "models"},
+    "training": GROUND | {"prompts", "models", "reading"},
     "feedback_model": SHARED,
     "refiners": SHARED,
     "eval": SHARED,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
@@ -14,8 +15,11 @@ from typing import Any, Protocol
 from eirene.errors import InputError, MissingExtraError
 from eirene.io import HasRows, reason
 from eirene.models.local_spec import parse_spec
+from eirene.reading import Shape
 from eirene.training.card import CARD_FILE, write_json
 from eirene.training.recipe import Progress, TrainingRecipe
+
+logger = logging.getLogger(__name__)
 
 RUN_FILE = "run.json"
 _TORN = "run.tmp"  # what a run leaves that was killed while it made its first file
@@ -94,14 +98,28 @@ def claim(folder: Path, order: dict[str, Any]) -> dict[str, Any] | None:
     return _read(card) if card.is_file() else None
 
 
-def told(run: Run, recipe: TrainingRecipe, data: Named, **more: Any) -> dict[str, Any]:
-    """What decides a run, as its folder keeps it: base, data, settings, seed, and what a part adds."""
+def finished(run: Run, order: dict[str, Any]) -> Trained | None:
+    """The result of the run where its folder holds it already, and says so; else claims the folder (see `claim`)."""
+    card = claim(run.folder, order)
+    if card is None:
+        return None
+    logger.info("%s holds the finished run, nothing to do", run.folder)
+    return Trained(run.folder, card)
+
+
+def told(
+    run: Run, recipe: TrainingRecipe, data: Named, *, dev: Named | None = None, shape: Shape | None = None, **more: Any
+) -> dict[str, Any]:
+    """What decides a run, as its folder keeps it: base, data and how they are read, settings, seed, and what a part
+    adds."""
     order = {
         "base": run.base,
         "data_sha256": sha256(data),
+        "dev_sha256": None if dev is None else sha256(dev),
         "recipe": asdict(recipe),
         "rate": recipe.rate,
         "seed": run.seed,
+        **({} if shape is None or not shape.columns else {"columns": dict(shape.columns.columns)}),
         **more,
     }
     plain: dict[str, Any] = json.loads(json.dumps(order))  # as it is read back: tuples become lists

@@ -9,6 +9,7 @@ import pytest
 
 from eirene.errors import InputError
 from eirene.io import Source
+from eirene.reading import ColumnMap, Shape
 from eirene.training import TrainingRecipe
 from eirene.training.card import CARD_FILE, epoch_means, logged, write_json
 from eirene.training.folder import RUN_FILE, Run, check_base, claim, told
@@ -94,3 +95,13 @@ def test_curves_are_means_by_epoch() -> None:
 def test_settings_out_of_range_are_input_errors(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=list(bad)[-1]):
         TrainingRecipe(**bad)
+
+
+def test_rows_read_in_another_way_or_held_against_others_are_another_run() -> None:
+    """The same bytes under another map of columns teach something else."""
+    rows, dev = Source("rows.jsonl", b"{}"), Source("dev.jsonl", b"[]")
+    recipe = TrainingRecipe(lora_targets=("q_proj",))
+    mapped = told(RUN, recipe, rows, shape=Shape(ColumnMap({"answer": "text"})))
+    assert ORDER["dev_sha256"] is None and told(RUN, recipe, rows, dev=dev)["dev_sha256"] is not None
+    assert mapped == {**ORDER, "columns": {"answer": "text"}}
+    assert told(RUN, recipe, rows, shape=Shape()) == ORDER

@@ -25,7 +25,7 @@ from eirene.reading import Dataset, RowSource, Shape, opened
 from eirene.records import Item
 from eirene.seeds import check_seed
 from eirene.sentences import split_sentences
-from eirene.training.folder import Run, Trained, check_base, check_packages, claim, refuse_leaks, sha256, told
+from eirene.training.folder import Run, Trained, check_base, check_packages, finished, refuse_leaks, sha256, told
 from eirene.training.recipe import Progress
 from eirene.training.replies import Exchange, Task, train_replies
 
@@ -70,12 +70,10 @@ def train_critic(
     refuse_leaks(_right_texts(rows), _right_texts(held), what="texts")
     layout = recipe.layout or _layout_of(run.base)
     carried = CarriedPrompt("hallucination", layout, load_prompt(TUNED_PROMPT))
-    dev_sha256 = None if dev_source is None else sha256(dev_source)
-    order = told(run, recipe, source, dev_sha256=dev_sha256, layout=layout, prompt=carried.prompt.digest)
-    done = claim(run.folder, order)
+    order = told(run, recipe, source, dev=dev_source, shape=shape, layout=layout, prompt=carried.prompt.digest)
+    done = finished(run, order)
     if done is not None:
-        logger.info("%s holds the finished run, nothing to do", run.folder)
-        return Trained(run.folder, done)
+        return done
     facts = {"file": Path(source.name).name, "sha256": sha256(source), "train": _described(rows), "dev_rows": len(held)}
     task = Task("A critic of hallucinations for Eirene", carried.to_json(), facts, list(_lines(facts)))
     return train_replies(

@@ -15,7 +15,7 @@ from eirene.reading import RowSource, opened
 from eirene.seeds import check_seed
 from eirene.training.card import epoch_means, logged, versions, write_card, write_json
 from eirene.training.examples import check_lengths
-from eirene.training.folder import Run, Trained, check_base, check_packages, claim, refuse_leaks, sha256, told
+from eirene.training.folder import Run, Trained, check_base, check_packages, finished, refuse_leaks, sha256, told
 from eirene.training.recipe import Progress
 
 if TYPE_CHECKING:
@@ -55,12 +55,10 @@ def train_feedback(
     dev_source = None if dev is None else opened(dev)
     held = [] if dev_source is None else read_tagged_answers(dev_source)
     refuse_leaks([r.question for r in rows], [r.question for r in held])
-    dev_sha256 = None if dev_source is None else sha256(dev_source)
-    order = told(run, recipe, source, split=split, dev_sha256=dev_sha256)
-    done = claim(run.folder, order)
+    order = told(run, recipe, source, split=split, dev=dev_source)
+    done = finished(run, order)
     if done is not None:
-        logger.info("%s holds the finished run, nothing to do", run.folder)
-        return Trained(run.folder, done)
+        return done
     file_card = {"file": Path(source.name).name, "sha256": sha256(source), "split": split}
     return _train(rows, held, run, order=order, recipe=recipe, file_card=file_card)
 

@@ -17,7 +17,7 @@ from eirene.prompts.curly import reply, response_prompt
 from eirene.reading import Dataset, RowSource, Shape, opened
 from eirene.records import Item, parse_item
 from eirene.seeds import check_seed
-from eirene.training.folder import Run, Trained, check_base, check_packages, claim, sha256, told
+from eirene.training.folder import Run, Trained, check_base, check_packages, finished, sha256, told
 from eirene.training.recipe import Progress
 from eirene.training.replies import Exchange, Task, train_replies
 
@@ -67,13 +67,10 @@ def train_generator(
     source, dev_source = opened(data), None if dev is None else opened(dev)
     exchanges, left_out = read_exchanges(source, shape)
     held = [] if dev_source is None else read_exchanges(dev_source, shape)[0]
-    dev_sha256 = None if dev_source is None else sha256(dev_source)
-    more = {} if shape is None or not shape.columns else {"columns": dict(shape.columns.columns)}
-    order = told(run, recipe, source, dev_sha256=dev_sha256, **more)
-    done = claim(run.folder, order)
+    order = told(run, recipe, source, dev=dev_source, shape=shape)
+    done = finished(run, order)
     if done is not None:
-        logger.info("%s holds the finished run, nothing to do", run.folder)
-        return Trained(run.folder, done)
+        return done
     facts: dict[str, Any] = {
         "file": Path(source.name).name,
         "sha256": sha256(source),

@@ -16,7 +16,7 @@ from eirene.refiners.training.pairs import Pair, read_pairs, split_pairs, usable
 from eirene.refiners.training.recipe import Recipe
 from eirene.seeds import check_seed
 from eirene.training.card import epoch_means, logged, versions, write_card, write_json
-from eirene.training.folder import Run, Trained, check_base, check_packages, claim, sha256, told
+from eirene.training.folder import Run, Trained, check_base, check_packages, finished, sha256, told
 from eirene.training.recipe import Progress
 
 if TYPE_CHECKING:
@@ -57,10 +57,9 @@ def train_refiner(
         raise InputError(f"none of the {len(rows)} pairs can be learnt from: {_causes(dropped)}", where=source.name)
     parts = split_pairs(pairs, recipe.held_out, seed=run.seed)
     order = told(run, recipe, source)
-    done = claim(run.folder, order)
+    done = finished(run, order)
     if done is not None:
-        logger.info("%s holds the finished run, nothing to do", run.folder)
-        return Trained(run.folder, done)
+        return done
     return _train(parts, run, order=order, recipe=recipe, source=source, dropped=dropped)
 
 

@@ -18,7 +18,7 @@ from eirene.prompts.curly import reply
 from eirene.reading import RowSource, Shape, opened
 from eirene.scores import number
 from eirene.seeds import check_seed
-from eirene.training.folder import Run, Trained, check_base, check_packages, claim, refuse_leaks, sha256, told
+from eirene.training.folder import Run, Trained, check_base, check_packages, finished, refuse_leaks, sha256, told
 from eirene.training.recipe import Progress
 from eirene.training.replies import Exchange, Task, train_replies
 from eirene.usage import Meter
@@ -55,13 +55,10 @@ def train_classifier(
     rows = _known(read_labelled(source, shape), task, source.name)
     held = [] if dev_source is None else _known(read_labelled(dev_source, shape), task, dev_source.name)
     refuse_leaks([row.item.question for row, _ in rows], [row.item.question for row, _ in held])
-    more = {} if shape is None or not shape.columns else {"columns": dict(shape.columns.columns)}
-    dev_sha256 = None if dev_source is None else sha256(dev_source)
-    order = told(run, recipe, source, task=task.saved(), dev_sha256=dev_sha256, **more)
-    done = claim(run.folder, order)
+    order = told(run, recipe, source, task=task.saved(), dev=dev_source, shape=shape)
+    done = finished(run, order)
     if done is not None:
-        logger.info("%s holds the finished run, nothing to do", run.folder)
-        return Trained(run.folder, done)
+        return done
     errors = sum(faulty for _, faulty in rows)
     facts = {
         "file": Path(source.name).name,
