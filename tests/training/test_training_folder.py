@@ -99,7 +99,7 @@ def test_settings_out_of_range_are_input_errors(bad: dict[str, Any]) -> None:
 
 def test_rows_read_in_another_way_or_held_against_others_are_another_run() -> None:
     """The same bytes under another map of columns teach something else."""
-    rows, dev = Source("rows.jsonl", b"{}"), Source("dev.jsonl", b"[]")
+    rows, dev = Source("rows.jsonl", b"{}"), Source("dev.jsonl", b'{"id": "a"}')
     recipe = TrainingRecipe(lora_targets=("q_proj",))
     mapped = told(RUN, recipe, rows, shape=Shape(ColumnMap({"answer": "text"})))
     assert ORDER["dev_sha256"] is None and told(RUN, recipe, rows, dev=dev)["dev_sha256"] is not None
