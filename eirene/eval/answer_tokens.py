@@ -70,7 +70,15 @@ def _likeliest(answer: str, readings: Sequence[Sequence[ScoredToken]]) -> list[S
 
 def _within(sentence: Sentence, answer: str, tokens: Sequence[ScoredToken]) -> list[ScoredToken]:
     offset = len(answer) - len(answer.lstrip())
-    return [t for t in tokens if sentence.start <= t.start + offset < sentence.end]
+    return [t for t in tokens if sentence.start <= _begin(answer, t.start + offset, t.end + offset) < sentence.end]
+
+
+def _begin(answer: str, start: int, end: int) -> int:
+    """Where a token's text begins: many a tokenizer has the space before a word in it, which ends another sentence."""
+    at = start
+    while at < end and answer[at].isspace():
+        at += 1
+    return at if at < end else start
 
 
 def mean_logprob(tokens: Sequence[ScoredToken]) -> float:

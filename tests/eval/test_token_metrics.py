@@ -34,12 +34,13 @@ SIDES = Given("perspectives", (Group("pro", ("Trams are quiet.",)), Group("con",
 
 
 class Table:
-    """A scorer that gives a word the log-probabilities in its table; no model."""
+    """A scorer that gives a word the log-probabilities in its table; no model. `spaced`: with the space before it."""
 
     name = "table"
 
-    def __init__(self, table: dict[str, tuple[float, ...]]) -> None:
+    def __init__(self, table: dict[str, tuple[float, ...]], *, spaced: bool = False) -> None:
         self.table = table
+        self.spaced = spaced
         self.asked: list[tuple[Sequence[Message], str]] = []
 
     async def score(self, messages: Sequence[Message], text: str, *, top: int, meter: Meter) -> list[ScoredToken]:
@@ -49,7 +50,8 @@ class Table:
         for word in text.split():
             start = text.index(word, at)
             at = start + len(word)
-            found.append(ScoredToken(start, at, self.table[word][0], self.table[word]))
+            first = start - (self.spaced and start > 0)
+            found.append(ScoredToken(first, at, self.table[word][0], self.table[word]))
         return found
 
     async def laid_out(self, lay_out: Any) -> Any:
@@ -95,6 +97,13 @@ async def test_the_largest_counts_and_sentences_have_their_own() -> None:
     assert [number(s.hallucination) for s in found.sentences] == pytest.approx(
         [bounded(low, half=HALF), bounded(high, half=HALF)]
     )
+
+
+async def test_a_token_with_the_space_before_it_is_of_the_sentence_that_its_letters_stand_in() -> None:
+    """As servers that echo count, and tokenizers that keep the space: it ends the sentence before."""
+    table = Table({"Trams": (-1.0,), "hum.": (-1.0,), "Cows": (-9.0,), "fly.": (-9.0,)}, spaced=True)
+    found = await scored(GptScore(table), " Trams hum. Cows fly.")
+    assert [number(s.hallucination) for s in found.sentences] == pytest.approx([1 / 3, 9 / 11])
 
 
 async def test_the_rows_own_log_probabilities_come_first() -> None:
