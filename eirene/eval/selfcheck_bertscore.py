@@ -16,6 +16,7 @@ from eirene.eval.base import Case, Need
 from eirene.eval.selfcheck import compared_sentences, disagreement
 from eirene.eval.selfcheck_detectors import NO_WORDS, sentence_scores, spoken
 from eirene.eval.selfcheck_samples import SampleSource
+from eirene.models.memory import memory_told
 from eirene.scores import Scores, Unscored
 from eirene.usage import Meter
 
@@ -89,7 +90,7 @@ class TokenEncoder:
 
         found: list[TokenVectors | None] = [None] * len(windows)
         order = sorted(range(len(windows)), key=lambda n: len(windows[n]))
-        with torch.inference_mode():
+        with torch.inference_mode(), memory_told(self.name, f"{min(_BATCH, len(order))} texts at once"):
             for at in range(0, len(order), _BATCH):
                 chosen = order[at : at + _BATCH]
                 for n, piece in zip(chosen, self._batch([windows[n] for n in chosen]), strict=True):

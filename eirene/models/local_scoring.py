@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import torch
 
 from eirene.errors import BackendError, InputError, TooLongError
+from eirene.models.memory import memory_told
 from eirene.models.token_scores import Count, ScoredToken
 from eirene.prompts import Message
 from eirene.usage import Meter, Usage
@@ -53,17 +54,14 @@ def _score(model: LocalModel, before: list[int], text: str, top: int, meter: Met
     meter.add(Usage(calls=1, input_tokens=len(before) + len(ids)))
     found: list[ScoredToken] = []
     try:
-        for part in _passes(model, before, ids):
-            own = torch.tensor(ids[part.start : part.start + len(part.logprobs)], device=part.logprobs.device)
-            chosen = part.logprobs.gather(1, own[:, None])[:, 0].tolist()
-            best, which = part.logprobs.topk(min(top, part.logprobs.shape[1]), dim=1)
-            for n, (logprob, others, kept) in enumerate(zip(chosen, best.tolist(), which.tolist(), strict=True)):
-                alternatives = others if ids[part.start + n] in kept else [*others, logprob]
-                found.append(ScoredToken(*spans[part.start + n], logprob, tuple(alternatives)))
-    except torch.OutOfMemoryError as error:
-        raise BackendError(
-            f"{model.name}: out of memory with {len(before) + len(ids)} tokens; use a narrower dtype or another device"
-        ) from error
+        with memory_told(model.name, f"{len(before) + len(ids)} tokens"):
+            for part in _passes(model, before, ids):
+                own = torch.tensor(ids[part.start : part.start + len(part.logprobs)], device=part.logprobs.device)
+                chosen = part.logprobs.gather(1, own[:, None])[:, 0].tolist()
+                best, which = part.logprobs.topk(min(top, part.logprobs.shape[1]), dim=1)
+                for n, (logprob, others, kept) in enumerate(zip(chosen, best.tolist(), which.tolist(), strict=True)):
+                    alternatives = others if ids[part.start + n] in kept else [*others, logprob]
+                    found.append(ScoredToken(*spans[part.start + n], logprob, tuple(alternatives)))
     finally:
         meter.add(Usage(seconds=time.perf_counter() - started))
     return found

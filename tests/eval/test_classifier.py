@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from eirene.errors import InputError
+from eirene.errors import BackendError, InputError
 from eirene.eval.base import Case
 from eirene.eval.classifier import ClassifierDetector, ClassifierTask, Labels
 from eirene.eval.classifier.likelihood import log_likelihoods
@@ -61,6 +62,15 @@ async def test_the_score_is_the_error_labels_share(plain) -> None:
     no, yes = by_hand(plain, prompt, [plain.encode_more(reply(label)) for label in ("NO", "YES")])
     assert number(scores.coverage) == pytest.approx(math.exp(no) / (math.exp(no) + math.exp(yes)), rel=1e-6)
     assert scores.hallucination == Unscored(unscored="no classifier for hallucination is named")
+
+
+async def test_a_model_that_runs_out_of_memory_is_a_backends_error(plain, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(plain.model, "forward", full)
+    with pytest.raises(BackendError, match=r"hf:tuned: out of memory with a prompt of \d+ tokens"):
+        await ClassifierDetector([as_classifier(plain, ClassifierTask("coverage"))]).score(CASE, meter=Meter())
 
 
 async def test_flipped_labels_turn_the_score_around(plain) -> None:

@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaForSequenceClassification,
+)
 
-from eirene.errors import InputError
+from eirene.errors import BackendError, InputError
 from eirene.eval.base import Case
 from eirene.eval.chunks import sentences_of
 from eirene.eval.nli import NliDetector, NliModel, load_nli
@@ -126,6 +132,31 @@ def test_the_label_named_entailment_is_taken_and_another_can_be_named(bert, tmp_
     assert load_nli(f"{plain}?entails=1").entails == 1
     with pytest.raises(InputError, match="there is no label 2"):
         load_nli(f"{plain}?entails=2")
+
+
+def test_positions_that_begin_behind_the_padding_are_not_counted(bert: str) -> None:
+    """RoBERTa has 66 places for 64 tokens; a tokenizer that states no limit leaves nothing else to go by."""
+    config = RobertaConfig(
+        vocab_size=14, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        max_position_embeddings=66, pad_token_id=1, num_labels=3,
+    )  # fmt: skip
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(bert.removeprefix("hf:"))
+    tokenizer.model_max_length = 10**30
+    model = NliModel(RobertaForSequenceClassification(config), tokenizer, name="roberta", entails=2)
+    assert model.max_tokens == 64
+    longest = " ".join(["wind"] * 60)
+    assert model.tokens(longest, "wind") == 64
+    assert 0.0 <= model.entailment([(longest, "wind")])[0] <= 1.0
+
+
+async def test_a_model_that_runs_out_of_memory_is_a_backends_error(bert: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    model = load_nli(bert)
+    monkeypatch.setattr(model._model, "forward", full)
+    with pytest.raises(BackendError, match=r"hf:.*: out of memory with \d+ pairs of up to \d+ tokens; use a narrower"):
+        await NliDetector(model).score(CASE, meter=Meter())
 
 
 @pytest.mark.parametrize("spec", ["openai:gpt", "hf:", "hf:x?labels=2"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from eirene.eval.base import Case
 from eirene.eval.chunks import Piece, part_of, share_out, whole
 from eirene.eval.classifier.task import ClassifierTask
+from eirene.models.memory import memory_told
 from eirene.prompts.curly import reply
 from eirene.scores import Score, SentenceScore, Unscored, number
 from eirene.sentences import split_sentences
@@ -82,7 +83,8 @@ def _error_share(model: LocalModel, task: ClassifierTask, case: Case, meter: Met
 
     prompt = model.encode_text(task.prompt(case))
     meter.add(Usage(calls=1, input_tokens=len(prompt)))
-    error, none = log_likelihoods(model.model, prompt, _labels(model, task), soft_prompt=model.soft_prompt)
+    with memory_told(model.name, f"a prompt of {len(prompt)} tokens"):
+        error, none = log_likelihoods(model.model, prompt, _labels(model, task), soft_prompt=model.soft_prompt)
     if not math.isfinite(error) or not math.isfinite(none):
         return Unscored(unscored="the classifier gives no finite likelihood")
     return 1.0 / (1.0 + math.exp(min(700.0, none - error)))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from eirene.errors import InputError, MissingExtraError
+from eirene.models.memory import memory_told
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -48,10 +49,7 @@ class NliModel:
         if not 0 <= self.entails < self._model.config.num_labels:
             raise InputError(f"{name} has {self._model.config.num_labels} labels; there is no label {self.entails}",
                              field="nli")  # fmt: skip
-        limits = (
-            getattr(tokenizer, "model_max_length", None),
-            getattr(self._model.config, "max_position_embeddings", 0),
-        )
+        limits = (getattr(tokenizer, "model_max_length", None), _positions(self._model))
         self.max_tokens = min([n for n in limits if isinstance(n, int) and 0 < n < _NO_LIMIT], default=512)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="eirene-nli")
 
@@ -68,7 +66,10 @@ class NliModel:
         return len(self._tokenizer(premise, hypothesis, truncation=False, verbose=False)["input_ids"])
 
     def entailment(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The probability in [0, 1] that each premise entails its hypothesis; none may be longer than `max_tokens`."""
+        """The probability in [0, 1] that each premise entails its hypothesis; none may be longer than `max_tokens`.
+
+        Raises `BackendError` when memory runs out.
+        """
         import torch
 
         order = sorted(range(len(pairs)), key=lambda n: len(pairs[n][0]) + len(pairs[n][1]))
@@ -80,7 +81,8 @@ class NliModel:
                 encoded = self._tokenizer(
                     [pairs[n][0] for n in batch], [pairs[n][1] for n in batch], padding=True, return_tensors="pt"
                 ).to(device)
-                shares = self._model(**encoded).logits.double().softmax(-1)[:, self.entails].tolist()
+                with memory_told(self.name, f"{len(batch)} pairs of up to {encoded['input_ids'].shape[1]} tokens"):
+                    shares = self._model(**encoded).logits.double().softmax(-1)[:, self.entails].tolist()
                 for n, share in zip(batch, shares, strict=True):
                     found[n] = share
         return found
@@ -120,6 +122,15 @@ def _parsed(spec: str) -> tuple[str, int | None]:
     if name != _ENTAILS or not value.isdecimal():
         raise InputError(f"{option!r} is no option of a sequence classifier; known: {_ENTAILS}=N", field="nli")
     return path, int(value)
+
+
+def _positions(model: Any) -> int:
+    """How many tokens have a place of their own; RoBERTa and its kin count from behind the padding token's number."""
+    most = int(getattr(model.config, "max_position_embeddings", 0) or 0)
+    for name, part in model.named_modules():
+        if name.endswith("position_embeddings") and (padding := getattr(part, "padding_idx", None)) is not None:
+            return most - int(padding) - 1
+    return most
 
 
 def _entailment(labels: dict[int, str], *, name: str) -> int:
