@@ -160,10 +160,15 @@ class _Files:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-        if kind is not None:
-            for path in self.paths:
+        is_whole = False
+        try:
+            self._close()
+            is_whole = kind is None
+        except InputError:
+            if kind is None:  # else why it failed is on its way
+                raise
+        finally:
+            for path in () if is_whole else self.paths:
                 path.unlink(missing_ok=True)
 
     def write(self, lines: list[bytes]) -> None:
@@ -184,11 +189,21 @@ class _Files:
     def _next(self) -> None:
         number = len(self.paths) + 1
         path = self._first if number == 1 else self._first.with_stem(f"{self._first.stem}-{number}")
-        check_output(str(path), force=False)
+        check_output(str(path), force=True)
+        self._close()
         try:
-            if self._file is not None:
-                self._file.close()
             self._file = path.open("xb")
+        except FileExistsError:
+            raise InputError("exists already; name another file, or take it away", where=str(path)) from None
         except OSError as error:
             raise InputError(f"cannot be written: {reason(error)}", where=str(path)) from None
         self.paths.append(path)
+
+    def _close(self) -> None:
+        """Writes what is held back, which is where a full disk may show."""
+        file, self._file = self._file, None
+        try:
+            if file is not None:
+                file.close()
+        except OSError as error:
+            raise InputError(f"cannot be written: {reason(error)}", where=str(self.paths[-1])) from None

@@ -150,10 +150,12 @@ def _fits(entries: Entries, at: int, read: Read) -> bool:
 
 
 def scan(read: Read, *, begin: int, size: int, on_scan: OnScan | None = None) -> Iterator[tuple[bytes, int]]:
-    """The journal's whole lines from `begin` on, each with where it ends. Of the journal, some MiB are held."""
+    """The journal's whole lines from `begin` on, each with where it ends. Of the journal, some MiB are held.
+
+    It ends where nothing more can be read: whoever only looks on may meet a run that takes a torn line away.
+    """
     rest, at = b"", begin
-    while at < size:
-        block = read(at, min(at + _BLOCK, size))
+    while at < size and (block := read(at, min(at + _BLOCK, size))):
         at += len(block)
         *lines, rest = (rest + block).split(b"\n")
         end = at - len(rest) - sum(len(line) + 1 for line in lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ def read_status(path: str | Path, *, on_scan: OnScan | None = None) -> BatchStat
                 file.seek(begin)
                 return file.read(end - begin)
 
-            size = path.stat().st_size
+            size = os.fstat(file.fileno()).st_size  # a run that drops lines puts another file in the place of this one
             entries = _entries(path, size, read, on_scan)
             kinds = Counter(_kind(read, entries, int(at)) for at in np.flatnonzero(failed(entries)))
     except (OSError, ValueError) as error:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eirene.agent.batch.index import ENTRY, Entries, _outline, index_path, known_entries
+from eirene.agent.batch.index import ENTRY, Entries, _outline, index_path, known_entries, scan
 from eirene.agent.batch.journal import BatchJournal, failed, line_of
 from eirene.agent.batch.runner import Outcome, Work
 from eirene.agent.batch.writer import Writer
@@ -238,3 +238,9 @@ def test_a_listener_that_fails_loses_no_row_and_is_heard(path: Path) -> None:
     with BatchJournal(path) as journal, pytest.raises(RuntimeError, match="fell over"):
         asyncio.run(go())
     assert ids(path) == [f"row-{at}" for at in range(4)]
+
+
+def test_a_journal_that_is_shorter_than_it_was_is_read_to_its_end() -> None:
+    """Whoever looks on has asked for the size before a run has taken a torn line away."""
+    data = b"one\ntwo\n"
+    assert list(scan(lambda begin, end: data[begin:end], begin=0, size=20)) == [(b"one", 4), (b"two", 8)]

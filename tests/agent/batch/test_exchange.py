@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -224,6 +225,22 @@ def test_nothing_is_left_behind_where_an_export_fails(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="exists already"):
         export_requests(ITEMS, step, str(tmp_path / "r.jsonl"), max_requests=1)
     assert [p.name for p in tmp_path.iterdir()] == ["r-2.jsonl"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits on a file's size there")
+@pytest.mark.parametrize("max_requests", [1, 50])
+def test_a_disk_that_is_full_at_the_end_leaves_no_half_file(tmp_path: Path, max_requests: int) -> None:
+    """What is buffered is written when a file is closed, and fails then."""
+    import resource
+
+    step, before = SamplingStep(parts_with(None)[0], SETTINGS), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.raises(InputError, match=r"r\.jsonl: cannot be written: File too large"):
+            export_requests(ITEMS[:2], step, str(tmp_path / "r.jsonl"), max_requests=max_requests)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
