@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from eirene.agent.journal_file import JournalFile
+from eirene.agent.journal_file import JournalFile, check_torn
 from eirene.errors import InputError
 from eirene.io import parse_json
 
@@ -106,6 +106,7 @@ class Journal:
                 self._file.append(b"\n")
                 data += b"\n"
             else:
+                check_torn(data[at:], self.path)
                 self._file.cut(at)
                 self.repaired_bytes, data = len(data) - at, data[:at]
         for n, text in enumerate(data.split(b"\n")[:-1], start=1):

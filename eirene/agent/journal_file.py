@@ -7,6 +7,7 @@ What a line says is no matter here; `eirene.agent.journal` reads a whole journal
 from __future__ import annotations
 
 import errno
+import json
 import os
 import tempfile
 import time
@@ -114,6 +115,20 @@ class JournalFile:
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
+
+
+def check_torn(data: bytes, path: Path) -> None:
+    """Raises `InputError` for a last line without an end that no journal can have: not the beginning of an object.
+
+    A line that was cut off may go; the end of a text of the user's own, named by mistake, may not.
+    """
+    text = data.strip(b"\0")  # what a file holds that grew before its bytes were on disk
+    try:
+        is_torn = not text or (text.startswith(b"{") and json.loads(text) is None)
+    except ValueError:
+        is_torn = True
+    if not is_torn:
+        raise InputError("is no journal, and is left as it is; name another file", where=str(path))
 
 
 def is_held(path: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from eirene.agent.batch.index import scan
 from eirene.agent.journal import KeyOf, Line, is_whole, key_field
-from eirene.agent.journal_file import JournalFile
+from eirene.agent.journal_file import JournalFile, check_torn
 from eirene.errors import InputError
 from eirene.io import parse_json
 
@@ -22,15 +22,17 @@ class LineJournal:
     """The journal in a file, which is made where there is none; use it as a context manager.
 
     `on_line` is told of each line that is there, in order, and raises `ValueError` for one that does not belong to this
-    run. A last line that was cut off is taken away. `append` waits for the disk; several threads may call it. Raises
-    `InputError` for a file that another process holds, or that has a line of another kind.
+    run. A last line that was cut off is taken away; with `anew` all lines are. `append` waits for the disk; several
+    threads may call it. Raises `InputError` for a file that another process holds, or that has a line of another kind.
     """
 
-    def __init__(self, path: str | Path, *, on_line: OnLine, key_of: KeyOf = key_field) -> None:
+    def __init__(self, path: str | Path, *, on_line: OnLine, key_of: KeyOf = key_field, anew: bool = False) -> None:
         self.path = Path(path)
         self._mutex = threading.Lock()
         self._file = JournalFile(self.path)
         try:
+            if anew:
+                self._file.cut(0)
             self._load(on_line, key_of)
         except BaseException:
             self._file.close()
@@ -59,6 +61,7 @@ class LineJournal:
             self._file.append(b"\n")
             self._tell(rest, f"{self.path}, the last line", on_line, key_of)
         elif rest:
+            check_torn(rest, self.path)
             self._file.cut(end)
 
     @staticmethod

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from eirene.agent.batch.journal import BatchJournal
 from eirene.agent.journal import Journal
+from eirene.agent.line_journal import LineJournal
 from eirene.errors import InputError
 
 
@@ -91,3 +93,19 @@ def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path: Path) -> 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         Journal(tmp_path / "no" / "rows.jsonl")
+
+
+@pytest.mark.parametrize("text", ["My notes.\nNo line break ends them.", "not a journal", '{"a": 1}'])
+@pytest.mark.parametrize("kind", ["whole", "lines", "batch"])
+def test_a_text_that_is_no_journal_keeps_its_end(tmp_path: Path, text: str, kind: str) -> None:
+    """A file of the user's that is named by mistake is refused and left byte for byte."""
+    path = tmp_path / "notes.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"notes\.txt"):
+        if kind == "whole":
+            Journal(path)
+        elif kind == "lines":
+            LineJournal(path, on_line=lambda line: None)
+        else:
+            BatchJournal(path)
+    assert path.read_text() == text

@@ -23,7 +23,7 @@ from eirene.agent.batch.index import (
     scan,
 )
 from eirene.agent.batch.runner import Outcome
-from eirene.agent.journal_file import JournalFile
+from eirene.agent.journal_file import JournalFile, check_torn
 from eirene.errors import InputError
 from eirene.io import parse_json
 from eirene.texts import whole
@@ -125,9 +125,11 @@ class BatchJournal:
         at = begin if at <= begin else max(at - _COPIED, begin) + tail.rindex(b"\n") + 1
         if at == self._file.size:
             return
+        rest = self._file.read(at)
         try:
-            entry_in(self._file.read(at), end=0)
+            entry_in(rest, end=0)
         except ValueError:
+            check_torn(rest, self.path)
             self.repaired_bytes = self._file.size - at
             self._file.cut(at)
         else:
