@@ -27,6 +27,11 @@ class Usage(BaseModel):
     cost_usd: float | None = 0.0
     seconds: Annotated[float, Field(ge=0)] = 0.0
 
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return self.input_tokens + self.output_tokens
+
     def __add__(self, other: Usage) -> Usage:
         """The sum; an unknown cost makes the sum's cost unknown."""
         unknown = self.cost_usd is None or other.cost_usd is None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eirene.cli import options
+from eirene.cli import batch_flags, options
 from eirene.cli.call_flags import CallFlags
 from eirene.cli.corpus_flags import CorpusEncoder
 from eirene.cli.flag_groups import with_groups
@@ -62,6 +62,8 @@ def fava(
     corpus_encoder: CorpusEncoder = "embedded",
     concurrency: Concurrency = 8,
     grace: Grace = 30.0,
+    max_cost: batch_flags.MaxCost = None,
+    max_tokens: batch_flags.MaxTokens = None,
     seed: options.Seed = 0,
     force: options.Force = False,
     calls: CallFlags,
@@ -69,6 +71,7 @@ def fava(
 ) -> None:
     """Passages with errors of known kind and place, and the references that tell."""
     with output():
+        from eirene.agent.batch.control import Limits
         from eirene.fava.kinds import HALLUCINATIONS
         from eirene.synth.fava.recipe import GENRES, Made, Recipe
         from eirene.synth.fava.rules import OFFLINE
@@ -85,17 +88,30 @@ def fava(
             kinds=wanted, most=most if most is not None else 3 if offline else 5, references=references, clean=clean,
             seed=seed, genres=GENRES if genres is None else () if genres == "none" else _listed(genres), tries=tries,
         )  # fmt: skip
-        made = Made()
+        limits, made = Limits(max_cost, max_tokens), Made()
+        check_apart(out, corpus)
         if backend is None:
             _by_rule(corpus, recipe, made, out, limit=limit, encoder=corpus_encoder, force=force)
         else:
             from eirene.cli.synth_fava_model import Order, by_model
 
-            order = Order(corpus, out, limit, corpus_encoder, concurrency, grace, force=force)
+            order = Order(corpus, out, limit, corpus_encoder, concurrency, grace, limits, force=force)
             by_model(order, recipe, made, backend=backend, base_url=base_url, calls=calls)
-        tell(made)
     if not made.rows or made.failed:
         raise typer.Exit(1)
+
+
+def check_apart(out: str, corpus: str) -> None:
+    """Raises `InputError` where what is written would be written over, or among, the passages."""
+    from pathlib import Path
+
+    from eirene.retrieval.passages import corpus_files
+
+    files, target = corpus_files(corpus), Path(out).resolve()
+    if any(target == file.resolve() for file in files):
+        raise InputError("holds the passages; name another file for --out", where=out)
+    if Path(corpus).is_dir() and Path(corpus).resolve() in target.parents:
+        raise InputError("would be among the passages; name a place outside of the corpus for --out", where=out)
 
 
 def _listed(text: str | None) -> tuple[str, ...]:
@@ -117,6 +133,7 @@ def _by_rule(corpus: str, recipe: Recipe, made: Made, out: str, *, limit: int, e
             row = {key: value for key, value in item.model_dump(mode="json").items() if value is not None}
             write(json.dumps(row, ensure_ascii=False, allow_nan=False))
             progress.count(n, "making rows")
+    tell(made)
 
 
 def passages_of(corpus: str, limit: int) -> Any:

@@ -1,28 +1,37 @@
-"""`eirene synth fava --backend`: the journals of rows and of what was dropped, the way on from them, and Ctrl-C."""
+"""`eirene synth fava --backend`: the journals of rows and of what was dropped, the way on from them, and its end."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from eirene.cli.call_flags import is_named
 from eirene.cli.progress import Watch, watch
 from eirene.cli.synth_fava import neighbours_in, passages_of, tell
 from eirene.cli.terminal import say
-from eirene.errors import InputError
+from eirene.errors import BackendError, InputError
+from eirene.usage import Usage
 
 if TYPE_CHECKING:
-    from eirene.agent.batch.control import Control
+    from eirene.agent.batch.control import Control, Limits
+    from eirene.cli.batch_stop import Stop
     from eirene.cli.call_flags import CallFlags
     from eirene.synth.fava import Made, Outcome, Plan, Recipe
     from eirene.synth.fava.asking import Writes
+    from eirene.synth.fava.recipe import Neighbours
+
+MOST_COUNTED = 10_000
+"""Passages that are read to say how many are left: reading a large corpus to its end takes long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,7 @@ class Order:
     encoder: str
     concurrency: int
     grace_s: float
+    limits: Limits
     force: bool
 
 
@@ -45,54 +55,83 @@ def by_model(order: Order, recipe: Recipe, made: Made, *, backend: str, base_url
     from eirene.synth.fava.asking import resolve_writes
     from eirene.synth.fava.pipeline import signature_of
 
+    money = order.limits.max_cost_usd
     if order.out == STDOUT:
         raise InputError("with a backend the rows are a journal: name a file", field="out")
     price = calls.price_of(backend, base_url=base_url)
+    if money is not None and price is None and is_named(backend):
+        raise InputError(
+            f"--max-cost needs to know what the tokens of {backend} cost: give --price or --prices", field="max-cost"
+        )
     options = ChatOptions(base_url=base_url, concurrency=order.concurrency, price=price, cache=calls.open_cache())
     writes = resolve_writes(backend, options)
-    if order.force:
-        for path in (order.out, _dropped(order.out)):
-            Path(path).unlink(missing_ok=True)
+    # In this thread, which Ctrl-C ends at once, and before a file is touched: it reads the corpus to its end.
+    neighbours = neighbours_in(order.corpus, recipe.references, order.encoder)
     with ExitStack() as stack:
         journals = _Journals(made, signature_of(recipe, writes))
-        journals.open(order.out, stack)
-        stopped = asyncio.run(_run(order, recipe, writes, journals))
+        journals.open(order.out, stack, anew=order.force)
+        try:
+            stop = asyncio.run(_run(order, recipe, writes, journals, neighbours))
+        except (BackendError, OSError):
+            say(f"{made.rows} rows are there; {journals.said_left()}, and the same command goes on from there")
+            raise
+        left = "" if stop.control.reason is None else journals.said_left()
     card = {
         "corpus": Path(order.corpus).name, "model": writes.name, "version": writes.version,
         "signature": journals.signature, "kinds": list(recipe.kinds), "most": recipe.most,
         "references": recipe.references, "clean_share": recipe.clean, "genres_asked": list(recipe.genres),
-        "tries": recipe.tries, "seed": recipe.seed, "passages": made.passages, "finished": not stopped, **made.card(),
+        "tries": recipe.tries, "seed": recipe.seed, "passages": made.passages, "finished": not left, **made.card(),
     }  # fmt: skip
     write_text(f"{order.out}.card.json", json.dumps(card, ensure_ascii=False, indent=1) + "\n", force=True)
-    if stopped:
-        tell(made)
-        say("stopped; the same command goes on from here")
+    tell(made)
+    if stop.control.reason is not None:
+        command = "the same command" if stop.by_user else "with a higher limit the same command"
+        say(f"stopped ({stop.control.reason}): {left}; {command} goes on from there")
+    if stop.by_user:
         raise typer.Exit(130)
 
 
-async def _run(order: Order, recipe: Recipe, writes: Writes, journals: _Journals) -> bool:
-    """Whether the user stopped it."""
+async def _run(order: Order, recipe: Recipe, writes: Writes, journals: _Journals, neighbours: Neighbours) -> Stop:
+    """Makes rows until none is left, a limit is reached, or the user stops it."""
     from eirene.agent.batch.control import until_over
     from eirene.cli.batch_stop import stoppable
     from eirene.synth.fava import asynthesise
 
-    neighbours = await asyncio.to_thread(neighbours_in, order.corpus, recipe.references, order.encoder)
     under_way: set[str] = set()
     with stoppable(grace_s=order.grace_s, under_way=lambda: len(under_way)) as stop, watch(0) as progress:
-        planned = journals.missing(order, recipe, stop.control, under_way)
+        planned = _admitted(journals.missing(order, recipe), order.limits, stop.control, journals, under_way)
 
         async def pull() -> None:
-            async for outcome in asynthesise(
+            outcomes = asynthesise(
                 planned, recipe, writes, neighbours=neighbours, concurrency=order.concurrency, keep=journals.keep
-            ):
-                under_way.discard(outcome.key)
-                _show(journals.made, progress)
+            )
+            async with aclosing(outcomes):
+                async for outcome in outcomes:
+                    under_way.discard(outcome.key)
+                    _show(journals.made, progress)
 
         try:
             await until_over(pull(), stop.control)
         finally:
             stop.control.close()
-        return stop.by_user
+        return stop
+
+
+def _admitted(
+    planned: Iterator[Plan], limits: Limits, control: Control, journals: _Journals, under_way: set[str]
+) -> Iterator[Plan | None]:
+    """The plans as the limits let them in, which hold against everything in the journals, as those of a batch do."""
+    from eirene.agent.batch.control import admitted
+
+    def reached() -> str | None:
+        return limits.reached(journals.spent, made=journals.spent_now, under_way=len(under_way))
+
+    for plan in admitted(
+        planned, control, reached=reached, is_busy=lambda: bool(under_way), is_known=lambda: journals.spent.rows > 0
+    ):
+        if plan is not None:
+            under_way.add(plan.key)
+        yield plan
 
 
 def _show(made: Made, progress: Watch) -> None:
@@ -104,38 +143,62 @@ def _dropped(out: str) -> str:
 
 
 @dataclass(slots=True)
+class _Spent:
+    """How many lines there are, and what they took."""
+
+    rows: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    def add(self, usage: Usage) -> None:
+        self.rows += 1
+        self.usage = self.usage + usage
+
+
+@dataclass(slots=True)
 class _Journals:
     """Rows in one file, in the other why there is none of a passage and what that has cost; counted as they are read.
 
-    Of a finished passage its key is held; one whose call failed is tried again.
+    Of a finished passage its key is held; one whose call failed is tried again. `spent` is what all lines took,
+    `spent_now` those of this run.
     """
 
     made: Made
     signature: str
+    spent: _Spent = field(default_factory=_Spent)
+    spent_now: _Spent = field(default_factory=_Spent)
     done: set[bytes] = field(default_factory=set)
     failed: set[bytes] = field(default_factory=set)
     _append: dict[bool, Callable[[dict[str, Any]], None]] = field(default_factory=dict)
+    _rest: Iterator[Plan] = field(default_factory=lambda: iter(()))
+    _unfinished: int = 0
     _mutex: threading.Lock = field(default_factory=threading.Lock)
 
-    def open(self, out: str, stack: ExitStack) -> None:
-        """Opens both and reads them."""
+    def open(self, out: str, stack: ExitStack, *, anew: bool) -> None:
+        """Opens both and reads them, or with `anew` empties them."""
         from eirene.agent.line_journal import LineJournal
 
-        rows = stack.enter_context(LineJournal(out, on_line=self._row, key_of=_key))
-        dropped = stack.enter_context(LineJournal(_dropped(out), on_line=self._drop))
+        rows = stack.enter_context(LineJournal(out, on_line=self._row, key_of=_key, anew=anew))
+        dropped = stack.enter_context(LineJournal(_dropped(out), on_line=self._drop, anew=anew))
         self._append = {True: rows.append, False: dropped.append}
 
-    def missing(self, order: Order, recipe: Recipe, control: Control, under_way: set[str]) -> Iterator[Plan]:
-        """The plans that are not done, until the run is stopped."""
+    def missing(self, order: Order, recipe: Recipe) -> Iterator[Plan]:
+        """The plans that are not done."""
         from eirene.synth.fava import plans
 
         # Twins among the passages are found anew by each run: of earlier lines nothing is known of them.
-        for plan in plans(passages_of(order.corpus, order.limit), recipe, self.made):
-            if control.reason is not None:
-                return
+        self._rest = plans(passages_of(order.corpus, order.limit), recipe, self.made)
+        for plan in self._rest:
             if bytes.fromhex(plan.key) not in self.done:
-                under_way.add(plan.key)
+                self._unfinished += 1
                 yield plan
+
+    def said_left(self) -> str:
+        """How many passages are not finished, the first `MOST_COUNTED` of those not read yet among them."""
+        before = self.made.passages, Counter(self.made.dropped)
+        unread = list(islice((bytes.fromhex(plan.key) not in self.done for plan in self._rest), MOST_COUNTED))
+        self.made.passages, self.made.dropped = before  # what was read to be counted alone is no part of the run
+        left = self._unfinished + sum(unread)
+        return f"{left:,}{' or more' if len(unread) == MOST_COUNTED else ''} passages are left"
 
     def keep(self, outcome: Outcome) -> None:
         """Puts an outcome on disk, and counts it. Several threads may call it."""
@@ -144,6 +207,8 @@ class _Journals:
         self._append[made](line)
         with self._mutex:
             (self._row if made else self._drop)(line)
+            self.spent_now.add(outcome.usage)
+            self._unfinished -= not outcome.failed
 
     def _line(self, outcome: Outcome) -> dict[str, Any]:
         if outcome.item is not None:
@@ -178,12 +243,11 @@ class _Journals:
         self.made.failed = len(self.failed)
 
     def _count(self, said: dict[str, Any]) -> None:
-        from eirene.usage import Usage
-
         if said.get("signature") != self.signature:
             raise ValueError("it was made with other settings or another model; name another file for --out")
         self.made.refused.update(said["refused"])
-        self.made.usage = self.made.usage + Usage.model_validate(said["usage"])
+        self.spent.add(Usage.model_validate(said["usage"]))
+        self.made.usage = self.spent.usage
 
 
 def _key(line: dict[str, Any]) -> str:

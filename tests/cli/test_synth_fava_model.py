@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from eirene.agent.journal_file import JournalFile
 from eirene.critique import Finding
 from eirene.fava.edits import apply_findings
 from eirene.fava.kinds import HALLUCINATIONS
@@ -201,3 +202,64 @@ def test_a_local_model_is_asked_as_well(run: Run, corpus: Path, tmp_path: Path) 
     (dropped,) = lines(corpus, "local.jsonl.dropped")
     assert (dropped["why"], dropped["usage"]["calls"]) == ("no text in the genre could be had", 1)
     assert sum(dropped["refused"].values()) == 1
+
+
+@pytest.mark.parametrize("flag", ["--max-cost", "--max-tokens"])
+def test_a_limit_stops_the_run_says_what_is_left_and_counts_earlier_runs(run: Run, corpus: Path, flag: str) -> None:
+    """What was begun is finished and kept; the same command spends no more, a higher limit makes the same rows."""
+    with LoopbackServer(reply) as server:
+        make(run, server, corpus)
+        whole = {row["id"]: row for row in lines(corpus)}
+        tokens, cost = (
+            server.input_tokens + server.output_tokens, (server.input_tokens + 2 * server.output_tokens) / 1e6
+        )  # fmt: skip
+        limit = cost / 2 if flag == "--max-cost" else tokens // 2
+        for name in ("rows.jsonl", "rows.jsonl.dropped"):
+            corpus.with_name(name).unlink()
+    with LoopbackServer(reply) as server:
+        result = make(run, server, corpus, flag, str(limit))
+        made, calls = len(lines(corpus)), server.calls
+        assert (result.code, 4 <= made < 12) == (0, True), result
+        assert f"stopped ({flag} {limit:g}): {12 - made} passages are left" in result.err
+        card = json.loads(corpus.with_name("rows.jsonl.card.json").read_text("utf-8"))
+        assert (card["finished"], card["rows"], card["usage"]["calls"]) == (False, made, calls)
+        again = make(run, server, corpus, flag, str(limit))
+        assert (again.code, server.calls) == (0, calls)
+        assert f"{12 - made} passages are left" in again.err
+        rest = make(run, server, corpus, flag, str(limit * 10))
+        assert (rest.code, "left" in rest.err) == (0, False)
+    assert {row["id"]: row for row in lines(corpus)} == whole
+
+
+def test_a_cost_limit_wants_a_price(run: Run, corpus: Path) -> None:
+    """An unknown price is said before a call is made; so is a limit that is none."""
+    out = corpus.with_name("rows.jsonl")
+    with LoopbackServer(reply) as server:
+        asked = ("synth", "fava", corpus, "--backend", "openai:test", "--base-url", server.base_url, "--out", out)
+        assert_error(run(*asked, "--max-cost", "1"), "--price")
+        assert_error(run(*asked, "--max-tokens", "0"), "max-tokens must be more than 0")
+        assert (server.calls, out.exists()) == (0, False)
+
+
+@pytest.mark.parametrize("how", [("--offline",), ("--backend", "openai:test")])
+def test_the_corpus_is_never_written_over(run: Run, corpus: Path, how: tuple[str, ...]) -> None:
+    """--out may not be the corpus, nor stand among its files, not even with --force."""
+    before = corpus.read_bytes()
+    assert_error(run("synth", "fava", corpus, *how, "--force", "--out", corpus), "another file for --out")
+    inside = corpus.with_name("rows.jsonl")
+    assert_error(run("synth", "fava", corpus.parent, *how, "--out", inside), "outside of the corpus")
+    assert (corpus.read_bytes(), inside.exists()) == (before, False)
+
+
+def test_what_force_takes_away_is_made_again(run: Run, corpus: Path) -> None:
+    """Rows stay where the corpus of a run with --force cannot be read to its end, and where another run has them."""
+    with LoopbackServer(reply) as server:
+        make(run, server, corpus, "--limit", "2")
+        before = corpus.with_name("rows.jsonl").read_bytes()
+        corpus.write_text(corpus.read_text("utf-8") + "{torn\n", "utf-8")
+        assert_error(make(run, server, corpus, "--force"), "corpus.jsonl")
+        assert corpus.with_name("rows.jsonl").read_bytes() == before != b""
+        corpus.write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
+        with JournalFile(corpus.with_name("rows.jsonl")):
+            assert_error(make(run, server, corpus, "--force"), "in use")
+    assert corpus.with_name("rows.jsonl").read_bytes() == before

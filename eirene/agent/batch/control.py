@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from eirene.agent.batch.totals import Totals
 from eirene.errors import InputError
+from eirene.usage import Usage
+
+_W = TypeVar("_W")
 
 _UNKNOWN = 4
 """Rows that may be under way under a limit before it is known what one costs."""
+
+
+class Spending(Protocol):
+    """What rows have taken."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def usage(self) -> Usage: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +45,7 @@ class Limits:
             if value is not None and not 0 < value < float("inf"):
                 raise InputError(f"{name} must be more than 0, got {value:g}", field=name)
 
-    def reached(self, totals: Totals, *, made: Totals, under_way: int) -> str | None:
+    def reached(self, totals: Spending, *, made: Spending, under_way: int) -> str | None:
         """Which limit one more row would pass, if it and those under way cost what rows cost on average; None for none.
 
         Where no row is known a few may be under way; then their limit is named as if it were reached.
@@ -46,8 +58,8 @@ class Limits:
             if _passes(spent, self.max_cost_usd, mean=mean, is_known=known.rows > 0, under_way=under_way):
                 return f"--max-cost {self.max_cost_usd:g}"
         if self.max_tokens is not None:
-            mean = known.tokens / max(known.rows, 1)
-            if _passes(totals.tokens, self.max_tokens, mean=mean, is_known=known.rows > 0, under_way=under_way):
+            mean = known.usage.tokens / max(known.rows, 1)
+            if _passes(totals.usage.tokens, self.max_tokens, mean=mean, is_known=known.rows > 0, under_way=under_way):
                 return f"--max-tokens {self.max_tokens}"
         return None
 
@@ -89,6 +101,32 @@ class Control:
         """Forgets its timers."""
         for timer in self._timers:
             timer.cancel()
+
+
+def admitted(
+    work: Iterable[_W],
+    control: Control,
+    *,
+    reached: Callable[[], str | None],
+    is_busy: Callable[[], bool],
+    is_known: Callable[[], bool],
+) -> Iterator[_W | None]:
+    """The work, as limits let it in, until the run is stopped: None for none until something under way has ended.
+
+    `reached` names the limit that one more piece would pass. It stops the run where nothing `is_busy` that could still
+    cost less than it was taken for, and where it `is_known` what a piece costs.
+    """
+    for piece in work:
+        while control.reason is None and (reason := reached()) is not None:
+            if is_busy():
+                yield None
+            elif is_known():
+                control.stop(reason)
+            else:
+                break
+        if control.reason is not None:
+            return
+        yield piece
 
 
 async def until_over(pulling: Coroutine[Any, Any, None], control: Control) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.agent.batch.control import Control, Limits, until_over
+from eirene.agent.batch.control import Control, Limits, admitted, until_over
 from eirene.agent.batch.index import ENTRY, OnScan
 from eirene.agent.batch.journal import BatchJournal, failed
 from eirene.agent.batch.looked import looked_at, rows_path
@@ -191,17 +191,12 @@ def _admitted(batch: Batch, limits: Limits, control: Control, writer: Writer) ->
         n = len(under_way) + len(writer.waiting)
         return limits.reached(batch.totals, made=batch.made, under_way=n)
 
-    for work in batch.work():
-        while control.reason is None and (reason := reached()) is not None:
-            if under_way:
-                yield None
-            elif batch.totals.rows:
-                control.stop(reason)
-            else:
-                break  # all that was begun waits for the disk
-        if control.reason is not None:
-            return
-        under_way[work.item.id] = work
+    # Where no row is known and none is under way, all that was begun waits for the disk.
+    for work in admitted(
+        batch.work(), control, reached=reached, is_busy=lambda: bool(under_way), is_known=lambda: batch.totals.rows > 0
+    ):
+        if work is not None:
+            under_way[work.item.id] = work
         yield work
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
 from dataclasses import replace
 
 from eirene.agent.batch.one_row import one_row
@@ -12,6 +12,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.shared_detectors import shared
 from eirene.agent.state import Parts
 from eirene.models.limits import Limiter
+from eirene.side_by_side import side_by_side
 
 KEPT_A_ROW = 4
 """Scores that a detector remembers for each row under way: those of its own texts, in all rounds. Rows share none."""
@@ -32,37 +33,13 @@ class LocalRunner:
 
     async def run(self, work: Iterable[Work | None]) -> AsyncGenerator[Outcome, None]:
         """Yields the outcomes as they come; where one, or the work itself, raises, those under way are finished."""
-        waiting = iter(work)
-        under_way: set[asyncio.Task[Outcome]] = set()
-        fault: BaseException | None = None
-        try:
-            while True:
-                if fault is None:
-                    try:
-                        self._fill(under_way, waiting)
-                    except Exception as error:  # the work's own, such as a file that is gone: told when all is finished
-                        fault = error
-                if not under_way:
-                    break
-                done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    fault = fault or task.exception()
-                    if task.exception() is None:
-                        yield task.result()
-            if fault is not None:
-                raise fault
-        finally:
-            for task in under_way:
-                task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
+        made = side_by_side(
+            work, lambda piece: one_row(piece, parts=self._parts, settings=self._settings), room=lambda: self._room
+        )
+        async with aclosing(made) as outcomes:
+            async for outcome in outcomes:
+                yield outcome
 
     @property
     def _room(self) -> int:
         return 1 if self._limiter is None else 2 * self._limiter.now
-
-    def _fill(self, under_way: set[asyncio.Task[Outcome]], waiting: Iterator[Work | None]) -> None:
-        while len(under_way) < self._room:
-            work = next(waiting, None)
-            if work is None:
-                return
-            under_way.add(asyncio.create_task(one_row(work, parts=self._parts, settings=self._settings)))

@@ -43,8 +43,3 @@ class Totals:
     def rows(self) -> int:
         """How many there are."""
         return sum(self.statuses.values())
-
-    @property
-    def tokens(self) -> int:
-        """Tokens read and written."""
-        return self.usage.input_tokens + self.usage.output_tokens

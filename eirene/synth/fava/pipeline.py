@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from eirene.critique import Finding
 from eirene.errors import AuthError, EireneError, QuotaError, ScriptExhaustedError
-from eirene.eval.scoring import in_order
 from eirene.fava.kinds import HallucinationKind
 from eirene.records import Item, digest
 from eirene.seeds import derive_seed, rng_for
+from eirene.side_by_side import side_by_side
 from eirene.synth.fava.asking import Writes, error_question, genre_question, prompts_digest
 from eirene.synth.fava.changes import changed, fault, row
 from eirene.synth.fava.reading import RefusedError, read_error, read_genre
@@ -49,18 +50,19 @@ def signature_of(recipe: Recipe, writes: Writes) -> str:
 
 
 async def asynthesise(
-    planned: Iterable[Plan],
+    planned: Iterable[Plan | None],
     recipe: Recipe,
     writes: Writes,
     *,
     neighbours: Neighbours,
     concurrency: int = 8,
     keep: Callable[[Outcome], None] | None = None,
-) -> AsyncIterator[Outcome]:
-    """What comes of each plan, in their order, with so many under way at once; plans are taken as they are needed.
+) -> AsyncGenerator[Outcome, None]:
+    """What comes of each plan, as it comes, with so many under way at once; plans are taken as they are needed.
 
     The same plans, seed and replies make the same rows. `keep` is given each outcome at once, in a thread, to put it on
-    disk. Raises what every passage would meet: no access, no credit.
+    disk. None among the plans: no more until an outcome was yielded (`eirene.side_by_side`). Raises what every passage
+    would meet, no access or no credit, when those under way have ended.
     """
     sign = signature_of(recipe, writes)
 
@@ -70,8 +72,9 @@ async def asynthesise(
             await asyncio.to_thread(keep, outcome)
         return outcome
 
-    async for _, outcome in in_order(planned, one, workers=concurrency):
-        yield outcome
+    async with aclosing(side_by_side(planned, one, room=lambda: concurrency)) as outcomes:
+        async for outcome in outcomes:
+            yield outcome
 
 
 async def _made(plan: Plan, recipe: Recipe, writes: Writes, neighbours: Neighbours, sign: str) -> Outcome:
