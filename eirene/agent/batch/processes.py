@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 
+from eirene.agent.batch.heard import Said, level_here, say
 from eirene.agent.batch.one_row import failed_record
 from eirene.agent.batch.runner import Outcome, Source, Work
 from eirene.agent.batch.worker import MakeParts, serve
@@ -122,18 +123,23 @@ class _Hand:
                 self.pipe.send(group)
                 for _ in group:
                     record = await self._receive()
+                    assert record is not None
                     await self.made.put(Outcome(left.popleft(), record))
             except (EOFError, OSError):
                 alone = True
                 await self._died(left)
 
-    async def _receive(self) -> Record:
+    async def _receive(self) -> Record | None:
+        """What the worker sends next; None for its word that it is ready. What it logs is said here on the way."""
         assert self.pipe is not None
-        kind, value = await asyncio.get_running_loop().run_in_executor(self.threads, self.pipe.recv)
-        if isinstance(value, EireneError):
-            raise value
-        assert kind == "record" and isinstance(value, Record)
-        return value
+        while True:
+            _, value = await asyncio.get_running_loop().run_in_executor(self.threads, self.pipe.recv)
+            if isinstance(value, EireneError):
+                raise value
+            if not isinstance(value, Said):
+                assert value is None or isinstance(value, Record)
+                return value
+            say(value)
 
     async def _died(self, left: deque[Work]) -> None:
         """Counts a death against the row that the worker was at; the second one makes it a failed record."""
@@ -151,12 +157,12 @@ class _Hand:
         context = _context()
         self.pipe, theirs = context.Pipe()
         with environment(_ONE_THREAD), _without_interrupts():
-            arguments = (theirs, self.make, self.settings, dict(os.environ))
+            arguments = (theirs, self.make, self.settings, dict(os.environ), level_here())
             self.process = context.Process(target=serve, args=arguments, daemon=True)
             self.process.start()
         theirs.close()  # else its end would not be seen here
         try:
-            await asyncio.get_running_loop().run_in_executor(self.threads, self.pipe.recv)
+            await self._receive()
         except (EOFError, OSError):
             raise WorkerError(
                 f"a worker process ended before its first row, {self.end(wait_s=_ENDING_S)}; its message stands above. "

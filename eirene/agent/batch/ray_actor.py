@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from eirene.agent.batch.heard import Said, listen
 from eirene.agent.batch.runner import Work
 from eirene.agent.batch.worker import ChunkRunner, MakeParts
 from eirene.agent.row_hash import RowHash
@@ -16,10 +17,12 @@ from eirene.records import Record
 class RowActor:
     """One slot of the cluster. Rows of several calls are made side by side, as many as `max_concurrency` lets in."""
 
-    def __init__(self, make: MakeParts, settings: Settings) -> None:
+    def __init__(self, make: MakeParts, settings: Settings, log_level: int) -> None:
         self._make = make
         self._settings = settings
         self._runner: ChunkRunner | None = None
+        self._said: list[Said] = []
+        listen(log_level, self._said.append)
 
     def begin(self) -> list[Any] | str:
         """Builds the parts; what rows of theirs hang on, or why there are none.
@@ -34,12 +37,15 @@ class RowActor:
         self._runner = ChunkRunner(parts, self._settings)
         return RowHash(parts, self._settings).common
 
-    async def rows(self, chunk: list[Work]) -> list[Record | EireneError]:
-        """A record for each row, or what no other row could do better with."""
+    async def rows(self, chunk: list[Work]) -> tuple[list[Record | EireneError], list[Said]]:
+        """A record for each row, or what no other row could do better with; and what was logged meanwhile."""
         assert self._runner is not None
         if len(chunk) > 1:
             self._runner.prepare(chunk)
-        return [await self._one(self._runner, work) for work in chunk]
+        replies = [await self._one(self._runner, work) for work in chunk]
+        said = self._said[:]
+        del self._said[: len(said)]  # other calls, and threads, may be adding to it
+        return replies, said
 
     async def _one(self, runner: ChunkRunner, work: Work) -> Record | EireneError:
         try:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+from eirene.agent.batch.heard import level_here, say
 from eirene.agent.batch.one_row import failed_record
 from eirene.agent.batch.ray_actor import RowActor
 from eirene.agent.batch.runner import Outcome, Source, Work
@@ -178,7 +179,7 @@ class _Hand:
         errors = self.ray.exceptions
         rows = self.calls.pop(call)
         try:
-            replies = call.result()
+            replies, said = call.result()
         except errors.RayTaskError as error:
             raise WorkerError(f"an actor failed at {len(rows)} rows: {error.cause!r}") from error
         except errors.RayError as error:
@@ -186,6 +187,8 @@ class _Hand:
             for work in rows:
                 await self._lost(work, error)
             return
+        for line in said:
+            say(line)
         for work, reply in zip(rows, replies, strict=True):
             self.deaths.pop(work.item.id, None)
             if isinstance(reply, Record):
@@ -216,7 +219,7 @@ class _Hand:
             max_restarts=0, max_task_retries=0,  # a death must be seen here, to be counted against its rows
         )  # fmt: skip
         for tried in range(1, _STARTS + 1):
-            self.actor, self.is_dead = remote.remote(self.make, self.settings), False
+            self.actor, self.is_dead = remote.remote(self.make, self.settings, level_here()), False
             try:
                 reply = await self._begun(asyncio.wrap_future(self.actor.begin.remote().future()))
             except errors.RayTaskError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from dataclasses import replace
@@ -14,9 +15,14 @@ from eirene.errors import AuthError
 from eirene.refiners.base import RefineTask
 from eirene.usage import Meter
 
+logger = logging.getLogger(__name__)
+
 
 class Deadly:
-    """A refiner that ends its process at certain questions: at "once" a first time, at "always" each time."""
+    """A refiner that ends its process at certain questions: at "once" a first time, at "always" each time.
+
+    It has no key for others, and warns of some.
+    """
 
     name = "deadly"
 
@@ -28,6 +34,8 @@ class Deadly:
         if "always" in question or ("once" in question and not self._seen.exists()):
             self._seen.touch()
             os.kill(os.getpid(), signal.SIGKILL)
+        if "warn" in question:
+            logger.warning("the question %r is odd", question)
         if "key" in question:
             raise AuthError("the key is refused")
         return task.answer + " More."
