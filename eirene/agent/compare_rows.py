@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from eirene.agent.journal import Journal, Line
+from eirene.agent.journal import Journal
+from eirene.agent.line_journal import Line
 from eirene.agent.row_hash import row_hash
 from eirene.agent.run import run_signature
 from eirene.agent.settings import Settings

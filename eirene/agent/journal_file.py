@@ -1,7 +1,7 @@
 """The file below a journal: one process at a time holds it, what was appended is on disk, half a line never stays.
 
-What a line says is no matter here; `eirene.agent.journal` reads a whole journal into memory, and
-`eirene.agent.batch.journal` one of any length by an index.
+What a line says is no matter here; `eirene.agent.line_journal` reads it line by line, `eirene.agent.journal` on top of
+it holds a whole journal in memory, and `eirene.agent.batch.journal` knows one of any length by an index.
 """
 
 from __future__ import annotations

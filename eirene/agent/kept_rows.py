@@ -57,10 +57,11 @@ async def make_rows(
     """
     if concurrency < 1:
         raise InputError(f"concurrency must be at least 1, got {concurrency}", field="concurrency")
-    with nullcontext() if journal is None else Journal(journal) as held:
+    # Rows that failed, and were tried again, may stand there as well: of two lines of a key the later counts.
+    with nullcontext() if journal is None else Journal(journal, later_wins=True) as held:
         done = {} if held is None else _rows_in(held, kind)
         if held is not None and retry_failed:
-            failed = {key for key, row in done.items() if kind.is_failed(row)}
+            failed = {key for key, _ in cases if key in done and kind.is_failed(done[key])}
             held.drop(failed)
             done = {key: row for key, row in done.items() if key not in failed}
         todo = {key: case for key, case in cases if key not in done}

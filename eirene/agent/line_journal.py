@@ -1,29 +1,45 @@
-"""A journal of any length, read once when it is opened and not held: of each line a caller keeps what it needs."""
+"""An append-only file of JSON lines that survives `kill -9`: what a run has done and need not do, or pay, again.
+
+A line is on disk (fsync) before `append` returns. A last line that was cut off is repaired when the journal is opened;
+any other line that cannot be read is an error, not a guess. One process at a time holds a journal.
+
+A journal of any length is read once, when it is opened, and not held: of each line a caller keeps what it needs.
+"""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from eirene.agent.batch.index import scan
-from eirene.agent.journal import KeyOf, Line, is_whole, key_field
 from eirene.agent.journal_file import JournalFile, check_torn
 from eirene.errors import InputError
 from eirene.io import parse_json
 
+Line = dict[str, Any]
+KeyOf = Callable[[Line], str]
 OnLine = Callable[[Line], None]
+
+
+def key_field(line: Line) -> str:
+    """The key that stands in a line's own field `key`."""
+    key = line.get("key")
+    if not isinstance(key, str) or not key:
+        raise ValueError("has no 'key'")
+    return key
 
 
 class LineJournal:
     """The journal in a file, which is made where there is none; use it as a context manager.
 
-    `on_line` is told of each line that is there, in order, and raises `ValueError` for one that does not belong to this
-    run. A last line that was cut off is taken away; with `anew` all lines are. `append` waits for the disk; several
-    threads may call it. Raises `InputError` for a file that another process holds, or that has a line of another kind.
+    `key_of` finds a line's key, and raises `ValueError` for a line that is none of its kind. `on_line` is told of each
+    line that is there, in order, and raises `ValueError` for one that a run cannot go on from. A last line that was cut
+    off is taken away; with `anew` all lines are. Raises `InputError` for a file that another process holds, or that has
+    such a line. Several threads may write.
     """
 
     def __init__(self, path: str | Path, *, on_line: OnLine, key_of: KeyOf = key_field, anew: bool = False) -> None:
@@ -42,14 +58,27 @@ class LineJournal:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with self._mutex:
-            self._file.close()
+        self.close()
 
     def append(self, line: Mapping[str, Any]) -> None:
         """Adds a line; when this returns it is on disk."""
-        data = json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
+        self.extend([line])
+
+    def extend(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        """Adds lines, all of them or none, with one wait for the disk."""
+        data = b"".join(map(_data, lines))
         with self._mutex:
-            self._file.append(data.encode("utf-8"))
+            self._file.append(data)
+
+    def replace(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        """Puts other lines in the place of all. They appear at once, or the old ones stay."""
+        with self._mutex:
+            self._file.replace(map(_data, lines))
+
+    def close(self) -> None:
+        """Lets go of the file. Waits for an `append` that is under way."""
+        with self._mutex:
+            self._file.close()
 
     def _load(self, on_line: OnLine, key_of: KeyOf) -> None:
         end = 0
@@ -57,7 +86,7 @@ class LineJournal:
             self._tell(text, f"{self.path}, line {n}", on_line, key_of)
             end = at
         rest = self._file.read(end)
-        if rest and is_whole(rest, key_of):
+        if rest and _is_whole(rest, key_of):
             self._file.append(b"\n")
             self._tell(rest, f"{self.path}, the last line", on_line, key_of)
         elif rest:
@@ -68,9 +97,29 @@ class LineJournal:
     def _tell(text: bytes, where: str, on_line: OnLine, key_of: KeyOf) -> None:
         line = parse_json(text, where=where)
         try:
-            if not isinstance(line, dict):
-                raise ValueError("is no JSON object")
-            key_of(line)
-            on_line(line)
+            key_of(_object(line))
         except ValueError as error:
-            raise InputError(f"does not belong to this run: {error}", where=where) from None
+            raise InputError(f"is no line of this kind of journal: {error}", where=where) from None
+        try:
+            on_line(_object(line))
+        except ValueError as error:
+            raise InputError(f"cannot be gone on from: {error}", where=where) from None
+
+
+def _is_whole(data: bytes, key_of: KeyOf) -> bool:
+    """Whether a last line lacks nothing but its end: it has been paid for, and is not one that was cut off."""
+    try:
+        key_of(_object(parse_json(data, where="")))
+    except (InputError, ValueError):
+        return False
+    return True
+
+
+def _object(value: object) -> Line:
+    if not isinstance(value, dict):
+        raise ValueError("is no JSON object")
+    return value
+
+
+def _data(line: Mapping[str, Any]) -> bytes:
+    return (json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")

@@ -107,6 +107,26 @@ async def test_failed_rows_are_tried_again_when_asked(tmp_path: Path) -> None:
         assert [r.status for r in done.rows] == ["failed", "scored"]
 
 
+async def test_a_row_that_was_made_after_a_failed_one_stands_for_it(tmp_path: Path) -> None:
+    """A journal that has both is gone on from, and nothing is asked again."""
+    journal, failed = tmp_path / "rows.jsonl", tmp_path / "failed.jsonl"
+    await aevaluate_feedback([case("a")], parts(ByWord()), settings=SETTINGS, journal=journal)
+    row = json.loads(journal.read_text())
+    failed.write_text(json.dumps({**row, "status": "failed", "why": "UnreachableError: down"}) + "\n")
+    journal.write_text(failed.read_text() + journal.read_text())
+    model = ByWord()
+    done = await aevaluate_feedback([case("a")], parts(model), settings=SETTINGS, journal=journal, retry_failed=True)
+    assert ([r.status for r in done.rows], model.asked) == (["scored"], [])
+
+
+async def test_failed_rows_that_nobody_asks_for_stay(tmp_path: Path) -> None:
+    journal, cases = tmp_path / "rows.jsonl", [case("a", "down"), case("b", "down")]
+    for some, asked in ((cases, ["a", "b"]), (cases[:1], ["a"]), (cases, [])):
+        model, retry = ByWord(), len(some) == 1
+        await aevaluate_feedback(some, parts(model), settings=SETTINGS, journal=journal, retry_failed=retry)
+        assert model.asked == asked
+
+
 @pytest.mark.parametrize("change", [{"samples": 5}, {"seed": 1}, {"stop": "exact"}, {"min_consistency": 0.5}])
 async def test_a_journal_of_other_settings_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
     journal = tmp_path / "rows.jsonl"

@@ -67,6 +67,20 @@ def test_no_key_is_written_twice(tmp_path: Path) -> None:
             journal.append(line("a"))
 
 
+def test_of_two_lines_with_one_key_the_later_counts_where_that_is_wanted(tmp_path: Path) -> None:
+    """Two runs' files put together, say: nothing is taken out of the file, and dropping a key drops both lines."""
+    path = tmp_path / "rows.jsonl"
+    text = "".join(json.dumps(line(key, value)) + "\n" for key, value in (("a", 1), ("b", 1), ("a", 2)))
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"line 3: .*the key 'a' stands in the journal twice"):
+        Journal(path)
+    with Journal(path, later_wins=True) as journal:
+        assert list(journal) == [line("b", 1), line("a", 2)]
+        assert path.read_text() == text
+        journal.drop({"a"})
+    assert path.read_text() == json.dumps(line("b", 1)) + "\n"
+
+
 def test_dropped_lines_are_gone_and_the_lock_goes_with_the_new_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     with Journal(path) as journal:
