@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import hashlib
 import hmac
 import json
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -165,10 +165,13 @@ class Routes:
         if self._render is None or not 0 <= choice < len(records) or records[choice] is None:
             raise ApiError(404, "this run has no record to show", code="not_found")
         items = json.loads(run.data)["items"]
-        make = functools.partial(
-            self._render, Record.model_validate(records[choice]), Item.model_validate(items[choice])
-        )
-        return HTMLResponse(await asyncio.to_thread(make))
+        try:
+            record, item = Record.model_validate(records[choice]), Item.model_validate(items[choice])
+        except ValidationError:  # the file of runs may be an older one
+            raise ApiError(
+                404, "another version of Eirene made this run; it has no page here", code="not_found"
+            ) from None
+        return HTMLResponse(await asyncio.to_thread(self._render, record, item))
 
     async def health(self) -> dict[str, str]:
         """Whether the server answers."""

@@ -111,6 +111,7 @@ function showVotes(event) {
 }
 
 const votes = new Map();
+let draft = "";  // what the answer is where it was not refined
 function showCritique(event) {
   const counts = votes.get(event.round);
   const lines = event.sentences.map((sentence, n) => make("li", {},
@@ -159,7 +160,7 @@ const steps = {
 };
 const show = {
   node_started: (e) => { at("status").textContent = "Round " + e.round + ": " + steps[e.node] + " …"; },
-  draft: (e) => step("draft", "The answer so far", make("p", { class: "text" }, e.text)),
+  draft: (e) => { draft = e.text; step("draft", "The answer so far", make("p", { class: "text" }, draft)); },
   sample: showVotes,
   votes: (e) => votes.set(e.round, e),
   critique: (e) => { if (e.text.startsWith("abstained")) step("critique-" + e.round, "The critique", make("p", {}, e.text)); },
@@ -197,7 +198,7 @@ async function finish(id) {
   }
   const record = run.records[0];
   at("status").textContent = record ? "Ended: " + record.status + ". " + record.why : "Ended: " + run.why[0];
-  const text = record ? record.answer : "";
+  const text = record ? record.answer : draft;
   const box = step("answer", record && record.status === "accepted" ? "The answer: a rewrite that passed" : "The answer: as it was",
     make("p", { class: "text" }, text));
   box.classList.add("answer");
@@ -218,6 +219,7 @@ async function submit(event) {
     at("go").disabled = true;
     parts.clear();
     votes.clear();
+    draft = "";
     Object.assign(review, { text: "", edits: [], edited: "" });
     at("steps").replaceChildren();
     at("status").textContent = "Waiting for a place …";

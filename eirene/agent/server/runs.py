@@ -130,10 +130,11 @@ class Runs:
             found = json.loads(data)
             keys = ("id", "created", "model", "mode", "question", "status")
             run = Run(**{key: found[key] for key in keys}, state="done", data=data)
+            size = run.size
         except (ValueError, TypeError, KeyError):  # a torn line, or one of another kind
             return
         self._runs[str(run.id)] = run
-        self._bytes += run.size
+        self._bytes += size
         self._drop_old()
 
 
@@ -150,9 +151,11 @@ def _read_back(path: str, keep: int) -> Iterator[bytes]:
 
 
 def _append(path: str, data: bytes) -> None:
-    """One line more. A full disk costs the line, not the answer: the client has waited for that."""
+    """One line more, never behind a torn one. A full disk costs the line, not the answer: the client waits for that."""
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
-            file.write(data + b"\n")
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
+            size = os.fstat(file.fileno()).st_size
+            is_torn = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
+            file.write(b"\n" * is_torn + data + b"\n")
     except OSError as error:
         logger.warning("a run could not be written to %s: %s", path, reason(error))

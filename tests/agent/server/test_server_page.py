@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from eirene.records import Item, Record
-from eirene.testing.loopback import LoopbackServer
+from eirene.testing.loopback import LoopbackServer, Text
 from eirene.views.html import render_page
 from tests.agent.server.chromium import BROWSER, Browser, browser
 from tests.agent.server.serving import QUESTION, Served, chat_engine, embedded_engine, served
@@ -146,6 +146,18 @@ def test_votes_come_in_one_by_one(tab: Browser) -> None:
         assert seen == sorted(seen)
         assert len(set(seen)) > 2
         assert max(seen) == 9
+
+
+def test_an_answer_that_was_not_refined_is_shown_as_it_was(tab: Browser) -> None:
+    """A draft that was cut off has no record; it is the answer all the same."""
+    with LoopbackServer(lambda request, _: Text("Zoos teach", "length")) as up, served(embedded_engine(up)) as server:
+        tab.open(f"{server.root}/")
+        tab.tab_to("it.id === 'question'")
+        tab.type(QUESTION)
+        tab.read("document.getElementById('go').click()")
+        tab.wait_for(ENDED)
+        assert "cut off" in tab.read("document.getElementById('status').textContent")
+        assert tab.read("document.querySelector('.answer').textContent") == "The answer: as it wasZoos teach"
 
 
 def test_what_a_model_writes_is_never_markup(tab: Browser) -> None:

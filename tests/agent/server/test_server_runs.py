@@ -144,6 +144,29 @@ async def test_a_file_of_runs_is_appended_to_and_read_back(tmp_path: Path) -> No
     assert again.recent()[0].status == "kept"
 
 
+async def test_a_run_is_not_written_behind_a_torn_line(tmp_path: Path) -> None:
+    """A server that was killed, or a disk that was full, costs the line that it was at, and not the next one."""
+    path = tmp_path / "runs.jsonl"
+    path.write_text('{"id": "torn')
+    runs = Runs(keep=10, keep_bytes=10**6, path=str(path))
+    for name in "ab":
+        await runs.finish(runs.begin(model="m", mode="improve", question=name), "done")
+    assert path.read_text().splitlines()[0] == '{"id": "torn'
+    assert kept(Runs(keep=10, keep_bytes=10**6, path=str(path))) == ["b", "a"]
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_run_of_another_version_is_listed_and_says_why_it_has_no_page(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    old = {"id": "run-old", "created": 1, "model": "m", "mode": "improve", "question": QUESTION, "status": "kept",
+           "records": [{"answer": "A."}], "items": [{"question": QUESTION}]}  # fmt: skip
+    path.write_text(json.dumps(old) + "\n" + json.dumps({**old, "question": 5}) + "\n")
+    with served(embedded_engine(), runs=str(path)) as server:
+        assert [run["id"] for run in httpx.get(f"{server.root}/v1/runs").json()["data"]] == ["run-old"]
+        reply = httpx.get(f"{server.root}/runs/run-old")
+        assert (reply.status_code, "another version" in reply.text) == (404, True)
+
+
 def test_a_file_that_cannot_be_written_is_told_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         Runs(keep=2, keep_bytes=100, path=str(tmp_path))
