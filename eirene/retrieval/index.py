@@ -48,13 +48,15 @@ Progress = Callable[[int], None]
 @dataclass(frozen=True, slots=True, eq=False)
 class Index:
     """N passages: `codes` [words, N] signs, `vectors` [rows, width] with the row of each passage in `rows` [N], `spans`
-    [N, 2] places in the file of texts, `keys` and `owners` the passages by hashed name. All but `rows` are mapped.
+    [N, 2] places in the bytes of `texts`, `keys` and `owners` the passages by hashed name. All but `rows` are mapped,
+    and stay what they are where another process brings the index up to date.
     """
 
     folder: Path
     codes: NDArray[np.uint64]
     vectors: Half
     rows: NDArray[np.int64]
+    texts: NDArray[np.uint8]
     spans: NDArray[np.int64]
     keys: NDArray[np.uint64]
     owners: NDArray[np.int32]
@@ -65,14 +67,9 @@ class Index:
         return len(self.rows)
 
     def passages(self, numbers: Sequence[int]) -> list[Passage]:
-        """Some passages, read from disk by their places."""
-        found = []
-        with open(self.folder / _VIEW / "passages.jsonl", "rb") as file:
-            for number in numbers:
-                start, end = self.spans[number]
-                file.seek(int(start))
-                found.append(Passage(**json.loads(file.read(int(end - start)))))
-        return found
+        """Some passages, read by their places."""
+        places = ((int(start), int(end)) for start, end in self.spans[list(numbers)])
+        return [Passage(**json.loads(self.texts[start:end].tobytes())) for start, end in places]
 
 
 def open_index(
@@ -136,27 +133,29 @@ def _opened(home: Path, stamp: list[list[Any]], encoder: str) -> Index | None:
     if not view.is_dir():
         return None
     try:
-        about = json.loads((view / "about.json").read_bytes())
+        said = (view / "about.json").read_bytes()
+        about = json.loads(said)
         if [about["version"], about["encoder"], about["files"]] != [VERSION, encoder, stamp]:
             return None
         vectors = Store(home, width=about["width"]).mapped()
         held = {name: np.load(view / f"{name}.npy", mmap_mode="r") for name in ("codes", "spans", "keys", "owners")}
-        rows = np.load(view / "rows.npy")
-        index = Index(home, vectors=vectors, rows=rows, digest=about["digest"], encoder=encoder, **held)
-        return index if _is_sound(index, about, (view / "passages.jsonl").stat().st_size) else None
+        rows, texts = np.load(view / "rows.npy"), np.memmap(view / "passages.jsonl", np.uint8, "r")
+        index = Index(home, vectors=vectors, rows=rows, texts=texts, digest=about["digest"], encoder=encoder, **held)
+        is_one = (view / "about.json").read_bytes() == said  # nobody has put another view in its place meanwhile
+        return index if is_one and _is_sound(index, about) else None
     except Exception as error:  # a torn file fails in whichever layer notices first: JSON, npy header, mmap
         logger.info("the index %s cannot be used and is made again: %s", home, error)
         return None
 
 
-def _is_sound(index: Index, about: dict[str, Any], text_bytes: int) -> bool:
+def _is_sound(index: Index, about: dict[str, Any]) -> bool:
     count = int(about["passages"])
     whole = (
         count > 0
         and len(index.rows) == len(index.spans) == index.codes.shape[1] == count
         and len(index.keys) == len(index.owners)
         and 0 <= int(index.rows.min()) <= int(index.rows.max()) < len(index.vectors)
-        and int(index.spans[-1, 1]) == text_bytes == about["text_bytes"]
+        and int(index.spans[-1, 1]) == len(index.texts) == about["text_bytes"]
     )
     if not whole:
         logger.info("the index %s is torn and is made again", index.folder)
@@ -201,6 +200,8 @@ def _build(
     width = encoder.encode([""]).shape[1]
     store = Store(home, width=width)
     known = store.rows()
+    for left in home.glob("making-*"):  # by a build that was killed
+        shutil.rmtree(left, ignore_errors=True)
     making = Path(tempfile.mkdtemp(dir=home, prefix="making-"))
     try:
         found, digest, at = _Found(), hashlib.sha256(), 0

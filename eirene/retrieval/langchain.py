@@ -12,6 +12,7 @@ from pydantic import ConfigDict
 from eirene.retrieval.items import Finds
 from eirene.retrieval.passages import Passage
 from eirene.retrieval.retriever import Hit
+from eirene.texts import whole
 
 
 class CorpusRetriever(BaseRetriever):
@@ -44,7 +45,7 @@ class _OfLangChain:
     def find(self, query: str) -> list[Hit]:
         documents = self._retriever.invoke(query)[: self._top]
         found = [
-            Hit(Passage(_id(d, n), d.page_content, str(d.metadata.get("title") or "")), 1.0 / n, 0.0)
+            Hit(Passage(_clean(_id(d, n)), _clean(d.page_content), _clean(d.metadata.get("title") or "")), 1.0 / n, 0.0)
             for n, d in enumerate(documents, start=1)
         ]
         return found[::-1]
@@ -53,9 +54,14 @@ class _OfLangChain:
 def of_langchain(retriever: BaseRetriever, *, top: int = 5) -> Finds:
     """Any LangChain retriever as one of ours. It gives no scores: a hit's is 1 / its rank.
 
-    A document's id is its own, else `id` or `source` of its metadata, else its rank.
+    A document's id is its own, else `id` or `source` of its metadata, else its rank. What no item can hold (a NUL
+    character, half a surrogate pair) is left out or becomes U+FFFD.
     """
     return _OfLangChain(retriever, top)
+
+
+def _clean(text: object) -> str:
+    return whole(str(text)).replace("\0", "")
 
 
 def _id(document: Document, rank: int) -> str:

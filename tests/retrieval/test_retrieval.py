@@ -15,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from eirene.encoder import load_encoder
 from eirene.errors import EncoderError, InputError
-from eirene.records import FOUND_PASSAGES, Item
+from eirene.records import FOUND_PASSAGES, Item, parse_item
 from eirene.retrieval import Retriever, open_index, with_context
 from eirene.retrieval.encoders import encoder_named
 from eirene.retrieval.langchain import CorpusRetriever, of_langchain
@@ -172,6 +172,18 @@ def test_both_ways_with_langchain(tmp_path: Path) -> None:
     ours = of_langchain(Fixed(), top=2).find("q")
     assert [(hit.passage.id, hit.passage.text) for hit in ours] == [("document-2", "second"), ("s", "best")]
     assert with_context(Item(question="q", answer="a"), of_langchain(Fixed())).context == ["third", "second", "best"]
+
+
+def test_a_document_that_no_item_can_hold_is_mended() -> None:
+    """Half a surrogate pair and a NUL, in text or id, do not end a run when its row is hashed."""
+
+    class Odd(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+            return [Document("half \ud83d, nul \0.", id="a\ud83d")]
+
+    item = with_context(Item(question="q", answer="a"), of_langchain(Odd()))
+    assert item.context == ["half \ufffd, nul ."]
+    assert parse_item(item.model_dump(mode="json")).meta[FOUND_PASSAGES] == ["a\ufffd"]
 
 
 def test_a_cross_encoder_scores_pairs(tmp_path: Path) -> None:

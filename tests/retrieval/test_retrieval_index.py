@@ -154,3 +154,16 @@ def test_an_index_that_another_process_makes_is_left_alone(tmp_path: Path) -> No
     os.utime(corpus, ns=(time.time_ns(), 1))
     with indexes._alone(home), pytest.raises(InputError, match="another process"):
         open_index(corpus, encoder, folder=tmp_path / "i")
+
+
+def test_an_open_index_stays_what_it_is_while_it_is_made_anew(tmp_path: Path) -> None:
+    """Another process brings the index up to date: whoever has it open goes on finding the passages that it had."""
+    encoder, corpus = Counting(), write(tmp_path / "c.jsonl", ROWS)
+    retriever = Retriever(open_index(corpus, encoder, folder=tmp_path / "i"), encoder)
+    before = retriever.find("capital of Norway")
+    (home,) = (tmp_path / "i").iterdir()
+    (home / "making-killed").mkdir()
+    write(tmp_path / "c.jsonl", [{"id": "other", "text": "Something else."}, *ROWS[3:]])
+    assert len(open_index(corpus, encoder, folder=tmp_path / "i")) == 4
+    assert retriever.find("capital of Norway") == before
+    assert not list(home.glob("making-*"))  # what a build leaves that was killed
