@@ -34,7 +34,7 @@ from eirene.words import STOP_WORDS, content_words
 if TYPE_CHECKING:
     from eirene.encoder.runtime import Encodes
 
-_VERSION = "1"
+_VERSION = "2"
 RULES_DIGEST = hashlib.sha256(f"{_VERSION}\n{LEXICON}".encode()).hexdigest()[:8]
 
 _TOKEN = re.compile(r"\w+(?:[.,:/]\d+)*(?:['’\-]\w+)*|[^\w\s]")
@@ -97,18 +97,24 @@ def find_by_rules(
         return ()
     known = frozenset(t.key for g in given for t in g.tokens) | {t.key for t in _tokens(question, 0)}
     chosen = _closest(sentences, given, encoder)
+    said = {_words(g.tokens) for g in given}
     found: list[RuleFinding] = []
     for i, sentence in enumerate(sentences):
         tokens = _tokens(sentence.text, sentence.text_start)
         if not tokens:
             continue
         here = list(_opinions(i, sentence, tokens, known, answer))
-        for rank, closest in enumerate(() if here else chosen[i]):
+        is_given = _words(tokens) in said  # another given sentence does not make it wrong
+        for rank, closest in enumerate(() if here or is_given else chosen[i]):
             new = _differences(i, tokens, closest, known, answer, others=rank > 0)
             here += [f for f in new if all(f.finding.start >= h.finding.end or f.finding.end <= h.finding.start
                                            for h in here)]  # fmt: skip
         found += here
     return tuple(found)
+
+
+def _words(tokens: Sequence[_Token]) -> tuple[str, ...]:
+    return tuple(t.key for t in tokens if t.text[0].isalnum())
 
 
 @lru_cache(maxsize=4096)
@@ -216,7 +222,7 @@ def _named(mine: Sequence[_Token], theirs: Sequence[_Token], pair: _Pair, *, bes
     if values:
         yield from values
         return
-    negation = _negation(mine, theirs) if pair.is_verbatim or beside >= _BESIDE else None
+    negation = _negation(mine, theirs, pair.given.text) if pair.is_verbatim or beside >= _BESIDE else None
     if negation is not None:
         yield negation
         return
@@ -275,11 +281,12 @@ def _runs(tokens: Sequence[_Token], known: frozenset[str]) -> list[list[_Token]]
     return [r for r in runs if any(t.key not in known for t in r)]
 
 
-def _negation(mine: Sequence[_Token], theirs: Sequence[_Token]) -> _Named | None:
-    """A "not" that one of them has and the other has not."""
+def _negation(mine: Sequence[_Token], theirs: Sequence[_Token], given: str) -> _Named | None:
+    """A "not" that one of them has and the other has not; what is said instead is as `given` has it."""
     here = [t for t in mine if is_negation(t.key)]
     there = [t for t in theirs if is_negation(t.key)]
     if bool(here) == bool(there):
         return None
-    new = " ".join(t.text for t in theirs)
+    words = theirs if mine else [t for t in theirs if t.text[0].isalnum()]  # commas stay out where words are put in
+    new = given[words[0].start : words[-1].end] if words else ""
     return "relation", mine, new, "sure"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from eirene.critique import HALLUCINATIONS, Finding, Sample
 from eirene.encoder import load_encoder
+from eirene.fava.edits import apply_findings
 from eirene.fava.kinds import KINDS, finding_of
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.hallucination_asking import (
@@ -145,6 +146,23 @@ def test_the_rules_name_changes_of_a_few_words(said: str, kind: str, old: str | 
 def test_the_rules_say_nothing_of_what_was_given(said: str) -> None:
     """What stands in the given text, in its words or in another order, or is foreign to it, is no finding."""
     assert find_by_rules(said, split_sentences(said), [GIVEN], "What is the tower?", load_encoder()) == ()
+
+
+def test_a_negation_is_put_in_as_it_is_given() -> None:
+    """The words between are written as the given text writes them, without the commas at their ends."""
+    said, given = (
+        "The tower was opened by the king in 1890.",
+        "The tower was, in fact, never opened by the king in 1890.",
+    )
+    (only,) = find_by_rules(said, split_sentences(said), [given], "What is the tower?", load_encoder())
+    assert only.finding.edit == "in fact, never"
+    assert apply_findings(said, [only.finding]).text == "The tower was in fact, never opened by the king in 1890."
+
+
+def test_what_is_given_word_for_word_is_held_against_nothing_else() -> None:
+    """A sentence of the given text is right, however close another one with a "not" comes to it."""
+    given = "The Ferro tower was built in 1887 by Jean Roux. The Ferro tower was, however, never open to all."
+    assert find_by_rules(given, split_sentences(given), [given], "What is the tower?", load_encoder()) == ()
 
 
 def test_the_embedded_critic_abstains_without_anything_given() -> None:
