@@ -136,11 +136,13 @@ def check_sample(sample: Sample, sentences: Sequence[Sentence]) -> Sample:
     if not sample.is_valid:
         return sample
     if len(sample.tags) != len(sentences):
-        return Sample(invalid=f"{len(sample.tags)} tags where the answer has {len(sentences)} sentences")
+        why = f"{len(sample.tags)} tags where the answer has {len(sentences)} sentences"
+        return Sample(invalid=why, critic=sample.critic)
     last = sentences[-1].end if sentences else 0
     for f in sample.findings:
         if not (f.start <= f.end <= last and sentences):
-            return Sample(invalid=f"a finding at {f.start} to {f.end} lies outside the answer's {last} characters")
+            why = f"a finding at {f.start} to {f.end} lies outside the answer's {last} characters"
+            return Sample(invalid=why, critic=sample.critic)
     return sample
 
 

@@ -57,6 +57,16 @@ def test_kinds_are_balanced_and_the_seed_decides() -> None:
     assert rows(Recipe(clean=0.0, seed=1))[0] != found
 
 
+def test_no_statement_is_added_twice() -> None:
+    """Of several opinions in a text each is another one."""
+    found, _ = rows(Recipe(kinds=("subjective",), most=5, clean=0.0), [
+        Passage(f"p{n}", f"The year {n} is long. It was wet. It was cold. It was dark.") for n in range(40)
+    ])  # fmt: skip
+    for item in found:
+        said = [item.answer[f["start"] : f["end"]] for f in item.meta["findings"]]  # type: ignore[union-attr,index,call-overload,misc]
+        assert len(set(said)) == len(said)
+
+
 def test_references_hold_the_passage_and_are_mixed() -> None:
     """Each row is given its own passage among others, not always in one place."""
     found, _ = rows(Recipe(references=3))

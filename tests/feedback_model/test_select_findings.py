@@ -85,3 +85,11 @@ def test_where_there_is_no_sentence_there_is_no_place_for_a_finding() -> None:
     found = Finding(kind="missing", start=0, end=0, reason="r")
     assert check_sample(sample(), ()).is_valid
     assert not check_sample(sample(findings=(found,)), ()).is_valid
+
+
+def test_a_sample_that_does_not_fit_stays_its_critics() -> None:
+    """With both critics, what one of them drew badly is not counted as the other's."""
+    found = Finding(kind="invented", start=0, end=99, reason="r", edit="")
+    for bad in (sample(None, "x", findings=(found,)), sample(None)):
+        checked = check_sample(bad.model_copy(update={"critic": "hallucination"}), TWO)
+        assert (checked.is_valid, checked.critic) == (False, "hallucination")

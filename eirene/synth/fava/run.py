@@ -69,8 +69,14 @@ def _changes(
         order = sorted(rng.permutation(list(recipe.kinds)).tolist(), key=lambda k: made.errors[k] + own[k])
         for kind in order:
             change = propose(kind, text, pool, rng)
-            if change is not None and all(change.end < c.start or change.start > c.end for c in found):
+            if change is not None and all(_is_apart(change, c) for c in found):
                 found.append(change)
                 own[kind] += 1
                 break
     return sorted(found, key=lambda change: change.start)
+
+
+def _is_apart(one: Change, other: Change) -> bool:
+    """Whether they touch nowhere and do not add the same statement."""
+    is_copy = one.start == one.end and one.new == other.new
+    return not is_copy and (one.end < other.start or one.start > other.end)
