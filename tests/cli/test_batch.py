@@ -173,65 +173,6 @@ def test_the_input_is_never_written_over(run: Run, tmp_path: Path) -> None:
     assert_error(run("batch", file, "--out", tmp_path / "o.jsonl", "--parquet", tmp_path / "o.jsonl"), "is the journal")
 
 
-@pytest.mark.parametrize(
-    ("limit", "why"),
-    [(("--max-tokens", "120"), "--max-tokens 120"), (("--max-cost", "0.0001", "--price", "1,1"), "--max-cost 0.0001")],
-)
-def test_a_limit_stops_cleanly_and_holds_for_the_next_run(
-    run: Run, tmp_path: Path, limit: tuple[str, ...], why: str
-) -> None:
-    """What is under way is finished, the exit code is 0, what is left is told, and a rerun spends nothing."""
-    file, out = data(tmp_path, 40), tmp_path / "out.jsonl"
-    with LoopbackServer(rewrite) as server:
-        result = run(*flags(server, file, out, "--concurrency", "1", *limit))
-        made = len(lines(out))
-        assert result.code == 0, result.err
-        assert 0 < made < 10
-        assert f"stopped ({why}): {40 - made} of 40 rows are left" in result.err
-        calls = server.calls
-        assert run(*flags(server, file, out, "--concurrency", "1", *limit)).code == 0
-        assert (server.calls, len(lines(out))) == (calls, made)
-
-
-def test_a_deadline_stops_cleanly(run: Run, tmp_path: Path) -> None:
-    file, out = data(tmp_path, 40), tmp_path / "out.jsonl"
-    with LoopbackServer(rewrite, latency_s=0.2) as server:
-        result = run(*flags(server, file, out, "--concurrency", "1", "--deadline", "0.5"))
-    assert result.code == 0, result.err
-    assert "stopped (--deadline 0.5)" in result.err
-    assert 0 < len(lines(out)) < 40
-
-
-def test_a_cost_limit_without_a_price_is_an_error(run: Run, tmp_path: Path) -> None:
-    """An unknown cost must not pass for none."""
-    file, out = data(tmp_path, 8), tmp_path / "out.jsonl"
-    with LoopbackServer(rewrite) as server:
-        result = run(*flags(server, file, out, "--max-cost", "1"))
-        assert server.calls == 0
-    assert_error(result, "--price")
-
-
-def test_a_cost_limit_without_the_price_of_the_judge_is_an_error(run: Run, tmp_path: Path) -> None:
-    """It is refused before anything is spent, and the message names the model."""
-    file, out = data(tmp_path, 8), tmp_path / "out.jsonl"
-    with LoopbackServer(rewrite) as server:
-        more = ("--max-cost", "1", "--price", "1,1", "--judge", "openai:judge")
-        result = run(*flags(server, file, out, *more))
-        assert server.calls == 0
-    assert_error(result, "openai:judge cost: give --price")
-
-
-def test_rows_under_way_do_not_carry_a_run_past_its_limit(run: Run, tmp_path: Path) -> None:
-    """However many may be under way, rows that cost the same end within the limit and use it up but for one row."""
-    file, out = data(tmp_path, 120), tmp_path / "out.jsonl"
-    with LoopbackServer(rewrite, latency_s=0.02) as server:
-        assert run(*flags(server, file, tmp_path / "one.jsonl", "--limit", "1")).code == 0
-        row = server.input_tokens + server.output_tokens
-        result = run(*flags(server, file, out, "--concurrency", "64", "--max-tokens", str(30 * row)))
-    assert result.code == 0 and "--max-tokens" in result.err, result.err
-    assert 28 <= len(lines(out)) <= 30
-
-
 def test_a_key_that_is_refused_stops_the_run_and_a_rerun_goes_on(run: Run, tmp_path: Path) -> None:
     """The rows that met it are not written as failed."""
     file, out = data(tmp_path, 6), tmp_path / "out.jsonl"

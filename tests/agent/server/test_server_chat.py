@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -17,10 +15,7 @@ from openai import OpenAI
 
 from eirene.agent.server.engine import Engine
 from eirene.agent.server.upstream import Upstream
-from eirene.encoder import load_encoder
 from eirene.models.scripted import ScriptedChatModel
-from eirene.records import Item
-from eirene.retrieval import Retriever, open_index, with_context
 from eirene.testing.loopback import LoopbackServer, Text
 from tests.agent.server.serving import (
     ASK,
@@ -251,45 +246,6 @@ def test_context_reaches_the_detectors(client: OpenAI) -> None:
     assert {argument["group"] for argument in found} == {"context"}
 
 
-@pytest.mark.usefixtures("loopback")
-def test_a_chat_without_given_text_is_held_against_a_corpus(tmp_path: Path) -> None:
-    """Passages found for the draft reach the loop and their ids the trace; a chat that brings text has none of them."""
-    corpus = tmp_path / "c.jsonl"
-    rows = [{"id": "oslo", "text": "Oslo is the capital of Norway."}, {"id": "bread", "text": "Bread is baked."}]
-    corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    encoder = load_encoder(threads=1)
-    retriever = Retriever(open_index(str(corpus), encoder, folder=tmp_path / "i"), encoder, top=1)
-    fill = functools.partial(with_context, retriever=retriever)
-    with (
-        LoopbackServer("Bergen is the capital of Norway.") as up,
-        served(embedded_engine(up, critic="hallucination", mode="edit", fill=fill)) as server,
-    ):
-        asked: list[Any] = [{"role": "user", "content": "What is the capital of Norway?"}]
-        chat: Any = server.client().chat.completions.create(model="test", messages=asked)
-        assert chat.eirene["records"][0]["passages"] == ["oslo"]
-        assert chat.choices[0].message.content == "Oslo is the capital of Norway."
-        given: Any = server.client().chat.completions.create(
-            model="test", messages=asked, extra_body={"context": ["Bergen is the capital of Norway."]}
-        )
-        assert "passages" not in given.eirene["records"][0]
-        assert given.eirene["status"] == "complete"
-
-
-@pytest.mark.usefixtures("loopback")
-def test_a_chat_is_passed_on_where_passages_cannot_be_looked_up() -> None:
-    """An index that is gone costs the refinement, not the reply."""
-
-    def fill(item: Item) -> Item:
-        raise OSError("gone")
-
-    with LoopbackServer(DRAFT) as up, served(embedded_engine(up, fill=fill)) as server:
-        chat: Any = server.client().chat.completions.create(model="test", messages=ASK)
-        assert chat.choices[0].message.content == DRAFT
-        assert chat.eirene["status"] == "untouched"
-        assert "passages" in chat.eirene["why"]
-
-
-@pytest.mark.usefixtures("loopback")
 def test_a_draft_can_be_asked_for_as_it_is() -> None:
     """`draft/NAME` is the model itself: one call, nothing refined; without a model for drafts there is no such name."""
     with LoopbackServer(DRAFT) as up, served(embedded_engine(up)) as server:
