@@ -131,7 +131,8 @@ class Critique(_Value):
     person left them, while consistencies and counts still speak of the vote before.
 
     `hallucination` is the vote of the hallucination critic, where it was asked. If it was asked alone, the
-    consistencies and counts here are its own; else they are those of the critic of completeness.
+    consistencies and counts here are its own; else they are those of the critic of completeness. `abstained` says why
+    that critic, asked beside it, has no part: the consistencies and counts are then the other's as well.
     """
 
     sentences: tuple[TaggedSentence, ...]
@@ -144,6 +145,7 @@ class Critique(_Value):
     early_stop: bool = False
     review: Review | None = None
     hallucination: FindingVote | None = Field(default=None, exclude_if=_is_none)
+    abstained: str | None = Field(default=None, exclude_if=_is_none)
 
     @property
     def is_complete(self) -> bool:

@@ -71,4 +71,4 @@ def chosen_critique(
         return vote_on_findings(others, sentences, **asked)  # type: ignore[arg-type]  # as named above
     first = select(mine, sentences, early_stop=early_stop, **asked)  # type: ignore[arg-type]  # as named above
     second = vote_on_findings(others, sentences, **asked)  # type: ignore[arg-type]  # as named above
-    return joined_critiques(first, second, n_requested=settings.samples)
+    return joined_critiques(first, second, drawn=others, n_requested=settings.samples)

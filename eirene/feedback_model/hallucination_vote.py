@@ -123,22 +123,26 @@ def overlap(a: Finding, b: Finding) -> float:
     return max(both, 0) / (max(a.end, b.end) - min(a.start, b.start))
 
 
-def joined_critiques(completeness: Selection, hallucination: Selection, *, n_requested: int) -> Selection:
+def joined_critiques(
+    completeness: Selection, hallucination: Selection, *, drawn: Sequence[Sample], n_requested: int
+) -> Selection:
     """Both critics' verdicts in one: a sentence is Incomplete if either says so, completeness's reason first.
 
-    Where one of them abstained the other's critique stands, and says so; where both did, so does this.
+    Where one of them abstained the other's critique stands, and says so; where both did, so does this. `drawn` are the
+    samples of the critic of hallucinations.
     """
     first, second = completeness.critique, hallucination.critique
-    if first is None and second is None:
-        return Selection(abstained=f"completeness: {completeness.abstained}; hallucination: {hallucination.abstained}")
-    if first is None:
-        return hallucination
     if second is None:
+        if first is None:
+            why = f"completeness: {completeness.abstained}; hallucination: {hallucination.abstained}"
+            return Selection(abstained=why)
         vote = FindingVote(
-            agreement=None, tag_consistency=None, n_kept=0, n_found=0, n_drawn=0, n_valid=0, n_requested=n_requested,
-            abstained=hallucination.abstained,
+            agreement=None, tag_consistency=None, n_kept=0, n_found=0, n_drawn=len(drawn),
+            n_valid=sum(s.is_valid for s in drawn), n_requested=n_requested, abstained=hallucination.abstained,
         )  # fmt: skip
         return Selection(first.model_copy(update={"hallucination": vote}), completeness.winner)
+    if first is None:
+        return Selection(second.model_copy(update={"abstained": completeness.abstained}))
     sentences = []
     for mine, other in zip(first.sentences, second.sentences, strict=True):
         reason = " ".join(r for r in (mine.reason, other.reason) if r) or None

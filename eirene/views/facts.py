@@ -141,7 +141,8 @@ def consistency(round_: Round) -> str:
     vote = critique.hallucination
     if critique.reason_consistency is not None and (vote is None or vote.agreement != critique.reason_consistency):
         text += f", reason consistency {critique.reason_consistency:.2f}"
-    return text + _findings_kept(vote) + _reviewed(critique.review)
+    alone = "" if critique.abstained is None else f"; no vote on completeness: {critique.abstained}"
+    return text + _findings_kept(vote) + alone + _reviewed(critique.review)
 
 
 def _findings_kept(vote: FindingVote | None) -> str:

@@ -17,6 +17,7 @@ from eirene.errors import InputError
 from eirene.fava.tags import parse_tagged
 from eirene.models.scripted import ScriptedChatModel
 from eirene.records import Record
+from eirene.views.facts import consistency
 
 EXAMPLE: dict[str, Any] = json.loads(Path("examples/fava.json").read_text("utf-8"))
 ANSWER = "The bridge opened in 1899. It is ugly. Trains cross it."
@@ -97,7 +98,20 @@ def test_where_one_critic_has_no_quorum_the_other_stands() -> None:
     critique = record.rounds[0].critique
     assert critique is not None and critique.hallucination is not None
     assert "another text" in (critique.hallucination.abstained or "")
+    assert (critique.hallucination.n_drawn, critique.hallucination.n_valid) == (3, 0)
+    assert critique.abstained is None
     assert [s.tag for s in critique.sentences] == ["Incomplete", "Complete", "Complete"]
+
+
+def test_where_completeness_has_no_quorum_the_critique_says_so_too() -> None:
+    """The findings stand alone, and the record and its page tell why."""
+    model = ScriptedChatModel(lambda m: "I'm sorry, I can't." if "[Complete]" in str(m[0].content) else TAGGED)
+    record = refine(ITEM, backend=model, critic="both", samples=3, max_rounds=1)
+    critique = record.rounds[0].critique
+    assert critique is not None and critique.hallucination is not None
+    assert "0 of 3 samples" in (critique.abstained or "")
+    assert "no vote on completeness: 0 of 3" in consistency(record.rounds[0])
+    assert (critique.n_valid, critique.hallucination.abstained) == (3, None)
 
 
 def test_the_example_is_mended_offline() -> None:
