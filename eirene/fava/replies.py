@@ -38,19 +38,25 @@ class ReplyFindings:
     stray: int = 0
 
 
-def findings_in_reply(reply: str, answer: str) -> ReplyFindings:
-    """The findings of a tagged reply as findings of `answer`. Takes any reply; never raises."""
+def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -> ReplyFindings:
+    """The findings of a tagged reply as findings of `answer`. Takes any reply; never raises.
+
+    `reasons`: one for each of the reply's findings, in the order in which they begin; else tags have none, and a
+    finding's is that of `reason_for`.
+    """
     read = parse_tagged(reply, tidy=True)
     said, wanted = _tokens(read.text), _tokens(answer)
     if len(said) + len(wanted) > _MOST_TOKENS:
         return ReplyFindings((), 0.0, len(said), len(read.findings), read.stray)
     place = _aligned([read.text[a:b] for a, b in said], [answer[a:b] for a, b in wanted])
     found: list[Finding] = []
-    for finding in read.findings:
+    own = reasons if len(reasons) == len(read.findings) else [None] * len(read.findings)
+    for finding, reason in zip(read.findings, own, strict=True):
         span = _placed(finding, said, wanted, place, answer)
         if span is not None:
             kind: HallucinationKind = finding.kind  # type: ignore[assignment]  # tags are of the six kinds
-            found.append(finding_of(kind, *span, text=answer, edit=finding.edit))
+            placed = finding_of(kind, *span, text=answer, edit=finding.edit)
+            found.append(placed if reason is None else placed.model_copy(update={"reason": reason}))
     matched = sum(p is not None for p in place)
     return ReplyFindings(
         findings=in_order(f for f in found if f.edit != answer[f.start : f.end]),

@@ -29,16 +29,33 @@ def with_ids(sample: Sample, item: Item) -> Sample:
     return sample.model_copy(update={"reasons": tuple(r and _resolved(r, ids) for r in sample.reasons)})
 
 
-def naming(fault: Fault, given: str, item: Item) -> Fault:
-    """The fault with the id of the passage that holds the sentence `given`, after each finding's reason."""
+def resolved(reason: str, item: Item) -> str:
+    """A model's reason likewise."""
     ids = found_ids(item)
-    number = next((n for n, text in enumerate(item.context or ()) if given and given in text), None)
-    if not ids or number is None:
+    return _resolved(reason, ids) if ids else reason
+
+
+def plain(text: str, item: Item) -> str:
+    """A reason that quotes the answer or what is given, whose own square brackets cite nothing."""
+    return text.translate(_ROUND) if found_ids(item) else text
+
+
+def naming(fault: Fault, given: str, item: Item) -> Fault:
+    """The fault with the id of the passage that holds the sentence `given`, after each finding's reason.
+
+    Where nothing is `given`, or no passage holds it, none is named. Where no passages were found for the item, the
+    fault is returned as it is.
+    """
+    ids = found_ids(item)
+    if not ids:
         return fault
-    reason, findings = fault.reason, list[Finding]()
+    number = next((n for n, text in enumerate(item.context or ()) if given and given in text), None)
+    cited = "" if number is None else f" {_cited(ids[number])}"
+    reason, findings = plain(fault.reason, item), list[Finding]()
     for finding in fault.findings:
-        named = f"{finding.reason} {_cited(ids[number])}"
-        reason = reason.replace(finding.reason, named, 1)
+        quoted = plain(finding.reason, item)
+        named = quoted + cited
+        reason = reason.replace(quoted, named, 1)
         findings.append(finding.model_copy(update={"reason": named}))
     return replace(fault, reason=reason, findings=tuple(findings))
 

@@ -11,6 +11,8 @@ from eirene.fava.kinds import KINDS
 from eirene.fava.replies import findings_in_reply
 from eirene.fava.tags import escape_tags
 from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.citing import plain
+from eirene.feedback_model.hallucination_reasons import parted
 from eirene.feedback_model.reading import check_end
 from eirene.feedback_model.reading_claims import UnreadableError, statements_of
 from eirene.feedback_model.reading_clean import without_frame
@@ -40,14 +42,18 @@ def hallucination_messages(request: FeedbackRequest, *, prompt: Prompt | None = 
     """
     if not request.sentences:
         raise InputError("the answer has no sentences to judge; give a text", field="answer")
-    answer, question = defused(escape_tags(request.answer)), defused(request.item.question)
-    references = [f"{n}. {defused(text)}" for n, text in enumerate(references_of(request.item), start=1)]
-    shown = "\n".join(references) or NO_REFERENCES
-    prompt = prompt or load_prompt(HALLUCINATION_PROMPT)
-    values = {"mark": mark_for(answer, question, shown), "question": question, "references": shown, "answer": answer}
+    prompt, values = prompt or load_prompt(HALLUCINATION_PROMPT), _material(request)
     if "kinds" in prompt.placeholders:  # a tuned model has learnt them
         values["kinds"] = "\n".join(f"- {kind.name}: {kind.definition}." for kind in KINDS.values())
     return prompt.fill(values)
+
+
+def _material(request: FeedbackRequest) -> dict[str, str]:
+    """What is shown, and the mark between which it is."""
+    answer, question = defused(escape_tags(request.answer)), defused(request.item.question)
+    references = [f"{n}. {defused(text)}" for n, text in enumerate(references_of(request.item), start=1)]
+    shown = "\n".join(references) or NO_REFERENCES
+    return {"mark": mark_for(answer, question, shown), "question": question, "references": shown, "answer": answer}
 
 
 def references_of(item: Item) -> tuple[str, ...]:
@@ -60,7 +66,8 @@ def read_tagged_reply(text: str, request: FeedbackRequest, *, finish_reason: str
     """The reply as a sample: its findings, and a sentence Incomplete where it has one; or invalid with a short cause.
 
     The reply must be a copy of the answer but for its tags: one that gives back less than six tenths of its words, or
-    adds more than that, is invalid. What else it changed is ignored. Never raises.
+    adds more than that, is invalid. What else it changed is ignored. Below the copy it may give a reason for each of
+    its findings (`eirene.feedback_model.hallucination_reasons`). Never raises.
     """
     try:
         check_end(finish_reason)
@@ -69,7 +76,8 @@ def read_tagged_reply(text: str, request: FeedbackRequest, *, finish_reason: str
         return Sample(invalid=str(error), critic="hallucination")
     if not body.strip():
         return Sample(invalid="empty", critic="hallucination")
-    read = findings_in_reply(_SURROGATE.sub("\ufffd", body), request.answer)
+    copy, reasons = parted(_SURROGATE.sub("\ufffd", body), _material(request)["mark"], request.item)
+    read = findings_in_reply(copy, request.answer, reasons=reasons)
     words = max(len(request.answer.split()), 1)
     if read.kept < _LEAST_KEPT:
         why = f"another text: the reply gives back {read.kept:.0%} of the answer's words"
@@ -77,7 +85,13 @@ def read_tagged_reply(text: str, request: FeedbackRequest, *, finish_reason: str
     if read.changed > 5 + 2 * _MOST_ADDED * words:
         why = f"another text: {read.changed} words differ from the answer's {words}"
         return Sample(invalid=why, critic="hallucination")
-    return sample_of(read.findings, request.sentences)
+    findings = read.findings if reasons else [_quoting(f, request.item) for f in read.findings]
+    return sample_of(findings, request.sentences)
+
+
+def _quoting(finding: Finding, item: Item) -> Finding:
+    """A finding whose reason is made of quotations."""
+    return finding.model_copy(update={"reason": plain(finding.reason, item)})
 
 
 def sample_of(findings: Iterable[Finding], sentences: Sequence[Sentence]) -> Sample:

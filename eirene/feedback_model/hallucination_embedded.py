@@ -57,7 +57,7 @@ class EmbeddedHallucination:
         ruled = find_by_rules(
             request.answer, request.sentences, references_of(request.item), request.item.question, self._encoder
         )
-        found = [*_by_rules(ruled, request), *_unsupported(faults, request.answer, ruled)]
+        found = [*_by_rules(ruled, request), *_unsupported(faults, request, ruled)]
         return tuple(sorted(found, key=lambda f: (f.sentence, -f.margin)))
 
 
@@ -67,11 +67,13 @@ def _by_rules(ruled: tuple[RuleFinding, ...], request: FeedbackRequest) -> Itera
         yield naming(fault, found.given, request.item)
 
 
-def _unsupported(faults: tuple[Fault, ...], answer: str, ruled: tuple[RuleFinding, ...]) -> Iterator[Fault]:
+def _unsupported(
+    faults: tuple[Fault, ...], request: FeedbackRequest, ruled: tuple[RuleFinding, ...]
+) -> Iterator[Fault]:
     """What nothing supports, unless a rule has found what is wrong with it and how to mend it."""
     mended = {found.sentence for found in ruled if found.explains}
     for fault in faults:
         first = fault.findings[0]
         if first.kind == "unsupported" and fault.sentence not in mended:
-            finding = finding_of("unverifiable", first.start, first.end, text=answer, edit="")
-            yield replace(fault, reason=finding.reason, findings=(finding,))
+            finding = finding_of("unverifiable", first.start, first.end, text=request.answer, edit="")
+            yield naming(replace(fault, reason=finding.reason, findings=(finding,)), "", request.item)

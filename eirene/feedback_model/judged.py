@@ -33,7 +33,7 @@ def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tupl
     if comparison is None:
         return None
     faults = faults_of(comparison, gather(comparison, request.item.question, request.answer, encoder), critic)
-    return tuple(naming(f, f.findings[0].edit or "", request.item) if _is_missing(f) else f for f in faults)
+    return tuple(naming(f, (f.findings[0].edit or "") if _is_missing(f) else "", request.item) for f in faults)
 
 
 def _is_missing(fault: Fault) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from eirene.agent.backends import BackendOptions
@@ -10,10 +12,12 @@ from eirene.testing.loopback import ChatRequest, LoopbackServer, Text
 
 ITEM = {"id": "b", "question": "When?", "answer": "It opened in 1899.", "context": ["It opened in 1890."]}
 TAGGED = "It opened in <entity><delete>1899</delete><mark>1890</mark></entity>."
+REASON = "The first reference gives another year [1]."
 
 
 def reply(request: ChatRequest, _: int) -> Text:
-    return Text(TAGGED if "It opened in 1899." in request.text else "It opened in 1890.")
+    mark = re.findall(r"TEXT-[0-9a-f]{12}", request.text)[-1]
+    return Text(f"{TAGGED}\n{mark}\n1. {REASON}" if "It opened in 1899." in request.text else "It opened in 1890.")
 
 
 @pytest.mark.usefixtures("loopback")
@@ -27,4 +31,5 @@ def test_the_critic_and_the_editor_run_over_a_server(monkeypatch: pytest.MonkeyP
         )  # fmt: skip
     assert (record.status, record.answer) == ("accepted", "It opened in 1890.")
     assert record.rounds[0].critique is not None and record.rounds[0].critique.hallucination is not None
+    assert record.rounds[0].critique.sentences[0].reason == REASON
     assert "findings hallucination 1.00 -> 0.00" in record.why

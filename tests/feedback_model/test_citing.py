@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 from eirene.critique import Finding, Sample
 from eirene.encoder import load_encoder
 from eirene.feedback_model.asking import feedback_messages
-from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
 from eirene.feedback_model.citing import naming, with_ids
+from eirene.feedback_model.embedded import EmbeddedFeedback
 from eirene.feedback_model.hallucination_embedded import EmbeddedHallucination
 from eirene.feedback_model.judgement import Fault
-from eirene.feedback_model.roles import COMPLETENESS
+from eirene.feedback_model.roles import COMPLETENESS, HALLUCINATION
 from eirene.records import FOUND_PASSAGES, Item
 from eirene.sentences import split_sentences
 from eirene.usage import Meter
 
+ENCODER = load_encoder(threads=1)
 PASSAGES = ["Bread is baked from flour and water.", "Oslo is the capital of Norway. It was founded in 1040."]
 ITEM = Item(
     question="What is the capital of Norway?",
@@ -33,6 +35,10 @@ PLAIN = ITEM.model_copy(update={"meta": {}})
 def request(item: Item, answer: str | None = None) -> FeedbackRequest:
     text = item.answer if answer is None else answer
     return FeedbackRequest(item, text, tuple(split_sentences(text)), seed=0)
+
+
+async def drawn(critic: FeedbackModel, asked: FeedbackRequest) -> list[Sample]:
+    return [s async for s in critic.draw(asked, start=0, count=20, meter=Meter())]
 
 
 def resolved(reason: str) -> str | None:
@@ -71,16 +77,11 @@ def test_a_model_is_shown_numbers_only_where_passages_were_found() -> None:
 
 def test_the_embedded_critics_name_the_passage_that_they_compared_with() -> None:
     """An edit names the passage that holds the given words, something missing the one that says it."""
-    encoder = load_encoder(threads=1)
-
-    async def drawn(critic: EmbeddedHallucination, asked: FeedbackRequest) -> list[Sample]:
-        return [s async for s in critic.draw(asked, start=0, count=20, meter=Meter())]
-
-    found = asyncio.run(drawn(EmbeddedHallucination(encoder), request(ITEM)))
+    found = asyncio.run(drawn(EmbeddedHallucination(ENCODER), request(ITEM)))
     reasons = {f.reason for s in found for f in s.findings if f.kind == "entity"}
     assert reasons
     assert all(reason.endswith("[oslo (a)]") for reason in reasons)
-    plain = asyncio.run(drawn(EmbeddedHallucination(encoder), request(PLAIN)))
+    plain = asyncio.run(drawn(EmbeddedHallucination(ENCODER), request(PLAIN)))
     assert not any("[" in f.reason for s in plain for f in s.findings)
 
 
@@ -91,5 +92,28 @@ def test_what_is_missing_names_the_passage_that_says_it() -> None:
     fault = Fault(0, 1.0, "Missing.", (finding,))
     named = naming(fault, text, ITEM)
     assert (named.reason, named.findings[0].reason) == ("Missing. [oslo (a)]",) * 2
-    assert naming(fault, "Elsewhere.", ITEM) is fault
+    assert naming(fault, "Elsewhere.", ITEM) == fault
     assert naming(fault, text, PLAIN) is fault
+
+
+def test_square_brackets_of_the_answer_cite_nothing() -> None:
+    """A reason that quotes the answer has its brackets round where passages were found, as they are elsewhere."""
+    text = "Oslo has a famous opera house [1]."
+    for critic in (EmbeddedHallucination(ENCODER), EmbeddedFeedback(ENCODER)):
+        samples = asyncio.run(drawn(critic, request(ITEM, text)))
+        said = [r for s in samples for r in (*(r or "" for r in s.reasons), *(f.reason for f in s.findings))]
+        assert any("(1)" in reason for reason in said)
+        assert not any("[1]" in reason for reason in said)
+        samples = asyncio.run(drawn(critic, request(PLAIN, text)))
+        assert any("[1]" in f.reason for s in samples for f in s.findings)
+
+
+def test_the_critic_of_hallucinations_cites_as_well() -> None:
+    """Numbers in its reasons become ids; the quotations of a finding without a reason cite nothing."""
+    asked = request(ITEM, "Oslo [2] is old. It was founded in 1050.")
+    copy = "Oslo [2] <entity>is</entity> old. <invented>It was founded in 1050.</invented>"
+    mark = re.findall(r"TEXT-[0-9a-f]{12}", HALLUCINATION.messages(asked)[-1].content)[0]
+    sample = HALLUCINATION.read(f"{copy}\n{mark}\n1. It still is.\n2. It was 1040 [2], see [x] and [9].", asked, None)
+    assert sample.reasons == ("It still is.", "It was 1040 [oslo (a)], see (x) and (no passage 9).")
+    bare = HALLUCINATION.read("<invented>Oslo [2] is old.</invented> It was founded in 1050.", asked, None)
+    assert bare.reasons[0] == 'Speaks of something that does not exist: "Oslo (2) is old".'

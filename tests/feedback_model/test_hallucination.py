@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 from hypothesis import given
@@ -51,7 +52,7 @@ def test_the_prompt_defines_the_kinds_and_fences_what_it_is_given() -> None:
     shown = messages[1].content
     assert "1. One.\n2. Two. < |im_end|>" in shown and "&lt;entity>me&lt;/entity>" in shown
     mark = next(word.strip(".") for word in shown.split() if word.startswith("TEXT-"))
-    assert shown.count(mark) == 4
+    assert shown.count(mark) == 5
     assert NO_REFERENCES in hallucination_messages(request())[1].content
 
 
@@ -122,6 +123,55 @@ def test_the_vote_takes_any_samples(data: st.DataObject) -> None:
 
 
 GIVEN = "The Ferro tower was built in 1887 by Jean Roux. The tower is open to visitors every Monday. It was not sold."
+
+
+BOTH = ENTITY.replace("It is loved.", "<subjective>It is loved.</subjective>")
+MARK = re.findall(r"TEXT-[0-9a-f]{12}", hallucination_messages(request())[1].content)[0]
+LIST = "1. It was 1887.\n2. By whom?"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"{BOTH}\n{MARK}\n{LIST}",
+        f"{BOTH}\n\n**{MARK}**\n\n- It was 1887.\n- By whom?\n{MARK}",
+        f"{MARK}\n{BOTH}\n{MARK}\n{LIST}",
+    ],
+)
+def test_reasons_below_the_copy_are_the_findings_own(reply: str) -> None:
+    """One a line behind the mark, numbered or not; a sentence's reason is that of its findings."""
+    read = read_tagged_reply(reply, request())
+    assert [(f.kind, f.reason) for f in read.findings] == [("entity", "It was 1887."), ("subjective", "By whom?")]
+    assert read.reasons == ("It was 1887.", "By whom?", None)
+
+
+@pytest.mark.parametrize(
+    "tail",
+    ["1. It was 1887.", f"{LIST}\n3. And more.", "2. By whom?\n1. It was 1887.", "none", "", f"{MARK}\n{MARK}"],
+)
+def test_reasons_that_fit_no_finding_are_left_out(tail: str) -> None:
+    """Too few, too many or out of order: the findings stand, with the reasons that tags alone give."""
+    read = read_tagged_reply(f"{BOTH}\n{MARK}\n{tail}", request())
+    assert read.findings == read_tagged_reply(BOTH, request()).findings
+
+
+def test_a_list_in_the_answer_is_no_list_of_reasons() -> None:
+    """What a reply repeats of what it was shown, and a list that is the answer's own, stay what they are."""
+    answer = "Two points on the tower are to be made here, and no more:\n1. It was built by the king.\n2. It fell."
+    asked = request(answer, context=["One."])
+    shown = hallucination_messages(asked)[1].content
+    mark = re.findall(r"TEXT-[0-9a-f]{12}", shown)[0]
+    tagged = answer.replace("It fell.", "<invented>It fell.</invented>")
+    for reply in (tagged, f"{mark}\n{tagged}\n{mark}", shown.split("\n\n")[1].replace(answer, tagged)):
+        (only,) = read_tagged_reply(reply, asked).findings
+        assert answer[only.start : only.end] == "It fell."
+
+
+@given(st.text(alphabet="12.- <>/inveted[]\n" + MARK[-3:], max_size=60))
+def test_whatever_stands_below_changes_no_place(tail: str) -> None:
+    """A tail of any kind leaves the findings where they are, or makes the sample invalid."""
+    read = read_tagged_reply(f"{BOTH}\n{MARK}\n{tail}", request())
+    assert not read.is_valid or {(f.start, f.edit) for f in read.findings} >= {(23, "1887"), (29, "")}
 
 
 @pytest.mark.parametrize(

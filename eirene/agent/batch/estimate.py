@@ -38,7 +38,7 @@ REASON = "It says nothing of what this costs, who would pay for it, and which of
 """What stands for a reason in the upper bound: some 22 tokens, twice."""
 FEWEST = 3  # samples that a rule of early stopping waits for
 REWRITE = (0.7, 2.0)  # tokens of a rewrite, in those of the answer
-TAGGED = (1.0, 2.0)  # tokens of a reply of the hallucination critic, in those of the answer
+TAGGED = (1.0, 2.0)  # tokens of the copy that the hallucination critic gives, in those of the answer; then reasons
 POLL = (50, 400)  # tokens of a poll's chain of thought
 REQUEST = 8  # tokens that a chat format adds
 _Z = 1.959963984540054
@@ -124,7 +124,7 @@ def _vote(
     least = min(FEWEST, most) if stops else most
     if is_tagged:
         answer = count(request.answer)
-        reply = [answer * TAGGED[0], answer * TAGGED[1]]
+        reply = [answer * TAGGED[0], answer * TAGGED[1] + len(request.sentences) * count(REASON * 2)]
     else:
         n = len(request.sentences)
         none = render_reply(["Complete"] * n, [None] * n)
