@@ -13,13 +13,15 @@ from eirene.eval.judging import Section, fenced, given_sections
 from eirene.eval.judging_verdicts import cleaned
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
-from eirene.models.replies import Reply
+from eirene.models.replies import Reply, ReplyToken
 from eirene.prompts import Message, load_prompt
 from eirene.scores import Scores, Unscored
 from eirene.seeds import derive_seed
 from eirene.usage import Meter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from langchain_core.language_models import BaseChatModel
 
     from eirene.eval.resources import Resources
@@ -43,6 +45,8 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(rf"[^\w-]*{_VALUE}[^\w]*", re.IGNORECASE)
+_OUT_OF = re.compile(r"(?:/|\bout of)\W*\Z", re.IGNORECASE)
+_NEAR = 20  # characters before a token that are looked at
 
 
 class GEval:
@@ -170,17 +174,27 @@ def expected_rating(reply: Reply) -> tuple[float, float] | None:
     None where the reply has no such probabilities, gives no rating, or the five have less than half of the mass.
     """
     rating = read_rating(reply)
-    places = [token for token in reply.tokens if token.text.strip() == str(rating)]
-    if rating is None or not places:
+    place = None if rating is None else _last_place(reply.tokens, str(rating))
+    if place is None:
         return None
     weights = dict.fromkeys(range(LOWEST, HIGHEST + 1), 0.0)
-    for text, logprob in dict([(places[-1].text, places[-1].logprob), *places[-1].top]).items():
+    for text, logprob in dict([(place.text, place.logprob), *place.top]).items():
         if re.fullmatch("[1-5]", text.strip()):
             weights[int(text)] += math.exp(logprob)
     mass = math.fsum(weights.values())
     if mass < _MIN_MASS:
         return None
     return math.fsum(n * weight for n, weight in weights.items()) / mass, min(1.0, mass)
+
+
+def _last_place(tokens: Sequence[ReplyToken], rating: str) -> ReplyToken | None:
+    """The last token that says the rating, and not what it is out of: "5/5" is sure of its second 5 alone."""
+    found, before = None, ""
+    for token in tokens:
+        if token.text.strip() == rating and not _OUT_OF.search(before):
+            found = token
+        before = (before + token.text)[-_NEAR:]
+    return found
 
 
 def build(resources: Resources) -> GEval:

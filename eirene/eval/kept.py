@@ -5,10 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+
+@dataclass(slots=True)
+class _Turn:
+    """Whose turn it is to ask, and how many ask or wait."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    wanted_by: int = 0
 
 
 class Kept(Generic[K, V]):
@@ -18,13 +27,14 @@ class Kept(Generic[K, V]):
         self._most = most
         self._worth = worth
         self._known: OrderedDict[K, V] = OrderedDict()
-        self._turns: dict[K, asyncio.Lock] = {}
+        self._turns: dict[K, _Turn] = {}
 
     async def get(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
         """What is known for the key, else what `ask` gives, which is kept if it is `worth` it."""
-        turn = self._turns.setdefault(key, asyncio.Lock())
+        turn = self._turns.setdefault(key, _Turn())
+        turn.wanted_by += 1
         try:
-            async with turn:
+            async with turn.lock:
                 if key not in self._known:
                     found = await ask()
                     if not self._worth(found):
@@ -35,5 +45,6 @@ class Kept(Generic[K, V]):
                     self._known.popitem(last=False)
                 return self._known[key]
         finally:
-            if not turn.locked() and self._turns.get(key) is turn:
+            turn.wanted_by -= 1
+            if not turn.wanted_by:
                 del self._turns[key]

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eirene.errors import BackendTimeoutError, MalformedReplyError, MissingExtraError
+from eirene.errors import AuthError, BackendTimeoutError, MalformedReplyError, MissingExtraError
 from eirene.models.faults import Fault, classify
 from eirene.models.limits import Limiter
 from eirene.models.retry import RetryPolicy
@@ -82,7 +82,7 @@ class EchoScorer:
         """One request; on the meter from the moment it is sent."""
         from openai import AsyncOpenAI
 
-        key = _NO_KEY if self._base_url is not None and not os.environ.get("OPENAI_API_KEY") else None
+        key = self._key()
         async with self._limiter.slot():
             meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=None if self._price is None else 0.0))
             try:
@@ -103,6 +103,14 @@ class EchoScorer:
                 return fault
         meter.add(self._usage(found))
         return found
+
+    def _key(self) -> str | None:
+        """None for the key of the environment; raises `AuthError` where OpenAI's own server would have none."""
+        if os.environ.get("OPENAI_API_KEY"):
+            return None
+        if self._base_url is None:
+            raise AuthError(f"{self.name}: OpenAI wants a key: set OPENAI_API_KEY, or name another server by base_url")
+        return _NO_KEY
 
     def _usage(self, found: Any) -> Usage:
         used = getattr(found, "usage", None)

@@ -113,10 +113,10 @@ def _passes(model: LocalModel, before: list[int], ids: list[int]) -> Iterator[_P
         first = max(at, len(before) - 1)
         wanted = at + piece.shape[1] - first
         if wanted > 0:
-            logits = out.logits[0, -wanted:].float()
-            if bool(logits.isnan().any()):
+            logprobs = out.logits[0, -wanted:].float().log_softmax(-1)
+            if bool(logprobs.isnan().any()):  # of an infinite logit as well, which half precision makes of a large one
                 raise BackendError(f"{model.name}: its scores are not numbers; its weights or its dtype are at fault")
-            yield _Pass(first - (len(before) - 1), logits.log_softmax(-1))
+            yield _Pass(first - (len(before) - 1), logprobs)
 
 
 class LocalScorer:

@@ -55,6 +55,17 @@ def test_the_expected_rating_is_that_of_a_hand_computation() -> None:
     assert (rating, mass) == (pytest.approx(3.9 / 0.9), pytest.approx(0.9))
 
 
+@pytest.mark.parametrize("out_of", ["/", " out of ", " (out of "])
+def test_what_a_rating_is_out_of_is_not_the_rating(out_of: str) -> None:
+    """Of "5/5" the first 5 is what the model was in doubt about: 5 x 0.6 + 4 x 0.4."""
+    doubt = ReplyToken("5", math.log(0.6), (("5", math.log(0.6)), ("4", math.log(0.4))))
+    parts = ("Rating: ", doubt, out_of, "5", ")" if "(" in out_of else "")
+    tokens = tuple(part if isinstance(part, ReplyToken) else ReplyToken(part, 0.0) for part in parts)
+    found = Reply("".join(token.text for token in tokens), "stop", tokens)
+    rating, mass = expected_rating(found) or (0, 0)
+    assert (rating, mass) == (pytest.approx(4.6), pytest.approx(1.0))
+
+
 def test_a_rating_with_and_without_a_space_is_one() -> None:
     found = Reply("4", "stop", (ReplyToken(" 4", math.log(0.4), (("4", math.log(0.3)), ("2", math.log(0.1)))),))
     assert expected_rating(found) == (pytest.approx((4 * 0.7 + 2 * 0.1) / 0.8), pytest.approx(0.8))

@@ -40,6 +40,27 @@ async def test_a_failure_is_no_result_and_the_next_asks_again() -> None:
     assert kept._turns == {}
 
 
+async def test_who_comes_after_a_failure_waits_for_the_next_who_asks() -> None:
+    """One at a time asks for a key, however many fail: each time is paid for."""
+    asking: list[int] = [0, 0]
+
+    async def ask() -> int:
+        asking[0] += 1
+        asking[1] = max(asking)
+        await asyncio.sleep(0.01)
+        asking[0] -= 1
+        return 0
+
+    kept: Kept[str, int] = Kept(2, worth=lambda _: False)
+
+    async def later() -> None:
+        await asyncio.sleep(0.015)
+        await kept.get("a", ask)
+
+    await asyncio.gather(kept.get("a", ask), kept.get("a", ask), later())
+    assert (asking, kept._turns) == ([0, 1], {})
+
+
 async def test_a_cancelled_asker_leaves_the_others_their_turn() -> None:
     async def ask() -> int:
         await asyncio.sleep(0.01)

@@ -94,6 +94,12 @@ async def test_a_server_that_does_not_echo_is_an_error(script: Any, kind: type[B
         await scorer(server).score(ASK, "I am fine", top=1, meter=Meter())
 
 
+async def test_openais_own_server_without_a_key_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(AuthError, match="set OPENAI_API_KEY"):
+        await EchoScorer("babbage-002").score(ASK, "fine", top=1, meter=Meter())
+
+
 async def test_a_late_reply_is_an_error() -> None:
     with LoopbackServer(echoed, latency_s=0.5) as server, pytest.raises(BackendTimeoutError):
         await scorer(server, timeout_s=0.02).score(ASK, "fine", top=1, meter=Meter())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -104,3 +105,17 @@ async def test_scores_that_are_no_numbers_are_an_error(tmp_path: Path) -> None:
         damaged.model.get_input_embeddings().weight[:] = float("nan")
     with pytest.raises(BackendError, match="not numbers"):
         await score_text(damaged, damaged.encode_text("q"), TEXT, top=1, meter=Meter())
+
+
+async def test_a_score_too_large_for_its_dtype_is_an_error(model: LocalModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half precision makes infinity of it, of which no probability can be had; that must not pass for a score."""
+    whole = model.model.forward
+
+    def overflowing(*args: Any, **more: Any) -> Any:
+        out = whole(*args, **more)
+        out.logits[..., 0] = float("inf")
+        return out
+
+    monkeypatch.setattr(model.model, "forward", overflowing)
+    with pytest.raises(BackendError, match="not numbers"):
+        await score_text(model, model.encode_text("q"), TEXT, top=1, meter=Meter())
