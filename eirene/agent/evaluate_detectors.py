@@ -76,12 +76,13 @@ async def aevaluate_detectors(
     every = [*data, *(dev or ())]
     cases = [case_of(labelled.item) for labelled in every]
     keys = [{d.name: row_key(case, d, seed=work.seed) for d in detectors} for case in cases]
-    with Journal(Path(out) / ROWS) as journal:
+    wanted = dict.fromkeys(key for by_name in keys for key in by_name.values())
+    with Journal(Path(out) / ROWS, later_wins=True) as journal:
         rows = _rows_in(journal)
         if work.retry_failed:
-            journal.drop({key for key, row in rows.items() if row.failed})
-            rows = {key: row for key, row in rows.items() if not row.failed}
-        wanted = dict.fromkeys(key for by_name in keys for key in by_name.values())
+            again = {key for key in wanted if key in rows and rows[key].failed}
+            journal.drop(again)
+            rows = {key: row for key, row in rows.items() if key not in again}
         known = len(wanted.keys() & rows.keys())
         left_out = len(rows.keys() - wanted.keys())
         todo = _todo(every, cases, keys, detectors, set(rows))

@@ -88,6 +88,15 @@ async def test_a_failed_row_is_kept_and_is_done_again_only_when_asked(tmp_path: 
     assert (len(judge.asked), any(row.failed for row in mended.rows.values())) == (7, False)
 
 
+async def test_failed_rows_that_nobody_asks_for_stay(tmp_path: Path) -> None:
+    """Trying some answers again takes nothing of the others out of the file."""
+    judge = Judge(n0=BackendTimeoutError("slow"), n5=BackendTimeoutError("slow"))
+    await aevaluate_detectors(CASES, [judge], out=tmp_path)
+    judge.faults = {}
+    await aevaluate_detectors(CASES[:1], [judge], out=tmp_path, work=Work(retry_failed=True))
+    assert [row["id"] for row in lines(tmp_path) if row["failed"]] == ["5"]
+
+
 async def test_a_hopeless_error_ends_the_run_and_keeps_what_was_done(tmp_path: Path) -> None:
     """The cheap detector's row of the case at which the judge has no access is on disk, the judge's is not."""
     judge, cheap = Judge(n0=AuthError("no key")), Judge(name="cheap", needs=NOTHING)
