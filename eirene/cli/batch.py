@@ -122,7 +122,7 @@ def batch(
         check_outside(out, file)
         if as_json and not (dry_run or dry_run_sample):
             raise InputError("--json goes with --dry-run", field="json")
-        check_parquet(parquet, out)
+        check_parquet(parquet, out=out, data=file)
         limits, judge_url = Limits(max_cost, max_tokens, deadline), judge_base_url or base_url
         cache, money = calls.open_cache(), calls.price_of(backend, base_url=base_url)
         judge_price = calls.listed_price(judge, base_url=judge_url)

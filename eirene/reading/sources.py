@@ -51,16 +51,20 @@ def open_source(name: str, *, format: str = "auto") -> RowSource:
     return _open_file(place, format=format, key=part)
 
 
-def check_outside(out: str, name: str) -> None:
-    """Raises `InputError` where what is written to `out` would be written over, or among, what is read from `name`."""
+def check_outside(out: str, name: str, *, flag: str = "--out") -> None:
+    """Raises `InputError` where what is written to `out` would be written over, or among, what is read from `name`.
+
+    `flag` is what named `out`.
+    """
     place = Path(_parts(name)[0])
     if STDIN in (out, name) or not _exists(str(place)):
         return
     target = Path(out).resolve()
     if target == place.resolve():
-        raise InputError("is the input itself; name another place for --out", where=out)
+        raise InputError(f"is the input itself; name another place for {flag}", where=out)
     if target.parent == place.resolve() and not target.is_dir() and _format_of(target.name) is not None:
-        raise InputError("would be one of the files of the input; name a place outside its folder for --out", where=out)
+        said = f"would be one of the files of the input; name a place outside its folder for {flag}"
+        raise InputError(said, where=out)
 
 
 def _parts(name: str) -> tuple[str, str | None]:

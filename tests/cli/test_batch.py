@@ -225,6 +225,21 @@ def test_parquet_and_csv_come_in_and_parquet_goes_out(run: Run, tmp_path: Path) 
             assert json.loads(read[0]["rounds"]) == lines(out)[0]["rounds"]
 
 
+def test_a_parquet_file_that_is_no_batchs_is_not_written_over(run: Run, tmp_path: Path) -> None:
+    """Neither the input nor any other of the user's, told before anything is spent; one's own is made anew."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    source, other = tmp_path / "in.parquet", tmp_path / "notes.txt"
+    pq.write_table(pa.Table.from_pylist(rows(2)), source)
+    before, _ = source.read_bytes(), other.write_text("mine")
+    for target, said in ((source, "is the input itself; name another place for --parquet"), (other, "not of a batch")):
+        assert_error(run("batch", source, "--out", tmp_path / "o.jsonl", "--parquet", target), said)
+    assert (source.read_bytes(), other.read_text(), (tmp_path / "o.jsonl").exists()) == (before, "mine", False)
+    for _ in range(2):
+        assert run("batch", source, "--out", tmp_path / "o.jsonl", "--parquet", tmp_path / "o.parquet").code == 0
+
+
 def test_a_lost_index_is_made_again(run: Run, tmp_path: Path) -> None:
     """The index only saves time: without it, or with another journal's, nothing is done twice."""
     file, out = data(tmp_path, 5), tmp_path / "out.jsonl"

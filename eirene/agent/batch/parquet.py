@@ -14,6 +14,7 @@ from pydantic_core import from_json
 from eirene.errors import InputError
 from eirene.io import reason
 from eirene.output import check_output
+from eirene.reading import check_outside
 from eirene.reading.arrow_source import check_pyarrow
 
 if TYPE_CHECKING:
@@ -22,21 +23,27 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 1000
 
 
-def check_parquet(path: str | None, out: str) -> None:
-    """Raises `InputError` or `MissingExtraError` where the file could not be written, before anything is spent."""
+def check_parquet(path: str | None, *, out: str, data: str) -> None:
+    """Raises `InputError` or `MissingExtraError` where the file could not be written, before anything is spent.
+
+    One that is there is written over only if it is a batch's: `data`, which is read, and all else stays.
+    """
     if path is None:
         return
     check_pyarrow()
     if Path(path).resolve() == Path(out).resolve():
         raise InputError("is the journal itself; name another file for --parquet", where=path)
+    check_outside(path, data, flag="--parquet")
     check_output(path, force=True)
+    if Path(path).is_file() and not _is_a_batchs(path):
+        raise InputError("is there already, and not of a batch; name another file for --parquet", where=path)
 
 
 def write_parquet(journal: str | Path, path: str | Path) -> int:
     """Writes the whole lines of a journal as rows, all of them or no file; returns how many.
 
     Nested parts (rounds, scores) are JSON texts: what they hold differs from row to row. A file that is there is
-    written over: it is made of the journal.
+    written over (see `check_parquet`): it is made of the journal.
     """
     import pyarrow.parquet as pq
 
@@ -58,6 +65,16 @@ def write_parquet(journal: str | Path, path: str | Path) -> int:
     except OSError as error:
         raise InputError(f"cannot be written: {reason(error)}", where=str(path)) from None
     return n
+
+
+def _is_a_batchs(path: str) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return {"original", "signature", "hash"} <= set(pq.read_schema(path).names)
+    except (OSError, pa.ArrowException):
+        return False
 
 
 def _schema() -> pa.Schema:
