@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -26,7 +27,7 @@ _KEPT = 512  # scores that a detector remembers: those of the rows under way
 
 MakeParts = Callable[[], Parts]
 
-Send = Callable[[str, Record | EireneError | Said | None], None]
+Reply = tuple[str, Record | EireneError | Said | None]
 """`ready` once; then for each row of a chunk, in its order, `record` with it; `error` with what no other row could do
 better with. Between them `said` with a line of the log."""
 
@@ -38,28 +39,62 @@ def serve(pipe: Connection, make: MakeParts, settings: Settings, variables: dict
     os.environ.clear()  # that of the process that this is a copy of may be an old one
     os.environ.update(variables)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: what is under way is finished
-    turn = threading.Lock()  # several threads may log
-
-    def send(kind: str, value: Record | EireneError | Said | None) -> None:
-        with turn:
-            pipe.send((kind, value))
-
-    listen(log_level, lambda said: send("said", said))
+    sender = _Sender(pipe)
+    listen(log_level, sender.say)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         runner = ChunkRunner(make(), settings)
-        send("ready", None)
-        asyncio.run(_serve(pipe, send, runner))
+        sender.send(("ready", None))
+        asyncio.run(_serve(pipe, sender, runner))
 
 
-async def _serve(pipe: Connection, send: Send, runner: ChunkRunner) -> None:
+async def _serve(pipe: Connection, sender: _Sender, runner: ChunkRunner) -> None:
     while True:
         chunk: list[Work] = pipe.recv()  # blocks: there is nothing else to do
         try:
             runner.prepare(chunk)
             for work in chunk:
-                send("record", await runner.one(work))
+                sender.send(("record", await runner.one(work)))
         except EireneError as error:
-            send("error", error)
+            sender.send(("error", error))
+
+
+class _Sender:
+    """Writes to the pipe, one reply at a time, in the order in which they come.
+
+    Any thread may log, and so may what the collector finds in the middle of a reply, where nobody may wait for a lock.
+    A line that meets a reply under way is left to whoever sends that one, or the next.
+    """
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._waiting: deque[Reply] = deque()
+        self._turn = threading.RLock()
+        self._is_sending = False
+
+    def send(self, reply: Reply) -> None:
+        """Sends a reply; it is on its way when this returns."""
+        self._waiting.append(reply)
+        with self._turn:
+            self._send_all()
+
+    def say(self, said: Said) -> None:
+        """Sends a line of the log, now or with what is sent next."""
+        self._waiting.append(("said", said))
+        if self._turn.acquire(blocking=False):
+            try:
+                self._send_all()
+            finally:
+                self._turn.release()
+
+    def _send_all(self) -> None:
+        if self._is_sending:  # by this very thread
+            return
+        self._is_sending = True
+        try:
+            while self._waiting:
+                self._pipe.send(self._waiting.popleft())
+        finally:
+            self._is_sending = False
 
 
 class ChunkRunner:

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import logging
 import pickle
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +18,14 @@ from eirene.agent.batch.heard import Said, listen, say
 from eirene.agent.batch.processes import ProcessRunner
 from eirene.agent.batch.ray_actor import RowActor
 from eirene.agent.batch.runner import Work
+from eirene.agent.batch.worker import Reply, _Sender
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.feedback_model.embedded import EmbeddedFeedback
 from eirene.records import Item, Record
 from tests.agent.batch.worker_parts import deadly
 
+SAID = Said("eirene.test", logging.WARNING, "so", (), None)
 IMPROVE = Settings.of(mode="improve", max_rounds=1)
 
 
@@ -109,3 +112,23 @@ def test_a_text_that_cannot_be_prepared_costs_no_other_row(heard: list[Said]) ->
     assert all(isinstance(record, Record) and record.status != "failed" for record in made)
     assert [line.values[:2] for line in said] == [(2, "ZeroDivisionError")]
     assert asyncio.run(actor.rows(rows("a")))[1] == []
+
+
+def test_a_line_that_is_logged_while_a_reply_is_sent_goes_after_it() -> None:
+    """By the same thread, as what the collector finds may, and by another that holds the log's own lock."""
+    sent: list[Reply] = []
+
+    class Pipe:
+        def send(self, reply: Reply) -> None:
+            if reply[0] == "record":
+                sender.say(SAID)
+                other = threading.Thread(target=sender.say, args=(SAID,))
+                other.start()
+                other.join(5)
+                assert not other.is_alive()
+            sent.append(reply)
+
+    sender = _Sender(cast(Any, Pipe()))
+    sender.send(("record", None))
+    sender.say(SAID)
+    assert [kind for kind, _ in sent] == ["record", "said", "said", "said"]
