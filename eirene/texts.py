@@ -8,6 +8,23 @@ from pydantic import AfterValidator, Field
 
 HALF_PAIR = "contains half a surrogate pair, which no UTF-8 text can hold; repair it"
 
+UNSPACED = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Burmese
+    (0x1780, 0x17FF),  # Khmer
+    (0x3040, 0x30FF),  # kana
+    (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),  # Han
+)  # fmt: skip
+"""First and last code of the scripts that put no spaces between words; there every character is taken for a word."""
+
+INVISIBLE = r"\x00\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069"
+"""Characters that nobody sees, as a class of a regular expression has them: models leave them out where they copy."""
+
+
+def is_unspaced(char: str) -> bool:
+    """Whether a character is of such a script."""
+    return any(first <= ord(char) <= last for first, last in UNSPACED)
+
 
 def whole(text: str) -> str:
     """The text with U+FFFD for each half of a surrogate pair, which the escapes of a model's JSON may hold."""

@@ -16,6 +16,7 @@ from eirene.critique import Finding
 from eirene.errors import InputError
 from eirene.fava.kinds import REMOVED
 from eirene.fava.tags import in_order
+from eirene.texts import is_unspaced
 
 _SPACES = " \t"
 _ENDS = ".!?。！？…"
@@ -243,7 +244,7 @@ def _opens_sentence(text: str, start: int) -> bool:
 
 
 def _runs_on(left: str, right: str) -> bool:
-    return left[-1:].isalnum() and right[:1].isalnum()
+    return all(char.isalnum() and not is_unspaced(char) for char in (left[-1:], right[:1]))
 
 
 def _takes_capital(text: str) -> bool:

@@ -6,7 +6,6 @@ where the words that it is about stand in the answer just so. Whatever else the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -14,12 +13,10 @@ from difflib import SequenceMatcher
 from eirene.critique import Finding
 from eirene.fava.kinds import HallucinationKind, finding_of
 from eirene.fava.tags import in_order, parse_tagged
+from eirene.fava.tokens import Span, token_spans
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 _MOST_TOKENS = 20_000
 """Aligning takes time with the square of what differs; longer replies are not read."""
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -
     finding's is that of `reason_for`.
     """
     read = parse_tagged(reply, tidy=True)
-    said, wanted = _tokens(read.text), _tokens(answer)
+    said, wanted = token_spans(read.text), token_spans(answer)
     if len(said) + len(wanted) > _MOST_TOKENS:
         return ReplyFindings((), 0.0, len(said), len(read.findings), read.stray)
     place = _aligned([read.text[a:b] for a, b in said], [answer[a:b] for a, b in wanted])
@@ -65,10 +62,6 @@ def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -
         unplaced=len(read.findings) - len(found),
         stray=read.stray,
     )
-
-
-def _tokens(text: str) -> list[Span]:
-    return [found.span() for found in _TOKEN.finditer(text)]
 
 
 def _aligned(said: Sequence[str], wanted: Sequence[str]) -> list[int | None]:

@@ -13,7 +13,9 @@ from eirene.critique import Finding, Sample
 from eirene.feedback_model.judgement import Fault
 from eirene.records import Item, found_ids
 
-_NUMBERS = re.compile(r"\[\s*((?:passages?\s*)?\d{1,6}(?:\s*(?:,|;|and)\s*\d{1,6})*)\s*\]", re.IGNORECASE)
+_NUMBERS = re.compile(
+    r"\[\s*((?:(?:passages?|references?|refs?\.?)\s*)?\d{1,6}(?:\s*(?:,|;|and)\s*\d{1,6})*)\s*\]", re.IGNORECASE
+)
 _ROUND = {ord("["): "(", ord("]"): ")"}
 _LONGEST = 120
 

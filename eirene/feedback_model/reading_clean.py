@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from eirene.feedback_model.reading_claims import Statement, UnreadableError
+from eirene.texts import INVISIBLE
 
 _NAMES = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection|seed:think)"
 _TAGS = re.compile(rf"(^[ \t]*)?(?:<(/)?{_NAMES}>|◁(/)?think▷|\[(/)?THINK\])", re.IGNORECASE | re.MULTILINE)
@@ -15,13 +17,19 @@ _END = re.compile(
 )
 _HEADED = re.compile(r"\A\s*#{2,4} ?Response:?[ \t]*", re.IGNORECASE)
 _NEXT = re.compile(r"^#{2,4} ?(?:Instruction|Input)\b", re.IGNORECASE | re.MULTILINE)
-_INVISIBLE = re.compile("[\0\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]+")
+_INVISIBLE = re.compile(f"[{INVISIBLE}]+")
 _BREAK = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 
-def without_frame(text: str, statements: Sequence[Statement]) -> str:
+def headings_in(text: str) -> int:
+    """How many lines of a text begin as the parts of the instruct layout do: a model that copies it copies them."""
+    return sum(1 for _ in _NEXT.finditer(text))
+
+
+def without_frame(text: str, statements: Sequence[Statement], *, own_headings: int = 0) -> str:
     """What a reply says, without its thinking and what a chat format or a run-on model put around it.
 
+    A heading of the instruct layout ends the reply, after as many as it holds by right (`own_headings`).
     Raises `UnreadableError` where the answer itself ends a thinking block and so the reply's thinking cannot be told
     from what was thought about.
     """
@@ -33,7 +41,7 @@ def without_frame(text: str, statements: Sequence[Statement]) -> str:
     text = text[: ended.start()] if ended else text
     headed = _HEADED.match(text)
     text = text[headed.end() :] if headed else text
-    further = _NEXT.search(text)
+    further = next(islice(_NEXT.finditer(text), own_headings, None), None)
     return text[: further.start()] if further and text[: further.start()].strip() else text
 
 

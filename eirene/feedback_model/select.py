@@ -16,18 +16,10 @@ from itertools import chain
 from eirene.critique import Critique, Finding, Sample, Tag, TaggedSentence
 from eirene.errors import InputError
 from eirene.sentences import Sentence
+from eirene.texts import is_unspaced
 
 MIN_VALID = 3
 """A vote needs at least this many valid samples, and at least half of those drawn."""
-
-# Scripts that put no spaces between words; there every character is a word of its own.
-_UNSPACED = (
-    (0x0E00, 0x0EFF),  # Thai, Lao
-    (0x1000, 0x109F),  # Burmese
-    (0x1780, 0x17FF),  # Khmer
-    (0x3040, 0x30FF),  # kana
-    (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),  # Han
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +160,7 @@ class _WordCharacters(dict[int, str | None]):
             value = None
         elif unicodedata.category(char)[0] not in "LMN":
             value = " "
-        elif any(first <= code <= last for first, last in _UNSPACED):
+        elif is_unspaced(char):
             # A mark stays with the letter before it; kana and Han (from U+3040) have none after composition.
             value = char if unicodedata.category(char)[0] == "M" else f" {char}" if code < 0x3040 else f" {char} "
         else:

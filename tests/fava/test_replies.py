@@ -63,3 +63,14 @@ def test_a_reply_of_another_text_says_nothing() -> None:
     """A refusal gives nothing back of the answer, and so has no finding."""
     read = findings_in_reply("I cannot help with <entity>that</entity> request!", ANSWER)
     assert read.findings == () and read.kept < 0.2
+
+
+def test_words_of_a_script_without_spaces_are_found() -> None:
+    """A fault of a few characters inside of a sentence has its place, and an insertion brings no spaces."""
+    answer = "这座塔建于1889年。它很受喜爱。"
+    tags = "<entity><delete>1889年</delete><mark>1887年</mark></entity>"
+    read = findings_in_reply(
+        answer.replace("1889年", tags).replace("很受", "<relation><mark>不</mark></relation>很受"), answer
+    )
+    assert [(f.start, f.end, f.edit) for f in read.findings] == [(5, 10, "1887年"), (12, 12, "不")]
+    assert apply_findings(answer, read.findings).text == "这座塔建于1887年。它不很受喜爱。"

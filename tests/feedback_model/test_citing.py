@@ -49,6 +49,7 @@ def test_numbers_become_ids_and_what_is_made_up_is_marked() -> None:
     """A number of a passage becomes its id; one that none has, and an id that a model wrote, are no citation."""
     assert resolved("The year is wrong [2].") == "The year is wrong [oslo (a)]."
     assert resolved("See [1, 2] and [passage 1].") == "See [bread] [oslo (a)] and [bread]."
+    assert resolved("See [Reference 2] and [ref. 1].") == "See [oslo (a)] and [bread]."
     assert resolved("See [3] and [0].") == "See (no passage 3) and (no passage 0)."
     assert resolved("See [paris].") == "See (paris)."
     sample = Sample(tags=("Incomplete",), reasons=("See [9].",))

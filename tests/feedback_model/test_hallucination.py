@@ -175,6 +175,22 @@ def test_whatever_stands_below_changes_no_place(tail: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "answer",
+    [
+        "It sorts.\n\n## Input\n\nA list of numbers, of any length.\n\n### Instruction\n\nGive it a list.",
+        "\u200b".join(["ភ្នំ", "ពេញ", "ជា", "រាជធានី", "នៃ", "ប្រទេស", "កម្ពុជា"]),
+        "\u200fThe \u200eking\u200f was born.",
+    ],
+)
+def test_an_answer_with_headings_or_invisible_characters_can_be_read(answer: str) -> None:
+    """A faithful copy is a valid sample: what our own formats are made of is the answer's where it has it."""
+    read = read_tagged_reply(answer, request(answer))
+    assert (read.invalid, read.findings) == (None, ())
+    further = read_tagged_reply(f"{answer}\n\n### Instruction\n<invented>{answer}</invented>", request(answer))
+    assert (further.invalid, further.findings) == (None, ())
+
+
+@pytest.mark.parametrize(
     ("said", "kind", "old", "new"),
     [
         ("The Ferro tower was built in 1889 by Jean Roux.", "entity", "1889", "1887"),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from eirene.critique import Finding
 from eirene.fava.kinds import REPLACED, HallucinationKind
 from eirene.fava.tags import parse_tagged
+from eirene.fava.tokens import token_spans, tokens
 from eirene.models.replies import Reply
 from eirene.models.unwrapping import unwrapped
 from eirene.synth.fava.changes import Change
@@ -17,7 +18,6 @@ MOST_WORDS = 6
 """An edit of more words than this is no minimum one: the paper's entities and relations have one to three."""
 _MOST_ADDED = 60
 _LEAST_SHARED = 0.4
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 _WORD = re.compile(r"[^\W_]+")
 _NO_SPACE_BEFORE = tuple(",.;:!?)")
 
@@ -66,9 +66,9 @@ def read_error(reply: Reply, text: str, kind: HallucinationKind, findings: Seque
     wrong, right = read.text[found.start : found.end], found.edit or ""
     if not wrong.strip() or (kind in REPLACED) != bool(right.strip()):
         raise RefusedError("the tags are not those of the kind")
-    before, after = _tokens(read.text[: found.start]), _tokens(read.text[found.end :])
-    if before + _tokens(right) + after != _tokens(text):
-        if kind not in REPLACED or before + _tokens(wrong) + after != _tokens(text):
+    before, after = tokens(read.text[: found.start]), tokens(read.text[found.end :])
+    if before + tokens(right) + after != tokens(text):
+        if kind not in REPLACED or before + tokens(wrong) + after != tokens(text):
             raise RefusedError("words are changed outside of the tags")
         wrong, right = right, wrong
     if kind in REPLACED:
@@ -93,7 +93,7 @@ def _body(reply: Reply, before: str, mark: str) -> str:
 
 def _replaced(text: str, wrong: str, kind: HallucinationKind, *, n_before: int, n_after: int) -> Change:
     """The change of whole words, without those that both sides begin or end with; one stays on either side."""
-    there, said = _spans(text), _spans(wrong)
+    there, said = token_spans(text), token_spans(wrong)
     low, high = n_before, len(there) - n_after
     start, end = 0, len(said)
     if low == high or start == end:
@@ -118,7 +118,7 @@ def _added(text: str, added: str, kind: HallucinationKind, *, n_before: int) -> 
         raise RefusedError(f"the statement has more than {_MOST_ADDED} words")
     if said.casefold() in " ".join(text.split()).casefold():
         raise RefusedError("the text says it already")
-    place = _spans(text)[n_before - 1][1] if n_before else 0
+    place = token_spans(text)[n_before - 1][1] if n_before else 0
     lead = "" if not n_before or said.startswith(_NO_SPACE_BEFORE) else " "
     follows = text[place : place + 1]
     return Change(kind, place, place, lead + said + (" " if follows.isalnum() or not n_before else ""))
@@ -128,14 +128,6 @@ def _meets(change: Change, finding: Finding) -> bool:
     if change.start == change.end:
         return finding.start < change.start < finding.end
     return change.start < finding.end and change.end > finding.start
-
-
-def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text)
-
-
-def _spans(text: str) -> list[tuple[int, int]]:
-    return [m.span() for m in _TOKEN.finditer(text)]
 
 
 def _at(text: str, spans: Sequence[tuple[int, int]], n: int) -> str:
