@@ -15,6 +15,8 @@ from eirene.views.polls import PolledText, polled_texts
 from eirene.views.word_maps import ShownMap, word_maps
 
 MOST_CELLS = 100
+_OF_SENTENCES = frozenset({"alignment"})
+"""Detectors that number sentences of the passages where others number passages."""
 _CELL: Mapping[Vote, str] = {"incomplete": "n", "complete": "y", "invalid": "b"}
 Number = float | None
 """A score, rounded to the three decimals that are shown; None where there is none."""
@@ -203,6 +205,8 @@ def _arguments(record: Record, item: Item | None) -> Iterator[ShownArgument]:
         known = {} if after is None else {(a.group, a.n): _rounded(a.coverage) for a in after.arguments}
         for a in before.arguments:
             text = texts.get((a.group, a.n), f"number {a.n}")
+            if given is not None and given.source == "context" and name in _OF_SENTENCES:
+                text = f"sentence {a.n} of those in the passages that bear on the question"
             yield ShownArgument(name, a.group, text, _rounded(a.coverage), known.get((a.group, a.n)))
 
 

@@ -11,8 +11,10 @@ from itertools import pairwise
 
 import pytest
 
-from eirene.records import Item, Record
+from eirene.records import BeforeAfter, Item, Record
+from eirene.scores import ArgumentScore, Scores
 from eirene.views.html import render_page
+from eirene.views.record_view import view_of
 from tests.views.records import ANSWER, ITEM, record
 
 STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
@@ -181,3 +183,16 @@ def test_given_arguments_stand_in_words_beside_their_scores() -> None:
 
 def test_without_the_item_arguments_are_numbered() -> None:
     assert "number 1" in Page(render_page(record("accepted"))).texts["table"]
+
+
+def test_a_sentence_of_the_passages_is_not_shown_as_a_passage() -> None:
+    """`alignment` numbers the passages' sentences that bear on the question; `rouge` numbers the passages."""
+    item = Item(
+        question="Are trams quiet?", answer="Yes.", context=["Trams are quiet. They are green.", "Buses smell."]
+    )
+    scores = Scores(hallucination=0.5, coverage=0.5, arguments=(ArgumentScore(group="context", n=2, coverage=0.5),))
+    made = record("kept").model_copy(update={"scores": BeforeAfter(original={"alignment": scores, "rouge": scores},
+                                                                   final={})})  # fmt: skip
+    assert [a.text for a in view_of(made, item).arguments] == [
+        "sentence 2 of those in the passages that bear on the question", "Buses smell.",
+    ]  # fmt: skip
