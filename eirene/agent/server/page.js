@@ -56,6 +56,10 @@ function perspectives() {
   return found;
 }
 
+function passages() {
+  return at("passages").value.split(/\n\s*\n/).map((passage) => passage.trim()).filter(Boolean);
+}
+
 // ---- the run, as it happens
 
 const parts = new Map();
@@ -216,6 +220,7 @@ async function submit(event) {
     if (at("answer").value.trim()) body.answer = at("answer").value;
     const sides = perspectives();
     if (sides.length) body.perspectives = sides;
+    if (passages().length) body.context = passages();
     at("go").disabled = true;
     parts.clear();
     votes.clear();
@@ -253,6 +258,7 @@ function example() {
   at("answer").value = "Supporters of a shorter week say that people who get a third day off come back rested and get as " +
     "much done in less time. Opponents reply that hospitals, care homes and shops cannot close on Fridays, so that they " +
     "would need to hire more staff for the same service.";
+  at("passages").value = "";
   at("sides").replaceChildren();
   addSide("pro", ["A third day off leaves workers rested and as productive as before",
     "One commuting day less cuts traffic and emissions"]);

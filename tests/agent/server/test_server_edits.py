@@ -73,12 +73,11 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 def reviewed(tab: Browser, server: Served, body: dict[str, Any]) -> list[dict[str, Any]]:
-    """Runs a question through the page, with given text; returns the edits that were named."""
+    """Runs a question through the page's form, with passages; returns the edits that were named."""
     tab.open(f"{server.root}/")
-    tab.read(f"""{{ const real = window.fetch; window.fetch = (path, options = {{}}) => real(path,
-        path === 'v1/runs' && options.method === 'POST' ? {{...options, body: JSON.stringify({json.dumps(body)})}}
-        : options); document.getElementById('question').value = 'x';
-        document.getElementById('go').click(); }} 1""")
+    fields = {"question": body["question"], "answer": body["answer"], "passages": "\n \n".join(body["context"])}
+    tab.read(f"""for (const [id, text] of Object.entries({json.dumps(fields)}))
+        document.getElementById(id).value = text; document.getElementById('go').click()""")
     tab.wait_for(ENDED)
     tab.wait_for("document.getElementById('edits-told')?.textContent.includes('accepted')")
     edits: list[dict[str, Any]] = tab.read("review.edits")
