@@ -105,9 +105,12 @@ def check_apart(out: str, corpus: str) -> None:
     """Raises `InputError` where what is written would be written over, or among, the passages."""
     from pathlib import Path
 
+    from eirene.output import STDOUT
     from eirene.retrieval.passages import corpus_files
 
     files, target = corpus_files(corpus), Path(out).resolve()
+    if out == STDOUT:
+        return
     if any(target == file.resolve() for file in files):
         raise InputError("holds the passages; name another file for --out", where=out)
     if Path(corpus).is_dir() and Path(corpus).resolve() in target.parents:

@@ -251,6 +251,13 @@ def test_the_corpus_is_never_written_over(run: Run, corpus: Path, how: tuple[str
     assert (corpus.read_bytes(), inside.exists()) == (before, False)
 
 
+def test_standard_output_is_in_no_folder(run: Run, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows made by rule go there from a corpus in the folder that the command runs in."""
+    monkeypatch.chdir(corpus.parent)
+    result = run("synth", "fava", ".", "--offline", "--out", "-", "--limit", "2", "--references", "1")
+    assert (result.code, len(result.out.splitlines())) == (0, 2)
+
+
 def test_what_force_takes_away_is_made_again(run: Run, corpus: Path) -> None:
     """Rows stay where the corpus of a run with --force cannot be read to its end, and where another run has them."""
     with LoopbackServer(reply) as server:
