@@ -15,17 +15,21 @@ from eirene.fava.kinds import HallucinationKind, finding_of
 from eirene.fava.tags import in_order, parse_tagged
 from eirene.fava.tokens import Span, token_spans
 
+LEAST_KEPT = 0.6
+"""A reply that gives back less of the answer's words is of another text: a refusal, a summary, a rewrite."""
+MOST_ADDED = 0.6
+"""A reply with more words besides, as a share of the answer's, is not a copy of it either."""
 _MOST_TOKENS = 20_000
-"""Aligning takes time with the square of what differs; longer replies are not read."""
+"""Aligning takes time with the square of what differs; longer replies are read if they are copies to the word."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyFindings:
     """What a reply says about an answer, with offsets into the answer.
 
-    `kept`: the share of the answer's words that the reply gives back, in [0, 1]. `changed`: words that it changed,
+    `kept`: the share of the answer's `words` that the reply gives back, in [0, 1]. `changed`: words that it changed,
     left out or added outside of its tags. `unplaced`: findings whose words do not stand in the answer. `stray`: as in
-    `TaggedText`.
+    `TaggedText`. `is_read`: False where the two are too long to be compared.
     """
 
     findings: tuple[Finding, ...]
@@ -33,6 +37,19 @@ class ReplyFindings:
     changed: int = 0
     unplaced: int = 0
     stray: int = 0
+    words: int = 0
+    is_read: bool = True
+
+    @property
+    def no_copy(self) -> str | None:
+        """Why the reply is no copy of the answer but for its tags, so that nothing it says counts; None if it is."""
+        if not self.is_read:
+            return f"too long: a reply that differs from an answer of {self.words} words is not compared with it"
+        if self.kept < LEAST_KEPT:
+            return f"another text: the reply gives back {self.kept:.0%} of the answer's words"
+        if self.changed > 5 + 2 * MOST_ADDED * self.words:
+            return f"another text: {self.changed} words differ from the answer's {self.words}"
+        return None
 
 
 def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -> ReplyFindings:
@@ -43,9 +60,9 @@ def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -
     """
     read = parse_tagged(reply, tidy=True)
     said, wanted = token_spans(read.text), token_spans(answer)
-    if len(said) + len(wanted) > _MOST_TOKENS:
-        return ReplyFindings((), 0.0, len(said), len(read.findings), read.stray)
     place = _aligned([read.text[a:b] for a, b in said], [answer[a:b] for a, b in wanted])
+    if place is None:
+        return ReplyFindings((), 0.0, len(said), len(read.findings), read.stray, len(wanted), is_read=False)
     found: list[Finding] = []
     own = reasons if len(reasons) == len(read.findings) else [None] * len(read.findings)
     for finding, reason in zip(read.findings, own, strict=True):
@@ -61,14 +78,17 @@ def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -
         changed=len(said) + len(wanted) - 2 * matched,
         unplaced=len(read.findings) - len(found),
         stray=read.stray,
+        words=len(wanted),
     )
 
 
-def _aligned(said: Sequence[str], wanted: Sequence[str]) -> list[int | None]:
-    """For each word of the reply, which of the answer's it is."""
+def _aligned(said: Sequence[str], wanted: Sequence[str]) -> list[int | None] | None:
+    """For each word of the reply, which of the answer's it is; None where they are too many."""
     place: list[int | None] = [None] * len(said)
     if list(said) == list(wanted):  # the common case, and the quick one
         return list(range(len(said)))
+    if len(said) + len(wanted) > _MOST_TOKENS:
+        return None
     for a, b, size in SequenceMatcher(None, said, wanted, autojunk=False).get_matching_blocks():
         place[a : a + size] = range(b, b + size)
     return place

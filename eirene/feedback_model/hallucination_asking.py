@@ -27,10 +27,6 @@ TUNED_PROMPT = "hallucination_tuned"
 """What `eirene train critic` tunes a model on; the model carries it."""
 NO_REFERENCES = "(none: go by what is well known, and mark no statement merely because no reference bears on it)"
 
-_LEAST_KEPT = 0.6
-"""A reply that gives back less of the answer's words is of another text: a refusal, a summary, a rewrite."""
-_MOST_ADDED = 0.6
-"""A reply with more words besides, as a share of the answer's, is not a copy of it either."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -79,13 +75,8 @@ def read_tagged_reply(text: str, request: FeedbackRequest, *, finish_reason: str
         return Sample(invalid="empty", critic="hallucination")
     copy, reasons = parted(_SURROGATE.sub("\ufffd", body), _material(request)["mark"], request.item)
     read = findings_in_reply(copy, request.answer, reasons=reasons)
-    words = max(len(request.answer.split()), 1)
-    if read.kept < _LEAST_KEPT:
-        why = f"another text: the reply gives back {read.kept:.0%} of the answer's words"
-        return Sample(invalid=why, critic="hallucination")
-    if read.changed > 5 + 2 * _MOST_ADDED * words:
-        why = f"another text: {read.changed} words differ from the answer's {words}"
-        return Sample(invalid=why, critic="hallucination")
+    if read.no_copy is not None:
+        return Sample(invalid=read.no_copy, critic="hallucination")
     findings = read.findings if reasons else [_quoting(f, request.item) for f in read.findings]
     return sample_of(findings, request.sentences)
 

@@ -264,6 +264,17 @@ def test_predictions_are_read_in_all_their_forms(tmp_path: Path) -> None:
         assert [(f.kind, f.start, f.end) for f in made.findings or ()] == [("entity", 16, 20)]
 
 
+def test_a_tagged_text_that_is_no_copy_of_the_answer_is_unscored(tmp_path: Path) -> None:
+    """A refusal finds no fault, and must not count as having looked."""
+    cases = read_annotated(
+        write(tmp_path / "d.jsonl", {"id": "a", "annotated": "Ann was born in Oslo, they say."})
+    ).cases
+    said = write(tmp_path / "p.jsonl", {"id": "a", "tagged": "I'm sorry, I cannot help with that."})
+    (made,) = read_predictions(said, cases)
+    assert made.findings is None
+    assert "another text" in (made.unscored or "")
+
+
 def test_predictions_that_fit_no_answer_are_refused(tmp_path: Path) -> None:
     """An unknown id, an id given twice and offsets outside the answer are errors; a missing row is unscored."""
     cases = [case()]

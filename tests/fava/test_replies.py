@@ -74,3 +74,20 @@ def test_words_of_a_script_without_spaces_are_found() -> None:
     )
     assert [(f.start, f.end, f.edit) for f in read.findings] == [(5, 10, "1887年"), (12, 12, "不")]
     assert apply_findings(answer, read.findings).text == "这座塔建于1887年。它不很受喜爱。"
+
+
+def test_long_texts_are_read_where_they_are_copied_to_the_word() -> None:
+    """A copy of any length has its findings; one that differs is too long to be compared, and says so."""
+    answer = "word " * 30_000 + "end"
+    read = findings_in_reply(answer.replace("end", "<invented>end</invented>"), answer)
+    assert [answer[f.start : f.end] for f in read.findings] == ["end"]
+    assert read.no_copy is None
+    assert "too long" in (findings_in_reply("Here: " + answer, answer).no_copy or "")
+
+
+def test_a_refusal_is_no_copy_and_a_preamble_is_no_fault() -> None:
+    """What counts as a copy is measured in the words of the answer, in scripts without spaces in its characters."""
+    assert "another text" in (findings_in_reply("I cannot help with that.", ANSWER).no_copy or "")
+    assert findings_in_reply("Here it is: " + ANSWER, ANSWER).no_copy is None
+    chinese = "这座塔建于1889年。它很受喜爱。"
+    assert findings_in_reply("好的，这是加了标记的文本：" + chinese, chinese).no_copy is None

@@ -39,8 +39,9 @@ def read_predictions(path: str, cases: Sequence[Annotated]) -> list[Prediction]:
     """A prediction for each case, in order, from rows with the cases' ids, or without any id in the cases' order.
 
     A row has `tagged` (or `annotated`), a list of `findings`, a `critique`, or is a record, whose first critique
-    counts. A tagged text is laid over the answer word by word. Raises `InputError` for a row that fits no case, two of
-    one id, and findings that do not lie in their answer; a case without a row is unscored.
+    counts. A tagged text is laid over the answer word by word; one of another text is unscored, and so is a case
+    without a row. Raises `InputError` for a row that fits no case, two of one id, and findings that do not lie in their
+    answer.
     """
     rows = list(open_source(path).rows())
     by_id = {case.item.id: case for case in cases}
@@ -66,6 +67,8 @@ def _prediction(row: Row, case: Annotated) -> Prediction:
     tagged = data.get("tagged", data.get("annotated"))
     if isinstance(tagged, str):
         reply = findings_in_reply(tagged, case.item.answer)
+        if reply.no_copy is not None:
+            return Prediction(None, reply.no_copy, unplaced=reply.unplaced)
         return Prediction(reply.findings, unplaced=reply.unplaced)
     try:
         if "findings" in data:
