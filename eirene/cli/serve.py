@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import math
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -14,7 +15,7 @@ from eirene.cli import options
 from eirene.cli.corpus_flags import CorpusFlags
 from eirene.cli.flag_groups import with_groups
 from eirene.cli.terminal import output, say
-from eirene.errors import MissingExtraError
+from eirene.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from eirene.agent.server.engine import Engine
@@ -93,7 +94,7 @@ def serve(
 
         key = os.environ.get("EIRENE_API_KEY") if api_key is None else api_key
         listening = ServeOptions(
-            host=host, port=port, key=key or None, max_body=round(max_body * _MIB), timeout_s=timeout,
+            host=host, port=port, key=key or None, max_body=_bytes(max_body), timeout_s=timeout,
             concurrency=concurrency, queue=queue, connections=connections, grace_s=grace, runs=runs,
         )  # fmt: skip
         settings = Settings.of(
@@ -115,6 +116,12 @@ def serve(
         code = run(app, listening, on_ready=lambda address: say(f"{engine.model} at {address} (page) and {address}/v1"))
     if code:
         raise typer.Exit(code)
+
+
+def _bytes(mib: float) -> int:
+    if not math.isfinite(mib):
+        raise InputError(f"max-body must be a number of MiB, got {mib:g}", field="max-body")
+    return round(mib * _MIB)
 
 
 def build_engine(

@@ -21,7 +21,7 @@ class ServeOptions:
     - `connections`: open at most; those who come beyond them are told 503.
     - `head_s`: seconds that a connection has to come out with a request's head; `read_s`: seconds that a client may
       let what is sent to it lie, before it is hung up on.
-    - `grace_s`: seconds for what is in flight when the server is told to stop.
+    - `grace_s`: seconds for what is in flight when the server is told to stop; infinity waits for its end.
     - `keep_runs`, `keep_bytes`: how many recent runs, and how much of them, stay in memory; `runs`: a file for all.
     """
 
@@ -74,6 +74,6 @@ def is_loopback(host: str) -> bool:
 
 def _check(options: ServeOptions, name: str, *, least: int, most: int | None = None) -> None:
     value = getattr(options, name)
-    if value < least or (most is not None and value > most):
+    if not value >= least or (most is not None and value > most):  # NaN is neither
         rule = f"at least {least}" if most is None else f"from {least} to {most}"
         raise InputError(f"{name} must be {rule}, got {value:g}", field=name)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import math
 import os
 import signal
 import socket
@@ -46,8 +47,8 @@ def configure(app: FastAPI, options: ServeOptions) -> uvicorn.Config:
     """How uvicorn serves the application: no logs and no headers of its own, no WebSockets, no waiting for ever."""
     return uvicorn.Config(
         app, http=protocol_of(options), ws="none", log_config=None, access_log=False, lifespan="on",
-        server_header=False, timeout_graceful_shutdown=max(1, round(options.grace_s)), timeout_keep_alive=75,
-        backlog=1024,
+        server_header=False, timeout_keep_alive=75, backlog=1024,
+        timeout_graceful_shutdown=max(1, round(options.grace_s)) if math.isfinite(options.grace_s) else None,
     )  # fmt: skip
 
 

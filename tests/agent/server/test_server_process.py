@@ -43,9 +43,10 @@ def running(*flags: str, **environment: str) -> Iterator[tuple[subprocess.Popen[
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_signal_lets_what_is_in_flight_finish(number: signal.Signals, code: int) -> None:
     replies: list[httpx.Response] = []
+    grace = "inf" if number == signal.SIGTERM else "30"
     with (
         LoopbackServer(DRAFT, latency_s=1.0) as upstream,
-        running("--upstream", "openai:test", "--base-url", upstream.base_url) as (process, root),
+        running("--upstream", "openai:test", "--base-url", upstream.base_url, "--grace", grace) as (process, root),
     ):
         url, body = f"{root}/v1/chat/completions", {"model": "test", "messages": ASK}
         asking = threading.Thread(target=lambda: replies.append(httpx.post(url, json=body, timeout=30)))
@@ -66,6 +67,8 @@ def test_a_signal_lets_what_is_in_flight_finish(number: signal.Signals, code: in
         (["--host", "0.0.0.0"], {}, "EIRENE_API_KEY"),
         (["--backend", "nothing"], {}, "unknown backend"),
         (["--timeout", "0"], {}, "timeout_s must be greater than 0"),
+        (["--max-body", "inf"], {}, "max-body must be a number of MiB"),
+        (["--grace", "nan"], {}, "grace_s must be at least 0"),
         (["--host", "192.0.2.1"], {"EIRENE_API_KEY": "k"}, "cannot listen on 192.0.2.1"),
     ],
 )
