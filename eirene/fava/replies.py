@@ -20,7 +20,7 @@ LEAST_KEPT = 0.6
 MOST_ADDED = 0.6
 """A reply with more words besides, as a share of the answer's, is not a copy of it either."""
 _MOST_TOKENS = 20_000
-"""Aligning takes time with the square of what differs; longer replies are read if they are copies to the word."""
+"""Aligning takes time with the square of the words between the first and the last that differ; more are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,17 @@ def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -
 
 
 def _aligned(said: Sequence[str], wanted: Sequence[str]) -> list[int | None] | None:
-    """For each word of the reply, which of the answer's it is; None where they are too many."""
-    place: list[int | None] = [None] * len(said)
-    if list(said) == list(wanted):  # the common case, and the quick one
-        return list(range(len(said)))
-    if len(said) + len(wanted) > _MOST_TOKENS:
+    """For each word of the reply, which of the answer's it is; None where too many differ to be aligned."""
+    both = min(len(said), len(wanted))
+    lead = next((n for n in range(both) if said[n] != wanted[n]), both)
+    trail = next((n for n in range(both - lead) if said[-1 - n] != wanted[-1 - n]), both - lead)
+    ends = len(said) - trail, len(wanted) - trail
+    place: list[int | None] = [*range(lead), *[None] * (ends[0] - lead), *range(ends[1], len(wanted))]
+    mine, theirs = said[lead : ends[0]], wanted[lead : ends[1]]  # a copy differs here and there, if at all
+    if len(mine) + len(theirs) > _MOST_TOKENS:
         return None
-    for a, b, size in SequenceMatcher(None, said, wanted, autojunk=False).get_matching_blocks():
-        place[a : a + size] = range(b, b + size)
+    for a, b, size in SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks():
+        place[lead + a : lead + a + size] = range(lead + b, lead + b + size)
     return place
 
 

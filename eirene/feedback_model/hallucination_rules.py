@@ -47,6 +47,9 @@ _RELATED = 0.34
 _VERBATIM = 0.7
 """Share of the words of both that agree from which a word in another's place is a change, not another wording."""
 
+_MOST_PAIRS = 1_000_000
+"""Words of a sentence times those of a given one, from which it is no sentence but a table or code on one line, and
+laying it beside the other would take seconds."""
 _BESIDE = 3
 """Words on either side of a difference, taken together, from which it is a change of an otherwise equal passage."""
 
@@ -151,7 +154,11 @@ def _closest(sentences: Sequence[Sentence], given: list[_Given], encoder: Encode
     cosine = encoder.encode(texts) @ encoder.encode([g.text for g in given]).T
     together = shares + np.asarray(cosine, np.float64)
     best = np.argsort(-together, axis=1, kind="stable")[:, :_HELD_AGAINST]
-    return [[given[b] for b in row if shares[i, b] >= _RELATED] for i, row in enumerate(best)]
+    sizes = [len(_TOKEN.findall(text)) for text in texts]
+    return [
+        [given[b] for b in row if shares[i, b] >= _RELATED and sizes[i] * len(given[b].tokens) <= _MOST_PAIRS]
+        for i, row in enumerate(best)
+    ]
 
 
 def _share(own: frozenset[str], given: frozenset[str]) -> float:

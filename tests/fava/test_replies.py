@@ -76,13 +76,14 @@ def test_words_of_a_script_without_spaces_are_found() -> None:
     assert apply_findings(answer, read.findings).text == "这座塔建于1887年。它不很受喜爱。"
 
 
-def test_long_texts_are_read_where_they_are_copied_to_the_word() -> None:
-    """A copy of any length has its findings; one that differs is too long to be compared, and says so."""
+def test_long_texts_are_read_where_what_differs_is_short() -> None:
+    """A copy of any length has its findings; one that differs from end to end is too long, and says so."""
     answer = "word " * 30_000 + "end"
     read = findings_in_reply(answer.replace("end", "<invented>end</invented>"), answer)
     assert [answer[f.start : f.end] for f in read.findings] == ["end"]
     assert read.no_copy is None
-    assert "too long" in (findings_in_reply("Here: " + answer, answer).no_copy or "")
+    assert findings_in_reply("Here: " + answer, answer).no_copy is None
+    assert "too long" in (findings_in_reply("Here: " + answer + " That is it.", answer).no_copy or "")
 
 
 def test_a_refusal_is_no_copy_and_a_preamble_is_no_fault() -> None:
