@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from eirene.records import Item
 
 _RUN, _JUDGE = "The run", "The judge"
+_ROWS, _MADE = "rows.jsonl", ("summary.json", "table.md", "report.html")
 
 In = Annotated[str, typer.Argument(metavar="IN", help=data_flags.IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and report.")]
@@ -205,14 +206,21 @@ def _tell(gathered: Gathered, folder: Path, failed: int) -> None:
 
 
 def folder_of(out: str) -> Path:
-    """The folder of that name, made where there is none; raises `InputError` where it cannot be one."""
+    """The folder of that name, made where there is none; raises `InputError` where it cannot be one.
+
+    So does a folder with a file of the user's that figures would be written over: an earlier run's has its rows beside.
+    """
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        taken = next((name for name in _MADE if (folder / name).exists()), None)
+        is_of_a_run = (folder / _ROWS).exists()
     except OSError as error:
         from eirene.io import reason
 
         raise InputError(f"cannot be used as a folder: {reason(error)}", where=out) from None
+    if taken is not None and not is_of_a_run:
+        raise InputError(f"has a {taken} that is of no earlier run (no {_ROWS}); name another folder", where=out)
     return folder
 
 

@@ -72,6 +72,16 @@ def test_bad_usage_is_one_clear_line(run: Run, tmp_path: Path, arguments: tuple[
     assert not (tmp_path / "out" / "rows.jsonl").exists()
 
 
+@pytest.mark.parametrize("command", [("compare",), ("evaluate", "detectors")])
+def test_figures_are_not_written_over_a_file_of_the_users(run: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """A folder that has one of their names and no rows is of no earlier run, and stays as it is."""
+    (tmp_path / "summary.json").write_text("mine")
+    labelled = {**GIVEN, "answer": "A.", "meta": {"labels": {"hallucination": True}}}
+    data = write(tmp_path / "data.jsonl", {"question": "Q?", **labelled})
+    assert_error(run(*command, data, "--out", tmp_path), "has a summary.json that is of no earlier run")
+    assert {p.name: p.read_text() for p in tmp_path.iterdir() if p != data} == {"summary.json": "mine"}
+
+
 def test_a_folder_that_is_a_file_is_named(run: Run, tmp_path: Path) -> None:
     rows = write(tmp_path / "in.jsonl", GIVEN)
     assert_error(run("compare", rows, "--out", rows), "cannot be used as a folder")
