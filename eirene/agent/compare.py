@@ -129,8 +129,9 @@ async def acompare(
         done = rows_in(journal)
         _check_same_work(journal, done, jobs)
         if plan.retry_failed:
-            journal.drop({key for key, row in done.items() if row.record.status == "failed"})
-            done = {key: row for key, row in done.items() if row.record.status != "failed"}
+            again = {job.key for job in jobs if job.key in done and done[job.key].record.status == "failed"}
+            journal.drop(again)
+            done = {key: row for key, row in done.items() if key not in again}
         missing = [job for job in jobs if job.key not in done]
 
         async def one(job: Job) -> None:
@@ -213,7 +214,7 @@ async def _judged(
     keys = {(name, text): text_key(by_id[name], text, judge.version) for name, text in texts}
     done = judgements_in(journal)
     if plan.retry_failed:
-        failed = {key for key, judged in done.items() if judged.failed}
+        failed = {key for key in keys.values() if key in done and done[key].failed}
         journal.drop(failed)
         done = {key: judged for key, judged in done.items() if key not in failed}
 
