@@ -34,6 +34,7 @@ class JournalFile:
         self.path = path
         self._handle, self.is_new = _open_locked(path)
         self.size = os.fstat(self._handle).st_size
+        self._is_torn = False
 
     def __enter__(self) -> Self:
         return self
@@ -52,9 +53,12 @@ class JournalFile:
         if not self.is_open:
             raise ValueError(f"the journal {self.path} is closed")
         try:
+            if self._is_torn:  # a drive that was gone is back
+                self.cut(self.size)
             _write_all(self._handle, data)
             os.fsync(self._handle)
         except OSError as error:  # half a line must not stay in the middle
+            self._is_torn = True
             with suppress(OSError):
                 self.cut(self.size)
             raise OSError(error.errno, error.strerror, str(self.path)) from None
@@ -76,7 +80,7 @@ class JournalFile:
         os.ftruncate(self._handle, size)
         os.lseek(self._handle, 0, os.SEEK_END)
         os.fsync(self._handle)
-        self.size = size
+        self.size, self._is_torn = size, False
 
     def replace(self, data: Iterable[bytes]) -> None:
         """Puts other contents in the file's place. They appear at once, or the old ones stay."""
@@ -102,7 +106,7 @@ class JournalFile:
             raise
         _sync_folder(self.path.parent)
         os.close(self._handle)
-        self._handle, self.size = handle, size
+        self._handle, self.size, self._is_torn = handle, size, False
 
     def remove(self) -> None:
         """Takes the file away, which nothing has been written to."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -102,6 +103,32 @@ def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path: Path) -> 
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert "in use by another run" in done.stderr
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_half_a_line_goes_when_the_drive_is_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A drive that is lost in the middle of a line takes neither the rest of it nor its removal."""
+    path, write, written = tmp_path / "rows.jsonl", os.write, list[int]()
+
+    def half(handle: int, data: bytes) -> int:
+        if written:
+            raise OSError(errno.EIO, "Input/output error")
+        written.append(write(handle, data[:9]))
+        return 9
+
+    def lost(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with Journal(path) as journal:
+        journal.append(line("a"))
+        with monkeypatch.context() as gone:
+            gone.setattr(os, "write", half)
+            gone.setattr(os, "ftruncate", lost)
+            with pytest.raises(OSError, match="Input/output error"):
+                journal.append(line("b"))
+        assert not path.read_bytes().endswith(b"\n")
+        journal.append(line("b"))
+    with Journal(path) as journal:
+        assert list(journal) == [line("a"), line("b")]
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
