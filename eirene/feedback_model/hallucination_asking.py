@@ -12,8 +12,8 @@ from eirene.fava.replies import findings_in_reply
 from eirene.fava.tags import escape_tags
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citing import plain
-from eirene.feedback_model.hallucination_reasons import parted
-from eirene.feedback_model.reading import check_end
+from eirene.feedback_model.hallucination_reasons import cut_copy, parted
+from eirene.feedback_model.reading import check_end, is_cut_off
 from eirene.feedback_model.reading_claims import UnreadableError, statements_of
 from eirene.feedback_model.reading_clean import headings_in, without_frame
 from eirene.feedback_model.select import findings_by_sentence
@@ -63,20 +63,24 @@ def read_tagged_reply(text: str, request: FeedbackRequest, *, finish_reason: str
 
     The reply must be a copy of the answer but for its tags: one that gives back less than six tenths of its words, or
     adds more than that, is invalid. What else it changed is ignored. Below the copy it may give a reason for each of
-    its findings (`eirene.feedback_model.hallucination_reasons`). Never raises.
+    its findings (`eirene.feedback_model.hallucination_reasons`); where it was cut off there, the copy counts. Never
+    raises.
     """
+    is_cut = is_cut_off(finish_reason)
     try:
-        check_end(finish_reason)
+        if not is_cut:
+            check_end(finish_reason)
         own = headings_in(request.answer)
         body = without_frame(text, statements_of(request.sentences), own_headings=own)
     except UnreadableError as error:
         return Sample(invalid=str(error), critic="hallucination")
     if not body.strip():
         return Sample(invalid="empty", critic="hallucination")
-    copy, reasons = parted(_SURROGATE.sub("\ufffd", body), _material(request)["mark"], request.item)
+    body, mark = _SURROGATE.sub("\ufffd", body), _material(request)["mark"]
+    copy, reasons = (cut_copy(body, mark), ()) if is_cut else parted(body, mark, request.item)
     read = findings_in_reply(copy, request.answer, reasons=reasons)
     if read.no_copy is not None:
-        return Sample(invalid=read.no_copy, critic="hallucination")
+        return Sample(invalid="cut off" if is_cut else read.no_copy, critic="hallucination")
     findings = read.findings if reasons else [_quoting(f, request.item) for f in read.findings]
     return sample_of(findings, request.sentences)
 

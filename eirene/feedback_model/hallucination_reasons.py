@@ -36,6 +36,12 @@ def parted(reply: str, mark: str, item: Item) -> tuple[str, tuple[str, ...]]:
     return copy, tuple(resolved(_short(reason), item) for reason in said)
 
 
+def cut_copy(reply: str, mark: str) -> str:
+    """The copy in a reply that was cut off below it, before its reasons were whole; blank where that cannot be told."""
+    lines = reply.split("\n")
+    return "\n".join(lines[: max((n for n, line in enumerate(lines) if _is_mark(line, mark)), default=0)])
+
+
 def _listed(lines: Sequence[str]) -> list[str]:
     """The entries of a list, numbered from 1 or with bullets; none where the lines are something else."""
     found = [_ITEM.fullmatch(line) for line in lines if line.strip()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eirene.critique import Sample
@@ -28,7 +29,8 @@ class LocalFeedback:
     An adapter or model that carries the prompt it was trained with is asked in exactly that prompt. Sample i depends
     on (request seed, i) alone. `sampling` defaults to nucleus p = 0.9 at temperature 1 (EIR section 4.1), at most
     1,024 tokens a reply. `asking` is what it is asked for: completeness, or hallucinations; for these a model without
-    a chat template is given the messages as one text.
+    a chat template is given the messages as one text, and a reply may have twice the answer's tokens where that is
+    more, since it holds a copy of the answer.
     """
 
     def __init__(
@@ -60,8 +62,14 @@ class LocalFeedback:
             logger.warning("%s: at temperature 0 all samples are alike, and their agreement says nothing", self.name)
         seeds = [derive_seed(request.seed, "sample", i) for i in range(start, start + count)]
         ids = self.prompt_ids(request)
-        for reply in await self._model.sample(ids, seeds, sampling=self._sampling, meter=meter):
+        for reply in await self._model.sample(ids, seeds, sampling=self._room(request), meter=meter):
             yield self._asking.read(reply.text, request, reply.finish_reason)
+
+    def _room(self, request: FeedbackRequest) -> LocalSampling:
+        if self._asking is COMPLETENESS:
+            return self._sampling
+        copy = 2 * len(self._model.encode_text(request.answer))
+        return replace(self._sampling, max_new_tokens=max(self._sampling.max_new_tokens, copy))
 
     def prompt_ids(self, request: FeedbackRequest) -> list[int]:
         """The tokens that the model is shown for `request`."""

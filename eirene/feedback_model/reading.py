@@ -76,12 +76,16 @@ def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -
     return settled
 
 
+def is_cut_off(finish_reason: str | None) -> bool:
+    """Whether the provider says that the reply was cut off."""
+    return (finish_reason or "").strip().casefold() in _CUT_OFF
+
+
 def check_end(finish_reason: str | None) -> None:
     """Raises `UnreadableError` where the provider says that the reply was cut off or withheld."""
-    ended = (finish_reason or "").strip().casefold()
-    if ended in _CUT_OFF:
+    if is_cut_off(finish_reason):
         raise UnreadableError("cut off")
-    if ended in _WITHHELD:
+    if (finish_reason or "").strip().casefold() in _WITHHELD:
         raise UnreadableError("withheld")
 
 

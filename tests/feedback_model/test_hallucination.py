@@ -155,6 +155,15 @@ def test_reasons_that_fit_no_finding_are_left_out(tail: str) -> None:
     assert read.findings == read_tagged_reply(BOTH, request()).findings
 
 
+def test_a_reply_that_was_cut_off_below_its_copy_counts() -> None:
+    """The copy is whole where the mark follows it; cut off before, nothing is known of the rest."""
+    for tail in ("", "1. It was", "1. It was 1887.\n2. By wh"):
+        read = read_tagged_reply(f"{BOTH}\n{MARK}\n{tail}", request(), finish_reason="length")
+        assert read.findings == read_tagged_reply(BOTH, request()).findings
+    for reply in (BOTH, f"{MARK}\n{BOTH}", f"One.\n{MARK}\n{BOTH}"):
+        assert read_tagged_reply(reply, request(), finish_reason="length").invalid == "cut off"
+
+
 def test_a_list_in_the_answer_is_no_list_of_reasons() -> None:
     """What a reply repeats of what it was shown, and a list that is the answer's own, stay what they are."""
     answer = "Two points on the tower are to be made here, and no more:\n1. It was built by the king.\n2. It fell."

@@ -15,6 +15,7 @@ from eirene.errors import BackendError, InputError
 from eirene.feedback_model.asking import feedback_instruct, feedback_messages
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.local import LocalFeedback
+from eirene.feedback_model.roles import COMPLETENESS, HALLUCINATION
 from eirene.models.carried_prompt import CarriedPrompt
 from eirene.models.local import LocalModel, load_local
 from eirene.models.local_sampling import LocalSampling
@@ -54,6 +55,26 @@ class Said:
     ) -> list[Reply]:
         self.seen.append((ids, list(seeds)))
         return [Reply(t, self._finish_reason) for t in self._texts]
+
+
+async def test_a_copy_of_a_long_answer_has_room() -> None:
+    """The critic of hallucinations gives the answer back, so that its replies may be longer than a critique."""
+    asked: list[int] = []
+
+    class Counts(Said):
+        def encode_text(self, text: str) -> list[str]:
+            return text.split()
+
+        async def sample(self, *given: Any, sampling: LocalSampling, meter: Meter) -> list[Reply]:
+            asked.append(sampling.max_new_tokens)
+            return [Reply("", "stop")]
+
+    for answer in ("word " * 2000, "word"):
+        request = FeedbackRequest(ITEM, answer, split_sentences(answer), seed=3)
+        for asking in (HALLUCINATION, COMPLETENESS):
+            critic = LocalFeedback(cast(Any, Counts()), sampling=LocalSampling(), asking=asking)
+            _ = [s async for s in critic.draw(request, start=0, count=1, meter=Meter())]
+    assert asked == [4000, 1024, 1024, 1024]
 
 
 def said(*texts: str, finish_reason: str = "stop") -> Any:
