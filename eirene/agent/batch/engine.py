@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -70,9 +71,9 @@ class Batch:
         return self.n_rows - self.n_done - self.made.rows
 
     def items(self) -> Iterator[Item]:
-        """The rows that are missing, read one at a time."""
+        """The rows that are missing, read one at a time; those that came to the file since are not among them."""
         whole = len(self.missing) == self.n_rows
-        return (self.dataset if whole else self.dataset.part(self.missing)).items()
+        return islice((self.dataset if whole else self.dataset.part(self.missing)).items(), len(self.missing))
 
     def work(self) -> Iterator[Work]:
         """The same, with their hashes."""

@@ -47,6 +47,19 @@ def test_what_is_to_be_made_again_stays_in_the_journal_until_a_run_begins(tmp_pa
     assert sorted((line["id"], line["seed"]) for line in lines) == [("row-0", 2), ("row-1", 2), ("row-2", 2)]
 
 
+def test_rows_that_come_to_the_file_during_a_run_are_the_next_ones(tmp_path: Path) -> None:
+    """They have not been checked, and may have the id of another: the journal would have it twice."""
+    row, file = {"question": "Trams?", "answer": "Trams are quiet."}, tmp_path / "in.jsonl"
+    file.write_text("".join(json.dumps({"id": name, **row}) + "\n" for name in "abc"), encoding="utf-8")
+    hashes = RowHash(PARTS, OLD)
+    with open_batch(open_dataset(str(file)), out=tmp_path / "out.jsonl", hashes=hashes, settings=OLD) as batch:
+        work = batch.work()
+        begun = next(work)
+        with file.open("a", encoding="utf-8") as more:
+            more.write("".join(json.dumps({"id": name, **row}) + "\n" for name in "da"))
+        assert [one.item.id for one in (begun, *work)] == ["a", "b", "c"]
+
+
 async def test_work_that_cannot_go_on_does_not_cost_the_rows_under_way() -> None:
     """A data set that cannot be read to its end: the rows that were begun are finished first, then it is told."""
 
