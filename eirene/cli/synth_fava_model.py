@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from eirene.synth.fava.recipe import Neighbours
 
 MOST_COUNTED = 10_000
-"""Passages that are read to say how many are left: reading a large corpus to its end takes long."""
+"""Passages left that are counted to say how many there are: reading a large corpus to its end takes long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Order:
 def by_model(order: Order, recipe: Recipe, made: Made, *, backend: str, base_url: str | None, calls: CallFlags) -> None:
     """Makes the rows that are missing; raises `typer.Exit` with 130 where the user stopped it."""
     from eirene.models.resolve import ChatOptions
-    from eirene.output import STDOUT, write_text
+    from eirene.output import STDOUT
     from eirene.synth.fava.asking import resolve_writes
     from eirene.synth.fava.pipeline import signature_of
 
@@ -72,23 +72,33 @@ def by_model(order: Order, recipe: Recipe, made: Made, *, backend: str, base_url
         journals.open(order.out, stack, anew=order.force)
         try:
             stop = asyncio.run(_run(order, recipe, writes, journals, neighbours))
-        except (BackendError, OSError):
-            say(f"{made.rows} rows are there; {journals.said_left()}, and the same command goes on from there")
+        except (BackendError, OSError) as error:
+            left = journals.left()
+            if isinstance(error, BackendError):  # where the disk is full, a card does not fit either
+                _write_card(order, recipe, writes, journals, is_finished=False)
+            say(f"{made.rows} rows are there; {_said(left)}, and the same command goes on from there")
             raise
-        left = "" if stop.control.reason is None else journals.said_left()
+        left = 0 if stop.control.reason is None else journals.left()
+        _write_card(order, recipe, writes, journals, is_finished=not left)
+    tell(made)
+    if left:
+        command = "the same command" if stop.by_user else "with a higher limit the same command"
+        say(f"stopped ({stop.control.reason}): {_said(left)}; {command} goes on from there")
+    if stop.by_user:
+        raise typer.Exit(130)
+
+
+def _write_card(order: Order, recipe: Recipe, writes: Writes, journals: _Journals, *, is_finished: bool) -> None:
+    from eirene.output import write_text
+
+    made = journals.made
     card = {
         "corpus": Path(order.corpus).name, "model": writes.name, "version": writes.version,
         "signature": journals.signature, "kinds": list(recipe.kinds), "most": recipe.most,
         "references": recipe.references, "clean_share": recipe.clean, "genres_asked": list(recipe.genres),
-        "tries": recipe.tries, "seed": recipe.seed, "passages": made.passages, "finished": not left, **made.card(),
+        "tries": recipe.tries, "seed": recipe.seed, "passages": made.passages, "finished": is_finished, **made.card(),
     }  # fmt: skip
     write_text(f"{order.out}.card.json", json.dumps(card, ensure_ascii=False, indent=1) + "\n", force=True)
-    tell(made)
-    if stop.control.reason is not None:
-        command = "the same command" if stop.by_user else "with a higher limit the same command"
-        say(f"stopped ({stop.control.reason}): {left}; {command} goes on from there")
-    if stop.by_user:
-        raise typer.Exit(130)
 
 
 async def _run(order: Order, recipe: Recipe, writes: Writes, journals: _Journals, neighbours: Neighbours) -> Stop:
@@ -136,6 +146,10 @@ def _admitted(
 
 def _show(made: Made, progress: Watch) -> None:
     progress.count(made.rows + made.dropped.total() + made.failed, f"{made.rows} rows made; passages")
+
+
+def _said(left: int) -> str:
+    return f"{left:,}{' or more' if left >= MOST_COUNTED else ''} passages are left"
 
 
 def _dropped(out: str) -> str:
@@ -192,13 +206,13 @@ class _Journals:
                 self._unfinished += 1
                 yield plan
 
-    def said_left(self) -> str:
-        """How many passages are not finished, the first `MOST_COUNTED` of those not read yet among them."""
+    def left(self) -> int:
+        """How many passages are not finished, `MOST_COUNTED` where they are that many and more."""
         before = self.made.passages, Counter(self.made.dropped)
-        unread = list(islice((bytes.fromhex(plan.key) not in self.done for plan in self._rest), MOST_COUNTED))
+        unread = (plan for plan in self._rest if bytes.fromhex(plan.key) not in self.done)
+        left = self._unfinished + sum(1 for _ in islice(unread, max(MOST_COUNTED - self._unfinished, 0)))
         self.made.passages, self.made.dropped = before  # what was read to be counted alone is no part of the run
-        left = self._unfinished + sum(unread)
-        return f"{left:,}{' or more' if len(unread) == MOST_COUNTED else ''} passages are left"
+        return left
 
     def keep(self, outcome: Outcome) -> None:
         """Puts an outcome on disk, and counts it. Several threads may call it."""

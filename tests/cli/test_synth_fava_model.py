@@ -121,9 +121,12 @@ def test_a_rerun_pays_for_nothing_twice_and_ends_at_the_same_rows(run: Run, corp
         return HttpError(401) if request.number > n // 2 else reply(request, index)
 
     with LoopbackServer(refuses) as server:
-        assert make(run, server, corpus).code == 2
+        refused = make(run, server, corpus)
     paid = len(lines(corpus))
-    assert 0 < paid < len(whole)
+    assert (refused.code, 0 < paid < len(whole)) == (2, True)
+    assert f"{paid} rows are there; {12 - paid} passages are left" in refused.err
+    card = json.loads(corpus.with_name("rows.jsonl.card.json").read_text("utf-8"))
+    assert (card["rows"], card["finished"]) == (paid, False)
     with corpus.with_name("rows.jsonl").open("ab") as file:
         file.write(b'{"id": "torn')
     with LoopbackServer(reply) as server:
