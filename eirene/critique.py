@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from eirene.review import Review
 
@@ -51,6 +51,23 @@ class Finding(_Value):
     reason: str
     edit: str | None = None
     share: Annotated[float, Field(gt=0.0, le=1.0)] | None = Field(default=None, exclude_if=_is_none)
+
+
+def findings_in(entries: object) -> tuple[Finding, ...]:
+    """Findings as rows have them, with reasons or without. Raises `ValueError` that says which is none, and why."""
+    if not isinstance(entries, list):
+        raise ValueError("must be a list of findings, each an object with 'kind', 'start' and 'end'")
+    found: list[Finding] = []
+    for n, entry in enumerate(entries, start=1):
+        if not isinstance(entry, dict):
+            raise ValueError(f"number {n} must be an object with 'kind', 'start' and 'end'")
+        try:
+            found.append(Finding.model_validate({"reason": "", **entry}))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise ValueError(f"number {n}, {where!r}: {first['msg']}") from None
+    return tuple(found)
 
 
 class TaggedSentence(_Value):

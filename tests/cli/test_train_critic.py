@@ -157,11 +157,22 @@ def test_the_command_trains_a_lora_in_a_chat_template_with_the_papers_settings(
     assert CriticRecipe().rate == 2e-5
 
 
+def test_rows_that_people_marked_need_no_reasons(tmp_path: Path) -> None:
+    """What `eirene evaluate critic` reads can be learnt from as well: tags have no reasons."""
+    findings = [{k: v for k, v in f.items() if k != "reason"} for f in ROWS[0]["meta"]["findings"]]
+    path = tmp_path / "own.jsonl"
+    path.write_text(json.dumps({**ROWS[0], "meta": {"findings": findings}}) + "\n")
+    (row,) = read_marked(str(path))
+    assert [(f.start, f.edit, f.reason) for f in row.findings] == [(f["start"], f["edit"], "") for f in findings]
+
+
 def test_rows_that_cannot_teach_are_named(base: Path, data: Path, tmp_path: Path) -> None:
     """Rows without a list of findings, with offsets outside of the text, and a dev set of the same texts are errors."""
     for findings, said in (
         (None, "has no meta.findings"),
         ([{**ROWS[0]["meta"]["findings"][0], "end": 99}], "outside"),
+        ([{"kind": "entity", "start": 0}], "number 1, 'end': Field required"),
+        ("none", "must be a list"),
     ):
         bad = tmp_path / "bad.jsonl"
         bad.write_text(json.dumps({**ROWS[0], "meta": {} if findings is None else {"findings": findings}}) + "\n")

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from eirene.critique import Critique, Finding
+from eirene.critique import Critique, Finding, findings_in
 from eirene.errors import InputError
 from eirene.eval.findings.base import Annotated
 from eirene.fava.replies import findings_in_reply
@@ -72,7 +72,7 @@ def _prediction(row: Row, case: Annotated) -> Prediction:
         return Prediction(reply.findings, unplaced=reply.unplaced)
     try:
         if "findings" in data:
-            return Prediction(_inside([Finding.model_validate({"reason": "", **f}) for f in data["findings"]], case))
+            return Prediction(_inside(findings_in(data["findings"]), case))
         critique = data["critique"] if "critique" in data else _first_critique(data)
         if critique is None:
             return Prediction(None, str(data.get("why") or "no critique"))

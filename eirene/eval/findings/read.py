@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import ValidationError
-
-from eirene.critique import Finding
+from eirene.critique import findings_in
 from eirene.errors import InputError
 from eirene.eval.feedback_data import case_of as feedback_case
 from eirene.eval.findings.base import Annotated, AnnotatedSet, finding
@@ -142,10 +140,9 @@ def completeness(data: dict[str, Any], row: Row) -> Said:
 def own(data: dict[str, Any], row: Row) -> Said:
     """A row of Eirene's own form with `findings` in its meta; without `kind` of another set they are the six kinds."""
     item = parse_item(data, where=row.where)
-    entries: Any = item.meta["findings"]
     try:
-        found = tuple(Finding.model_validate({"reason": "", **entry}) for entry in entries)
-    except (ValidationError, TypeError) as error:
+        found = findings_in(item.meta["findings"])
+    except ValueError as error:
         raise InputError(f"'meta.findings': {error}", field="meta.findings", where=row.where) from None
     if any(not f.start <= f.end <= len(item.answer) for f in found):
         raise InputError("a finding must lie within the answer", field="meta.findings", where=row.where)

@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
-
-from eirene.critique import Finding
+from eirene.critique import Finding, findings_in
 from eirene.errors import InputError
 from eirene.fava.kinds import HALLUCINATIONS
 from eirene.fava.tags import write_tagged
@@ -30,8 +28,6 @@ from eirene.training.recipe import Progress
 from eirene.training.replies import Exchange, Task, train_replies
 
 logger = logging.getLogger(__name__)
-
-_FINDINGS = TypeAdapter(tuple[Finding, ...])
 
 
 class MarkedItem(NamedTuple):
@@ -95,11 +91,10 @@ def read_marked(data: str | RowSource, shape: Shape | None = None) -> list[Marke
                 "is no error)", field="meta", where=where,
             )  # fmt: skip
         try:
-            findings = _FINDINGS.validate_python(item.meta["findings"])
+            findings = findings_in(item.meta["findings"])
             write_tagged(item.answer, findings)
-        except (ValidationError, InputError) as error:
-            said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-            raise InputError(f"meta.findings: {said}", field="meta", where=where) from None
+        except (ValueError, InputError) as error:
+            raise InputError(f"meta.findings: {error}", field="meta", where=where) from None
         rows.append(MarkedItem(item, findings))
     if not rows:
         raise InputError("holds no row to learn from", where=source.name)
