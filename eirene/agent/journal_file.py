@@ -84,8 +84,9 @@ class JournalFile:
 
     def replace(self, data: Iterable[bytes]) -> None:
         """Puts other contents in the file's place. They appear at once, or the old ones stay."""
+        target = self.path.resolve()  # a link is written through, not replaced
         try:
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name[:100]}.")
+            handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(self.path)) from None
         try:
@@ -96,7 +97,7 @@ class JournalFile:
             os.fsync(handle)
             _lock(handle, self.path)  # before it has the name: nobody can come in between
             os.chmod(name, os.fstat(self._handle).st_mode)
-            os.replace(name, self.path)
+            os.replace(name, target)
         except BaseException as error:
             os.close(handle)
             with suppress(FileNotFoundError):
@@ -104,14 +105,14 @@ class JournalFile:
             if isinstance(error, OSError):
                 raise OSError(error.errno, error.strerror, str(self.path)) from None
             raise
-        _sync_folder(self.path.parent)
+        _sync_folder(target.parent)
         os.close(self._handle)
         self._handle, self.size, self._is_torn = handle, size, False
 
     def remove(self) -> None:
         """Takes the file away, which nothing has been written to."""
         with suppress(FileNotFoundError):
-            os.unlink(self.path)
+            os.unlink(self.path.resolve())
         self.close()
 
     def close(self) -> None:

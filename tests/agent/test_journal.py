@@ -96,6 +96,19 @@ def test_dropped_lines_are_gone_and_the_lock_goes_with_the_new_file(tmp_path: Pa
     assert os.listdir(tmp_path) == ["rows.jsonl"]
 
 
+def test_a_link_to_a_journal_stays_one_when_lines_are_dropped(tmp_path: Path) -> None:
+    """The file may lie on another disk, for its room: it is written there, and the link is left."""
+    (tmp_path / "large").mkdir()
+    path, link = tmp_path / "large" / "rows.jsonl", tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(line("a")) + "\n" + json.dumps(line("b")) + "\n")
+    link.symlink_to(path)
+    with Journal(link) as journal:
+        journal.drop({"a"})
+        journal.append(line("c"))
+    assert link.is_symlink()
+    assert [json.loads(text)["key"] for text in path.read_text().splitlines()] == ["b", "c"]
+
+
 def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     code = f"from eirene.agent.journal import Journal; Journal({str(path)!r})"
