@@ -29,7 +29,7 @@ from eirene.eval.registry import DETECTORS
 from eirene.sentences import split_sentences
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "npov.jsonl"
-ENCODER = {"alignment", "selfcheck-embedding"}
+ENCODER = {"alignment", "arrangement", "selfcheck-embedding"}
 """These need no model of the user's, and yet run one: the shipped encoder."""
 COMPUTING = [name for name, entry in DETECTORS.items() if not entry.needs & MODEL_NEEDS and name not in ENCODER]
 
