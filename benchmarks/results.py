@@ -43,14 +43,15 @@ from eirene.usage import Meter
 from eirene.views.detectors_table import evaluation_table
 
 DOC = Path(__file__).parents[1] / "docs" / "results.md"
-DRAWS, SEED = 2000, 0
+DRAWS, SEED, SHORT = 2000, 0, 3000
 
 
 @dataclass(frozen=True)
 class Set:
     """A set's title, its file, what is to be known of it, and the fields by which areas are given apart.
 
-    Of a `slow` set, whose texts are long, detectors on a local model score a quarter as many answers.
+    Of a `slow` set, where most texts are long, detectors on a local model score a quarter as many answers, and only
+    such as have, with all that was given, at most `SHORT` characters: gradients take minutes for longer ones.
     """
 
     title: str
@@ -75,7 +76,8 @@ SETS = (
         "Model answers to questions with passages. Hallucination: contradicts the passages or is not in them; "
         "coverage: annotators missed something. Half of the questions were seen when constants were fitted."),
     Set("RAGTruth", "ragtruth_subset/responses.jsonl",
-        "Six models' answers, summaries and texts from data; spans marked by people.", ("task", "model", "label_type")),
+        "Six models' answers, summaries and texts from data; spans marked by people.", ("task", "model", "label_type"),
+        slow=True),
     Set("FRANK", "frank/summaries.jsonl",
         "Nine systems' summaries of news; an error if annotators found a sentence not factual.",
         ("dataset", "error"), slow=True),
@@ -129,16 +131,21 @@ class Run:
         return {name: self.local.lacks(e.needs) or ["samples"] for name, e in DETECTORS.items() if name not in run}
 
 
+def length_of(case: Case) -> int:
+    """How many characters the answer has together with all that was given."""
+    return len(case.answer) + sum(len(text) for text in case.given.arguments)
+
+
 class OfSome:
     """A detector that scores some of the answers: those of slow models on large sets."""
 
-    def __init__(self, detector: Detector, cases: Sequence[Case], *, most: int) -> None:
-        drawn = rng_for(SEED, "results").permutation(len(cases))[:most]
+    def __init__(self, detector: Detector, cases: Sequence[Case], *, most: int, longest: int | None) -> None:
+        order = [cases[i] for i in rng_for(SEED, "results").permutation(len(cases))]
         self._detector = detector
-        self._drawn = {cases[i] for i in drawn}
+        self._drawn = set([case for case in order if longest is None or length_of(case) <= longest][:most])
         self._why = f"not among the {most} answers of the set that were drawn for detectors on a local model"
         self.name, self.needs = detector.name, detector.needs
-        self.version = f"{detector.version},drawn={most}"
+        self.version = f"{detector.version},drawn={most}" + ("" if longest is None else f",longest={longest}")
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The detector's scores of the answers that were drawn."""
@@ -151,10 +158,11 @@ def measured(chosen: Set, data: Path, rows: Path, run: Run) -> dict[str, Any]:
     folder = rows / Path(chosen.file).parent.name / Path(chosen.file).stem
     folder.mkdir(parents=True, exist_ok=True)
     detectors: Sequence[Detector] = run.detectors()
-    most = run.most if run.most is None or not chosen.slow else max(run.most // 4, 1)
-    if most is not None and len(found.cases) > most:
+    if run.most is not None and (chosen.slow or len(found.cases) > run.most):
         cases = [case_of(labelled.item) for labelled in found.cases]
-        detectors = [OfSome(d, cases, most=most) if d.needs & MODEL_NEEDS else d for d in detectors]
+        most, longest = (max(run.most // 4, 1), SHORT) if chosen.slow else (run.most, None)
+        some = {d.name: OfSome(d, cases, most=most, longest=longest) for d in detectors if d.needs & MODEL_NEEDS}
+        detectors = [some.get(d.name, d) for d in detectors]
     plan = Plan(draws=DRAWS, seed=SEED, slices=[s for s in chosen.slices if any(s in c.slices for c in found.cases)])
     evaluated = asyncio.run(aevaluate_detectors(found.cases, detectors, out=folder, work=Work(seed=SEED)))
     print(f"{chosen.title}: {len(found.cases)} answers", flush=True)
