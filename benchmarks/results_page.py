@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -53,6 +54,10 @@ def wrapped(text: str) -> str:
     return "\n".join(lines)
 
 
+_ABOVE = re.compile(r"hf:/[^,]*/(?=[^/,]+/[^/,]+)")
+"""The folders above a local model and its parent, which are this machine's."""
+
+
 def preface(summaries: Sequence[Json], not_run: Mapping[str, list[Need]], models: str | None) -> str:
     """How the figures were made, and what was not run."""
     made = summaries[0]["signature"].split("|")
@@ -64,13 +69,16 @@ def preface(summaries: Sequence[Json], not_run: Mapping[str, list[Need]], models
         "Every detector that runs without a paid model. ROC AUC and average precision are of all answers; F1 is that "
         "of a threshold chosen on 30 % of the clusters (claims, questions, documents), measured on the others. "
         f"Intervals: 95 %, bootstrap over clusters. Settings: {settings}. "
-        + " ".join(f"`{name}`: {version}." for name, version in versions.items()),
+        + " ".join(f"`{name}`: {_ABOVE.sub('hf:', version)}." for name, version in versions.items()),
         "Floors stand in italics: calling everything an error (for areas: a random order), the length, and of all "
         "other counts (sentences, clauses, things given, place) the best, each in the direction that is better where "
         "thresholds are chosen. Labels: [evaluating_detectors.md](evaluating_detectors.md#labelled-sets).",
     ]
     if models:
-        lines.append(f"Detectors on a local model: {models}. Answers that were not drawn for them have no score.")
+        lines.append(
+            f"Detectors on a local model: {models}. Answers that were not drawn for them have no score; of sets with "
+            "long texts a quarter as many were drawn, among short ones."
+        )
     if not_run:
         by_need: dict[str, list[str]] = {}
         for name, needs in not_run.items():

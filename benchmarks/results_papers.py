@@ -107,7 +107,7 @@ def frank(by_title: Mapping[str, Json], published: Published) -> str:
     by_source = level["slices"]["dataset"]
     rows = []
     for name, found in level["detectors"].items():
-        if "value" in found.get("auc", {}):
+        if _is_of_all(found, level):
             areas = [found["auc"], *(by_source[source]["auc"][name] for source in ("cnndm", "bbc")), found["ap"]]
             rows.append(f"| `{name}` | " + " | ".join(f"{area['value']:.3f}" for area in areas) + " |")
     for name, values in sorted(published.items(), key=lambda pair: -pair[1]["all"]):
@@ -129,7 +129,7 @@ def wikibio(by_title: Mapping[str, Json]) -> str:
     rows = [
         f"| `{name}` | {found['ap']['value']:.3f} |"
         for name, found in level["detectors"].items()
-        if "value" in found.get("ap", {})
+        if _is_of_all(found, level)
     ]
     rows += [f"| SelfCheckGPT: {name} | {value:.3f} |" for name, value in SELFCHECK.items()]
     return _table(
@@ -160,9 +160,18 @@ def _level(summary: Json, error: str, name: str) -> Json:
     return next(level for level in summary["levels"] if (level["error"], level["level"]) == (error, name))
 
 
+def _is_of_all(found: Json, level: Json) -> bool:
+    """Whether a detector scored so many of a level that its figure stands beside one of them all."""
+    return "value" in found.get("auc", {}) and found["scored"] >= 0.9 * level["n"]
+
+
 def _areas(summary: Json, error: str, name: str) -> dict[str, str]:
-    detectors = _level(summary, error, name)["detectors"]
-    return {n: f"{found['auc']['value']:.3f}" for n, found in detectors.items() if "value" in found.get("auc", {})}
+    level = _level(summary, error, name)
+    return {
+        n: f"{found['auc']['value']:.3f}" + ("" if _is_of_all(found, level) else f" (of {found['auc']['n']:,})")
+        for n, found in level["detectors"].items()
+        if "value" in found.get("auc", {})
+    }
 
 
 def _table(said: str, head: str, rows: list[str]) -> str:
