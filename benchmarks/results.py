@@ -24,7 +24,7 @@ import asyncio
 import json
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +158,7 @@ def measured(chosen: Set, data: Path, rows: Path, run: Run) -> dict[str, Any]:
     folder = rows / Path(chosen.file).parent.name / Path(chosen.file).stem
     folder.mkdir(parents=True, exist_ok=True)
     detectors: Sequence[Detector] = run.detectors()
+    some: dict[str, OfSome] = {}
     if run.most is not None and (chosen.slow or len(found.cases) > run.most):
         cases = [case_of(labelled.item) for labelled in found.cases]
         most, longest = (max(run.most // 4, 1), SHORT) if chosen.slow else (run.most, None)
@@ -171,6 +172,12 @@ def measured(chosen: Set, data: Path, rows: Path, run: Run) -> dict[str, Any]:
     n = len(found.cases)
     about = {"name": chosen.file, "form": found.form, "drawn": n, "of": n, "left_out": dict(found.left_out)}
     summary = {"data": about, "dev": None, **summarise(evaluated, plan)}
+    if some:  # ten answers are compared with nothing, and make no test of the others harder to pass
+        plain = replace(evaluated.data, scores={n: v for n, v in evaluated.data.scores.items() if n not in some})
+        of_all = summarise(replace(evaluated, data=plain), replace(plan, slices=()))
+        pairs = {(level["error"], level["level"]): level["pairs"] for level in of_all["levels"]}
+        for level in summary["levels"]:
+            level["pairs"] = pairs.get((level["error"], level["level"]), [])
     (folder / "summary.json").write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n", "utf-8")
     (folder / "table.md").write_text(evaluation_table(summary), "utf-8")
     return {**summary, "title": chosen.title, "about": chosen.about}
