@@ -135,7 +135,7 @@ def test_a_full_disk_stops_the_run_with_everything_finished_kept(tmp_path: Path)
     with LoopbackServer(rewrite) as server:
 
         def few_bytes() -> None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))  # and of what is rescued
 
         process = start(flags(server, file, out, "--concurrency", "1"), preexec_fn=few_bytes)
         code, said = end(process)
