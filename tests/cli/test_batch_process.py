@@ -132,7 +132,7 @@ def test_a_full_disk_stops_the_run_with_everything_finished_kept(tmp_path: Path)
     """The journal stays readable, rows that it did not take are in a file that the message names, a rerun goes on."""
     file, out = data(tmp_path, 40), tmp_path / "out.jsonl"
     (tmp_path / "tmp").mkdir()
-    with LoopbackServer(rewrite) as server:
+    with LoopbackServer(rewrite, latency_s=0.1) as server:  # a slow drive gets a few rows at once, not all
 
         def few_bytes() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))  # and of what is rescued
