@@ -220,7 +220,8 @@ async function submit(event) {
     if (at("answer").value.trim()) body.answer = at("answer").value;
     const sides = perspectives();
     if (sides.length) body.perspectives = sides;
-    if (passages().length) body.context = passages();
+    const context = passages();
+    if (context.length) body.context = context;
     at("go").disabled = true;
     parts.clear();
     votes.clear();
