@@ -149,7 +149,8 @@ class Critique(_Value):
 
     `hallucination` is the vote of the hallucination critic, where it was asked. If it was asked alone, the
     consistencies and counts here are its own; else they are those of the critic of completeness. `abstained` says why
-    that critic, asked beside it, has no part: the consistencies and counts are then the other's as well.
+    that critic, asked beside it, has no part: the consistencies and counts are then the other's as well. `unchecked`
+    says what the critics did not look for, where they left something out.
     """
 
     sentences: tuple[TaggedSentence, ...]
@@ -163,6 +164,7 @@ class Critique(_Value):
     review: Review | None = None
     hallucination: FindingVote | None = Field(default=None, exclude_if=_is_none)
     abstained: str | None = Field(default=None, exclude_if=_is_none)
+    unchecked: str | None = Field(default=None, exclude_if=_is_none)
 
     @property
     def is_complete(self) -> bool:

@@ -112,7 +112,7 @@ class Record(_Output):
     """One output row. `answer` is the text to show: the original, byte for byte, in every status but `accepted`.
 
     `passages`: the ids of the passages that were found as its context (`FOUND_PASSAGES` in the item's meta), in its
-    order.
+    order. `advisory`: the detectors whose scores are shown and decide nothing.
     """
 
     id: str
@@ -129,6 +129,7 @@ class Record(_Output):
     scores: BeforeAfter
     usage: Usage
     passages: tuple[str, ...] = ()
+    advisory: tuple[str, ...] = ()
     error: ErrorInfo | None = None
 
     @model_validator(mode="after")

@@ -10,6 +10,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.critique import CriticKind, Sample
 from eirene.errors import InputError
+from eirene.eval.base import Detector, only_computes
 from eirene.feedback_model.base import FeedbackModel
 from eirene.feedback_model.hallucination_vote import joined_critiques, vote_on_findings
 from eirene.feedback_model.select import Selection, select
@@ -56,6 +57,14 @@ def equipped(parts: Parts, settings: Settings) -> Parts:
         judges=parts.judges | {FINDINGS},
         version=",".join(filter(None, [parts.version, parts.hallucination_version])) or None,
     )
+
+
+def detectors_for(parts: Parts, *, rewritten: bool) -> Sequence[Detector]:
+    """The detectors to be run: where nothing was rewritten, all but a re-vote that asks a model.
+
+    It measures what a rewrite gained, and the vote on the text as it is has just been drawn.
+    """
+    return [d for d in parts.detectors if rewritten or d.name != FINDINGS or only_computes(d)]
 
 
 def chosen_critique(

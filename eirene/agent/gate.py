@@ -73,8 +73,9 @@ def judge(
         return Verdict(accept, "gain-unmeasured", f"no harm found, and nothing to measure a gain with: {said}")
     best = min(measured, key=lambda c: c.difference or 0.0)
     if -(best.difference or 0.0) >= settings.min_gain - _SLACK and (best.difference or 0.0) < 0:
-        return Verdict(True, "gain", f"better than before, no score worse: {best}")
-    return Verdict(False, "gain", f"no score better by {settings.min_gain:g}: best is {best}")
+        kept = f" by more than {settings.tolerance:g}" if settings.tolerance else ""
+        return Verdict(True, "gain", f"better than before, and no gated score worse{kept}: {best}")
+    return Verdict(False, "gain", f"no gated score better by {settings.min_gain:g}: best is {best}")
 
 
 def _changes(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Iterator[_Change]:

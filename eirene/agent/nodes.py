@@ -8,19 +8,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.candidates import unusable
-from eirene.agent.critics import chosen_critique, critics_of
+from eirene.agent.critics import chosen_critique, critics_of, detectors_for
 from eirene.agent.dumped import dump
 from eirene.agent.events import Event, EventKind
 from eirene.agent.gate import Verdict, judge
 from eirene.agent.human import critique_from_notes
+from eirene.agent.outcomes import reach_of, why_kept
 from eirene.agent.rejections import rejections
+from eirene.agent.rounds import failure, new_round
 from eirene.agent.settings import Settings
 from eirene.agent.state import (
     Json,
@@ -36,12 +38,12 @@ from eirene.agent.state import (
 )
 from eirene.critique import Sample
 from eirene.errors import EireneError, UnusableReplyError
-from eirene.eval.base import case_of
+from eirene.eval.base import Detector, case_of
 from eirene.eval.scoring import Scorer
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
 from eirene.given import Given, given_for
-from eirene.records import Item
+from eirene.records import CRITIQUED_MODES, Item
 from eirene.refiners.base import Refiner, RefineTask
 from eirene.refiners.edit import EditRefiner
 from eirene.scores import Scores
@@ -58,32 +60,6 @@ class _Node(Protocol):
     """What LangGraph takes for an async node."""
 
     def __call__(self, state: State) -> Awaitable[Json]: ...
-
-
-def _failure(state: State, error: Exception) -> Json:
-    kind = error.kind if isinstance(error, EireneError) else type(error).__name__
-    message = str(error) or "no message"
-    why = f"failed, the original stands: {message}"
-    tried = _round(state, candidate_scores={}, decision="reject", why=why) if _has_open_round(state) else []
-    return {"status": "failed", "why": why, "error": {"kind": kind, "message": message}, "rounds": tried}
-
-
-def _has_open_round(state: State) -> bool:
-    """Whether something was drawn or written that no round of the record holds yet."""
-    return bool(state.get("samples") or state.get("candidate") is not None)
-
-
-def _round(state: State, *, candidate_scores: Json, decision: Literal["accept", "reject"], why: str) -> list[Json]:
-    return [
-        {
-            "critique": state.get("critique"),
-            "samples": state.get("samples", []),
-            "candidate": state.get("candidate"),
-            "scores": candidate_scores,
-            "decision": decision,
-            "why": why,
-        }
-    ]
 
 
 class Nodes:
@@ -114,7 +90,7 @@ class Nodes:
                 # A known error is told in the record; only an unknown one is worth its traceback.
                 unknown = not isinstance(error, EireneError)
                 logger.warning("%s failed: %s", step.__name__, error, exc_info=unknown)
-                changes = _failure(state, error)
+                changes = failure(state, error)
             seconds = time.perf_counter() - began
             self.tell(state, step.__name__, "node_finished", seconds=seconds)
             return {**changes, "usage": (meter.total + Usage(seconds=seconds)).model_dump()}
@@ -166,20 +142,17 @@ class Nodes:
             selection = chosen_critique(load_samples(state), sentences, settings=self.settings, early_stop=early_stop)
             if selection.critique is None:
                 self.tell(state, "select_critique", "critique", text=f"abstained: {selection.abstained}")
-                return ended(state, "abstained", f"no usable critique: {selection.abstained}")
+                return ended(state, "abstained", selection.abstained or "no usable critique")
             critique = selection.critique
+        reach = reach_of(critique, item, self.parts, self.settings)
+        critique = critique.model_copy(update={"unchecked": reach.unchecked})
         found = len(critique.incomplete)
         text = f"{found} of {len(critique.sentences)} sentences incomplete"
         self.tell(state, "select_critique", "critique", text=text)
         changes: Json = {"critique": dump(critique)}
         if critique.is_complete:
-            changes |= ended(state, "complete", f"{self._nothing_found()}, so nothing was rewritten")
+            changes |= ended(state, "complete", str(reach))
         return changes
-
-    def _nothing_found(self) -> str:
-        if self.settings.mode == "human":
-            return "no sentence has a note"
-        return "nothing incomplete was found" if self.settings.critic == "completeness" else "no fault was found"
 
     async def refine(self, state: State, meter: Meter) -> Json:
         """Has the best text so far rewritten."""
@@ -208,26 +181,29 @@ class Nodes:
             known = {item.answer: load_scores(state.get("original_scores", {}))}
             known[best_text(state)] = load_scores(state.get("best_scores", {})) or known[item.answer]
         wanted = [item.answer, best_text(state)] + ([] if candidate is None else [candidate])
-        known |= await self._score(item, {t: None for t in wanted if not known.get(t)}, given, meter)
+        detectors = detectors_for(self.parts, rewritten=candidate is not None)
+        missing = {t: [d for d in detectors if d.name not in known.get(t, {})] for t in wanted}
+        for text, found in (await self._score(item, missing, given, meter)).items():
+            known[text] = known.get(text, {}) | found
         changes: Json = {
             "original_scores": dump_scores(known[item.answer]),
             "best_scores": dump_scores(known[best_text(state)]),
             "candidate_scores": {} if candidate is None else dump_scores(known[candidate]),
             "gain_measurable": self._gain_measurable(given, known[best_text(state)]),
         }
-        self.tell(state, "rescore", "scores", text=f"{len(self.parts.detectors)} detectors")
+        self.tell(state, "rescore", "scores", text=f"{len(detectors)} detectors")
         return changes
 
     async def gate(self, state: State, meter: Meter) -> Json:
         """Accepts the rewrite, asks for another round, or keeps what there is."""
         if state.get("status"):
             why = state["why"]
-            return {"rounds": _round(state, candidate_scores={}, decision="reject", why=why), **_closed(state)}
+            return {"rounds": new_round(state, candidate_scores={}, decision="reject", why=why), **_closed(state)}
         verdict = self._judge(state)
         self.tell(state, "gate", "decision", text=verdict.why)
         scores = state.get("candidate_scores", {})
         decision: Literal["accept", "reject"] = "accept" if verdict.accept else "reject"
-        changes: Json = {"rounds": _round(state, candidate_scores=scores, decision=decision, why=verdict.why)}
+        changes: Json = {"rounds": new_round(state, candidate_scores=scores, decision=decision, why=verdict.why)}
         changes |= self._accepted(state, verdict) if verdict.accept else self._rejected(state, verdict)
         return changes
 
@@ -266,18 +242,23 @@ class Nodes:
     def _rejected(self, state: State, verdict: Verdict) -> Json:
         round_, in_a_row = state.get("round", 1), state.get("rejected_in_a_row", 0) + 1
         common: Json = {"rejected_in_a_row": in_a_row, "samples": [], "candidate": None}
-        if round_ < self.settings.max_rounds and in_a_row <= self.settings.patience:
+        # Without a critique, an unchanged text says that nothing is to be mended: to ask again would only press for it.
+        is_content = self.settings.mode not in CRITIQUED_MODES and _is_unchanged(state)
+        if round_ < self.settings.max_rounds and in_a_row <= self.settings.patience and not is_content:
             return {**common, "round": round_ + 1}
-        return {**common, **ended(state, "kept", f"no rewrite passed the gate: {verdict.why}")}
+        return {**common, **ended(state, "kept", why_kept(state, verdict.why))}
 
     async def _score(
-        self, item: Item, texts: Iterable[str], given: Given, meter: Meter
+        self, item: Item, wanted: Mapping[str, Sequence[Detector]], given: Given, meter: Meter
     ) -> dict[str, dict[str, Scores]]:
-        """Every detector's scores of each text, side by side; one that fails leaves its scores unscored, and the gate
-        is told so.
+        """The scores of each text by its detectors, side by side; one that fails leaves its scores unscored, and the
+        gate is told so.
         """
-        texts, scorer = list(texts), Scorer(self.parts.detectors)
-        found = await asyncio.gather(*(scorer.score(case_of(item, answer=text, given=given)) for text in texts))
+        texts = [text for text, detectors in wanted.items() if detectors]
+        cases = (case_of(item, answer=text, given=given) for text in texts)
+        shared: dict[tuple[str, ...], Scorer] = {}  # what one text has shown to be hopeless is not asked for another
+        scorers = (shared.setdefault(tuple(d.name for d in wanted[t]), Scorer(wanted[t])) for t in texts)
+        found = await asyncio.gather(*(s.score(case) for s, case in zip(scorers, cases, strict=True)))
         for outcome in (outcome for by_name in found for outcome in by_name.values()):
             meter.add(outcome.usage.model_copy(update={"seconds": 0.0}))  # the node's own seconds hold them
         return {t: {name: o.scores for name, o in by_name.items()} for t, by_name in zip(texts, found, strict=True)}
@@ -289,6 +270,10 @@ class Nodes:
 
     def _seed(self, state: State, role: str) -> int:
         return derive_seed(state["seed"], state["item"]["id"], role, state.get("round", 1))
+
+
+def _is_unchanged(state: State) -> bool:
+    return (state.get("candidate") or "").strip() == best_text(state).strip()
 
 
 def _closed(state: State) -> Json:

@@ -166,6 +166,7 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
         ),
         usage=Usage.model_validate(state.get("usage") or {}),
         passages=found_ids(item),
+        advisory=tuple(d.name for d in parts.detectors if d.name in parts.advisory),
         error=None if error is None else ErrorInfo.model_validate(error),
     )
 

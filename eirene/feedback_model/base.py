@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from eirene.critique import Sample
 from eirene.records import Item
@@ -39,4 +39,26 @@ class FeedbackModel(Protocol):
         A reply that cannot be read is an invalid sample, not an exception. Raises `BackendError` when the model
         cannot be reached at all.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a vote without a find says: what was looked for, and what was not (None where nothing was left out)."""
+
+    nothing_found: str
+    unchecked: str | None = None
+
+    def __str__(self) -> str:
+        if self.unchecked is None:
+            return f"{self.nothing_found}, so nothing was rewritten"
+        return f"{self.nothing_found}; {self.unchecked} was not checked"
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A feedback model that looks for a part only of what its kind of critic is asked for, and says so."""
+
+    def reach(self, item: Item) -> Reach | None:
+        """What it looks for in answers to `item`; None where that is all."""
         ...

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
 from eirene.critique import Sample
-from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.base import FeedbackRequest, Reach
 from eirene.feedback_model.calibration import Critic, load_critic
 from eirene.feedback_model.foreseen import texts_of
 from eirene.feedback_model.judged import Judged, compared
@@ -15,6 +15,12 @@ from eirene.usage import Meter
 
 if TYPE_CHECKING:
     from eirene.encoder.runtime import Encodes
+
+
+_OF_PASSAGES = Reach(
+    "no sentence was found unsupported by the passages", "whether something of the passages is missing"
+)
+"""Which of the passages' sentences an answer ought to use, closeness cannot tell (docs/embedded.md)."""
 
 
 class EmbeddedFeedback:
@@ -33,6 +39,10 @@ class EmbeddedFeedback:
     def name(self) -> str:
         """`embedded:` and the encoder's digest."""
         return f"embedded:{self._encoder.digest}"
+
+    def reach(self, item: Item) -> Reach | None:
+        """Against passages it looks for what they do not support; against arguments for all that a critic is to."""
+        return _OF_PASSAGES if item.context and not item.perspectives else None
 
     def prepare(self, items: Sequence[Item]) -> None:
         """Encodes in large batches what these items will need, into the encoder's cache; changes no critique."""

@@ -134,6 +134,8 @@ def joined_critiques(
     first, second = completeness.critique, hallucination.critique
     if second is None:
         if first is None:
+            if completeness.abstained == hallucination.abstained:
+                return completeness
             why = f"completeness: {completeness.abstained}; hallucination: {hallucination.abstained}"
             return Selection(abstained=why)
         vote = FindingVote(

@@ -15,12 +15,12 @@ from eirene.feedback_model.citing import naming
 from eirene.feedback_model.draws import Draws
 from eirene.feedback_model.evidence import gather
 from eirene.feedback_model.judgement import Fault, faults_of
+from eirene.given import NOTHING_GIVEN
 from eirene.records import digest, found_ids
 
 if TYPE_CHECKING:
     from eirene.encoder.runtime import Encodes
 
-NOTHING_GIVEN = "nothing to compare with: give perspectives or context, or choose --backend provider:model"
 _REMEMBERED = 16
 
 Judge = Callable[[FeedbackRequest], tuple[Fault, ...] | None]

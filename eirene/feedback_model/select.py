@@ -178,17 +178,18 @@ def _normal_tags(sample: Sample) -> tuple[str, ...] | None:
 
 
 def why_no_quorum(samples: Sequence[Sample], n_valid: int, n_requested: int) -> str:
-    """What a run says that abstains for want of valid samples."""
+    """What a run says that abstains for want of valid samples: the most common cause first, then the counts."""
     why = (
         f"{n_valid} of {len(samples)} samples could be used; a vote needs at least {MIN_VALID} and half of those drawn"
     )
     if n_requested < MIN_VALID:
         why += f"; {n_requested} were asked for, ask for at least {MIN_VALID}"
     causes = Counter(s.invalid for s in samples if s.invalid is not None)
-    if causes:
-        cause, times = causes.most_common(1)[0]
-        why += f"; the most common fault ({times} times): {cause}" if times > 1 else f"; one fault: {cause}"
-    return why
+    if not causes:
+        return why
+    cause, times = causes.most_common(1)[0]
+    share = "" if times == len(samples) else f"{times} of {len(samples)} samples; "
+    return f"{cause} ({share}{why})"
 
 
 def why_under_floor(n_drawn: int, best: float, floor: float) -> str:

@@ -190,8 +190,7 @@ def test_quorum_is_three_valid_and_half_of_those_drawn(n_drawn: int, n_valid: in
 def test_a_missed_quorum_names_counts_and_the_most_common_fault() -> None:
     why = select([bad("cut off"), bad("refused"), bad("cut off"), sample("x", None)], TWO, n_requested=4).abstained
     assert why == (
-        "1 of 4 samples could be used; a vote needs at least 3 and half of those drawn; "
-        "the most common fault (2 times): cut off"
+        "cut off (2 of 4 samples; 1 of 4 samples could be used; a vote needs at least 3 and half of those drawn)"
     )
 
 

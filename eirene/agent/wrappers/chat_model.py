@@ -212,7 +212,7 @@ class RefiningChatModel(BaseChatModel):
 def record_outcome(record: Record) -> dict[str, Any]:
     """A record without its rounds: what came out, why, and what it cost."""
     return record.model_dump(
-        mode="json", include={"id", "status", "why", "original", "mode", "scores", "usage", "error"}
+        mode="json", include={"id", "status", "why", "original", "mode", "scores", "advisory", "usage", "error"}
     )
 
 
