@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eirene.critique import HALLUCINATIONS, Critique, TaggedSentence
-from eirene.records import Item
+from eirene.records import Item, Record
 from eirene.sentences import split_sentences
 
 NOTHING_GIVEN = "there is nothing to compare with: give perspectives, context, or a model"
@@ -37,6 +37,12 @@ class Given:
     def arguments(self) -> tuple[str, ...]:
         """All arguments of all groups, in order."""
         return tuple(a for g in self.groups for a in g.arguments)
+
+
+def lacks_given(record: Record) -> bool:
+    """Whether a run abstained for want of anything to hold the answer against: its critics say so in every sample."""
+    samples = record.rounds[-1].samples if record.status == "abstained" and record.rounds else ()
+    return bool(samples) and all(sample.invalid == NOTHING_GIVEN for sample in samples)
 
 
 def given_for(item: Item, critique: Critique | None = None) -> Given:

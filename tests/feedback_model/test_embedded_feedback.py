@@ -15,9 +15,9 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.calibration import OperatingPoint, load_critic, parse_critic
 from eirene.feedback_model.draws import Draws
 from eirene.feedback_model.embedded import EmbeddedFeedback
-from eirene.given import NOTHING_GIVEN
 from eirene.feedback_model.judgement import Fault
 from eirene.feedback_model.select import select
+from eirene.given import NOTHING_GIVEN
 from eirene.records import Item
 from eirene.sentences import split_sentences
 from eirene.usage import Meter, Usage

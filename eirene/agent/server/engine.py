@@ -21,7 +21,13 @@ from eirene.agent.server.upstream import Draft, Upstream
 from eirene.agent.server.watching import Tell, Watcher
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.agent.wrappers.conversation import Given, conversation_item, refinable_text, with_text
+from eirene.agent.wrappers.conversation import (
+    Given,
+    conversation_item,
+    refinable_text,
+    why_untouched,
+    with_text,
+)
 from eirene.errors import BackendError, EireneError, InputError
 from eirene.records import Item, Perspective, Record
 from eirene.usage import Usage
@@ -197,7 +203,7 @@ def _item(task: Task, draft: Draft) -> Item | str:
         return "a JSON object was asked for, which is passed on as it is"
     text = refinable_text(draft.message)
     if text is None:
-        return "the reply is not text alone, so it is passed on as it is"
+        return why_untouched(draft.message)
     if len(text) > MAX_REFINED_CHARACTERS:
         return f"the reply has more than {MAX_REFINED_CHARACTERS} characters, so it is passed on as it is"
     try:

@@ -106,7 +106,7 @@ class Service:
             )
         mode = self.mode_of(request.model)
         draft = draft_in(messages)
-        if draft is not None and not str(draft.text).strip():
+        if draft is not None and not str(draft.text).strip() and not draft.additional_kwargs.get("refusal"):
             raise ApiError(400, "the assistant's answer to refine is blank", param="messages", code="invalid_value")
         before = messages if draft is None else messages[:-1]
         return Task(tuple(before), mode, draft, request.given, request.n or 1, request.seed, request)

@@ -25,6 +25,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.wrappers.apart import run_apart, wait_apart
 from eirene.agent.wrappers.conversation import Given, GivenFor, conversation_item, refinable_text, with_text
+from eirene.agent.wrappers.notice import NothingGivenNotice
 from eirene.agent.wrappers.when import When
 from eirene.errors import EireneError, InputError
 from eirene.models.chat import model_name
@@ -36,6 +37,7 @@ logger = logging.getLogger(__name__)
 TRACE = "eirene"
 """The key of the record in a message's `response_metadata`."""
 _GIVEN_KEYS = ("perspectives", "context")
+_HOW = "pass perspectives= or context= in a call, or given= for all; or no backend=, so that the wrapped model judges"
 _PIECES = re.compile(r"\s*\S+|\s+\Z")
 
 
@@ -71,6 +73,7 @@ class RefiningChatModel(BaseChatModel):
     when: When | None = None
     trace: str = "full"
     _parts: Parts | None = PrivateAttr(default=None)
+    _notice: NothingGivenNotice = PrivateAttr(default_factory=lambda: NothingGivenNotice(_HOW))
 
     def model_post_init(self, context: Any, /) -> None:
         """Checks what pydantic does not; `InputError` for a backend that cannot be used comes here, not mid-chat."""
@@ -201,6 +204,7 @@ class RefiningChatModel(BaseChatModel):
     def _message(self, draft: AIMessage, record: Record | None) -> AIMessage:
         if record is None:
             return draft
+        self._notice.look(record)
         message = with_text(draft, record.answer) if record.status == "accepted" else draft
         metadata = dict(message.response_metadata)
         if self.trace != "none":

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from eirene.records import Item, parse_item
+from eirene.refusals import is_refusal
 
 Given = Mapping[str, Any]
 """What the answer is to be held against: `perspectives` or `context`, as in an input row."""
@@ -21,14 +22,41 @@ def refinable_text(message: BaseMessage) -> str | None:
     """The text of a final reply; None for everything that must stay as it is.
 
     That is a tool call, a refusal, text with citations (their places would no longer be right), and anything that is
-    not text. A model's reasoning stays beside the text.
+    not text. A model's reasoning stays beside the text. `why_untouched` says which it is.
     """
-    if not isinstance(message, AIMessage) or message.tool_calls or message.invalid_tool_calls:
+    if not isinstance(message, AIMessage) or _calls_tools(message) or _refuses(message):
         return None
-    if any(message.additional_kwargs.get(key) for key in ("function_call", "tool_calls", "refusal", "audio")):
-        return None
+    text = None if message.additional_kwargs.get("audio") else _only_text(message)
+    return text if text is not None and text.strip() else None
+
+
+def why_untouched(message: BaseMessage) -> str:
+    """Why a reply without a `refinable_text` is passed on as it is."""
+    if isinstance(message, AIMessage) and _calls_tools(message):
+        what = "calls tools"
+    elif _refuses(message):
+        what = "is a refusal"
+    elif not message.content or _only_text(message) is not None:
+        what = "is empty"
+    else:
+        what = "is not text alone"
+    return f"the reply {what}, so it is passed on as it is"
+
+
+def _calls_tools(message: AIMessage) -> bool:
+    more = message.additional_kwargs
+    called = message.tool_calls or message.invalid_tool_calls or more.get("function_call") or more.get("tool_calls")
+    return bool(called)
+
+
+def _refuses(message: BaseMessage) -> bool:
+    return bool(message.additional_kwargs.get("refusal")) or is_refusal(str(message.text))
+
+
+def _only_text(message: BaseMessage) -> str | None:
+    """The text of a message that has no other content; None for one that has."""
     if isinstance(message.content, str):
-        return message.content if message.content.strip() else None
+        return message.content
     texts = []
     for block in message.content:
         if isinstance(block, str):
@@ -37,8 +65,7 @@ def refinable_text(message: BaseMessage) -> str | None:
             texts.append(str(block.get("text", "")))
         elif block.get("type") not in _KEEPS:
             return None
-    text = "".join(texts)
-    return text if text.strip() else None
+    return "".join(texts)
 
 
 def with_text(message: AIMessage, text: str) -> AIMessage:

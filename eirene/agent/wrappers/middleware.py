@@ -19,6 +19,7 @@ from eirene.agent.state import Parts
 from eirene.agent.wrappers.apart import run_apart, wait_apart
 from eirene.agent.wrappers.chat_model import record_outcome, total_usage
 from eirene.agent.wrappers.conversation import GivenFor, conversation_item, refinable_text, with_text
+from eirene.agent.wrappers.notice import NothingGivenNotice
 from eirene.agent.wrappers.when import When
 from eirene.errors import EireneError, InputError, MissingExtraError
 from eirene.models.chat import NOSTREAM
@@ -31,6 +32,7 @@ except ImportError:
     raise MissingExtraError("langchain", "langchain") from None
 
 logger = logging.getLogger(__name__)
+_HOW = "pass given=, such as tool_results; or no backend=, so that the agent's own model judges"
 
 
 class RefineState(AgentState[Any]):
@@ -77,6 +79,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         self._when = when
         self._max_refined = max_refined
         self._full_trace = full_trace
+        self._notice = NothingGivenNotice(_HOW)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -127,6 +130,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         return parts
 
     def _refined(self, response: ModelResponse[Any], record: Record) -> ExtendedModelResponse[Any]:
+        self._notice.look(record)
         *before, draft = cast("list[AIMessage]", response.result)
         message = with_text(draft, record.answer) if record.status == "accepted" else draft
         # Without an id of its own the message is new to the graph, which then shows it to whoever streams.

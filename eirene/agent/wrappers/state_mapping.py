@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from eirene.agent.wrappers.chat_model import total_usage
 from eirene.agent.wrappers.conversation import GivenFor, conversation_item, refinable_text, with_text
 from eirene.agent.wrappers.when import When
-from eirene.errors import EireneError
+from eirene.errors import EireneError, InputError
 from eirene.records import Item, Record, parse_item
 
 logger = logging.getLogger(__name__)
@@ -48,10 +48,16 @@ class StateKeys:
     record: str = "record"
 
     def item(self, state: Any) -> Item:
-        """The item under the keys."""
+        """The item under the keys. Raises `InputError`, which names the mapping to take for a chat."""
         named = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "record"}
         found = {name: _value(state, key) for name, key in named.items()}
-        return parse_item({name: value for name, value in found.items() if value is not None})
+        try:
+            return parse_item({name: value for name, value in found.items() if value is not None})
+        except InputError as error:
+            if found["question"] is not None and found["answer"] is not None:
+                raise
+            how = "refine_node(mapping=StateMessages()) for a chat, StateKeys(question=..., answer=...) for other keys"
+            raise InputError(f"{error}: the state has no such key; take {how}", field=error.field) from None
 
     def update(self, state: Any, record: Record) -> Update:
         """The answer to show, and the record."""

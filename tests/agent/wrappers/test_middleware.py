@@ -116,6 +116,21 @@ def test_without_a_backend_the_agents_own_model_refines() -> None:
     assert last(state).text == better
 
 
+def test_with_nothing_to_hold_answers_against_it_warns_once(caplog: pytest.LogCaptureFixture) -> None:
+    built = agent(DRAFT, DRAFT, given=None)
+    with caplog.at_level("WARNING", logger="eirene.agent.wrappers"):
+        states = [built.invoke({"messages": [QUESTION]}) for _ in range(2)]
+    assert [state["eirene"][-1]["status"] for state in states] == ["abstained"] * 2
+    (warning,) = [r.message for r in caplog.records if r.name == "eirene.agent.wrappers.notice"]
+    assert "given=" in warning
+
+
+def test_a_refusal_in_words_passes_untouched_without_a_trace() -> None:
+    state = agent("I'm sorry, but I can't help with that.").invoke({"messages": [QUESTION]})
+    assert last(state).text == "I'm sorry, but I can't help with that."
+    assert not state.get("eirene")
+
+
 def test_what_the_tools_returned_can_be_the_context() -> None:
     state = agent(CALL, DRAFT, given=tool_results).invoke({"messages": [QUESTION]})
     assert state["eirene"][0]["status"] != "abstained"

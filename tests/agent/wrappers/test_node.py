@@ -210,6 +210,45 @@ def test_what_is_no_final_reply_stays_as_it_is(messages: Sequence[Any], options:
     assert "record" not in state
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_without_a_backend_the_chats_model_critiques_and_rewrites_itself(is_async: bool) -> None:
+    """As in the other wrappers, and without anything given: the model is asked."""
+    models = ScriptedChatModel([*[CRITIQUE] * 3, BETTER])
+    built = graph(Chat, mapping=eirene.StateMessages(), model=models, samples=3)
+    state = await built.ainvoke(CHAT) if is_async else built.invoke(CHAT)
+    assert (state["record"]["status"], state["messages"][-1].text) == ("accepted", BETTER)
+
+
+def test_a_backend_comes_before_the_chats_model() -> None:
+    models = ScriptedChatModel([])
+    state = graph(Chat, mapping=chat_mapping(), backend="embedded", model=models).invoke(CHAT)
+    assert (state["record"]["status"], len(models.calls)) == ("accepted", 0)
+
+
+def test_with_neither_model_nor_given_text_it_warns_once_and_the_record_says_why(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    built = graph(Chat, mapping=eirene.StateMessages())
+    with caplog.at_level("WARNING", logger="eirene.agent.wrappers"):
+        states = [built.invoke(CHAT) for _ in range(2)]
+    assert [state["messages"][-1].text for state in states] == [DRAFT] * 2
+    assert all(state["record"]["why"].startswith("there is nothing to compare with") for state in states)
+    (warning,) = [r.message for r in caplog.records if r.name == "eirene.agent.wrappers.notice"]
+    assert "refine_node(model=...)" in warning and "StateMessages(given=...)" in warning
+
+
+@pytest.mark.parametrize("state", [CHAT, {}])
+def test_a_chat_without_a_mapping_is_an_error_that_names_the_one_to_take(state: Any) -> None:
+    with pytest.raises(eirene.InputError, match=r"'question' is missing.*mapping=StateMessages\(\)"):
+        graph(Chat).invoke({"record": {}, **state})
+
+
+def test_a_fault_in_what_is_there_does_not_speak_of_mappings() -> None:
+    with pytest.raises(eirene.InputError) as found:
+        graph().invoke({**ASKED, "perspectives": []})
+    assert "mapping" not in str(found.value) and "perspectives" in str(found.value)
+
+
 @pytest.mark.parametrize("subgraphs", [False, True])
 async def test_no_critique_or_rewrite_is_streamed_as_tokens(subgraphs: bool) -> None:
     """`stream_mode="messages"` shows no call inside the node, and a reply that was there before not once more."""

@@ -56,6 +56,22 @@ def test_a_call_brings_what_the_reply_is_held_against() -> None:
     assert model.invoke(QUESTION, perspectives=SIDES).response_metadata["eirene"]["status"] == "accepted"
 
 
+def test_with_nothing_to_hold_replies_against_it_warns_once(caplog: pytest.LogCaptureFixture) -> None:
+    """A model with a backend that needs given text, and none given: the drafts pass, and the log says what to do."""
+    model = RefiningChatModel(inner=ScriptedChatModel([DRAFT] * 3), backend="embedded")
+    with caplog.at_level("WARNING", logger="eirene.agent.wrappers"):
+        assert [model.invoke(QUESTION).text, model.bind(stop=["x"]).invoke(QUESTION).text] == [DRAFT] * 2
+    (warning,) = [r.message for r in caplog.records if r.name == "eirene.agent.wrappers.notice"]
+    assert "there is nothing to compare with" in warning and "perspectives=" in warning
+
+
+def test_a_refusal_in_words_passes_untouched_and_the_loop_is_not_asked() -> None:
+    inner = ScriptedChatModel(["I'm sorry, but I can't help with that."])
+    reply = RefiningChatModel(inner=inner).invoke(QUESTION, perspectives=SIDES)
+    assert (reply.text, len(inner.calls)) == ("I'm sorry, but I can't help with that.", 1)
+    assert "eirene" not in reply.response_metadata
+
+
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"])
 async def test_every_way_of_calling_gives_the_same_text(way: str) -> None:
     expected = around().invoke(QUESTION).text

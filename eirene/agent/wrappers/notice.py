@@ -1,0 +1,25 @@
+"""Warns once where a wrapper's replies are never judged, since nothing is given to hold them against."""
+
+from __future__ import annotations
+
+import logging
+
+from eirene.given import NOTHING_GIVEN, lacks_given
+from eirene.records import Record
+
+logger = logging.getLogger(__name__)
+
+
+class NothingGivenNotice:
+    """One wrapper's warning. `how` says what to change there; the record of each reply says the rest."""
+
+    def __init__(self, how: str) -> None:
+        self._how = how
+        self._is_told = False
+
+    def look(self, record: Record) -> Record:
+        """The record, unchanged; the first that abstained for want of anything given is logged as a warning."""
+        if not self._is_told and lacks_given(record):
+            self._is_told = True
+            logger.warning("replies pass without being judged: %s; here: %s (said once)", NOTHING_GIVEN, self._how)
+        return record

@@ -1,0 +1,46 @@
+"""What counts as a refusal, and what only sounds like one."""
+
+from __future__ import annotations
+
+import pytest
+
+from eirene.refusals import is_refusal
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't help with that.",
+        "I’m sorry, I can’t.",
+        "I can't do that.",
+        "Sorry, as an AI language model I cannot write this without more details.",
+        "I am unable to provide medical advice. Please see a doctor.",
+        "We are not able to assist you with this request.",
+        "Unfortunately, I will not discuss that.",
+        "I must decline.",
+        "Je suis désolé, mais je ne peux pas vous aider avec cela.",
+        "抱歉，我无法回答这个问题。",
+        "I'm sorry, but I can't help with that. However, I can help you with other topics, such as writing or cooking.",
+    ],
+)
+def test_a_refusal(text: str) -> None:
+    assert is_refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I'm sorry to hear that. Rest, and drink a lot of water.",
+        "I cannot stress this enough: save a copy first.",
+        "We cannot continue to build on wetlands, since floods get worse.",
+        'The song "I Won\'t Do That" came out in 1993.',
+        "I can't help but admire it.",
+        "I cannot give advice on your case, but in general aspirin is taken with food and not more than six a day.",
+        "Opponents say that they will not help, and supporters that they cannot provide more.",
+        "I'm sorry, I can't draw. Here is the same as a table of the figures by year: 2019, 96; 2020, 95.",
+        "I cannot help with that. " + "Still, there is much to be said for it. " * 20,
+    ],
+)
+def test_an_answer(text: str) -> None:
+    assert not is_refusal(text)
