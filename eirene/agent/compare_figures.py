@@ -28,12 +28,14 @@ class Measure:
     """One figure of an answer; `lower_is_better` is None where neither is.
 
     Measures of one `kind` share a scale: shares of the answers, error scores (both in [0, 1]), penalties, prices.
+    `advisory` ones are shown and decide nothing.
     """
 
     name: str
     label: str
     kind: Kind
     lower_is_better: bool | None = True
+    advisory: bool = False
 
 
 JUDGED = (
@@ -53,7 +55,7 @@ SPENT = (
 
 
 def detector_measures(rows: Sequence[CompareRow]) -> list[Measure]:
-    """The errors of each detector that any row knows, in the order of their first appearance.
+    """The errors of each detector that any row knows, in the order of their first appearance, advisory ones last.
 
     An error that a detector gives in no row, while it gives the other, is none of its errors.
     """
@@ -64,9 +66,11 @@ def detector_measures(rows: Sequence[CompareRow]) -> list[Measure]:
                 given = found.setdefault(name, dict.fromkeys(ERRORS, False))
                 for error, score in zip(ERRORS, (scores.hallucination, scores.coverage), strict=True):
                     given[error] |= number(score) is not None
+    advisory = {name for row in rows for name in row.record.advisory}
     return [
-        Measure(f"{name}.{error}", f"{name}: {error}", "score")
-        for name, given in found.items()
+        Measure(f"{name}.{error}", f"{name}: {error}{said}", "score", advisory=bool(said))
+        for name, given in sorted(found.items(), key=lambda entry: entry[0] in advisory)
+        for said in [" (advisory)" if name in advisory else ""]
         for error in ERRORS
         if given[error] or not any(given.values())
     ]

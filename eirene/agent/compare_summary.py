@@ -110,6 +110,7 @@ def _before_after(
     return {
         m.name: {
             "label": m.label,
+            "advisory": m.advisory,
             "before": found[i].to_json(),
             "after": found[n + i].to_json(),
             "change": found[2 * n + i].to_json(),
@@ -168,6 +169,7 @@ def _pair(a: list[CompareRow], b: list[CompareRow], judgements: Judgements, resa
             "label": m.label,
             "kind": m.kind,
             "lower_is_better": m.lower_is_better,
+            "advisory": m.advisory,
             "difference": estimate.to_json(),
             "verdict": _verdict(estimate, m.lower_is_better),
             "unscored": len(common) - estimate.n,

@@ -61,10 +61,11 @@ def _mean(found: Json, digits: int, *, signed: bool) -> str:
 
 def _pair(pair: Json) -> Iterator[Text]:
     yield Text(f"{pair['a']} minus {pair['b']}", style="bold")
-    told = [d for d in pair["differences"] if d["verdict"] in _STYLE]
+    told = sorted((d for d in pair["differences"] if d["verdict"] in _STYLE), key=lambda d: d.get("advisory", False))
     for d in told:
         shown = figure(d["difference"], digits_of(d["measure"]), signed=True)
-        yield Text.assemble("  ", (d["verdict"], _STYLE[d["verdict"]]), f"  {visible(d['label'])} {shown}")
+        style = "dim" if d.get("advisory") else _STYLE[d["verdict"]]
+        yield Text.assemble("  ", (d["verdict"], style), f"  {visible(d['label'])} {shown}")
     if not told:
         yield Text("  none", style="dim")
 

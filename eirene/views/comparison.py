@@ -60,17 +60,18 @@ def _outcomes(summary: Json, about: str) -> HtmlTable:
 
 def _scores(summary: Json) -> HtmlTable:
     """By error, so that the modes stand one under the other."""
-    groups: dict[str, list[tuple[str, ...]]] = {}
+    groups: dict[tuple[str, bool], list[tuple[str, ...]]] = {}
     for mode, found in summary["per_mode"].items():
         for name, score in [*found["scores"].items(), *found["judged"].get("errors", {}).items()]:
             digits = digits_of(name)
             before, after = (figure(score[side], digits) for side in ("before", "after"))
             change = figure(score["change"], digits, signed=True)
             line = (mode, before, after, change, f"{score['change']['n']:,}", unscored(score))
-            groups.setdefault(score["label"], []).append(line)
+            groups.setdefault((score["label"], score.get("advisory", False)), []).append(line)
     caption = "Mean errors of each mode's own rows; lower is better. Change is the mean over the rows that have both."
     columns = ("Mode", "Before", "After", "Change", "n", "Unscored")
-    return HtmlTable(caption, columns, [Group(label, lines) for label, lines in groups.items()])
+    found = [Group(label, lines, muted=is_advisory) for (label, is_advisory), lines in groups.items()]
+    return HtmlTable(caption, columns, sorted(found, key=lambda group: group.muted))
 
 
 def _corrections(summary: Json) -> HtmlTable:
@@ -111,7 +112,8 @@ def _line(found: Json, reach: float | None) -> tuple[Cell, ...]:
     difference = found["difference"]
     shown: Cell = figure(difference, digits_of(found["measure"]), signed=True)
     if found["verdict"] in ("better", "worse"):
-        shown = Markup('{} <span class="{}">{}</span>').format(shown, found["verdict"], found["verdict"])
+        style = "dim" if found.get("advisory") else found["verdict"]
+        shown = Markup('{} <span class="{}">{}</span>').format(shown, style, found["verdict"])
     return found["label"], _bar(found, reach), shown, f"{difference.get('n', 0):,}", f"{found['unscored']:,}"
 
 
@@ -125,7 +127,7 @@ def _bar(found: Json, reach: float | None) -> Cell:
         '<svg class="range {}" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">'
         '<line x1="50" y1="0" x2="50" y2="12"/><rect x="{:.1f}" y="5" width="{:.1f}" height="2"/>'
         '<rect x="{:.1f}" y="2" width="1.2" height="8"/></svg>'
-    ).format(found["verdict"] or "open", low, max(high - low, 0.6), value - 0.6)
+    ).format("open" if found.get("advisory") else found["verdict"] or "open", low, max(high - low, 0.6), value - 0.6)
 
 
 def _tests(pair: Json) -> HtmlTable:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from eirene.critique import FindingVote, TaggedSentence
+from eirene.critique import Critique, FindingVote, TaggedSentence
 from eirene.records import Record, Round, Status
 from eirene.review import Review
 from eirene.scores import Score, Scores, Unscored, number
@@ -18,20 +18,40 @@ ERRORS = ("hallucination", "coverage")
 
 STATUS_WORDS: Mapping[Status, str] = {
     "accepted": "A rewrite passed the gate and is shown.",
-    "complete": "Nothing was found incomplete; the original is shown as it was.",
-    "kept": "No rewrite passed the gate; the original is shown as it was.",
-    "abstained": "There was no usable critique; the original is shown as it was.",
+    "complete": "Nothing was rewritten; the original is shown as it was.",
+    "kept": "Nothing was accepted; the original is shown as it was.",
+    "abstained": "The answer was not judged; the original is shown as it was.",
     "failed": "The run failed; the original is shown as it was.",
 }
+"""What is shown. Why is the record's own sentence, which stands beneath."""
+
+ADVISORY = "Advisory: shown, and decides nothing"
+HOW_TO_GIVE = (
+    'On the command line: "perspectives" or "context" in the row, --corpus for passages of your own, or a model as '
+    "--backend provider:model."
+)
+"""What a reader at a terminal can change where nothing was given."""
+
+Tone = Literal["good", "plain", "warn", "bad"]
+
+
+def tone(record: Record) -> Tone:
+    """How an outcome is coloured: as a success only where a rewrite passed, or where all was looked for."""
+    if record.status == "complete":
+        critique = record.rounds[-1].critique if record.rounds else None
+        return "plain" if critique is not None and critique.unchecked is not None else "good"
+    tones: Mapping[Status, Tone] = {"accepted": "good", "failed": "bad"}
+    return tones.get(record.status, "warn")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """One error of one detector: its scores in the order of the columns."""
+    """One error of one detector: its scores in the order of the columns; `advisory` where they decide nothing."""
 
     detector: str
     error: str
     scores: tuple[Score, ...]
+    advisory: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +68,14 @@ def score_table(record: Record, *, most_rounds: int = 3) -> ScoreTable:
     """The scores by detector and error. The last few rounds stand between, unless the only one was accepted.
 
     An error that a detector gives nowhere, while it gives the other, is none of its errors and has no row. A detector
-    that gives neither has a note alone.
+    that gives neither has a note alone. Advisory detectors stand below those that decide.
     """
     tried = [(f"round {n}", r.scores) for n, r in enumerate(record.rounds, start=1) if r.scores]
     if record.status == "accepted" and len(tried) == 1:
         tried = []
     named = [("before", record.scores.original), *tried[-most_rounds:], ("after", record.scores.final)]
     detectors = list(dict.fromkeys(name for _, scores in named for name in scores))
+    detectors.sort(key=lambda name: name in record.advisory)
     rows: list[ScoreRow] = []
     notes: dict[tuple[str, str], list[str]] = {}
     for detector in detectors:
@@ -65,7 +86,7 @@ def score_table(record: Record, *, most_rounds: int = 3) -> ScoreTable:
             notes |= {(detector, why): [] for why in sorted(reasons)}
         for error in given:
             cells = found[error]
-            rows.append(ScoreRow(detector, error, cells))
+            rows.append(ScoreRow(detector, error, cells, detector in record.advisory))
             for (column, _), cell in zip(named, cells, strict=True):
                 if isinstance(cell, Unscored):
                     notes.setdefault((f"{detector} {error}", cell.unscored), []).append(column)
@@ -143,6 +164,11 @@ def consistency(round_: Round) -> str:
         text += f", reason consistency {critique.reason_consistency:.2f}"
     alone = "" if critique.abstained is None else f"; no vote on completeness: {critique.abstained}"
     return text + _findings_kept(vote) + alone + _reviewed(critique.review)
+
+
+def unchecked(critique: Critique | None) -> str:
+    """What the critics did not look for, as a sentence; empty where they left nothing out."""
+    return "" if critique is None or critique.unchecked is None else f"Not checked: {critique.unchecked}."
 
 
 def _findings_kept(vote: FindingVote | None) -> str:

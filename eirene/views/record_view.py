@@ -10,7 +10,16 @@ from eirene.records import Item, Record, Round
 from eirene.scores import Score, number
 from eirene.shown import ShownSpan, spans_of
 from eirene.views.diff import diff
-from eirene.views.facts import Vote, consistency, last_candidate, other_findings, score_table, shown_score, votes
+from eirene.views.facts import (
+    Vote,
+    consistency,
+    last_candidate,
+    other_findings,
+    score_table,
+    shown_score,
+    unchecked,
+    votes,
+)
 from eirene.views.polls import PolledText, polled_texts
 from eirene.views.word_maps import ShownMap, word_maps
 
@@ -53,21 +62,26 @@ class ShownSentence:
 
 @dataclass(frozen=True, slots=True)
 class ShownCritique:
-    """The critique of a round; `invalid` are the reasons for which samples did not count."""
+    """The critique of a round; `invalid` are the reasons for which samples did not count.
+
+    `unchecked` says what the critics did not look for; "" where they left nothing out.
+    """
 
     round: int
     said: str
     invalid: tuple[str, ...]
     sentences: tuple[ShownSentence, ...]
+    unchecked: str
 
 
 @dataclass(frozen=True, slots=True)
 class ShownScores:
-    """One error of one detector, its scores in the order of the columns."""
+    """One error of one detector, its scores in the order of the columns; `advisory` where they decide nothing."""
 
     detector: str
     error: str
     scores: tuple[Number, ...]
+    advisory: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +93,7 @@ class ShownArgument:
     text: str
     before: Number
     after: Number
+    advisory: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +127,9 @@ def view_of(record: Record, item: Item | None = None) -> RecordView:
         diff=tuple(_merged(_pieces(record))),
         critiques=tuple(_critique(n, r, record) for n, r in enumerate(record.rounds, start=1) if _is_new(record, n)),
         columns=table.columns,
-        scores=tuple(ShownScores(row.detector, row.error, tuple(map(_rounded, row.scores))) for row in table.rows),
+        scores=tuple(
+            ShownScores(row.detector, row.error, tuple(map(_rounded, row.scores)), row.advisory) for row in table.rows
+        ),
         notes=table.notes,
         polls=polled_texts(record),
         arguments=tuple(_arguments(record, item)),
@@ -172,7 +189,7 @@ def _critique(n: int, round_: Round, record: Record) -> ShownCritique:
         for i, s in enumerate(round_.critique.sentences if round_.critique else ())
     ]
     invalid = sorted({s.invalid for s in round_.samples if s.invalid is not None})
-    return ShownCritique(n, consistency(round_), tuple(invalid), tuple(sentences))
+    return ShownCritique(n, consistency(round_), tuple(invalid), tuple(sentences), unchecked(round_.critique))
 
 
 def _counted(cast: tuple[Vote, ...]) -> str:
@@ -200,14 +217,16 @@ def _arguments(record: Record, item: Item | None) -> Iterator[ShownArgument]:
         for group in (given.groups if given is not None and given.source != "derived" else ())
         for n, text in enumerate(group.arguments, start=1)
     }
-    for name, before in record.scores.original.items():
+    detectors = sorted(record.scores.original.items(), key=lambda found: found[0] in record.advisory)
+    for name, before in detectors:
         after = record.scores.final.get(name)
         known = {} if after is None else {(a.group, a.n): _rounded(a.coverage) for a in after.arguments}
         for a in before.arguments:
             text = texts.get((a.group, a.n), f"number {a.n}")
             if given is not None and given.source == "context" and name in _OF_SENTENCES:
                 text = f"sentence {a.n} of those in the passages that bear on the question"
-            yield ShownArgument(name, a.group, text, _rounded(a.coverage), known.get((a.group, a.n)))
+            numbers = _rounded(a.coverage), known.get((a.group, a.n))
+            yield ShownArgument(name, a.group, text, *numbers, name in record.advisory)
 
 
 def _rounds(record: Record) -> Iterator[ShownRound]:

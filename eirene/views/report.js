@@ -22,6 +22,7 @@ function paragraph(className, ...children) {
   return element;
 }
 
+const ADVISORY = " (advisory)";
 const unseen = (words) => make("span", "unseen", words);
 const isNew = (what) => what === "added" || what === "moved to here";
 const folded = (title, ...children) => make("details", "", make("summary", "", title), ...children);
@@ -35,10 +36,10 @@ function drawDiff(pieces) {
   }));
 }
 
-function drawSentence([n, complete, words, reason, findings, cells, counted, scores, spans]) {
+function drawSentence([n, complete, words, reason, findings, cells, counted, scores, spans], isPartly) {
   const tag = complete ? "Complete" : "Incomplete";
   const item = make("li", "", paragraph("text", make("span", "dim", `${n}. `),
-    make("strong", `badge ${tag.toLowerCase()}`, tag), " ", ...(spans.length ? drawSpans(spans) : [words])));
+    make("strong", `badge ${complete && isPartly ? "plain" : tag.toLowerCase()}`, tag), " ", ...(spans.length ? drawSpans(spans) : [words])));
   if (reason) item.append(paragraph("reason", reason));
   for (const [kind, why] of findings) item.append(paragraph("reason", make("strong", "", kind), ": ", why));
   if (cells) {
@@ -53,12 +54,13 @@ function drawSentence([n, complete, words, reason, findings, cells, counted, sco
   return item;
 }
 
-function drawCritique([round, said, invalid, sentences], isOnly) {
+function drawCritique([round, said, invalid, sentences, unchecked], isOnly) {
   return [
     make("h3", "", isOnly ? "Critique" : `Critique of round ${round}`),
     make("p", "dim", said),
+    unchecked ? make("p", "dim", unchecked) : null,
     ...invalid.map((why) => paragraph("reason", `Not valid: ${why}`)),
-    sentences.length ? make("ol", "sentences", ...sentences.map(drawSentence)) : null,
+    sentences.length ? make("ol", "sentences", ...sentences.map((one) => drawSentence(one, unchecked))) : null,
   ];
 }
 
@@ -69,14 +71,14 @@ function roled(tag, role, className, ...children) {
 }
 
 // The same as the macro `table`: text columns first, then numbers and changes.
-function drawTable(caption, columns, firstNumber, rows) {
+function drawTable(caption, columns, firstNumber, rows, isMuted = () => false) {
   const kind = (at) => (at < firstNumber ? "" : "number");
   const head = columns.map((name, at) => {
     const cell = roled("th", "columnheader", kind(at), name);
     cell.scope = "col";
     return cell;
   });
-  const body = rows.map((row) => roled("tr", "row", "", ...row.map((value, at) => {
+  const body = rows.map((row, line) => roled("tr", "row", isMuted(line) ? "muted" : "", ...row.map((value, at) => {
     const shown = value === null ? "-" : typeof value === "number" ? value.toFixed(3) : value;
     const cell = at ? roled("td", "cell", kind(at), shown) : roled("th", "rowheader", "", shown);
     if (at) cell.dataset.label = columns[at];
@@ -158,25 +160,27 @@ function drawBody(at) {
   for (const critique of critiques) parts.push(...drawCritique(critique, critiques.length === 1));
   if (scores.length || notes.length) parts.push(make("h3", "", "Scores"));
   if (scores.length) {
-    const rows = scores.map(([name, kind, found]) => [name, kind, ...found, drawChange(found[0], found.at(-1))]);
-    parts.push(drawTable("Errors from 0 to 1; lower is better.", ["detector", "error", ...columns, "change"], 2, rows));
+    const rows = scores.map(([name, kind, found, advisory]) =>
+      [name + (advisory ? ADVISORY : ""), kind, ...found, drawChange(found[0], found.at(-1))]);
+    parts.push(drawTable("Errors from 0 to 1; lower is better. Advisory scores are shown, and decide nothing.",
+      ["detector", "error", ...columns, "change"], 2, rows, (line) => scores[line][3]));
   }
   parts.push(...notes.map((note) => make("p", "dim", note)), ...polls.map(drawPolls));
   if (given.length) {
-    const rows = given.map(([name, group, words, before, after]) =>
-      [words, group, name, before, after, drawChange(before, after)]);
+    const rows = given.map(([name, group, words, before, after, advisory]) =>
+      [words, group, name + (advisory ? ADVISORY : ""), before, after, drawChange(before, after)]);
     parts.push(folded("Coverage error of each given argument", drawTable("From 0 to 1; lower is better.",
-      ["given", "group", "detector", "before", "after", "change"], 3, rows)));
+      ["given", "group", "detector", "before", "after", "change"], 3, rows, (line) => given[line][5])));
   }
   parts.push(...maps.map(drawMap));
   if (rounds.length) parts.push(make("h3", "", "Rounds"), make("ol", "", ...rounds.map(drawRound)));
   return make("div", "body", ...parts, make("p", "dim", cost), make("p", "dim", signatures[signature]));
 }
 
-function drawLine([id, question, itsMode, itsStatus, itsSeed], at) {
+function drawLine([id, question, itsMode, itsStatus, itsSeed, isPlain], at) {
   const words = make("span", "question", question);
   words.dir = "auto";
-  const summary = make("summary", "", words, make("strong", `badge ${itsStatus}`, itsStatus),
+  const summary = make("summary", "", words, make("strong", `badge ${isPlain ? "plain" : itsStatus}`, itsStatus),
     make("span", "about", `${id}, ${itsMode}, seed ${itsSeed}`));
   const record = make("details", "", summary);
   record.dataset.at = at;

@@ -14,7 +14,7 @@ from eirene.shown import kinds_in
 from eirene.usage import Usage
 from eirene.views.compare_table import STATUSES
 from eirene.views.comparison import sections
-from eirene.views.facts import cost
+from eirene.views.facts import cost, tone
 from eirene.views.record_view import view_of
 from eirene.views.web import compact, page, script_safe
 
@@ -38,7 +38,8 @@ def render_report(
     signatures: dict[str, int] = {}
     usage, kinds = Usage(), set[str]()
     for record in records:
-        index.append((record.id, record.question, record.mode, record.status, record.seed))
+        is_plain = tone(record) == "plain"
+        index.append((record.id, record.question, record.mode, record.status, record.seed, is_plain))
         item = None if items is None else items.get(record.id)
         number = signatures.setdefault(record.signature, len(signatures))
         details.append(compact(_details(record, item, signature=number)))
@@ -52,6 +53,7 @@ def render_report(
         title=title,
         total=len(index),
         statuses=[(status, statuses[status]) for status in STATUSES if statuses[status]],
+        plain={entry[3] for entry in index if entry[5]},
         modes=list(Counter(entry[2] for entry in index).items()),
         seeds=sorted(Counter(entry[4] for entry in index).items()),
         kinds=[kind for kind in HALLUCINATIONS if kind in kinds],

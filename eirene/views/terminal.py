@@ -13,19 +13,25 @@ from rich.table import Table
 from rich.text import Text
 
 from eirene.critique import Critique, TaggedSentence
+from eirene.given import lacks_given
 from eirene.records import Record, Round
 from eirene.scores import Unscored
 from eirene.shown import LETTERS, kinds_in, spans_of
 from eirene.views.diff import Line, LineKind, diff
 from eirene.views.facts import (
+    ADVISORY,
+    HOW_TO_GIVE,
     STATUS_WORDS,
     ScoreRow,
+    Tone,
     consistency,
     cost,
     last_candidate,
     other_findings,
     score_table,
     shown_score,
+    tone,
+    unchecked,
     votes,
 )
 from eirene.views.polls import polled_texts
@@ -33,7 +39,7 @@ from eirene.views.visible import visible
 
 _Entry = TypeVar("_Entry")
 
-_STATUS_STYLE = {"accepted": "bold green", "complete": "bold green", "failed": "bold red"}
+_TONE_STYLE: dict[Tone, str] = {"good": "bold green", "plain": "bold", "warn": "bold yellow", "bad": "bold red"}
 _SIGN: dict[LineKind, str] = {
     "same": " ", "changed": "~", "gone": "-", "moved away": "-", "new": "+", "moved here": "+"
 }  # fmt: skip
@@ -56,9 +62,9 @@ def render(record: Record) -> RenderableType:
         parts += _section("Scores (errors from 0 to 1, lower is better)", *_scores(record))
     if any(r.candidate is not None for r in record.rounds):
         parts += _section("Decisions", *_decisions(record))
-    status = Text.assemble((record.status.upper(), _STATUS_STYLE.get(record.status, "bold yellow")), "  ")
-    outcome = [Text(STATUS_WORDS[record.status]), Text(visible(record.why), style="dim")]
-    parts += _section("Outcome", status + outcome[0], outcome[1])
+    status = Text.assemble((record.status.upper(), _TONE_STYLE[tone(record)]), "  ", STATUS_WORDS[record.status])
+    how = [Text(HOW_TO_GIVE)] if lacks_given(record) else []
+    parts += _section("Outcome", status, Text(visible(record.why), style="dim"), *how)
     parts += _section("Answer", Text(visible(record.answer)))
     run = f"mode {record.mode}, backend {visible(record.backend)}, seed {record.seed}"
     parts += _section("Cost", Text(f"{cost(record.usage)}\n{run}", style="dim"))
@@ -76,6 +82,8 @@ def _critique(round_: Round) -> Iterator[RenderableType]:
     said = consistency(round_)
     if said:
         yield Text(said, style="dim")
+    if unchecked(round_.critique):
+        yield Text(unchecked(round_.critique), style="dim")
     if round_.critique is None:
         invalid = {s.invalid for s in round_.samples if s.invalid is not None}
         yield from (Text(f"invalid: {visible(why)}") for why in sorted(invalid))
@@ -109,7 +117,8 @@ def critique_table(
                 *[""] * (len(table.columns) - 1), Text(f"({sentence} more complete sentences)", style="dim italic")
             )
             continue
-        tag = Text(f"[{sentence.tag}]", style="bold yellow" if sentence.tag == "Incomplete" else "green")
+        fine = "green" if critique.unchecked is None else ""
+        tag = Text(f"[{sentence.tag}]", style="bold yellow" if sentence.tag == "Incomplete" else fine)
         count = [Text("{}/{}".format(*counts[sentence.n - 1]), style="dim")] if counts else []
         table.add_row(str(sentence.n), tag, *count, sentence_text(sentence))
     return table
@@ -194,10 +203,16 @@ def _scores(record: Record) -> Iterator[RenderableType]:
     for column in facts.columns:
         table.add_column(column, justify="right")
     table.add_column("change", justify="right")
-    for row in facts.rows:
-        table.add_row(visible(row.detector), row.error, *(shown_score(s) for s in row.scores), _change(row))
+    for is_advisory, rows in groupby(facts.rows, key=lambda row: row.advisory):
+        for row in rows:
+            name = f"{visible(row.detector)} *" if is_advisory else visible(row.detector)
+            cells = (name, row.error, *(shown_score(s) for s in row.scores), _change(row))
+            table.add_row(*cells, style="dim" if is_advisory else None)
+        table.add_section()
     if facts.rows:
         yield table
+    if any(row.advisory for row in facts.rows):
+        yield Text(f"* {ADVISORY}.", style="dim")
     yield from (Text(visible(note), style="dim") for note in facts.notes)
     yield from (Text(visible(polled.summary), style="dim") for polled in polled_texts(record))
 
@@ -209,7 +224,8 @@ def _change(row: ScoreRow) -> Text:
     change = after - before
     if abs(change) < 0.0005:
         return Text("same", style="dim")
-    return Text(f"{change:+.3f} {'better' if change < 0 else 'worse'}", style="green" if change < 0 else "red")
+    colour = "" if row.advisory else "green" if change < 0 else "red"
+    return Text(f"{change:+.3f} {'better' if change < 0 else 'worse'}", style=colour)
 
 
 def _decisions(record: Record) -> Iterator[RenderableType]:

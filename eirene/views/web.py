@@ -25,10 +25,14 @@ Cell = str | Markup
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Lines of a table under a name of their own; no name where the table has one group. Row headers come first."""
+    """Lines of a table under a name of their own; no name where the table has one group. Row headers come first.
+
+    `muted` lines are for information: without colours of good and bad.
+    """
 
     name: str
     rows: Sequence[Sequence[Cell]]
+    muted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def test_every_record_is_in_the_page_with_all_that_it_shows() -> None:
     assert "".join(words for what, words in pieces if what != "removed") == records[0].answer
     assert critiques[0][3][1][5] == "nnyb"
     assert columns == ["before", "after"]
-    assert scores[0] == ["scripted", "hallucination", [0.6, 0.1]]
+    assert scores[0] == ["scripted", "hallucination", [0.6, 0.1], False]
     assert arguments[0][2] == "Cages make animals suffer."
     assert rounds[0][0] == "accept"
     assert about[2] == ""

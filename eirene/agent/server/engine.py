@@ -163,7 +163,8 @@ class Engine:
         item = await self._filled(_item(task, draft))
         if isinstance(item, str):
             return Choice(draft.message, finish, why=item)
-        record = await self._record(task, item, self._seed(task, n), deadline, Watcher(tell, n) if tell else None)
+        watcher = None if tell is None else Watcher(tell, n, advisory=self.parts.advisory)
+        record = await self._record(task, item, self._seed(task, n), deadline, watcher)
         message = with_text(draft.message, record.answer) if record.status == "accepted" else draft.message
         return Choice(message, finish, item, record, record.why)
 

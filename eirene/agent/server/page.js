@@ -140,14 +140,18 @@ function showRewrite(event) {
 
 function showScores(event) {
   const rows = [];
-  for (const [detector, errors] of Object.entries(event.after)) {
+  const isAdvisory = (detector) => event.advisory.includes(detector);
+  const found = Object.entries(event.after).sort(([a], [b]) => isAdvisory(a) - isAdvisory(b));
+  for (const [detector, errors] of found) {
     for (const [error, after] of Object.entries(errors)) {
       const before = (event.before[detector] || {})[error];
       const known = typeof before === "number" && typeof after === "number";
       const change = known ? after - before : 0;
       const kind = Math.abs(change) < 0.0005 ? "" : change < 0 ? "better" : "worse";
       const shown = (value) => (typeof value === "number" ? value.toFixed(3) : "unscored");
-      rows.push(make("tr", {}, make("th", { scope: "row" }, detector + " " + error),
+      const advisory = isAdvisory(detector);
+      rows.push(make("tr", advisory ? { class: "muted" } : {},
+        make("th", { scope: "row" }, detector + " " + error + (advisory ? " (advisory)" : "")),
         make("td", { class: "n" }, shown(before)), make("td", { class: "n" }, shown(after)),
         make("td", { class: "n " + kind }, known ? (kind ? (change > 0 ? "+" : "−") + Math.abs(change).toFixed(3) + " " + kind : "same") : "–")));
     }
@@ -155,7 +159,8 @@ function showScores(event) {
   const head = make("tr", {}, make("th", { scope: "col" }, "Error, 0 to 1"), make("th", { scope: "col", class: "n" }, "Before"),
     make("th", { scope: "col", class: "n" }, "After"), make("th", { scope: "col", class: "n" }, "Change"));
   step("scores-" + event.round, "Round " + event.round + ": the scores",
-    make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+    make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)),
+    event.advisory.length ? make("p", { class: "hint" }, "Advisory scores are shown, and decide nothing.") : null);
 }
 
 const steps = {
@@ -202,6 +207,9 @@ async function finish(id) {
   }
   const record = run.records[0];
   at("status").textContent = record ? "Ended: " + record.status + ". " + record.why : "Ended: " + run.why[0];
+  if (record && record.why.startsWith(facts.nothingGiven))
+    step("how", "What would help", make("p", {}, "Fill in “Arguments” or “Passages” and refine again, " +
+      "or have the server started with a model that judges: --backend provider:model."));
   const text = record ? record.answer : draft;
   const box = step("answer", record && record.status === "accepted" ? "The answer: a rewrite that passed" : "The answer: as it was",
     make("p", { class: "text" }, text));

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from eirene import shown
+from eirene.given import NOTHING_GIVEN
 
 
 def page(*, models: Sequence[str], mode: str, modes: Sequence[str], drafts: bool, wants_key: bool) -> str:
@@ -18,7 +19,14 @@ def page(*, models: Sequence[str], mode: str, modes: Sequence[str], drafts: bool
     `drafts`: whether the server can write an answer to a question without arguments.
     """
     facts = json.dumps(
-        {"model": models[0], "mode": mode, "modes": list(modes), "drafts": drafts, "wantsKey": wants_key}
+        {
+            "model": models[0],
+            "mode": mode,
+            "modes": list(modes),
+            "drafts": drafts,
+            "wantsKey": wants_key,
+            "nothingGiven": NOTHING_GIVEN,
+        }
     )
     for character in "<>&\u2028\u2029":  # nothing in it can end the element it stands in
         facts = facts.replace(character, f"\\u{ord(character):04x}")

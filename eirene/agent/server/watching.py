@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import astuple
 from typing import Any
 
@@ -21,8 +21,9 @@ _FROM_STATE = frozenset({"critique", "scores", "decision"})  # told in full by t
 class Watcher:
     """Tells of one choice of a run: each event with the number of the choice, and what is new in the state."""
 
-    def __init__(self, tell: Tell, choice: int) -> None:
+    def __init__(self, tell: Tell, choice: int, *, advisory: Collection[str] = ()) -> None:
         self._tell = tell
+        self._advisory = sorted(advisory)
         self._choice = choice
         self._seen: dict[str, Any] = {}
 
@@ -42,7 +43,8 @@ class Watcher:
             before = state.get("best", state["item"]["answer"])
             self._send("rewrite", state, before=before, after=candidate, unusable=state.get("unusable"))
         if scores := self._new("candidate_scores", state.get("candidate_scores")):
-            self._send("scored", state, before=_errors(state.get("best_scores", {})), after=_errors(scores))
+            before, after = _errors(state.get("best_scores", {})), _errors(scores)
+            self._send("scored", state, before=before, after=after, advisory=self._advisory)
         rounds = state.get("rounds") or []
         if len(rounds) > self._seen.get("rounds", 0):
             last = rounds[-1]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from eirene.records import Item, Record
@@ -106,6 +107,57 @@ def test_a_whole_run_goes_by_keyboard_on_any_screen(tab: Browser, width: int, he
         elsewhere = [a for a in tab.asked_for if not a.startswith(("http://127.0.0.1:", "data:"))]
         assert elsewhere == []
     assert tab.complaints == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 900)])
+@pytest.mark.parametrize("dark", [False, True])
+def test_scores_that_decide_nothing_stand_last_and_muted_here_and_on_the_runs_page(
+    tab: Browser, width: int, height: int, dark: bool
+) -> None:
+    """The advisory rows have the page's dim colour, whatever they say; all of it can be read."""
+    tab.screen(width=width, height=height, dark=dark)
+    with served(embedded_engine(), render=render) as server:
+        ask_by_keyboard(tab, server)
+        rows = tab.read("[...document.querySelectorAll('#steps tbody tr')].map((it) => [it.className, it.innerText])")
+        assert [kind for kind, text in rows if "(advisory)" in text] == ["muted", "muted"]
+        assert [kind for kind, _ in rows][-2:] == ["muted", "muted"] and rows[0][0] == ""
+        change = "getComputedStyle([...document.querySelectorAll('.muted .better, .muted .worse')][0] || document.body)"
+        dim = "getComputedStyle(document.querySelector('.hint')).color"
+        assert tab.read(f"{change}.color") == tab.read(dim)
+        tab.tab_to("it.matches('#runs a')")
+        tab.press("Enter")
+        tab.wait_for("document.body?.textContent.includes('Advisory: shown, and decides nothing')")
+        assert tab.read("document.documentElement.scrollWidth") <= width
+        assert [(round(ratio, 2), what) for ratio, what in tab.read(CONTRASTS) if ratio < 4.5] == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_what_was_looked_at_in_part_is_not_shown_as_a_success(tab: Browser, dark: bool) -> None:
+    tab.screen(width=390, height=844, dark=dark)
+    whole = {"question": QUESTION, "answer": "Zoos teach children.", "context": ["Zoos teach children. Entry is free."]}
+    with served(embedded_engine(), render=render) as server:
+        run = httpx.post(f"{server.root}/v1/runs", json=whole).json()
+        httpx.get(f"{server.root}/v1/runs/{run['id']}/events")  # until it has ended
+        tab.open(f"{server.root}/runs/{run['id']}")
+        tab.wait_for("document.querySelector('.badge.plain')")
+        assert tab.read("[...document.querySelectorAll('.badge')].map((it) => it.className)") == ["badge plain"] * 2
+        assert "whether something of the passages is missing was not checked" in tab.read("document.body.innerText")
+        assert [(round(ratio, 2), what) for ratio, what in tab.read(CONTRASTS) if ratio < 4.5] == []
+
+
+def test_an_abstention_names_the_fields_to_fill_in(tab: Browser) -> None:
+    """With nothing to compare with, the page says which of its own fields would help."""
+    with served(embedded_engine(), render=render) as server:
+        tab.open(f"{server.root}/")
+        tab.tab_to("it.id === 'question'")
+        tab.type(QUESTION)
+        tab.press("Tab")
+        tab.type(ANSWER)
+        tab.read("document.getElementById('go').click()")
+        tab.wait_for(ENDED)
+        said = tab.read("document.getElementById('status').textContent")
+        assert said.startswith("Ended: abstained. there is nothing to compare with")
+        assert "Fill in “Arguments” or “Passages”" in tab.read("document.getElementById('steps').textContent")
 
 
 def test_every_control_has_a_name_and_news_is_announced(tab: Browser) -> None:

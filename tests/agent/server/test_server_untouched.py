@@ -46,8 +46,8 @@ def upstream(draft: str) -> Callable[[Any, int], str]:
 def test_a_draft_that_needs_nothing_costs_its_critique_alone(
     mode: str, critic: str, calls: int, status: str, given: dict[str, Any]
 ) -> None:
-    """One call for the draft, and one for each critic (or for the refiner that is told nothing): no rewrite is asked for
-    after a clean vote, nothing is voted on or scored again, and an unchanged text is not asked for a second time."""
+    """One call for the draft, and one for each critic (or for the refiner that is told nothing): no rewrite is asked
+    for after a clean vote, nothing is voted on or scored again, an unchanged text is not asked for a second time."""
     with LoopbackServer(upstream(WHOLE)) as up, served(chat_engine(up, critic=critic, samples=3)) as server:
         reply: Any = server.client().chat.completions.create(
             model=f"refine/{mode}/test", messages=ASK, extra_body=given
