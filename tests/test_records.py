@@ -224,7 +224,15 @@ def test_a_record_is_json_and_comes_back() -> None:
 
 def test_a_records_top_level_keys_are_the_documented_ones_in_order() -> None:
     documented = ["id", "question", "original", "answer", "status", "why", "mode", "backend", "seed", "signature"]
-    assert list(json.loads(record().to_json())) == [*documented, "rounds", "scores", "usage", "passages", "error"]
+    assert list(json.loads(record().to_json())) == [
+        *documented,
+        "rounds",
+        "scores",
+        "usage",
+        "passages",
+        "advisory",
+        "error",
+    ]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1.5, -0.1])

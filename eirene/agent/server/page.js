@@ -119,7 +119,7 @@ let draft = "";  // what the answer is where it was not refined
 function showCritique(event) {
   const counts = votes.get(event.round);
   const lines = event.sentences.map((sentence, n) => make("li", {},
-    make("span", { class: "tag " + sentence.tag },
+    make("span", { class: "tag " + (event.unchecked && sentence.tag === "Complete" ? "" : sentence.tag) },
       sentence.tag + (counts ? " " + counts.incomplete[n] + "/" + counts.valid : "")), " ",
     ...(sentence.spans.length ? drawSpans(sentence.spans) : [sentence.text]),
     sentence.reason ? make("div", { class: "reason" }, "because: " + sentence.reason) : null));
@@ -128,6 +128,7 @@ function showCritique(event) {
   keepEdits(event);
   step("critique-" + event.round, "Round " + event.round + ": the critique",
     make("ol", { class: "sentences" }, ...lines), event.kinds.length ? drawLegend(event.kinds) : null,
+    event.unchecked ? make("p", { class: "hint" }, "Not checked: " + event.unchecked + ".") : null,
     make("p", { class: "hint" }, agreed + " The fraction: how many critiques called the sentence incomplete."));
 }
 

@@ -69,7 +69,7 @@ def _critique(critique: News, text: str) -> News:
     findings = [f for s in found.sentences for f in s.findings if f.kind in HALLUCINATIONS and f.edit is not None]
     edits = [{**f.model_dump(mode="json"), "old": text[f.start : f.end]} for f in in_order(findings)]
     return {**{k: critique.get(k) for k in keys}, "sentences": sentences, "text": text,
-            "kinds": kinds_in([found]), "edits": edits}  # fmt: skip
+            "kinds": kinds_in([found]), "edits": edits, "unchecked": found.unchecked}  # fmt: skip
 
 
 def _votes(samples: list[News]) -> News:
