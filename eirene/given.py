@@ -12,7 +12,7 @@ from eirene.critique import HALLUCINATIONS, Critique, TaggedSentence
 from eirene.records import Item, Record
 from eirene.sentences import split_sentences
 
-NOTHING_GIVEN = "there is nothing to compare with: give perspectives, context, or a model"
+NOTHING_GIVEN = "there is nothing to compare with: give perspectives, context, or a model as the backend"
 """Why an answer is not judged that brings nothing to hold it against, in words that every place can add its own to."""
 
 Source = Literal["perspectives", "context", "derived"]

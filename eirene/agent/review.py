@@ -135,6 +135,8 @@ def _changes(state: State, review: Review, edited: Critique) -> Json:
     if state.get("status") and review.action == "go on" and not review.has_edits:
         # Nothing was selected, or nothing was incomplete, and the person leaves it at that.
         return _kept(state, edited)
+    if edited.is_complete:  # a person has looked at all of it
+        edited = edited.model_copy(update={"unchecked": None})
     changes: Json = {"critique": edited.model_dump(mode="json"), "status": "", "why": ""}
     return {**changes, **ended(state, "complete", NOTHING_INCOMPLETE)} if edited.is_complete else changes
 

@@ -119,8 +119,19 @@ def last_candidate(record: Record) -> str | None:
     """The rewrite that a view compares with the original: what was accepted, else the last that changed anything."""
     if record.status == "accepted":
         return record.answer
-    tried = [r.candidate for r in record.rounds if r.candidate is not None and r.candidate != record.original]
+    tried = [rewrite for rewrite in rewrites(record) if rewrite is not None and rewrite != record.original]
     return tried[-1] if tried else None
+
+
+def rewrites(record: Record) -> list[str | None]:
+    """Each round's rewrite; None where there was none: nothing asked for, a blank reply, or the text as it was."""
+    best, found = record.original, list[str | None]()
+    for round_ in record.rounds:
+        text = round_.candidate
+        found.append(None if text is None or not text.strip() or text.strip() == best.strip() else text)
+        if text is not None and round_.decision == "accept":
+            best = text
+    return found
 
 
 def votes(round_: Round) -> list[tuple[Vote, ...]]:

@@ -15,6 +15,7 @@ from eirene.views.facts import (
     consistency,
     last_candidate,
     other_findings,
+    rewrites,
     score_table,
     shown_score,
     unchecked,
@@ -231,9 +232,8 @@ def _arguments(record: Record, item: Item | None) -> Iterator[ShownArgument]:
 
 def _rounds(record: Record) -> Iterator[ShownRound]:
     shown = last_candidate(record)
-    for round_ in record.rounds:
-        candidate = "" if round_.candidate is not None and round_.candidate == shown else round_.candidate
-        yield ShownRound(round_.decision, round_.why, candidate)
+    for round_, rewrite in zip(record.rounds, rewrites(record), strict=True):
+        yield ShownRound(round_.decision, round_.why, "" if rewrite is not None and rewrite == shown else rewrite)
 
 
 def _rounded(score: Score) -> Number:

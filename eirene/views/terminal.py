@@ -28,6 +28,7 @@ from eirene.views.facts import (
     cost,
     last_candidate,
     other_findings,
+    rewrites,
     score_table,
     shown_score,
     tone,
@@ -229,7 +230,7 @@ def _change(row: ScoreRow) -> Text:
 
 
 def _decisions(record: Record) -> Iterator[RenderableType]:
-    for n, round_ in enumerate(record.rounds, start=1):
-        word = "nothing rewritten" if round_.candidate is None else f"{round_.decision}ed"
+    for n, (round_, rewrite) in enumerate(zip(record.rounds, rewrites(record), strict=True), start=1):
+        word = "nothing rewritten" if rewrite is None else f"{round_.decision}ed"
         style = "green" if round_.decision == "accept" else "yellow"
         yield Text.assemble(f"Round {n}: ", (word, f"bold {style}"), f": {visible(round_.why)}")

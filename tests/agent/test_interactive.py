@@ -14,6 +14,7 @@ from reviewed import GO_ON, Json, answered, opened, parts, reasons
 
 import eirene
 from eirene.agent import compile_graph, initial_state, make_record
+from eirene.agent.backends import resolve_backend
 from eirene.agent.interactive import ReviewedRun
 from eirene.agent.settings import Settings
 from eirene.critique import Sample
@@ -81,6 +82,17 @@ def test_a_person_who_finds_nothing_incomplete_ends_the_run_as_complete(answer: 
     assert (record.status, record.answer) == ("complete", ORIGINAL)
     assert "a person found nothing incomplete" in record.why
     assert reasons(record) == [None, None]
+
+
+def test_what_a_person_has_looked_at_is_not_unchecked() -> None:
+    """Against passages the embedded critic leaves something out; a person who vouches for all of it does not."""
+    item = {**ITEM, "perspectives": None, "context": [ORIGINAL + " Trams pollute less."]}
+    models = resolve_backend("embedded")
+    for action, unchecked in (("go on", "whether something of the passages is missing"), ("all complete", None)):
+        record = answered(models, {"action": action}, item=item)
+        assert (record.status, record.rounds[0].critique and record.rounds[0].critique.unchecked) == (
+            "complete", unchecked
+        )  # fmt: skip
 
 
 def test_stopping_keeps_the_original_and_the_critique_as_it_was() -> None:

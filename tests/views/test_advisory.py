@@ -18,8 +18,9 @@ from eirene.views.compare_terminal import render_comparison
 from eirene.views.comparison import sections
 from eirene.views.facts import HOW_TO_GIVE, STATUS_WORDS, score_table, tone
 from eirene.views.html import render_page
+from eirene.views.record_view import view_of
 from eirene.views.report import render_report
-from tests.views.records import record
+from tests.views.records import ANSWER, record
 from tests.views.test_terminal import shown, text_of
 
 PASSAGES: dict[str, Any] = {"question": "Q?", "answer": "Trams are quiet.", "context": ["Trams are quiet. So it is."]}
@@ -138,6 +139,17 @@ def test_complete_against_passages_says_what_was_not_checked() -> None:
         assert "Not checked: whether something of the passages is missing." in text
     assert re.findall(r'class="badge (\w+)">Complete', render_page(found)) == ["plain"]
     assert re.findall(r'class="badge (\w+)">Complete', render_page(record("complete"))) == ["complete"] * 2
+
+
+@pytest.mark.parametrize("useless", ["", " \n", ANSWER, ANSWER + " "])
+def test_a_round_without_a_rewrite_shows_none(useless: str) -> None:
+    """A blank reply is no rewrite that took everything out, and the text again none that was rejected."""
+    made = record("kept")
+    rounds = tuple(r.model_copy(update={"candidate": useless, "why": "no rewrite"}) for r in made.rounds)
+    found = made.model_copy(update={"rounds": rounds})
+    assert view_of(found).diff == ()
+    assert [r.candidate for r in view_of(found).rounds] == [None, None]
+    assert "Round 1: nothing rewritten: no rewrite" in shown(found) and "not accepted" not in shown(found)
 
 
 def test_the_words_of_an_outcome_claim_nothing_but_what_is_shown() -> None:
