@@ -154,7 +154,11 @@ class Dialogue:
         if asked["mode"] == "human":
             return "Nobody has judged these sentences yet. Give a reason for each that lacks something."
         if asked["otherwise"] == "complete":
-            return "Nothing was found incomplete. If something is, name it; else nothing will be rewritten."
+            beside = self._critique.unchecked
+            but = "" if beside is None else f" {_sentence_case(beside)} was not checked."
+            return f"Nothing was found incomplete.{but} If something is, name it; else nothing will be rewritten."
+        if asked["otherwise"] == "abstained":
+            return f"No usable critique: {asked['why']}. You can give the reasons yourself; else nothing is rewritten."
         return f"{_sentence_case(asked['why'])}. You can give the reasons yourself; else nothing will be rewritten."
 
     def _what_enter_does(self) -> str:

@@ -72,7 +72,7 @@ def test_notes_by_a_person_are_followed(run: Run) -> None:
 
 def test_the_open_question_says_what_would_help(run: Run) -> None:
     why = run("refine", EXAMPLES / "open-question.json", "--json").record["why"]
-    assert all(option in why for option in ("perspectives", "context", "--backend"))
+    assert all(option in why for option in ("perspectives", "context", "backend"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)

@@ -34,11 +34,12 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
     monkeypatch.setenv("COLUMNS", "80")
 
     def asked(
-        *lines: str, sample: Sample = FAULTY, saved_before: Any = None, **more: Any
+        *lines: str, sample: Sample = FAULTY, saved_before: Any = None, unchecked: str | None = None, **more: Any
     ) -> tuple[Review, list[Review]]:
         options = {k: more.pop(k) for k in ("mode",) if k in more}
         item = Item(**{**ITEM, **more})
         question = _question(item, sample, **options)
+        question["critique"] |= {"unchecked": unchecked} if unchecked else {}
         saved: list[Review] = []
         typed = iter(lines)
 
@@ -133,7 +134,8 @@ def test_help_given_and_show_decide_nothing(ask: Ask, capsys: pytest.CaptureFixt
     ("more", "said"),
     [
         ({}, "has not been rewritten yet"),
-        ({"sample": SPOTLESS}, "Nothing was found incomplete"),
+        ({"sample": SPOTLESS}, "Nothing was found incomplete. If"),
+        ({"sample": SPOTLESS, "unchecked": "whether it rains"}, "incomplete. Whether it rains was not checked. If"),
         ({"sample": Sample(invalid="refusal")}, "No usable critique"),
         ({"mode": "human"}, "Nobody has judged these sentences yet"),
     ],
@@ -143,7 +145,7 @@ def test_why_there_is_a_question_is_said(
 ) -> None:
     ask("", **more)
     shown = capsys.readouterr().err
-    assert said in shown
+    assert said in " ".join(shown.split())
     assert ("ends here: no sentence is incomplete" in shown) == bool(more)
     assert ("+1 TEXT" in shown) == (not more)  # there is no reason yet that could be added to
 
