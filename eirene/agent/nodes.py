@@ -183,8 +183,8 @@ class Nodes:
         wanted = [item.answer, best_text(state)] + ([] if candidate is None else [candidate])
         detectors = detectors_for(self.parts, rewritten=candidate is not None)
         missing = {t: [d for d in detectors if d.name not in known.get(t, {})] for t in wanted}
-        for text, found in (await self._score(item, missing, given, meter)).items():
-            known[text] = known.get(text, {}) | found
+        found = await self._score(item, missing, given, meter)
+        known = {text: known.get(text, {}) | found.get(text, {}) for text in wanted}
         changes: Json = {
             "original_scores": dump_scores(known[item.answer]),
             "best_scores": dump_scores(known[best_text(state)]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -157,6 +158,12 @@ def test_a_rewrite_after_a_useless_one_is_still_measured_by_the_re_vote() -> Non
 def test_a_clean_vote_by_scripted_parts_ends_complete() -> None:
     record = refine(ITEM, backend=scripted_parts(samples=[SPOTLESS] * 20, scores={ORIGINAL: GOOD}))
     assert record.why == "nothing incomplete was found, so nothing was rewritten"
+
+
+def test_a_run_without_detectors_ends_without_scores() -> None:
+    parts = replace(scripted_parts(samples=[FAULTY] * 20, rewrites=["better", "best"]), detectors=())
+    record = refine(ITEM, backend=parts)
+    assert (record.status, record.scores.original) == ("kept", {})
 
 
 def test_a_record_names_the_detectors_that_decide_nothing() -> None:
