@@ -207,8 +207,8 @@ def _scores(record: Record) -> Iterator[RenderableType]:
     for is_advisory, rows in groupby(facts.rows, key=lambda row: row.advisory):
         for row in rows:
             name = f"{visible(row.detector)} *" if is_advisory else visible(row.detector)
-            cells = (name, row.error, *(shown_score(s) for s in row.scores), _change(row))
-            table.add_row(*cells, style="dim" if is_advisory else None)
+            scores = (shown_score(s) for s in row.scores)
+            table.add_row(name, row.error, *scores, _change(row), style="dim" if is_advisory else None)
         table.add_section()
     if facts.rows:
         yield table
