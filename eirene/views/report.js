@@ -105,7 +105,7 @@ function drawPolls([summary, replies]) {
 
 function drawRound([decision, why, candidate], at) {
   const done = candidate === null ? "nothing rewritten" : `${decision}ed`;
-  return make("li", "", make("span", `badge ${decision}`, done), " ", why,
+  return make("li", "", make("span", `badge ${candidate === null ? "plain" : decision}`, done), " ", why,
     candidate ? folded(`The rewrite of round ${at + 1}`, paragraph("text", candidate)) : null);
 }
 

@@ -177,7 +177,7 @@ const show = {
   critique_chosen: showCritique,
   rewrite: showRewrite,
   scored: showScores,
-  decided: (e) => step("gate-" + e.number, "The gate", make("p", {},
+  decided: (e) => e.rewritten && step("gate-" + e.number, "The gate", make("p", {},
     make("span", { class: "tag " + (e.decision === "accept" ? "Complete" : "Incomplete") }, e.decision), " ", e.why)),
 };
 

@@ -48,7 +48,8 @@ class Watcher:
         rounds = state.get("rounds") or []
         if len(rounds) > self._seen.get("rounds", 0):
             last = rounds[-1]
-            self._send("decided", state, number=len(rounds), decision=last["decision"], why=last["why"])
+            told = {"decision": last["decision"], "why": last["why"], "rewritten": last["candidate"] is not None}
+            self._send("decided", state, number=len(rounds), **told)
         self._seen["rounds"] = len(rounds)
 
     def _send(self, kind: str, state: State, **more: Any) -> None:

@@ -158,6 +158,8 @@ def test_an_abstention_names_the_fields_to_fill_in(tab: Browser) -> None:
         said = tab.read("document.getElementById('status').textContent")
         assert said.startswith("Ended: abstained. there is nothing to compare with")
         assert "Fill in “Arguments” or “Passages”" in tab.read("document.getElementById('steps').textContent")
+        titles = tab.read("[...document.querySelectorAll('#steps h3')].map((it) => it.textContent)")
+        assert "The gate" not in titles  # it had nothing to decide
 
 
 def test_every_control_has_a_name_and_news_is_announced(tab: Browser) -> None:
