@@ -9,7 +9,7 @@ from eirene.alignment.core import Alignment
 from eirene.alignment.sides import cue_of
 from eirene.openings import opening_length
 
-_CONTRAST = re.compile(r"\b(?:but|while|whilst|whereas|al?though|yet|however|against\s+this)\b", re.IGNORECASE)
+_CONTRAST = re.compile(r"\b(?:but|while|whilst|whereas|al?though|yet|however|others|against\s+this)\b", re.IGNORECASE)
 _SPEAKERS = re.compile(
     r"""\b(?:supporter|proponent|advocate|defender|opponent|critic|sceptic|skeptic|objector|adversar(?:y|ie))s?\b
       | \b(?:those|people|many|some|others)\s+(?:in\s+favou?r|against|opposed|who\s+(?:support|oppose|favou?r|object))\b
@@ -19,13 +19,19 @@ _SPEAKERS = re.compile(
 
 
 def told_by_unit(
-    alignment: Alignment, openings: Sequence[str], names: Sequence[str], *, turns: Callable[[str], bool]
+    alignment: Alignment,
+    openings: Sequence[str],
+    groups: Sequence[str],
+    names: Sequence[str],
+    *,
+    turns: Callable[[str], bool],
 ) -> tuple[str | None, ...]:
     """The side that the answer names as speaking in each unit, [U]; None where none is named or it cannot be told.
 
     A side goes on speaking until another is named, a sentence `turns` away by its opening, a line is left blank, or a
     clause is set against the one before it ("..., but", "..., whereas"): whose clause that is, nobody says. A unit in
-    the middle of which somebody else begins to speak is nobody's.
+    the middle of which somebody else begins to speak is nobody's, and so is one that sets an argument of one side
+    against one of another. `groups` [A] are the arguments' sides, `names` all sides.
     """
     told: list[str | None] = [None] * len(alignment.units)
     now: str | None = None
@@ -45,7 +51,7 @@ def told_by_unit(
                 now = None
             if _someone_speaks(said, names):
                 now = None
-            told[unit] = now
+            told[unit] = None if _weighs(alignment, unit, groups) else now
     return tuple(told)
 
 
@@ -58,6 +64,12 @@ def _joint(alignment: Alignment, sentence: int, n: int) -> str:
     between = cut.text[before.end - cut.text_start : unit.start - cut.text_start]
     own = cut.text[unit.start - cut.text_start : unit.end - cut.text_start]
     return between + own[: opening_length(own)]
+
+
+def _weighs(alignment: Alignment, unit: int, groups: Sequence[str]) -> bool:
+    """Whether a unit has arguments of two sides word for word, with a contrast between them."""
+    sides = {group for group, said in zip(groups, alignment.features.said[:, unit], strict=True) if said}
+    return len(sides) > 1 and _CONTRAST.search(alignment.units[unit].text) is not None
 
 
 def _someone_speaks(said: str, names: Sequence[str]) -> bool:

@@ -103,10 +103,13 @@ def _too_short(comparison: Comparison, evidence: Evidence) -> NDArray[np.bool_]:
 def missing_probabilities(
     comparison: Comparison, evidence: Evidence, critic: Critic, kept: NDArray[np.bool_]
 ) -> Floats:
-    """The probability that each argument is missing when only the parts in `kept` count as said, [A]."""
-    if None in comparison.groups:
-        return critic.passage_missing(evidence.wanted)
-    return critic.missing(evidence.missing(kept))
+    """The probability that each argument is missing when only the parts in `kept` count as said, [A].
+
+    What such a part says word for word is not missing, whatever it says besides.
+    """
+    in_passages = None in comparison.groups
+    p = critic.passage_missing(evidence.wanted) if in_passages else critic.missing(evidence.missing(kept))
+    return np.where(evidence.said[:, kept].any(axis=1), 0.0, p)
 
 
 def _missing(comparison: Comparison, argument: int, margin: float, going: frozenset[int]) -> Fault:
