@@ -36,6 +36,11 @@ class Given:
         return tuple(a for g in self.groups for a in g.arguments)
 
 
+def given_texts(item: Item) -> tuple[str, ...]:
+    """The arguments of an item's perspectives, else its passages; nothing where it gives neither."""
+    return given_for(item).arguments if item.perspectives or item.context else ()
+
+
 def given_for(item: Item, critique: Critique | None = None) -> Given:
     """The groups that an answer to `item` is scored against.
 
