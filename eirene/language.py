@@ -21,7 +21,7 @@ SURE = 0.99
 """Probability of another language than English from which a text counts as in one. Of 28,000 English sentences and
 texts none reaches it but for lists of foreign names; of sentences in 27 languages all do, from their sixth word on
 (docs/embedded.md)."""
-LETTERS = 20
+LETTERS = 24
 """Fewer letters tell no language that is written in Latin ones."""
 OTHER_SCRIPT = 0.5
 """Share of its letters from which a text is written in another script than Latin."""

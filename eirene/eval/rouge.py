@@ -33,8 +33,8 @@ class RougeDetector:
         group; of an argument 1 - its recall, of a sentence 1 - its precision, of a word (of the answer, or of a
         perspective's argument) 0 if it is matched and 1 if not. Where a text has a word more often than the other,
         its first occurrences are the matched ones.
-    Needs: given text, in the answer's language: in any but English words are compared as they stand, none left out
-        and none stemmed. With source `derived` hallucination is unscored.
+    Needs: given text, not in another language than the answer; the stop words and the stemmer are English. With source
+        `derived` hallucination is unscored.
     Reference: the ROUGE baseline of "Detecting hallucination and coverage errors in retrieval augmented generation for
         controversial topics", section 3.1.
     Example:
