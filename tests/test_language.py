@@ -89,13 +89,22 @@ def test_any_text_has_a_language_or_none(text: str) -> None:
     assert language_of(text) is None or language_of(text) == language_of(text + " ")
 
 
-@pytest.mark.parametrize("mode", ["fine-grained", "generic", "improve"])
+@pytest.mark.parametrize("mode", ["fine-grained", "generic", "improve", "human"])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_answer_in_another_language_comes_back_unchecked(language: str, mode: str) -> None:
-    given_item = item(answer_in(language))
+    notes = [{"sentence": 1, "reason": "Remove this."}] if mode == "human" else None
+    given_item = item(answer_in(language), feedback=notes)
     record = eirene.refine(given_item, mode=mode)
     assert (record.status, record.answer) == ("abstained", given_item.answer)
     assert "not checked: this reads as" in record.why and "the embedded default reads English" in record.why
+
+
+def test_a_sentence_in_another_language_inside_an_english_answer_is_not_taken_out() -> None:
+    german = LANGUAGES["German"]["chosen"][2]
+    english = "Supporters say that the air in town becomes cleaner and that children can walk to school safely."
+    answer = f"{english} {german} Opponents say that small shops lose customers who come by car."
+    assert german in eirene.refine(item(answer)).answer
+    assert "whales" not in eirene.refine(item(answer.replace(german, "Blue whales sing at night."))).answer
 
 
 def test_english_cannot_be_held_against_arguments_in_another_language() -> None:
