@@ -44,6 +44,10 @@ JOINTS: dict[str, dict[str, str]] = {
         "denied": "Supporters say that {a}, which opponents deny, and that {b}. Opponents say that {c}.",
         "first, second": "Supporters say, first, that {a}, and second, that {b}. Opponents say that {c}.",
         "some, others": "Some say that {a}, others that {c}, and some also that {b}.",
+        "without that": "Supporters say {a}, opponents say {c}. Supporters also say {b}.",
+        "said after": "{A}, supporters say, while, as critics point out, {c}. And {b}, say the supporters.",
+        "namely": "Supporters give two reasons, namely that {a} and that {b}; opponents give one, which is that {c}.",
+        "view": "In the eyes of supporters {a} while in those of opponents {c}. To supporters {b} as well.",
         "in spite of": "Critics warn that {c}; supporters insist that {a} and, what is more, that {b}.",
     },
 }  # fmt: skip

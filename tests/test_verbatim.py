@@ -105,6 +105,8 @@ def test_an_answer_that_says_every_argument_is_left_as_it_is(pattern: str) -> No
         ("Firms don't pay the new tax in time.", "They say that the firms do not pay the new tax in time anyway."),
         ("The tax harms small firms.", "It is false that the tax harms small firms."),
         ("It is cheap", "They say that it is cheap, and that it lasts."),
+        ("Parks cool towns.", "Some say parks cool towns, others say parks cost money."),
+        ("Parks cool the towns in summer.", "In the eyes of some parks cool the towns in summer as in autumn."),
         ("Trees cool the town. They clean its air.", "Trees cool the town. They clean its air. Birds like them."),
         ("The tax is high and it harms firms of the town.", "The tax is high and it harms firms of the town."),
     ],

@@ -22,8 +22,8 @@ from eirene.sentences import Sentence, split_sentences
 from eirene.words import content_words, stem, word_spans
 
 LONG = 5
-"""Content words from which a text is taken for said wherever it stands. A shorter one must fill a clause: "parks cost
-money" is not what "Car parks cost money" says."""
+"""Words from which a text is taken for said wherever it stands. A shorter one must fill a clause: "parks cost money" is
+not what "Car parks cost money" says."""
 SHORT = 3
 """Under so many content words ("It is cheap") nothing may differ, endings neither."""
 
@@ -32,12 +32,13 @@ _MAY_DIFFER = frozenset(_MAY_DIFFER_WORDS.split())
 _NOT = "NOT"  # stems are in lower case
 _SHORTENED = {"can": "can", "won": "will", "shan": "shall"}
 _JOINTS = "and|but|or|while|whilst|whereas|although|though|yet|because|since|so"
+_SAYING = "says?|said|argues?|argued|adds?|added|holds?|held|thinks?|believes?|claims?|fears?|repl(?:y|ies)|objects?"
 _MARKS = r"[,;:.!?()\[\]—–\"“”‘’*_]"
 # The "a" of "a tax" is not compared, and so no part of the place.
 _LEFT_OUT = rf"(?:\b(?:{'|'.join(sorted(_MAY_DIFFER))})\s+)*\Z"
-_BEGINS = re.compile(rf"(?:\A|{_MARKS}|\s-|\b(?:that|how|{_JOINTS}))\s*{_LEFT_OUT}", re.IGNORECASE)
+_BEGINS = re.compile(rf"(?:\A|{_MARKS}|\s-|\b(?:that|how|{_SAYING}|{_JOINTS}))\s*{_LEFT_OUT}", re.IGNORECASE)
 _NOTHING = re.compile(_LEFT_OUT, re.IGNORECASE)
-_ENDS = re.compile(rf"\s*(?:\Z|{_MARKS}|-\s|(?:which|who|{_JOINTS})\b)", re.IGNORECASE)
+_ENDS = re.compile(rf"\s*(?:\Z|{_MARKS}|-\s|(?:which|who|as|when|{_SAYING}|{_JOINTS})\b)", re.IGNORECASE)
 _NEAR = 40
 """Characters beside a text that tell whether a clause begins or ends there."""
 
@@ -54,12 +55,12 @@ def verbatim(
     free, exact = _Words.of(answer, exact=False), _Words.of(answer, exact=True)
     ends, sayers = [sentence.end for sentence in sentences], _Sayers(units)
     for row, text in zip(table, given, strict=True):
-        n = len(content_words(text))
-        for start, end in (exact if n < SHORT else free).places(_Words.of(text, exact=n < SHORT)):
+        is_short, is_long = len(content_words(text)) < SHORT, len(list(word_spans(text))) >= LONG
+        for start, end in (exact if is_short else free).places(_Words.of(text, exact=is_short)):
             first, last = bisect_right(ends, start), bisect_right(ends, end - 1)
             if last > first and last - first >= len(split_sentences(text)):
                 continue
-            if n < LONG and not _fills_clause(answer, start, end, sentences[first], sentences[last]):
+            if not is_long and not _fills_clause(answer, start, end, sentences[first], sentences[last]):
                 continue
             row[sayers.of(start, end, sentences=range(first, last + 1))] = True
     return table
