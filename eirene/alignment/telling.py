@@ -18,6 +18,9 @@ _SPEAKERS = re.compile(
 )
 
 
+_SAYING = r"(?:say|argue|add|hold|think|believe|claim|fear|reply|repli|object|insist|answer|counter|feel|warn)\w*\b"
+
+
 def told_by_unit(
     alignment: Alignment,
     openings: Sequence[str],
@@ -66,6 +69,13 @@ def _joint(alignment: Alignment, sentence: int, n: int) -> str:
     return between + own[: opening_length(own)]
 
 
+def _speaks(name: str, said: str) -> bool:
+    """Whether a side is named as speaking: "teachers that", "parents may reply", "For parents,"."""
+    who = rf"\b{re.escape(name)}\b"
+    speaks = rf"{who}(?:\s+\w+){{0,2}}?\s+(?:that\b|{_SAYING})|\b(?:for|to)\s+(?:the\s+)?{who}\s*,"
+    return re.search(speaks, said, re.IGNORECASE) is not None
+
+
 def _weighs(alignment: Alignment, unit: int, groups: Sequence[str]) -> bool:
     """Whether a unit has arguments of two sides word for word, with a contrast between them."""
     sides = {group for group, said in zip(groups, alignment.features.said[:, unit], strict=True) if said}
@@ -73,6 +83,6 @@ def _weighs(alignment: Alignment, unit: int, groups: Sequence[str]) -> bool:
 
 
 def _someone_speaks(said: str, names: Sequence[str]) -> bool:
-    if _SPEAKERS.search(said):
+    if _SPEAKERS.search(said) or any(_speaks(name, said) for name in names):
         return True
     return bool(_CONTRAST.search(said)) and cue_of(said, names) is not None
