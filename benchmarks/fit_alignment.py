@@ -24,6 +24,7 @@ from sklearn.linear_model import LogisticRegression
 
 from eirene.alignment import features, load_constants
 from eirene.alignment.features import Blend, Features, measure
+from eirene.alignment.verbatim import verbatim
 from eirene.clauses import Unit, units_of
 from eirene.encoder import Encoder, load_encoder
 from eirene.sentences import split_sentences
@@ -95,10 +96,12 @@ def fit(folds: Iterable[Fold], blend: Blend) -> dict[str, object]:
 
 def measured(case: Labelled, encoder: Encoder, blend: Blend) -> tuple[tuple[Unit, ...], Features]:
     """Units and measures of a case's answer."""
-    units = units_of(case.case.answer, split_sentences(case.case.answer))
+    sentences = split_sentences(case.case.answer)
+    units = units_of(case.case.answer, sentences)
     texts = [unit.text for unit in units]
     given, question = case.case.given.arguments, case.case.question
-    return units, measure(given, texts, encoder, question=question, evidence=None, blend=blend)
+    said = verbatim(given, case.case.answer, units, sentences)
+    return units, measure(given, texts, encoder, question=question, evidence=None, blend=blend, said=said)
 
 
 def atom_labels(case: Labelled, units: tuple[Unit, ...]) -> list[tuple[int | None, bool, bool] | None]:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         TooLongError,
         TrainingStoppedError,
         UnreachableError,
+        UnsupportedLanguageError,
         UnusableReplyError,
         WorkerError,
     )
@@ -89,6 +90,7 @@ _HOMES = {
         "TooLongError",
         "TrainingStoppedError",
         "UnreachableError",
+        "UnsupportedLanguageError",
         "UnusableReplyError",
         "WorkerError",
     ),
@@ -147,6 +149,7 @@ __all__ = [
     "TrainingStoppedError",
     "UnreachableError",
     "Unscored",
+    "UnsupportedLanguageError",
     "UnusableReplyError",
     "Usage",
     "Verdict",

@@ -7,6 +7,7 @@ EireneError
 ├── EncoderError          the encoder's files are missing, damaged or of the wrong kind
 ├── TrainingStoppedError  a training was asked to stop; a checkpoint is on disk; exit code 130
 ├── WorkerError           a worker process of a batch ended by itself
+├── UnsupportedLanguageError  a part reads another language than the text's; the run ends abstained
 ├── NoTopicError          no topic of a knowledge base fits what was asked; exit code 1
 └── BackendError          a model could not be reached or did not answer usefully
     ├── AuthError              the key is missing, wrong or not allowed (401, 403); never tried again
@@ -75,6 +76,13 @@ class EncoderError(EireneError):
 
 class TrainingStoppedError(EireneError):
     """A training was asked to stop and did, with a checkpoint on disk from which the same call goes on."""
+
+
+class UnsupportedLanguageError(EireneError):
+    """A part of the embedded default was asked to work on a text in a language that it does not read.
+
+    In the loop this ends the run as abstained, with the answer as it came.
+    """
 
 
 class NoTopicError(EireneError):

@@ -45,6 +45,11 @@ def lacks_given(record: Record) -> bool:
     return bool(samples) and all(sample.invalid == NOTHING_GIVEN for sample in samples)
 
 
+def given_texts(item: Item) -> tuple[str, ...]:
+    """The arguments of an item's perspectives, else its passages; nothing where it gives neither."""
+    return given_for(item).arguments if item.perspectives or item.context else ()
+
+
 def given_for(item: Item, critique: Critique | None = None) -> Given:
     """The groups that an answer to `item` is scored against.
 

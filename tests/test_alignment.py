@@ -111,6 +111,20 @@ def test_who_speaks_is_told_by_words_and_never_guessed(encoder: Encoder, answer:
     assert [found.told[u] for atoms in found.alignment.atoms for u in atoms] == told
 
 
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("Residents say that the air gets cleaner, traders that shops lose customers.", [None]),
+        ("Residents say that the air gets cleaner. Traders fear shops lose customers.", ["residents", None]),
+        ("Residents say that the air gets cleaner. For traders, shops lose customers.", ["residents", None]),
+        ("Residents say that traders lose customers who come by car.", ["residents"]),
+    ],
+)
+def test_a_side_by_any_name_speaks_where_it_is_said_to(encoder: Encoder, answer: str, told: list[str | None]) -> None:
+    found = compare_sides((("residents", PRO), ("traders", CON)), answer, encoder, question=QUESTION)
+    assert [found.told[u] for atoms in found.alignment.atoms for u in atoms] == told
+
+
 def test_beside_the_others_is_no_wrong_place(encoder: Encoder) -> None:
     """A sentence that weighs one side against the other names nobody."""
     answer = "The air in town becomes cleaner without cars, but shops lose customers who come by car."

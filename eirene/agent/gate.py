@@ -6,7 +6,7 @@ Two tests on the gated scores: *no harm* (none worse by more than `tolerance`) a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,7 +59,7 @@ def judge(
     measured = [c for c in changes if c.difference is not None]
     lost = [c for c in changes if not isinstance(c.before, Unscored) and isinstance(c.after, Unscored)]
     if lost or not measured:
-        nothing = "no detector could compare the rewrite with the text before it"
+        nothing = f"no detector could compare the rewrite with the text before it{_why_unscored(changes)}"
         return Verdict(False, "unmeasured", f"harm cannot be ruled out: {lost[0]}" if lost else nothing)
     worst = max(measured, key=lambda c: c.difference or 0.0)
     if (worst.difference or 0.0) > settings.tolerance + _SLACK:
@@ -95,6 +95,12 @@ def _gone(before: Mapping[str, Scores], after: Mapping[str, Scores], tolerance: 
             said, missing = number(change.before), number(change.after)
             if said is not None and missing is not None and said < _SAID <= missing and missing - said > tolerance:
                 yield change
+
+
+def _why_unscored(changes: Sequence[_Change]) -> str:
+    """The first reason that a detector gives for having no score of the text before, in brackets; or ""."""
+    reasons = (c.before.unscored for c in changes if isinstance(c.before, Unscored))
+    return next((f" ({reason})" for reason in reasons), "")
 
 
 def _shown(score: Score) -> str:

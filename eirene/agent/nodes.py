@@ -37,7 +37,7 @@ from eirene.agent.state import (
     load_scores,
 )
 from eirene.critique import Sample
-from eirene.errors import EireneError, UnusableReplyError
+from eirene.errors import EireneError, UnsupportedLanguageError, UnusableReplyError
 from eirene.eval.base import Detector, case_of
 from eirene.eval.scoring import Scorer
 from eirene.feedback_model.base import FeedbackRequest
@@ -165,6 +165,8 @@ class Nodes:
             candidate = await self.refiner.refine(task, meter=meter)
         except UnusableReplyError as error:  # cut off or filtered: this round is lost, not the run
             return {"candidate": error.reply or "", "unusable": str(error)}
+        except UnsupportedLanguageError as error:
+            return ended(state, "abstained", str(error))
         why = unusable(candidate, best=best, rejected=[r.candidate for r in turned_down])
         return {"candidate": candidate, "unusable": why}
 

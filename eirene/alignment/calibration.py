@@ -20,7 +20,7 @@ from eirene.alignment.features import Blend
 from eirene.errors import EncoderError
 from eirene.records import digest
 
-SCORING = 2
+SCORING = 3
 """Counted up whenever the same files give the same text other scores, if only in the last bit: in how vectors are
 computed and summed, or in how sentences and arguments are held against each other. Belongs in the signature of what was
 made with it, as `Constants.digest` does."""

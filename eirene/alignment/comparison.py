@@ -138,7 +138,7 @@ def _placed(alignment: Alignment, groups: tuple[str, ...]) -> Comparison:
     shares = np.exp(total - np.logaddexp.reduce(total, axis=1, keepdims=True))
     sides = shares[:, [names.index(g) for g in groups]].T
     stands = tuple(names[k] for k in shares.argmax(axis=1))
-    told = told_by_unit(alignment, openings, names, turns=_turns)
+    told = told_by_unit(alignment, openings, groups, names, turns=_turns)
     return Comparison(alignment, groups, sides, stands, told)
 
 

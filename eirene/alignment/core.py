@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from eirene.alignment.calibration import Constants, load_constants
 from eirene.alignment.features import Features, measure
 from eirene.alignment.kept import kept
+from eirene.alignment.verbatim import verbatim
 from eirene.clauses import Unit, units_of
 from eirene.sentences import Sentence, split_sentences
 
@@ -110,6 +111,7 @@ def _align(
         question=question,
         evidence=evidence,
         blend=constants.blend,
+        said=verbatim(arguments, answer, units, cut),
     )
     return conclude(arguments, cut, units, found, constants)
 

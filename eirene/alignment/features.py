@@ -40,13 +40,15 @@ class Features:
     """Measures of A arguments and U units.
 
     [A, U]: `cosine` in [-1, 1]; `closeness`, cosine plus weighed word overlap; `mutual`, the closeness times the share
-    of the unit that falls to this argument. [U]: `support`, the highest closeness to any evidence with the unit's words
-    alone counted; `prototype`, the highest cosine with a sentence that claims nothing.
+    of the unit that falls to this argument; `said`, whether the unit says it word for word: its `mutual` is then that
+    of an argument alone, whatever else the unit says. [U]: `support`, the highest closeness to any evidence with the
+    unit's words alone counted; `prototype`, the highest cosine with a sentence that claims nothing.
     """
 
     cosine: Table
     closeness: Table
     mutual: Table
+    said: NDArray[np.bool_]
     support: Table
     prototype: Table
 
@@ -76,25 +78,31 @@ def measure(
     question: str | None,
     evidence: Sequence[str] | None,
     blend: Blend,
+    said: NDArray[np.bool_],
 ) -> Features:
-    """The features of units with the given texts. `evidence` is what may support them: None means the arguments."""
+    """The features of units with the given texts, of which `said` [A, U] marks those that stand there word for word.
+
+    `evidence` is what may support the units: None means the arguments. Saying an argument and more supports nothing.
+    """
     vectors = encoder.encode([*arguments, *texts])
-    given, said = vectors[: len(arguments)], vectors[len(arguments) :]
-    cosine = np.clip(given @ said.T, -1.0, 1.0)
+    given, spoken = vectors[: len(arguments)], vectors[len(arguments) :]
+    cosine = np.clip(given @ spoken.T, -1.0, 1.0)
     weights = WordWeights(arguments, question)
     words = overlap(arguments, texts, weights)
     closeness = cosine + blend.words * words.f1
+    mutual = mutual_alignment(closeness, _copies(given), blend.temperature)
     if evidence is None:
         support = (cosine + blend.words * words.precision).max(axis=0, initial=0.0)
     else:
         spread = WordWeights(evidence, question)
-        support = _support(evidence, encoder.encode(evidence), texts, said, weights=spread, words=blend.words)
+        support = _support(evidence, encoder.encode(evidence), texts, spoken, weights=spread, words=blend.words)
     return Features(
         cosine=cosine,
         closeness=closeness,
-        mutual=mutual_alignment(closeness, _copies(given), blend.temperature),
+        mutual=np.where(said, np.float32(1.0 + blend.words), mutual),
+        said=said,
         support=support,
-        prototype=(said @ encoder.encode(PROTOTYPES).T).max(axis=1, initial=0.0),
+        prototype=(spoken @ encoder.encode(PROTOTYPES).T).max(axis=1, initial=0.0),
     )
 
 

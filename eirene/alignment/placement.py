@@ -96,15 +96,19 @@ def alike_repeats(alignment: Alignment, encoder: Encodes) -> tuple[Repeat, ...]:
 
 
 def repeats(alignment: Alignment, *, sure: float = SURE_TWICE) -> tuple[Repeat, ...]:
-    """Units that say an argument again, in order of the answer. Both sayings have at least probability `sure`."""
+    """Units that say an argument again, in order of the answer. Both sayings have at least probability `sure`.
+
+    A unit that says another argument too, word for word and for the first time, is no repetition.
+    """
     first: dict[int, int] = {}
     found = []
     for unit in _saying(alignment, sure):
         argument = int(alignment.best_argument[unit])
-        if argument in first:
+        new = [a for a in np.flatnonzero(alignment.features.said[:, unit]).tolist() if a not in first]
+        if argument in first and not new:
             found.append(Repeat(unit, first[argument], argument))
-        else:
-            first[argument] = unit
+        for a in (argument, *new):
+            first.setdefault(a, unit)
     return tuple(found)
 
 

@@ -25,6 +25,8 @@ _AGAINST = re.compile(
     r"\b(?:oppos|opponent|object|critic|against|con\b|cons\b|disadvantage|downside|drawback|sceptic|skeptic|other\s+(?:hand|side))",
     re.IGNORECASE,
 )
+_HEADING = re.compile(r"(?:[^\s:.,;!?]+ ){1,6}[^\s:.,;!?]+:\s+(?=\S)")
+"""A few words and a colon: "Two things are said against it: ..."."""
 _CUE = 0.9
 """Chance that an opening which names a side stands on it."""
 
@@ -49,7 +51,8 @@ def side_evidence(
 def opening_of(alignment: Alignment, sentence: int) -> str:
     """What a sentence (from 0) says before it claims anything: "Opponents argue that", "On the one hand,"; or ""."""
     text = alignment.sentences[sentence].text
-    return text[: opening_length(text)]
+    headed = _HEADING.match(text)
+    return text[: opening_length(text)] or (headed.group() if headed else "")
 
 
 def cue_of(opening: str, names: Sequence[str]) -> int | None:

@@ -9,6 +9,7 @@ from eirene.alignment import SCORING, Alignment, align, bearing_sentences, load_
 from eirene.alignment.given import passage_sentences
 from eirene.eval.base import GIVEN, Case
 from eirene.given import Given
+from eirene.language import not_read
 from eirene.scores import ArgumentScore, Scores, SentenceScore, Unscored
 from eirene.usage import Meter
 
@@ -25,8 +26,8 @@ class AlignmentDetector:
     Score: hallucination of a sentence = the probability that its worst clause was not given; of the answer = its worst
         sentence; coverage of an argument = the probability that the answer does not say it, by mutual alignment; of the
         answer = the worst argument.
-    Needs: given text. Of passages, coverage looks at the sentences that bear on the question, hallucination at all of
-        them. With source `derived` hallucination is unscored.
+    Needs: given text, in English as the answer is. Of passages, coverage looks at the sentences that bear on the
+        question, hallucination at all of them. With source `derived` hallucination is unscored.
     Reference: design, section 7; docs/detectors.md.
     Example:
         >>> import asyncio
@@ -63,6 +64,9 @@ def build(resources: Resources) -> AlignmentDetector:
 
 def score_alignment(case: Case, encoder: Encodes) -> Scores:
     """What `AlignmentDetector` gives."""
+    why = not_read(case.answer, case.given.arguments)
+    if why is not None:
+        return Scores.none(why)
     found, names = aligned(case, encoder)
     if not found.arguments:
         return Scores.none("nothing was given to compare with")

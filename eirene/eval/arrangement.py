@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from eirene.alignment import SCORING, load_constants, placement
 from eirene.alignment.comparison import compare_sides
 from eirene.eval.base import GIVEN, Case
+from eirene.language import not_read
 from eirene.scores import Scores, SentenceScore, Unscored
 from eirene.usage import Meter
 
@@ -24,7 +25,7 @@ class ArrangementDetector:
     Score: hallucination of a sentence = the probability that its worst clause stands where it should not: it says an
         argument of a perspective in whose part of the answer it does not stand, or says again what was said; of the
         answer = the expected share of such clauses among those that say an argument. Coverage is unscored.
-    Needs: two or more perspectives.
+    Needs: two or more perspectives, in English as the answer is.
     Reference: own; docs/detectors.md.
     Example:
         >>> import asyncio
@@ -65,6 +66,9 @@ def score_arrangement(case: Case, encoder: Encodes) -> Scores:
         return Scores.none("needs two perspectives: without sides there is no wrong one")
     if not case.answer.strip():
         return Scores.none("the answer is empty")
+    why = not_read(case.answer, case.given.arguments)
+    if why is not None:
+        return Scores.none(why)
     sides = [(group.name, group.arguments) for group in groups]
     comparison = compare_sides(sides, case.answer, encoder, question=case.question)
     found = placement(comparison, encoder)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from eirene.eval.base import GIVEN, Case
 from eirene.given import Given
+from eirene.language import ENGLISH, language_of
 from eirene.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore
 from eirene.sentences import split_sentences
 from eirene.usage import Meter
@@ -32,7 +33,8 @@ class RougeDetector:
         group; of an argument 1 - its recall, of a sentence 1 - its precision, of a word (of the answer, or of a
         perspective's argument) 0 if it is matched and 1 if not. Where a text has a word more often than the other,
         its first occurrences are the matched ones.
-    Needs: given text. With source `derived` hallucination is unscored.
+    Needs: given text, not in another language than the answer; the stop words and the stemmer are English. With source
+        `derived` hallucination is unscored.
     Reference: the ROUGE baseline of "Detecting hallucination and coverage errors in retrieval augmented generation for
         controversial topics", section 3.1.
     Example:
@@ -62,6 +64,9 @@ def build(_resources: Resources) -> RougeDetector:
 
 def score_rouge(case: Case) -> Scores:
     """What `RougeDetector` gives."""
+    languages = [language_of(text) for text in (case.answer, "\n".join(case.given.arguments))]
+    if None not in languages and len(set(languages)) > 1 and ENGLISH in languages:  # close ones are mixed up at times
+        return Scores.none("not compared: the answer reads as {}, what was given as {}".format(*languages))
     given = _counted(case.given)
     if not given.everything:
         return Scores.none(NO_ARGUMENT_WORDS)

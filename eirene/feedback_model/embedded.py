@@ -24,10 +24,10 @@ _OF_PASSAGES = Reach(
 
 
 class EmbeddedFeedback:
-    """Critiques from an alignment of the answer with what its item gives; calls no model service and costs nothing.
+    """Critiques from an alignment of an English answer with what its item gives; calls no model and costs nothing.
 
-    The alignment is computed once for an answer, however many critiques are drawn. Without perspectives and context
-    every sample is invalid and says what would help.
+    The alignment is computed once for an answer, however many critiques are drawn. Without perspectives and context,
+    and in another language than English, every sample is invalid and says what would help.
     """
 
     def __init__(self, encoder: Encodes, *, critic: Critic | None = None) -> None:

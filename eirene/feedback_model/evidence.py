@@ -53,7 +53,7 @@ class Evidence:
     `unsupported` [n, 5] and `claimless` [n, 2] hold the measures of those names for each part, `vectors` [n, width] are
     the parts'. `closeness` [A, n] is the cosine without the question's direction plus the weighed word overlap,
     `placed` the same with the place of the part counted in; `home` [A, n] marks the parts that stand in the argument's
-    perspective (all, where there are no two).
+    perspective (all, where there are no two), `said` [A, n] those that say the argument word for word.
 
     Against passages `wanted` [A, 3] holds the measures `PASSAGE_MISSING`: the cosine of a passage's sentence with the
     question, the share of its words that the answer has, its cosine with the whole answer.
@@ -66,6 +66,7 @@ class Evidence:
     closeness: Table
     placed: Table
     home: NDArray[np.bool_]
+    said: NDArray[np.bool_]
     wanted: Measures
 
     def missing(self, kept: NDArray[np.bool_]) -> Measures:
@@ -105,6 +106,7 @@ def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes)
         closeness=closeness,
         placed=closeness + _SIDE * (comparison.sides[:, where] - 0.5),
         home=home,
+        said=alignment.features.said[:, list(atoms)],
         wanted=_wanted(alignment.arguments, given, direction, answer, encoder),
     )
 

@@ -32,7 +32,8 @@ class EmbeddedHallucination:
     Parts that nothing given supports are `unverifiable`; names, numbers and dates that differ from the closest given
     sentences are `entity`, negations, opposites and other words in their place `relation`, sentences with words of
     opinion `subjective` (`eirene.feedback_model.hallucination_rules`). Samples differ as those of `EmbeddedFeedback`
-    do. Without perspectives and context every sample is invalid and says what would help.
+    do. Without perspectives and context every sample is invalid and says what would help,
+    as it does where answer or given text is not in English.
     """
 
     def __init__(self, encoder: Encodes, *, critic: Critic | None = None) -> None:
@@ -50,10 +51,10 @@ class EmbeddedHallucination:
         for sample in await self._judged.samples(request, start=start, count=count):
             yield sample.model_copy(update={"critic": "hallucination"})
 
-    def _judge(self, request: FeedbackRequest) -> tuple[Fault, ...] | None:
+    def _judge(self, request: FeedbackRequest) -> tuple[Fault, ...] | str:
         faults = compared(request, self._encoder, self._critic)
-        if faults is None:
-            return None
+        if isinstance(faults, str):
+            return faults
         ruled = find_by_rules(
             request.answer, request.sentences, references_of(request.item), request.item.question, self._encoder
         )

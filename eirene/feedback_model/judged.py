@@ -15,7 +15,8 @@ from eirene.feedback_model.citing import naming
 from eirene.feedback_model.draws import Draws
 from eirene.feedback_model.evidence import gather
 from eirene.feedback_model.judgement import Fault, faults_of
-from eirene.given import NOTHING_GIVEN
+from eirene.given import NOTHING_GIVEN, given_texts
+from eirene.language import not_read
 from eirene.records import digest, found_ids
 
 if TYPE_CHECKING:
@@ -23,15 +24,21 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 16
 
-Judge = Callable[[FeedbackRequest], tuple[Fault, ...] | None]
-"""The faults of an answer, those of one sentence with the surest first; None where nothing is given."""
+Judge = Callable[[FeedbackRequest], tuple[Fault, ...] | str]
+"""The faults of an answer, those of one sentence with the surest first; or why it cannot be judged."""
 
 
-def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tuple[Fault, ...] | None:
-    """The faults that an alignment of the answer with what its item gives shows; None where nothing is given."""
+def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tuple[Fault, ...] | str:
+    """The faults that an alignment of the answer with what its item gives shows.
+
+    Why there is none: nothing is given, or the answer or what is given is not in English.
+    """
+    why = not_read(request.answer, given_texts(request.item))
+    if why is not None:
+        return f"{why}; give a model as the backend"
     comparison = compare(request.item, request.answer, encoder, sentences=request.sentences)
     if comparison is None:
-        return None
+        return NOTHING_GIVEN
     faults = faults_of(comparison, gather(comparison, request.item.question, request.answer, encoder), critic)
     return tuple(naming(f, (f.findings[0].edit or "") if _is_missing(f) else "", request.item) for f in faults)
 
@@ -46,16 +53,17 @@ class Judged:
     def __init__(self, judge: Judge, point: OperatingPoint) -> None:
         self._judge = judge
         self._point = point
-        self._known: OrderedDict[str, tuple[Fault, ...] | None] = OrderedDict()
+        self._known: OrderedDict[str, tuple[Fault, ...] | str] = OrderedDict()
 
     async def samples(self, request: FeedbackRequest, *, start: int, count: int) -> Iterator[Sample]:
-        """Draws `start` and after, `count` of them; where nothing is given each is invalid and says what would help."""
-        faults = await self._faults(request)
-        draws = None if faults is None else Draws(faults, len(request.sentences), request.seed, self._point)
-        nothing = Sample(invalid=NOTHING_GIVEN)
-        return (nothing if draws is None else draws.sample(index) for index in range(start, start + count))
+        """Draws `start` and after, `count` of them; where nothing can be judged each is invalid and says why."""
+        found, numbers = await self._faults(request), range(start, start + count)
+        if isinstance(found, str):
+            return (Sample(invalid=found) for _ in numbers)
+        draws = Draws(found, len(request.sentences), request.seed, self._point)
+        return (draws.sample(index) for index in numbers)
 
-    async def _faults(self, request: FeedbackRequest) -> tuple[Fault, ...] | None:
+    async def _faults(self, request: FeedbackRequest) -> tuple[Fault, ...] | str:
         item = request.item
         given = item.model_dump(mode="json", include={"question", "perspectives", "context"})
         key = digest([given, list(found_ids(item)), request.answer])

@@ -18,6 +18,7 @@ from eirene.critique import Finding
 from eirene.feedback_model import reasons
 from eirene.feedback_model.calibration import Critic
 from eirene.feedback_model.evidence import UNSUPPORTED, Evidence
+from eirene.language import other_language
 
 _FAINT = -6.0
 """Log odds under which a fault is left out: no draw in a thousand would name it."""
@@ -89,7 +90,16 @@ def unsupported_margins(comparison: Comparison, evidence: Evidence, critic: Crit
         p = critic.unsupported(evidence.unsupported) * (1.0 - critic.claimless(evidence.claimless))
         p = np.where(_too_short(comparison, evidence), 0.0, p)
         threshold = critic.point.unsupported
+    p = np.where(_not_read(comparison, evidence, p > threshold / 2.0), 0.0, p)
     return np.array([_margin(float(value), threshold) for value in p])
+
+
+def _not_read(comparison: Comparison, evidence: Evidence, suspects: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which suspected parts of an English answer are in another language: what cannot be read is not taken out."""
+    texts = (comparison.alignment.units[u].text for u in evidence.atoms)
+    return np.array(
+        [bool(s) and other_language(text) is not None for s, text in zip(suspects, texts, strict=True)], bool
+    )
 
 
 def _too_short(comparison: Comparison, evidence: Evidence) -> NDArray[np.bool_]:
@@ -103,10 +113,13 @@ def _too_short(comparison: Comparison, evidence: Evidence) -> NDArray[np.bool_]:
 def missing_probabilities(
     comparison: Comparison, evidence: Evidence, critic: Critic, kept: NDArray[np.bool_]
 ) -> Floats:
-    """The probability that each argument is missing when only the parts in `kept` count as said, [A]."""
-    if None in comparison.groups:
-        return critic.passage_missing(evidence.wanted)
-    return critic.missing(evidence.missing(kept))
+    """The probability that each argument is missing when only the parts in `kept` count as said, [A].
+
+    What such a part says word for word is not missing, whatever it says besides.
+    """
+    in_passages = None in comparison.groups
+    p = critic.passage_missing(evidence.wanted) if in_passages else critic.missing(evidence.missing(kept))
+    return np.where(evidence.said[:, kept].any(axis=1), 0.0, p)
 
 
 def _missing(comparison: Comparison, argument: int, margin: float, going: frozenset[int]) -> Fault:

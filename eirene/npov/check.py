@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eirene.alignment import align
+from eirene.language import not_read
 from eirene.topics import Topic
 
 if TYPE_CHECKING:
@@ -26,8 +27,10 @@ class Check:
     unsupported: tuple[str, ...]
 
 
-def check(topic: Topic, main: str, encoder: Encodes) -> Check:
-    """The check of a main response."""
+def check(topic: Topic, main: str, encoder: Encodes) -> Check | None:
+    """The check of a main response; None where it or its topic is in another language than English."""
+    if not_read(main, [argument.text for _, argument in topic.arguments]) is not None:
+        return None
     ids = [argument.id for _, argument in topic.arguments]
     found = align([argument.text for _, argument in topic.arguments], main, encoder, question=topic.question)
     return Check(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from eirene.errors import InputError
+from eirene.language import other_language
 from eirene.npov.frames import Frames
 from eirene.npov.writer import Draft, WriteTask
-from eirene.phrasing import Letters, is_english
+from eirene.phrasing import Letters
 from eirene.seeds import rng_for
 from eirene.topics import Topic
 from eirene.usage import Meter
@@ -16,15 +17,13 @@ INTRODUCTIONS = (
     "People disagree about this question, and each side gives its reasons.",
 )
 """None repeats the question: its words would stand in the response without being anybody's argument."""
-_ENOUGH_WORDS = 25
-"""Fewer words may hold no common English word and be English all the same."""
 
 
 class EmbeddedWriter:
     """Composes a response from the arguments, with openings that vary and are the same for every side.
 
     Sides come in an order drawn with the seed, the arguments of a side as the topic has them, a paragraph for each
-    side. Calls no model and costs nothing. Raises `InputError` for a topic that does not look English.
+    side. Calls no model and costs nothing. Raises `InputError` for a topic in another language than English.
     """
 
     name = "embedded"
@@ -39,9 +38,10 @@ def compose(topic: Topic, *, seed: int) -> Draft:
     """What `EmbeddedWriter` writes: the same topic and seed give the same text."""
     texts = [topic.question, *(argument.text for _, argument in topic.arguments)]
     whole = " ".join(texts)
-    if len(whole.split()) >= _ENOUGH_WORDS and not is_english(whole):
+    language = other_language(whole)
+    if language is not None:
         raise InputError(
-            f"the topic {topic.id!r} does not look English, and the embedded writer knows no other language; "
+            f"the topic {topic.id!r} reads as {language}, and the embedded writer knows English alone; "
             "name a chat model as backend",
             field="backend",
         )

@@ -30,7 +30,8 @@ class Response:
     """A response, and everything that it was made of.
 
     `topic` holds the arguments that the response is to say: those of the match, without copies, cut to `per_side`.
-    `copies` is how many went. `check` is None where the embedded writer wrote: what it says is known.
+    `copies` is how many went. `check` is None where the embedded writer wrote, since what it says is known,
+    and where the response is not in English, which the check reads alone.
     """
 
     query: str

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 from eirene.alignment.comparison import Comparison, compare
 from eirene.alignment.sides import SURE
+from eirene.errors import UnsupportedLanguageError
+from eirene.given import given_texts
+from eirene.language import not_read
 from eirene.phrasing import Letters, is_english
 from eirene.records import Item
 from eirene.refiners.base import RefineTask
@@ -34,6 +37,9 @@ class EmbeddedRefiner:
       its own comparison finds one that is more likely missing than not.
     - `improve` (told nothing): drops sentences that stand in the answer twice, word for word.
 
+    Reads English. In another language it carries out a critique's findings and does nothing of its own: where it would
+    have to, it raises `UnsupportedLanguageError`.
+
     Calls no model service and costs nothing. Where there is nothing to do, or no proposal is left, the text comes back
     unchanged.
     """
@@ -51,7 +57,10 @@ class EmbeddedRefiner:
         return await asyncio.to_thread(self._refine, task)
 
     def _refine(self, task: RefineTask) -> str:
-        comparison = cache(lambda: compare(task.item, task.answer, self._encoder))
+        why = not_read(task.answer, given_texts(task.item))
+        if why is not None and not (task.critique and any(s.findings for s in task.critique.sentences)):
+            raise UnsupportedLanguageError(f"{why}; give a model as the backend")
+        comparison = cache(lambda: compare(task.item, task.answer, self._encoder) if why is None else None)
         rejected = {r.candidate.strip() for r in task.rejections} | {task.answer.strip()}
         for changes in proposals(self._changes(task, comparison))[len(task.rejections) :]:
             candidate = self._rewritten(task, changes, comparison)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -34,8 +34,10 @@ class Removed:
                 result.clauses += [_literal(text.answer, a, b) for a, b in here]
         return result
 
-    def everything(self, text: AnswerText) -> bool:
-        return all(i in self.sentences or not s.text for i, s in enumerate(text.sentences))
+    def every_claim(self, text: AnswerText, claims: Callable[[int], bool]) -> bool:
+        """Whether no sentence that `claims` something stays, whole or in part; where none does, whether none stays."""
+        stays = [i for i, s in enumerate(text.sentences) if s.text and i not in self.sentences]
+        return not stays or (bool(self.sentences) and not any(map(claims, stays)) and any(map(claims, self.sentences)))
 
 
 def _covered(answer: str, unit: Unit, spans: Sequence[tuple[int, int]]) -> bool:

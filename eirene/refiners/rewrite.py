@@ -22,12 +22,13 @@ def rewrite(answer: str, changes: Changes, *, phrase: Phrase, claims: Callable[[
     """The answer with the changes made. `claims(i)` tells whether sentence i (from 0) says something about the matter.
 
     A span to be removed goes with its sentence where it is all that the sentence says, else with its clause, else as it
-    stands. Where nothing would be left, nothing is removed.
+    stands. Where none of the answer's own statements would be left, nothing is removed: a list of additions is no
+    rewrite of it, even where there is a sentence beside them that says nothing about the matter.
     """
     text = AnswerText(answer)
     additions = changes.additions + tuple(addition for _, addition in changes.moves)
     removed = Removed.of(text, changes.removals + tuple(span for span, _ in changes.moves))
-    if removed.everything(text) and not additions:
+    if not changes.moves and removed.every_claim(text, claims):
         removed = Removed()
     wanted = [(text.sentence_of(a.after), a) for a in additions]
     edits = [edit for group in text.groups() for edit in _group_edits(text, group, removed, wanted, phrase)]

@@ -56,7 +56,8 @@ def test_a_detector_missing_after_the_rewrite_counts_as_lost() -> None:
 
 def test_without_any_common_score_the_original_is_kept() -> None:
     nothing = {"d": Scores.none("no text")}
-    assert judge(nothing, one(0.0, 0.0), gain_measurable=True, settings=Settings()).test == "unmeasured"
+    verdict = judge(nothing, one(0.0, 0.0), gain_measurable=True, settings=Settings())
+    assert verdict.test == "unmeasured" and "no text" in verdict.why
     assert not judge({}, {}, gain_measurable=False, settings=Settings()).accept
 
 

@@ -114,7 +114,9 @@ def test_an_empty_answer_is_unscored(encoder: Encoder, answer: str) -> None:
     assert score(encoder, answer).hallucination == Unscored(unscored="the answer is empty")
 
 
-@pytest.mark.parametrize("answer", ["Ja.", "?", "1. 2. 3.", "字" * 400, "It depends.\n\n- \n- x"])
+@pytest.mark.parametrize(
+    "answer", ["Ja.", "?", "1. 2. 3.", "That is what it is about. " * 50, "It depends.\n\n- \n- x"]
+)
 def test_an_answer_that_says_none_of_the_arguments_has_nothing_out_of_place(encoder: Encoder, answer: str) -> None:
     assert value(score(encoder, answer)) < 0.3
 

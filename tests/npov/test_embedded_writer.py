@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from eirene.clauses import core_text
 from eirene.errors import InputError
+from eirene.language import other_language
 from eirene.npov.embedded import INTRODUCTIONS, compose
 from eirene.npov.frames import FIRST, FIRST_AS_IT_IS, FURTHER, FURTHER_AS_IT_IS, all_openings, quoted, speakers_of
 from eirene.npov.respond import to_be_said
@@ -118,7 +119,7 @@ def test_a_long_name_is_said_once() -> None:
 def test_another_language_is_refused_with_what_to_do() -> None:
     said = "Die Tiere leiden in den Gehegen sehr, und niemand kann ihnen dort wirklich helfen oder sie befreien."
     sides = [{"name": "pro", "arguments": [said]}, {"name": "con", "arguments": [said]}]
-    with pytest.raises(InputError, match=r"does not look English.*chat model"):
+    with pytest.raises(InputError, match=r"reads as German.*chat model"):
         compose(topic(*sides, question="Sollen Zoos schließen?"), seed=0)
 
 
@@ -149,6 +150,7 @@ def test_per_side_draws_the_same_number_of_each_side_in_the_topic_s_order() -> N
 @given(st.text(min_size=1).filter(str.strip), st.text(min_size=1).filter(str.strip), st.integers(0, 5))
 def test_any_text_can_be_an_argument(one: str, other: str, seed: int) -> None:
     sides = (Side("pro", (Argument("a", one),)), Side("con", (Argument("b", other),)))
+    assume(other_language(f"Q? {one} {other}") is None)
     assert len(compose(Topic("t", "Q?", sides), seed=seed).main.split("\n\n")) >= 2
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,7 +25,13 @@ LISTS = (
 )
 
 
-def run(answer: str, *, add: tuple[tuple[str, str, str | None], ...] = (), drop: tuple[str, ...] = ()) -> str:
+def run(
+    answer: str,
+    *,
+    add: tuple[tuple[str, str, str | None], ...] = (),
+    drop: tuple[str, ...] = (),
+    claims: Callable[[int], bool] = lambda i: True,
+) -> str:
     """Adds (text, after which words, perspective) and drops what is quoted."""
     letters = Letters([answer])
     phrases = Phrases(np.random.default_rng(1), letters, english=is_english(answer))
@@ -37,7 +45,7 @@ def run(answer: str, *, add: tuple[tuple[str, str, str | None], ...] = (), drop:
         phrase=lambda a, before, in_list: phrases.say(
             a.text, group=a.group, opens=a.opens, before=before, in_list=in_list
         ),
-        claims=lambda i: True,
+        claims=claims,
         letters=letters,
     )
 
@@ -114,6 +122,19 @@ def test_nothing_is_added_on_a_table_row() -> None:
 
 def test_where_nothing_would_be_left_nothing_is_removed() -> None:
     assert run("All of it.", drop=("All of it.",)) == "All of it."
+
+
+def test_a_list_of_additions_never_takes_an_answers_place() -> None:
+    answer = "It is this. It is that."
+    result = run(answer, add=(("Rents rise", "that.", None),), drop=("It is this.", "It is that."))
+    assert result == f"{answer} Rents rise."
+
+
+def test_a_sentence_that_says_nothing_of_the_matter_is_not_what_is_left() -> None:
+    answer = "Opinions differ. It is this."
+    add = (("Rents rise", "this.", None),)
+    assert run(answer, add=add, drop=("It is this.",), claims=lambda i: i == 1) == f"{answer} Rents rise."
+    assert run(answer, add=add, drop=("Opinions differ.",), claims=lambda i: i == 1) == "It is this. Rents rise."
 
 
 @st.composite

@@ -1,0 +1,142 @@
+"""Language detection: tells an answer that the English-only parts cannot read, before they judge it.
+
+The script is looked at first, then letter statistics (`py3langid`, which ships its model). Code, formulas, addresses
+and what stands in quotation marks are left out: an English answer may quote what it likes. A text that is too short to
+tell counts as English.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
+SURE = 0.99
+"""Probability of another language than English from which a text counts as in one. Of 28,000 English sentences and
+texts none reaches it but for lists of foreign names; of sentences in 27 languages all do, from their sixth word on
+(docs/embedded.md)."""
+LETTERS = 24
+"""Fewer letters tell no language that is written in Latin ones."""
+OTHER_SCRIPT = 0.5
+"""Share of its letters from which a text is written in another script than Latin."""
+
+_READ = 10_000
+"""Characters that are looked at: enough to tell, and no long text costs more."""
+_FEWEST_IN_SCRIPT = 4
+_CODE = re.compile(
+    r"""(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z) | `[^`\n]{1,500}` | \$\$?[^$\n]{1,500}\$\$?
+      | (?<!\S)(?=[!-~]*[\d_/\\=<>{}@])[!-~]+(?!\S)   # addresses, paths, names of variables, numbers
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_QUOTED = re.compile(
+    r'"[^"\n]{1,500}"|“[^”]{1,500}”|„[^“”]{1,500}[“”]|«[^»]{1,500}»|「[^」]{1,500}」|^[ \t]*>.*$', re.MULTILINE
+)
+_WORD = re.compile(r"[^\W\d_]+")
+# Frequent in English and no words, or rare ones, of other languages in Latin letters.
+_ENGLISH_WORDS = "the and that this with they their which would should from have because"
+_ENGLISH = frozenset(_ENGLISH_WORDS.split())
+_ENGLISH_SHARE = 0.05
+
+_ENGLISH_TOO = frozenset(["en", "pcm", "sco", "zxx"])  # Nigerian Pidgin and Scots are close to it, zxx is no language
+_BY_SCRIPT = {
+    "CJK": "Chinese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean", "THAI": "Thai",
+    "GREEK": "Greek", "HEBREW": "Hebrew", "ARMENIAN": "Armenian", "GEORGIAN": "Georgian", "KHMER": "Khmer",
+    "LAO": "Lao", "TAMIL": "Tamil", "TELUGU": "Telugu", "KANNADA": "Kannada", "MALAYALAM": "Malayalam",
+    "GUJARATI": "Gujarati", "GURMUKHI": "Punjabi", "SINHALA": "Sinhala", "TIBETAN": "Tibetan", "MYANMAR": "Burmese",
+}  # fmt: skip
+_NAMES = {
+    "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian",
+    "bn": "Bengali", "bs": "Bosnian", "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German",
+    "el": "Greek", "eo": "Esperanto", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian",
+    "fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian",
+    "hu": "Hungarian", "id": "Indonesian", "is": "Icelandic", "it": "Italian", "ja": "Japanese", "kk": "Kazakh",
+    "ko": "Korean", "la": "Latin", "lb": "Luxembourgish", "lt": "Lithuanian", "lv": "Latvian", "mk": "Macedonian",
+    "mn": "Mongolian", "mr": "Marathi", "ms": "Malay", "mt": "Maltese", "ne": "Nepali", "nl": "Dutch",
+    "nn": "Norwegian", "no": "Norwegian", "pl": "Polish", "ps": "Pashto", "pt": "Portuguese", "ro": "Romanian",
+    "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "so": "Somali", "sq": "Albanian", "sr": "Serbian",
+    "sv": "Swedish", "sw": "Swahili", "th": "Thai", "tl": "Tagalog", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu",
+    "uz": "Uzbek", "vi": "Vietnamese", "yo": "Yoruba", "zh": "Chinese", "zu": "Zulu",
+}  # fmt: skip
+
+
+ENGLISH = "English"
+
+
+def language_of(text: str) -> str | None:
+    """The language that a text clearly is in, by its English name; None where that cannot be told."""
+    return _language_of(text[:_READ])
+
+
+def other_language(text: str) -> str | None:
+    """The language that a text clearly is in, if that is not English; None where it cannot be told."""
+    language = language_of(text)
+    return None if language == ENGLISH else language
+
+
+def not_read(answer: str, given: Iterable[str] = ()) -> str | None:
+    """Why what reads English alone cannot check an answer against given texts; None where it can."""
+    language, what = other_language(answer), "this"
+    if language is None:
+        language, what = other_language("\n".join(given)), "what was given"
+    return None if language is None else f"not checked: {what} reads as {language}, the embedded default reads English"
+
+
+@lru_cache(maxsize=512)
+def _language_of(text: str) -> str | None:
+    written = _CODE.sub(" ", text)
+    prose = _QUOTED.sub(" ", written)
+    if not any(map(str.isalpha, prose)):
+        prose = written  # all of it stands in quotation marks
+    script = _script_of(prose)
+    if script is not None:
+        return _BY_SCRIPT.get(script) or _named(prose) or f"a language in {script.capitalize()} letters"
+    words = _WORD.findall(prose.lower())
+    if sum(map(len, words)) < LETTERS:
+        return None
+    return ENGLISH if sum(word in _ENGLISH for word in words) >= _ENGLISH_SHARE * len(words) else _named(prose)
+
+
+def _script_of(prose: str) -> str | None:
+    """The script of most letters, as Unicode names it; None for Latin. Single letters (of formulas) do not count."""
+    if prose.isascii():
+        return None
+    counts = Counter(_script(c) for word in _WORD.findall(prose) for c in word if len(word) > 1 or _is_ideograph(c))
+    latin, total = counts.pop("LATIN", 0), counts.total()
+    if total < _FEWEST_IN_SCRIPT or total - latin < OTHER_SCRIPT * total:
+        return None
+    kana = counts["HIRAGANA"] + counts["KATAKANA"]
+    return "HIRAGANA" if 10 * kana >= counts["CJK"] and kana else counts.most_common(1)[0][0]
+
+
+@lru_cache(maxsize=4096)
+def _script(character: str) -> str:
+    return unicodedata.name(character, "LATIN").split()[0].split("-")[0]
+
+
+def _is_ideograph(character: str) -> bool:
+    return _script(character) in ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
+
+
+def _named(prose: str) -> str | None:
+    """The likeliest language, where it is surely English or surely not."""
+    ranked = _identifier().rank(prose)
+    other = 1.0 - sum(p for code, p in ranked if code in _ENGLISH_TOO)
+    if other < SURE:
+        return ENGLISH if other <= 1.0 - SURE else None
+    code = next(code for code, _ in ranked if code not in _ENGLISH_TOO)
+    return _NAMES.get(code, f"another language ({code})")
+
+
+@lru_cache(maxsize=1)
+def _identifier() -> LanguageIdentifier:
+    """Loaded when it is first asked: its model takes half a second, and most English texts are told without it."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
