@@ -34,6 +34,7 @@ from eirene.agent.state import (
     load_samples,
     load_scores,
 )
+from eirene.cancellation import NobodyWaitsError, check_cancelled
 from eirene.critique import Sample
 from eirene.errors import EireneError, UnusableReplyError
 from eirene.eval.base import case_of
@@ -108,7 +109,8 @@ class Nodes:
             self.tell(state, step.__name__, "node_started")
             try:
                 changes = await step(state, meter)
-            except GraphBubbleUp:  # a step that waits for a person has not failed
+                check_cancelled()
+            except (GraphBubbleUp, NobodyWaitsError):  # a step that waits for a person, or for which nobody waits
                 raise
             except Exception as error:
                 # A known error is told in the record; only an unknown one is worth its traceback.
