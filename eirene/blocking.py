@@ -21,7 +21,7 @@ from eirene.cancellation import cancel_scope
 
 T = TypeVar("T")
 
-_LAST_S = 1.0
+_LAST_S = 3.0
 """Seconds that the end of the process waits for threads that were left behind."""
 _SMALL = 4_000
 """Characters that are worked on sooner than a thread begins to."""

@@ -37,8 +37,8 @@ async def run_graph(
 ) -> State:
     """The state in which the graph ends or waits; past the deadline the last one reached, marked as failed.
 
-    What a thread is at by then is left behind. `start` is an `initial_state`, or what a thread goes on with from the state `before`; the deadline counts from here.
-    `on_state` is shown the state after each step.
+    `start` is an `initial_state`, or what a thread goes on with from the state `before`; the deadline counts from here.
+    What runs beside the event loop by then is left behind. `on_state` is shown the state after each step.
     """
     state = cast(State, start) if before is None else before
     try:

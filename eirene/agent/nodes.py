@@ -34,6 +34,7 @@ from eirene.agent.state import (
     load_samples,
     load_scores,
 )
+from eirene.blocking import off_loop
 from eirene.cancellation import NobodyWaitsError, check_cancelled
 from eirene.critique import Sample
 from eirene.errors import EireneError, UnusableReplyError
@@ -41,6 +42,7 @@ from eirene.eval.base import case_of
 from eirene.eval.scoring import Scorer
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
+from eirene.feedback_model.select import Selection
 from eirene.given import Given, given_for
 from eirene.records import Item
 from eirene.refiners.base import Refiner, RefineTask
@@ -132,7 +134,8 @@ class Nodes:
     async def sample_feedback(self, state: State, meter: Meter) -> Json:
         """Draws critiques of the best text so far."""
         best = best_text(state)
-        item, sentences = item_of(state), split_sentences(best)
+        item = item_of(state)
+        sentences = await off_loop(lambda: split_sentences(best), characters=len(best))
         critics = critics_of(self.parts, self.settings)
         total = self.settings.samples * len(critics)
         samples: list[Sample] = []
@@ -155,17 +158,16 @@ class Nodes:
             )
             samples += drawn.samples
             early_stop = early_stop or drawn.early_stop
-        dumped = [s.model_dump(mode="json") for s in samples]
+        dumped = await off_loop(lambda: [s.model_dump(mode="json") for s in samples], characters=len(best))
         return {"samples": dumped, "early_stop": early_stop, "critique": None, "candidate": None}
 
     async def select_critique(self, state: State, meter: Meter) -> Json:
         """Picks the critique that the samples agree on most, or takes the person's notes."""
-        item, sentences = item_of(state), split_sentences(best_text(state))
         if self.settings.mode == "human":
-            critique = critique_from_notes(item, sentences, needed=not self.review)
+            item = item_of(state)
+            critique = critique_from_notes(item, split_sentences(best_text(state)), needed=not self.review)
         else:
-            early_stop = state.get("early_stop", False)
-            selection = chosen_critique(load_samples(state), sentences, settings=self.settings, early_stop=early_stop)
+            selection = await off_loop(lambda: self._selection(state), characters=len(best_text(state)))
             if selection.critique is None:
                 self.tell(state, "select_critique", "critique", text=f"abstained: {selection.abstained}")
                 return ended(state, "abstained", f"no usable critique: {selection.abstained}")
@@ -177,6 +179,10 @@ class Nodes:
         if critique.is_complete:
             changes |= ended(state, "complete", f"{self._nothing_found()}, so nothing was rewritten")
         return changes
+
+    def _selection(self, state: State) -> Selection:
+        sentences, early_stop = split_sentences(best_text(state)), state.get("early_stop", False)
+        return chosen_critique(load_samples(state), sentences, settings=self.settings, early_stop=early_stop)
 
     def _nothing_found(self) -> str:
         if self.settings.mode == "human":
@@ -194,7 +200,8 @@ class Nodes:
             candidate = await self.refiner.refine(task, meter=meter)
         except UnusableReplyError as error:  # cut off or filtered: this round is lost, not the run
             return {"candidate": error.reply or "", "unusable": str(error)}
-        why = unusable(candidate, best=best, rejected=[r.candidate for r in turned_down])
+        before = [r.candidate for r in turned_down]
+        why = unusable(candidate, answer=state["item"]["answer"], best=best, rejected=before)
         return {"candidate": candidate, "unusable": why}
 
     async def rescore(self, state: State, meter: Meter) -> Json:

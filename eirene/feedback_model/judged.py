@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from eirene.alignment.comparison import compare
+from eirene.blocking import off_loop
 from eirene.critique import Sample
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.calibration import Critic, OperatingPoint
@@ -51,9 +52,11 @@ class Judged:
     async def samples(self, request: FeedbackRequest, *, start: int, count: int) -> Iterator[Sample]:
         """Draws `start` and after, `count` of them; where nothing is given each is invalid and says what would help."""
         faults = await self._faults(request)
-        draws = None if faults is None else Draws(faults, len(request.sentences), request.seed, self._point)
-        nothing = Sample(invalid=NOTHING_GIVEN)
-        return (nothing if draws is None else draws.sample(index) for index in range(start, start + count))
+        if faults is None:
+            return iter([Sample(invalid=NOTHING_GIVEN)] * count)
+        draws = Draws(faults, len(request.sentences), request.seed, self._point)
+        indices = range(start, start + count)
+        return iter(await off_loop(lambda: list(map(draws.sample, indices)), characters=len(request.answer)))
 
     async def _faults(self, request: FeedbackRequest) -> tuple[Fault, ...] | None:
         item = request.item
