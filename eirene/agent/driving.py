@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command, Durability, StreamMode
+from langgraph.types import Command, Durability, Overwrite, StreamMode
 
 from eirene.agent.events import Event
 from eirene.agent.graph import Graph
@@ -21,7 +21,7 @@ from eirene.cancellation import cancel_scope, check_cancelled
 OnEvent = Callable[[Event], None]
 OnState = Callable[[State], None]
 
-_SLACK_S = 0.5
+SLACK_S = 0.5
 """Seconds beyond a deadline after which nobody waits any more for the event loop that should have seen it."""
 
 
@@ -69,7 +69,7 @@ def run_graph_blocking(
     reached = [cast(State, start)]
     drive = functools.partial(run_graph, graph, start, config, settings, on_event, on_state=reached.append)
     try:
-        return run_blocking(drive, name="eirene-refine", timeout_s=settings.deadline_s + _SLACK_S)
+        return run_blocking(drive, name="eirene-refine", timeout_s=settings.deadline_s + SLACK_S)
     except TimeoutError:
         return late_state(reached[-1], settings)
 
@@ -111,4 +111,7 @@ def late_state(state: State, settings: Settings) -> State:
     """The state as that of a run whose time is up: failed, with the original answer."""
     message = f"the item took longer than deadline_s = {settings.deadline_s:g}"
     why = f"failed, the original stands: {message}"
-    return cast(State, {**state, "status": "failed", "why": why, "error": {"kind": "Deadline", "message": message}})
+    error = {"kind": "Deadline", "message": message}
+    # A graph's input has LangGraph's mark around what must not be added to an earlier run's.
+    reached = {key: value.value if isinstance(value, Overwrite) else value for key, value in state.items()}
+    return cast(State, {**reached, "status": "failed", "why": why, "error": error})
