@@ -254,10 +254,10 @@ def _item(task: Task, draft: Draft) -> Item | str:
     text = refinable_text(draft.message)
     if text is None:
         return "the reply is not text alone, so it is passed on as it is"
-    if len(text) > MAX_REFINED_CHARACTERS:
-        return f"the reply has more than {MAX_REFINED_CHARACTERS} characters, so it is passed on as it is"
-    if _characters(task) > MAX_ASKED_CHARACTERS:
-        return f"what was asked has more than {MAX_ASKED_CHARACTERS} characters, so the reply is passed on as it is"
+    if len(text) > MAX_REFINED_CHARACTERS or _characters(task) > MAX_ASKED_CHARACTERS:
+        is_reply = len(text) > MAX_REFINED_CHARACTERS
+        what, most = ("the reply", MAX_REFINED_CHARACTERS) if is_reply else ("what was asked", MAX_ASKED_CHARACTERS)
+        return f"{what} has more than {most} characters, so the reply is passed on as it is"
     try:
         return conversation_item(task.messages, text, given=task.given)
     except EireneError as error:  # no question, or a NUL in the reply: it is passed on, not lost

@@ -16,6 +16,7 @@ from eirene.agent.server.admission import Admission
 from eirene.agent.server.answers import status_of
 from eirene.agent.server.engine import Answer, Engine, Progress, Task
 from eirene.agent.server.faults import ApiError, from_input
+from eirene.agent.server.grace import Grace
 from eirene.agent.server.metrics import Metrics
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, ServedMode, draft_in, to_langchain
@@ -51,6 +52,7 @@ class Service:
     admission: Admission
     under_way: set[asyncio.Task[None]]
     worker: WorkerLoop
+    grace: Grace
 
     @classmethod
     def of(cls, engine: Engine, options: ServeOptions) -> Service:
@@ -58,7 +60,7 @@ class Service:
         metrics = Metrics()
         runs = Runs(keep=options.keep_runs, keep_bytes=options.keep_bytes, path=options.runs)
         admission = Admission(concurrency=options.concurrency, queue=options.queue, metrics=metrics)
-        return cls(engine, options, runs, metrics, admission, set(), WorkerLoop())
+        return cls(engine, options, runs, metrics, admission, set(), WorkerLoop(), Grace(options.grace_s))
 
     @property
     def models(self) -> list[str]:
@@ -148,7 +150,7 @@ class Service:
         return answer
 
     async def _answered(self, task: Task, deadline: float, tell: Tell | None) -> Answer:
-        """The engine's answer, worked at in the other loop; past the deadline what there is, whatever that loop is at."""
+        """The engine's answer, made in the other loop; past the deadline what there is, whatever that loop is at."""
         progress = Progress()
         work = functools.partial(
             self.engine.answer, task, deadline=deadline, timeout_s=self.options.timeout_s, tell=tell, progress=progress
@@ -191,9 +193,9 @@ class Service:
         return run
 
     async def close(self) -> None:
-        """Waits for the runs that nobody's request holds, up to the grace, and ends the rest."""
+        """Waits for the runs that nobody's request holds, for what is left of the grace, and ends the rest."""
         if self.under_way:
-            _, late = await asyncio.wait(set(self.under_way), timeout=self.options.grace_s)
+            _, late = await asyncio.wait(set(self.under_way), timeout=self.grace.left_s)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
