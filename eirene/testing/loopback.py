@@ -39,9 +39,10 @@ class LoopbackServer:
     """The server; use it as a context manager. It runs on a thread of its own, so that any client can be driven.
 
     `together`: the first so many requests for one choice are held until all of them are there, which proves that they
-    are under way at once, and no clock has to. `key` None takes every key. `n` says what becomes of a request for several choices; refusals come at once,
-    everything else after `latency_s`. `requests` has all that came, `calls`, `input_tokens`, `output_tokens` its count:
-    every request is a call, and tokens are those of replies that were sent whole.
+    are under way at once, and no clock has to. `key` None takes every key. `n` says what becomes of a request for
+    several choices; refusals come at once, everything else after `latency_s`. `requests` has all that came, `calls`,
+    `input_tokens`, `output_tokens` its count: every request is a call, and tokens are those of replies that were sent
+    whole.
     """
 
     def __init__(
