@@ -78,7 +78,7 @@ def _bodies() -> list[Body]:
     turn = {"role": "user", "content": "x"}
     return [
         _chat(messages=[turn] * 30_000),
-        _chat(messages=[turn] * 2_000),
+        _chat(messages=[turn] * 900),
         b'{"model": "test", "messages": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         b'{"model": "test", "messages": [' + b"[]," * 1_000_000 + b"1]}",
         b'{"model": "test", "messages": ["' + b"x" * 3_900_000 + b'"]}',

@@ -9,8 +9,9 @@ from eirene.agent.server.faults import ApiError
 
 MAX_DEPTH = 64
 """Objects and lists inside each other: the schemas of tools nest, conversations hardly do."""
-MAX_MESSAGES = 2048
-MAX_PARTS = 2048
+MAX_MESSAGES = 1000
+"""The clients of model services look at each for close to a millisecond before they send it."""
+MAX_PARTS = 1000
 """Of all messages' contents together, and of their tool calls."""
 MAX_TOOLS = 512
 MAX_PERSPECTIVES = 64

@@ -151,7 +151,7 @@ def test_a_second_signal_ends_the_process(waits: str) -> None:
 
 TEXT = {"role": "user", "content": "x"}
 TOO_MUCH: list[tuple[dict[str, Any], str, str]] = [
-    ({"messages": [TEXT] * 30_000}, "messages", "30000 entries; give at most 2048"),
+    ({"messages": [TEXT] * 30_000}, "messages", "30000 entries; give at most 1000"),
     ({"messages": [{"role": "user", "content": [{"type": "text", "text": "x"}] * 5000}]}, "messages", "5000 parts"),
     ({"messages": [{**TEXT, "name": "n" * 10**6}]}, "messages", "a name of 1000000 characters"),
     ({"messages": ASK, "tools": [{}] * 1000}, "tools", "1000 entries"),
@@ -196,7 +196,7 @@ def test_a_long_conversation_passes_the_reply_on_as_it_is() -> None:
 def test_what_agents_send_is_no_matter_of_size() -> None:
     """A schema of a tool, nested as schemas are, and a long conversation of many tool calls."""
     schema: Callable[[int], Any] = lambda n: {"type": "object", "properties": {"a": schema(n - 1)}} if n else {}  # noqa: E731
-    turns: list[Any] = [*ASK, {"role": "assistant", "content": "Well."}] * 500
+    turns: list[Any] = [*ASK, {"role": "assistant", "content": "Well."}] * 400
     tools = [{"type": "function", "function": {"name": "f", "parameters": schema(20)}}] * 128
     with served(embedded_engine()) as server:
         body = {**CHAT, "messages": [*turns, *CHAT["messages"]], "tools": tools}  # type: ignore[misc]
