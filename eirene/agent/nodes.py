@@ -15,7 +15,7 @@ from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.candidates import unusable
-from eirene.agent.critics import chosen_critique, critics_of
+from eirene.agent.critics import critics_of, selected
 from eirene.agent.dumped import dump
 from eirene.agent.events import Event, EventKind
 from eirene.agent.gate import Verdict, judge
@@ -31,7 +31,6 @@ from eirene.agent.state import (
     ended,
     item_of,
     load_critique,
-    load_samples,
     load_scores,
 )
 from eirene.blocking import off_loop
@@ -42,7 +41,6 @@ from eirene.eval.base import case_of
 from eirene.eval.scoring import Scorer
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
-from eirene.feedback_model.select import Selection
 from eirene.given import Given, given_for
 from eirene.records import Item
 from eirene.refiners.base import Refiner, RefineTask
@@ -164,10 +162,9 @@ class Nodes:
     async def select_critique(self, state: State, meter: Meter) -> Json:
         """Picks the critique that the samples agree on most, or takes the person's notes."""
         if self.settings.mode == "human":
-            item = item_of(state)
-            critique = critique_from_notes(item, split_sentences(best_text(state)), needed=not self.review)
+            critique = critique_from_notes(item_of(state), split_sentences(best_text(state)), needed=not self.review)
         else:
-            selection = await off_loop(lambda: self._selection(state), characters=len(best_text(state)))
+            selection = await off_loop(lambda: selected(state, self.settings), characters=len(best_text(state)))
             if selection.critique is None:
                 self.tell(state, "select_critique", "critique", text=f"abstained: {selection.abstained}")
                 return ended(state, "abstained", f"no usable critique: {selection.abstained}")
@@ -179,10 +176,6 @@ class Nodes:
         if critique.is_complete:
             changes |= ended(state, "complete", f"{self._nothing_found()}, so nothing was rewritten")
         return changes
-
-    def _selection(self, state: State) -> Selection:
-        sentences, early_stop = split_sentences(best_text(state)), state.get("early_stop", False)
-        return chosen_critique(load_samples(state), sentences, settings=self.settings, early_stop=early_stop)
 
     def _nothing_found(self) -> str:
         if self.settings.mode == "human":
@@ -200,8 +193,7 @@ class Nodes:
             candidate = await self.refiner.refine(task, meter=meter)
         except UnusableReplyError as error:  # cut off or filtered: this round is lost, not the run
             return {"candidate": error.reply or "", "unusable": str(error)}
-        before = [r.candidate for r in turned_down]
-        why = unusable(candidate, answer=state["item"]["answer"], best=best, rejected=before)
+        why = unusable(candidate, answer=task.item.answer, best=best, rejected=[r.candidate for r in turned_down])
         return {"candidate": candidate, "unusable": why}
 
     async def rescore(self, state: State, meter: Meter) -> Json:

@@ -31,7 +31,7 @@ def protocol_of(options: ServeOptions) -> type[asyncio.Protocol]:
             super().__init__(*args, **kwargs)
             self.conn = StrictConnection()
 
-        def connection_made(self, transport: asyncio.Transport) -> None:
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
             super().connection_made(transport)
             if len(self.connections) > options.connections + _TOLD:
                 transport.abort()
