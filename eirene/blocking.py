@@ -3,41 +3,118 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import contextvars
+import functools
+import os
+import queue
 import sys
 import threading
+import time
+import weakref
 from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
+
+from eirene.cancellation import cancel_scope
 
 T = TypeVar("T")
 
+_LAST_S = 3.0
+"""Seconds that the end of the process waits for threads that were left behind."""
+_SMALL = 4_000
+"""Characters that are worked on sooner than a thread begins to."""
 
-def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], *, name: str) -> T:
+
+def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], *, name: str, timeout_s: float | None = None) -> T:
     """What the coroutine returns or raises. `make` makes it in the thread in which it is run; `name` is that thread's.
 
-    Where someone else's loop runs in the calling thread (a notebook), a thread of our own has room for another; it sees
-    the caller's context variables, such as the LangGraph run that the call is a part of.
+    That is a thread of its own where there is a `timeout_s`, and where someone else's loop runs in the calling thread
+    (a notebook); it sees the caller's context variables, such as the LangGraph run that the call is a part of. Raises
+    `TimeoutError` where the time is up, whatever the coroutine is at; what it does is then left behind, as
+    by `in_thread`.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return _run(make)
-    outcome: list[T] = []
-    failure: list[BaseException] = []
+        if timeout_s is None:
+            return _run(make)
+    begun: list[Callable[[], object]] = []
+    try:
+        return in_thread(lambda: _run(make, begun), name=name, timeout_s=timeout_s)
+    except BaseException:
+        for cancel in begun:
+            cancel()
+        raise
 
-    def work() -> None:
+
+def in_thread(work: Callable[[], T], *, name: str, timeout_s: float | None = None) -> T:
+    """What `work` returns or raises, done in a thread of its own, which sees the caller's context variables.
+
+    Raises `TimeoutError` where it is not done in time. The thread is then left behind, as it is where the caller is
+    interrupted: its next look at `check_cancelled` ends it, and so does the end of the process.
+    """
+    outcome: Future[T] = Future()
+
+    def run() -> None:
         try:
-            outcome.append(_run(make))
+            outcome.set_result(work())
         except BaseException as error:  # handed to the caller below, whatever it is
-            failure.append(error)
+            outcome.set_exception(error)
 
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), name=name)
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]
+    with cancel_scope():
+        _start(functools.partial(contextvars.copy_context().run, run), name)
+        return outcome.result(timeout_s)
+
+
+async def off_loop(work: Callable[[], T], *, characters: int) -> T:
+    """What `work` returns; in a thread where it is about so much text that the event loop would stand still."""
+    return work() if characters <= _SMALL else await asyncio.to_thread(work)
+
+
+class DaemonExecutor(ThreadPoolExecutor):
+    """Threads for `asyncio.to_thread` that hold up nobody's end: neither their event loop's nor the process's.
+
+    The executor of the standard library waits, when its loop closes and again when the process ends, for whatever still
+    runs; work that was left behind may take a minute to look up.
+    """
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        self._most = threads
+        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._started = 0
+        self._idle = threading.Semaphore(0)
+        _executors.add(self)
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """As in the base class, in a daemon thread."""
+        future: Future[T] = Future()
+
+        def run() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(fn(*args, **kwargs))
+                except BaseException as error:  # the waiting side's to raise
+                    future.set_exception(error)
+
+        self._work.put(run)
+        if not self._idle.acquire(blocking=False) and self._started < self._most:
+            self._started += 1
+            _start(self._serve, f"eirene-{self._started}")
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Ends the threads that have nothing to do, and waits for none."""
+        for _ in range(self._started):
+            self._work.put(None)
+
+    def _serve(self) -> None:
+        while (run := self._work.get()) is not None:
+            run()
+            del run  # an idle thread would keep what it last worked on
+            self._idle.release()
 
 
 @contextlib.contextmanager
@@ -54,13 +131,43 @@ def switching_often() -> Generator[None, None, None]:
         sys.setswitchinterval(before)
 
 
-def _run(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def _run(make: Callable[[], Coroutine[Any, Any, T]], begun: list[Callable[[], object]] | None = None) -> T:
     """`asyncio.run` of a task that has no result: as it closes, asyncio spells the result out, in milliseconds for a
-    record, in the message of an error that nobody sees."""
+    record, in the message of an error that nobody sees. What ends the task from another thread is put into `begun`."""
     outcome: list[T] = []
 
     async def drive() -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        loop.set_default_executor(DaemonExecutor(usable_cores()))
+        if begun is not None and task is not None:
+            begun.append(lambda: loop.is_closed() or loop.call_soon_threadsafe(task.cancel))
         outcome.append(await make())
 
     asyncio.run(drive())
     return outcome[0]
+
+
+_daemons: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+_executors: weakref.WeakSet[DaemonExecutor] = weakref.WeakSet()
+
+
+def _start(work: Callable[[], object], name: str) -> None:
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    _daemons.add(thread)
+    thread.start()
+
+
+@atexit.register
+def _let_them_see_it() -> None:
+    """Gives threads that were left behind a moment to end by themselves: native code dislikes a process that goes."""
+    until = time.monotonic() + _LAST_S
+    for executor in list(_executors):
+        executor.shutdown()
+    for thread in list(_daemons):
+        thread.join(max(0.0, until - time.monotonic()))
+
+
+def usable_cores() -> int:
+    """The cores that this process may run on."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return usable or 1

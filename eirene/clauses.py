@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from eirene.cancellation import check_cancelled
 from eirene.openings import opening_length
 from eirene.sentences import Sentence
 from eirene.verbs import AUXILIARIES, CONTRACTED_SUBJECTS, SUBORDINATORS, finite_verb, looks_like_base
@@ -69,6 +70,7 @@ def units_of(answer: str, sentences: Sequence[Sentence]) -> tuple[Unit, ...]:
     """
     units: list[Unit] = []
     for index, sentence in enumerate(sentences):
+        check_cancelled()
         start, end = sentence.text_start, sentence.text_end
         units.append(Unit(index, start, end, core_text(answer[start:end]), False))
         spans = list(clause_spans(answer[start:end]))

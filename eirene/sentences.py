@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from eirene.cancellation import check_cancelled
+
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
 _TABLE_ROW = re.compile(r"[ \t]*\|.*\|\s*$")
 # Bullets, "1." / "1)" / "(a)" numbering, Markdown headings and quotes: what makes a line stand for itself.
@@ -78,6 +80,7 @@ def split_sentences(text: str, *, language: str = "en") -> tuple[Sentence, ...]:
     starts: list[int] = []
     at, is_blank = 0, True  # is_blank: whether the piece being built holds white space alone
     for block, is_whole in _blocks(text):
+        check_cancelled()
         for piece in [block] if is_whole else _sentences(block, language):
             lead = len(piece) - len(piece.lstrip())
             if not starts:

@@ -1,4 +1,4 @@
-"""Tells a rewrite that is worth scoring from one that is not: empty, refusing, unchanged or already rejected."""
+"""Tells a rewrite that is worth scoring from one that is not: empty, too long, refusing, unchanged, rejected before."""
 
 from __future__ import annotations
 
@@ -6,11 +6,21 @@ from collections.abc import Iterable
 
 from eirene.refusals import opens_as_refusal
 
+_TIMES, _MORE = 4, 4_000
+"""A rewrite may have so many times the characters of the answer, or so many more: a model that runs on would have the
+detectors read for minutes what nobody wants to read."""
 
-def unusable(candidate: str, *, best: str, rejected: Iterable[str]) -> str | None:
-    """Why `candidate` is a rejected round without any score, or None if it may be scored."""
+
+def unusable(candidate: str, *, answer: str, best: str, rejected: Iterable[str]) -> str | None:
+    """Why `candidate` is a rejected round without any score, or None if it may be scored.
+
+    `answer` is the original, `best` the text that was to be rewritten.
+    """
     if not candidate.strip():
         return "the rewrite is empty"
+    most = max(_TIMES * len(answer), len(answer) + _MORE)
+    if len(candidate) > most:
+        return f"the rewrite has {len(candidate)} characters; for an answer of {len(answer)} at most {most} are read"
     if candidate.strip() == best.strip():
         return "the refiner returned the text unchanged"
     if any(candidate.strip() == r.strip() for r in rejected):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from eirene.agent.revote import FINDINGS, FindingsDetector
 from eirene.agent.settings import Settings
-from eirene.agent.state import Parts
+from eirene.agent.state import Parts, State, best_text, load_samples
 from eirene.critique import CriticKind, Sample
 from eirene.errors import InputError
 from eirene.eval.base import Detector, only_computes
@@ -15,7 +15,7 @@ from eirene.feedback_model.base import FeedbackModel
 from eirene.feedback_model.hallucination_vote import joined_critiques, vote_on_findings
 from eirene.feedback_model.select import Selection, select
 from eirene.records import VOTED_MODES
-from eirene.sentences import Sentence
+from eirene.sentences import Sentence, split_sentences
 
 
 def critics_of(parts: Parts, settings: Settings) -> list[tuple[CriticKind, FeedbackModel]]:
@@ -65,6 +65,12 @@ def detectors_for(parts: Parts, *, rewritten: bool) -> Sequence[Detector]:
     It measures what a rewrite gained, and the vote on the text as it is has just been drawn.
     """
     return [d for d in parts.detectors if rewritten or d.name != FINDINGS or only_computes(d)]
+
+
+def selected(state: State, settings: Settings) -> Selection:
+    """The critique that the samples in a state give of its best text."""
+    samples, early_stop = load_samples(state), state.get("early_stop", False)
+    return chosen_critique(samples, split_sentences(best_text(state)), settings=settings, early_stop=early_stop)
 
 
 def chosen_critique(

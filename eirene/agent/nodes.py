@@ -15,7 +15,7 @@ from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.candidates import unusable
-from eirene.agent.critics import chosen_critique, critics_of, detectors_for
+from eirene.agent.critics import critics_of, detectors_for, selected
 from eirene.agent.dumped import dump
 from eirene.agent.events import Event, EventKind
 from eirene.agent.gate import Verdict, judge
@@ -33,9 +33,10 @@ from eirene.agent.state import (
     ended,
     item_of,
     load_critique,
-    load_samples,
     load_scores,
 )
+from eirene.blocking import off_loop
+from eirene.cancellation import NobodyWaitsError, check_cancelled
 from eirene.critique import Sample
 from eirene.errors import EireneError, UnsupportedLanguageError, UnusableReplyError
 from eirene.eval.base import Detector, case_of
@@ -84,7 +85,8 @@ class Nodes:
             self.tell(state, step.__name__, "node_started")
             try:
                 changes = await step(state, meter)
-            except GraphBubbleUp:  # a step that waits for a person has not failed
+                check_cancelled()
+            except (GraphBubbleUp, NobodyWaitsError):  # a step that waits for a person, or for which nobody waits
                 raise
             except Exception as error:
                 # A known error is told in the record; only an unknown one is worth its traceback.
@@ -106,7 +108,8 @@ class Nodes:
     async def sample_feedback(self, state: State, meter: Meter) -> Json:
         """Draws critiques of the best text so far."""
         best = best_text(state)
-        item, sentences = item_of(state), split_sentences(best)
+        item = item_of(state)
+        sentences = await off_loop(lambda: split_sentences(best), characters=len(best))
         critics = critics_of(self.parts, self.settings)
         total = self.settings.samples * len(critics)
         samples: list[Sample] = []
@@ -129,22 +132,20 @@ class Nodes:
             )
             samples += drawn.samples
             early_stop = early_stop or drawn.early_stop
-        dumped = [s.model_dump(mode="json") for s in samples]
+        dumped = await off_loop(lambda: [s.model_dump(mode="json") for s in samples], characters=len(best))
         return {"samples": dumped, "early_stop": early_stop, "critique": None, "candidate": None}
 
     async def select_critique(self, state: State, meter: Meter) -> Json:
         """Picks the critique that the samples agree on most, or takes the person's notes."""
-        item, sentences = item_of(state), split_sentences(best_text(state))
         if self.settings.mode == "human":
-            critique = critique_from_notes(item, sentences, needed=not self.review)
+            critique = critique_from_notes(item_of(state), split_sentences(best_text(state)), needed=not self.review)
         else:
-            early_stop = state.get("early_stop", False)
-            selection = chosen_critique(load_samples(state), sentences, settings=self.settings, early_stop=early_stop)
+            selection = await off_loop(lambda: selected(state, self.settings), characters=len(best_text(state)))
             if selection.critique is None:
                 self.tell(state, "select_critique", "critique", text=f"abstained: {selection.abstained}")
                 return ended(state, "abstained", selection.abstained or "no usable critique")
             critique = selection.critique
-        reach = reach_of(critique, item, self.parts, self.settings)
+        reach = reach_of(critique, item_of(state), self.parts, self.settings)
         critique = critique.model_copy(update={"unchecked": reach.unchecked})
         found = len(critique.incomplete)
         text = f"{found} of {len(critique.sentences)} sentences incomplete"
@@ -167,7 +168,7 @@ class Nodes:
             return {"candidate": error.reply or "", "unusable": str(error)}
         except UnsupportedLanguageError as error:
             return ended(state, "abstained", str(error))
-        why = unusable(candidate, best=best, rejected=[r.candidate for r in turned_down])
+        why = unusable(candidate, answer=task.item.answer, best=best, rejected=[r.candidate for r in turned_down])
         return {"candidate": candidate, "unusable": why}
 
     async def rescore(self, state: State, meter: Meter) -> Json:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from eirene.agent.candidates import unusable
 from eirene.agent.critics import critics_of
 from eirene.agent.settings import Settings
-from eirene.agent.state import Parts, State, best_text, load_critique
+from eirene.agent.state import Parts, State, best_text, item_of, load_critique
 from eirene.critique import Critique
 from eirene.feedback_model.base import Limited, Reach
 from eirene.records import Item
@@ -64,9 +64,10 @@ def _against_rewrites(state: State, last: str) -> Iterator[str]:
     rounds = state.get("rounds", [])
     accepted = [n for n, round_ in enumerate(rounds, start=1) if round_["decision"] == "accept"]
     tried = [(r["candidate"], r["why"]) for r in rounds[accepted[-1] if accepted else 0 :]]
+    texts = {"answer": item_of(state).answer, "best": best_text(state)}
     rejected: list[str] = []
     for candidate, why in [*tried, (state.get("candidate"), last)]:
-        if candidate is not None and unusable(candidate, best=best_text(state), rejected=rejected) is None:
+        if candidate is not None and unusable(candidate, rejected=rejected, **texts) is None:
             rejected.append(candidate)
             yield why
 

@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.critics import equipped
-from eirene.agent.driving import OnEvent, run_graph, run_graph_now
+from eirene.agent.driving import OnEvent, run_graph, run_graph_blocking, run_graph_now
 from eirene.agent.graph import Graph, compile_graph, initial_state
 from eirene.agent.human import critique_from_notes
 from eirene.agent.settings import Settings
@@ -82,8 +82,8 @@ def refine(
 ) -> Record:
     """`arefine` for callers that are not async; takes the same arguments. Works inside a running event loop as well.
 
-    A checkpointer may be one that is not async either, such as `SqliteSaver` or `PostgresSaver`; past the deadline the
-    step under way is then finished first.
+    It works in a thread of its own, in which `on_event` is called too: past the deadline that is left behind, whatever
+    it is at. A checkpointer may be one that is not async either, such as `SqliteSaver` or `PostgresSaver`.
 
     Example:
         >>> import eirene
@@ -108,8 +108,7 @@ def refine(
     )
     if checkpointer is not None and not run_blocking(lambda: _can_wait(checkpointer), name="eirene-refine"):
         return run.record(run_graph_now(run.graph, run.start, run.config, run.settings, on_event))
-    drive = functools.partial(run_graph, run.graph, run.start, run.config, run.settings, on_event)
-    return run.record(run_blocking(drive, name="eirene-refine"))
+    return run.record(run_graph_blocking(run.graph, run.start, run.config, run.settings, on_event))
 
 
 def build_graph(

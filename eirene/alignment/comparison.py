@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from eirene.alignment.given import bearing_sentences, passage_sentences
 from eirene.alignment.kept import kept
 from eirene.alignment.sides import KEEPS, SURE, opening_of, side_evidence
 from eirene.alignment.telling import told_by_unit
+from eirene.cancellation import check_cancelled
 from eirene.records import Item
 from eirene.sentences import Sentence, split_sentences
 
@@ -32,7 +34,7 @@ _GOES_ON = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """An answer held against what its item gives.
 
@@ -51,9 +53,27 @@ class Comparison:
 
     def says_group(self, sentence: int, group: str | None) -> float:
         """The highest probability that a part of the sentence says an argument of the group."""
-        rows = [a for a, g in enumerate(self.groups) if g == group]
-        units = list(self.alignment.atoms[sentence])
-        return float(self.alignment.p_says[np.ix_(rows, units)].max(initial=0.0))
+        return self._says_groups[group][sentence] if group in self._says_groups else 0.0
+
+    @cached_property
+    def with_words(self) -> tuple[int, ...]:
+        """The sentences that are not blank."""
+        return tuple(s for s, cut in enumerate(self.alignment.sentences) if cut.text)
+
+    @cached_property
+    def _says_groups(self) -> dict[str | None, list[float]]:
+        """`says_group` of every sentence: who asks for one asks for all, once for each argument that is missing."""
+        alignment = self.alignment
+        if not alignment.atoms:
+            return {}
+        flat = [u for units in alignment.atoms for u in units]
+        starts = np.cumsum([0, *(len(units) for units in alignment.atoms)])[:-1]
+        found: dict[str | None, list[float]] = {}
+        for group in dict.fromkeys(self.groups):
+            rows = [a for a, g in enumerate(self.groups) if g == group]
+            best = alignment.p_says[rows].max(axis=0, initial=0.0)[flat]
+            found[group] = [float(p) for p in np.maximum.reduceat(best, starts)]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +180,8 @@ def place_of(comparison: Comparison, argument: int, *, without: frozenset[int] =
     answer that is closest to it in meaning.
     """
     alignment, group = comparison.alignment, comparison.groups[argument]
-    usable = [s for s, cut in enumerate(alignment.sentences) if cut.text and s not in without]
+    check_cancelled()
+    usable = [s for s in comparison.with_words if s not in without] if without else comparison.with_words
     if not usable:
         return Place(max(len(alignment.sentences) - 1, 0), True)
     if group is None:

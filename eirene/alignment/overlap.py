@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene.cancellation import check_cancelled
 from eirene.words import stems
 
 Table = NDArray[np.float32]
@@ -59,6 +60,7 @@ def overlap(given: Sequence[str], units: Sequence[str], weight: WordWeights) -> 
     recall = np.zeros((len(have), len(units)), np.float32)
     precision = np.zeros_like(recall)
     for u, text in enumerate(units):
+        check_cancelled()
         words = Counter(stems(text))
         known = [word for word in words if word in column]
         if not known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import typer
@@ -69,11 +70,12 @@ def refine(
     config: options.Config = None,
 ) -> None:
     """Critique an answer, rewrite it, score both, and show which one stands and why."""
-    with output():
-        from eirene.records import parse_item
-
+    with output(), ExitStack() as loading:
         _check_interactive(file, interactive=interactive, checkpoint=checkpoint)
         _check_sources(file, question, answer)
+        loading.enter_context(watch(1))  # a long text and the models take their time before the first step
+        from eirene.records import parse_item
+
         if file is None:
             fill = corpus.filler()
             one = parse_item({"question": question, "answer": answer})
@@ -107,6 +109,7 @@ def refine(
             from eirene.agent.judges import with_judge
 
             parts = with_judge(parts, judge, base_url=judge_url, polls=polls, seed=seed, price=judge_price, cache=cache)
+        loading.close()
         if interactive:
             from eirene.cli.refine_interactive import refine_items
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ServedModeName = Literal["improve", "generic", "fine-grained", "edit"]
 _SERVER, _LIMITS = "The server", "Limits"
 _MIB = 2**20
+_LAST_S = 2.0  # for threads of others, once the server has ended
 
 Mode = Annotated[
     ServedModeName, typer.Option(help="The mode of chats that name the model alone.", rich_help_panel="The loop")
@@ -114,6 +115,9 @@ def serve(
         app = create_app(engine, listening, render=_render)
         _quiet()
         code = run(app, listening, on_ready=lambda address: say(f"{engine.model} at {address} (page) and {address}/v1"))
+        from eirene.agent.server.grace import end_process_within
+
+        end_process_within(_LAST_S, code)  # a local model may still be at a reply that nobody waits for
     if code:
         raise typer.Exit(code)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene.cancellation import check_cancelled
 from eirene.encoder.windows import MAX_TOKENS, cut_windows
 from eirene.errors import EncoderError
 
@@ -28,6 +29,9 @@ TOKENIZER_FILE = "tokenizer.json"
 
 BATCH_TEXTS = 32
 """Most windows in one run: above this nothing gets faster, and memory grows with the longest one."""
+
+_TOKENIZED = 1024
+"""Texts that are cut into tokens in one call, which nothing can break off."""
 
 _STEP = 16
 """Runs are padded to a multiple of this many tokens, and hold two windows or more: onnxruntime sums in another order
@@ -117,10 +121,13 @@ class Encoder:
         clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
         windows: list[list[int]] = []
         owners: list[int] = []
-        for index, encoding in enumerate(self._tokenizer.encode_batch_fast(clean)):
-            for window in cut_windows(encoding.ids, max_tokens=MAX_TOKENS):
-                windows.append(window)
-                owners.append(index)
+        for start in range(0, len(clean), _TOKENIZED):
+            check_cancelled()
+            encodings = self._tokenizer.encode_batch_fast(clean[start : start + _TOKENIZED])
+            for index, encoding in enumerate(encodings, start=start):
+                for window in cut_windows(encoding.ids, max_tokens=MAX_TOKENS):
+                    windows.append(window)
+                    owners.append(index)
         total = np.zeros((len(texts), self.width), np.float32)
         if windows:
             lengths = np.array([len(window) - 2 for window in windows], np.float32)
@@ -133,6 +140,7 @@ class Encoder:
         order = sorted(range(len(windows)), key=lambda index: len(windows[index]))
         out = np.empty((len(windows), self.width), np.float32)
         for start in range(0, len(order), BATCH_TEXTS):
+            check_cancelled()
             chosen = order[start : start + BATCH_TEXTS]
             out[chosen] = self._run([windows[index] for index in chosen])
         return out

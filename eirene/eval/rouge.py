@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from eirene.blocking import off_loop
 from eirene.eval.base import GIVEN, Case
 from eirene.given import Given
 from eirene.language import ENGLISH, language_of
@@ -54,7 +55,8 @@ class RougeDetector:
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer; calls no model."""
-        return score_rouge(case)
+        characters = len(case.answer) + sum(map(len, case.given.arguments))
+        return await off_loop(lambda: score_rouge(case), characters=characters)
 
 
 def build(_resources: Resources) -> RougeDetector:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from eirene.cancellation import check_cancelled
 from eirene.critique import Finding, Sample, Tag
 from eirene.feedback_model.calibration import OperatingPoint
 from eirene.feedback_model.judgement import Fault
@@ -34,6 +35,7 @@ class Draws:
 
     def sample(self, index: int) -> Sample:
         """Draw `index` (from 0)."""
+        check_cancelled()
         rng = rng_for(self._seed, index)
         shared, own = rng.standard_normal(), rng.standard_normal(self._n)
         # 1.7 times a standard normal is close to a standard logistic variable: at temperature 1 and threshold 0.5 a

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from eirene.alignment.comparison import Comparison
 from eirene.alignment.overlap import WordWeights, overlap
+from eirene.cancellation import check_cancelled
 from eirene.feedback_model.foreseen import together
 from eirene.words import stems
 
@@ -147,6 +148,7 @@ def _joint_support(comparison: Comparison, answer: str, encoder: Encodes, cosine
     given = encoder.encode(comparison.alignment.arguments)
     joined = (given @ encoder.encode([text for _, text in pairs]).T).astype(np.float64)
     for column, (left, _) in enumerate(pairs):
+        check_cancelled()
         for part, neighbour in ((left, left + 1), (left + 1, left)):
             argument = int(cosine[:, neighbour].argmax())
             if joined[argument, column] - cosine[argument, neighbour] > _NO_LOSS:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from eirene.alignment.comparison import compare
+from eirene.blocking import off_loop
 from eirene.critique import Sample
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.calibration import Critic, OperatingPoint
@@ -59,9 +60,9 @@ class Judged:
         """Draws `start` and after, `count` of them; where nothing can be judged each is invalid and says why."""
         found, numbers = await self._faults(request), range(start, start + count)
         if isinstance(found, str):
-            return (Sample(invalid=found) for _ in numbers)
+            return iter([Sample(invalid=found)] * count)
         draws = Draws(found, len(request.sentences), request.seed, self._point)
-        return (draws.sample(index) for index in numbers)
+        return iter(await off_loop(lambda: list(map(draws.sample, numbers)), characters=len(request.answer)))
 
     async def _faults(self, request: FeedbackRequest) -> tuple[Fault, ...] | str:
         item = request.item

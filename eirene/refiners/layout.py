@@ -42,6 +42,8 @@ class Layout:
         self.starts = [0]
         for line in self.lines[:-1]:
             self.starts.append(self.starts[-1] + len(line))
+        self._markers = list(self._marked_lines())
+        self._ends: dict[int, int] = {}
 
     def line_at(self, offset: int) -> int:
         """The number of the line (from 0) that holds an offset."""
@@ -74,34 +76,38 @@ class Layout:
 
     def item_at(self, offset: int) -> ListItem | None:
         """The list item that holds an offset, its nested items included in its length."""
-        first = line = self.line_at(offset)
-        while not self.is_blank(first):
-            found = _ITEM.match(self.lines[first])
-            if found and (first == line or _width(self.lines[line]) > len(found.group(1))):
-                indent, marker, gap = found.groups()
-                return ListItem(first, self._last_line(first, len(indent)), indent, marker, gap)
-            if found:
-                return None
-            first -= 1
-        return None
+        line = self.line_at(offset)
+        first = self._markers[line]
+        found = None if first is None else _ITEM.match(self.lines[first])
+        if first is None or found is None or (first != line and _width(self.lines[line]) <= len(found.group(1))):
+            return None
+        indent, marker, gap = found.groups()
+        return ListItem(first, self._last_line(first, len(indent)), indent, marker, gap)
+
+    def item_after(self, item: ListItem) -> ListItem | None:
+        """The next item of the same list, whose number goes on by one; None at the end of the list."""
+        line = item.last + 1
+        if self.is_blank(line) and not self.is_blank(line + 1):
+            line += 1
+        after = self.item_at(self.starts[line]) if not self.is_blank(line) else None
+        if after is None or after.first != line or after.indent != item.indent:
+            return None
+        return after if after.marker == renumbered(item.marker, 1) else None
+
+    def _marked_lines(self) -> Iterator[int | None]:
+        """For each line the nearest with a list marker, itself or above it with no blank one between."""
+        nearest: int | None = None
+        for n, line in enumerate(self.lines):
+            nearest = None if not line.strip() else n if _ITEM.match(line) else nearest
+            yield nearest
 
     def _last_line(self, first: int, indent: int) -> int:
-        last = first
-        while not self.is_blank(last + 1) and _width(self.lines[last + 1]) > indent:
-            last += 1
-        return last
-
-    def following(self, item: ListItem) -> Iterator[tuple[int, str]]:
-        """Offset and marker of the items after `item` in its list, as long as their numbers go on by one."""
-        line, expected = item.last + 1, renumbered(item.marker, 1)
-        while line < len(self.lines):
-            if self.is_blank(line) and not self.is_blank(line + 1):
-                line += 1
-            after = self.item_at(self.starts[line]) if not self.is_blank(line) else None
-            if after is None or after.first != line or after.indent != item.indent or after.marker != expected:
-                return
-            yield self.starts[line] + len(after.indent), after.marker
-            line, expected = after.last + 1, renumbered(expected, 1)
+        if first not in self._ends:
+            last = first
+            while not self.is_blank(last + 1) and _width(self.lines[last + 1]) > indent:
+                last += 1
+            self._ends[first] = last
+        return self._ends[first]
 
 
 def renumbered(marker: str, by: int) -> str:

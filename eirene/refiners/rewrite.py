@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
 
+from eirene.cancellation import check_cancelled
 from eirene.openings import opening_length
 from eirene.phrasing import Letters
 from eirene.refiners.answer_text import AnswerText
@@ -31,7 +33,10 @@ def rewrite(answer: str, changes: Changes, *, phrase: Phrase, claims: Callable[[
     if not changes.moves and removed.every_claim(text, claims):
         removed = Removed()
     wanted = [(text.sentence_of(a.after), a) for a in additions]
-    edits = [edit for group in text.groups() for edit in _group_edits(text, group, removed, wanted, phrase)]
+    edits: list[Edit] = []
+    for group in text.groups():
+        check_cancelled()
+        edits += _group_edits(text, group, removed, wanted, phrase)
     edits += removed.clauses + [Edit(e.start, e.end, e.new) for e in changes.replacements]
     edits += _carried_openings(text, removed, claims, letters)
     edits = compatible(edits)
@@ -153,15 +158,29 @@ def _opening(text: AnswerText, index: int) -> str:
 
 def _renumbering(text: AnswerText, removed: Removed, edits: Sequence[Edit]) -> Iterator[Edit]:
     """Numbers of list items that follow an added or a dropped one, moved on so that the list still counts."""
-    shifts: dict[int, tuple[int, str]] = {}
+    moves: dict[int, int] = {}  # first line of an item -> by how much the numbers after it move
     for edit in edits:
         starts_line = text.layout.starts[text.layout.line_at(edit.start)] == edit.start
         by = -1 if starts_line and not edit.new else 1 if edit.new[:1] in ("\r", "\n") else 0
         item = text.layout.item_at(edit.start) if by else None
-        if item is None or not any(c.isalnum() for c in item.marker):
+        if item is not None and any(c.isalnum() for c in item.marker):
+            moves[item.first] = moves.get(item.first, 0) + by
+    yield from _moved_numbers(text.layout, moves)
+
+
+def _moved_numbers(layout: Layout, moves: dict[int, int]) -> Iterator[Edit]:
+    """Goes down the lines once: each item hands on to the next of its list what it was moved by itself, and more."""
+    moved: dict[int, int] = {}
+    waiting = sorted(moves)  # a sorted list is a heap
+    while waiting:
+        first = heappop(waiting)
+        item = layout.item_at(layout.starts[first])
+        after = None if item is None else layout.item_after(item)
+        if after is None:
             continue
-        for offset, marker in text.layout.following(item):
-            shifts[offset] = (shifts.get(offset, (0, marker))[0] + by, marker)
-    for offset, (by, marker) in shifts.items():
-        if by:
-            yield Edit(offset, offset + len(marker), renumbered(marker, by))
+        if after.first not in moves and after.first not in moved:
+            heappush(waiting, after.first)
+        moved[after.first] = moves.get(first, 0) + moved.get(first, 0)
+        if moved[after.first]:
+            start = layout.starts[after.first] + len(after.indent)
+            yield Edit(start, start + len(after.marker), renumbered(after.marker, moved[after.first]))

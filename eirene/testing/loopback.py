@@ -38,18 +38,28 @@ NPolicy = Literal["takes", "refuses", "ignores"]
 class LoopbackServer:
     """The server; use it as a context manager. It runs on a thread of its own, so that any client can be driven.
 
-    `key` None takes every key. `n` says what becomes of a request for several choices; refusals come at once,
-    everything else after `latency_s`. `requests` has all that came, `calls`, `input_tokens`, `output_tokens` its count:
-    every request is a call, and tokens are those of replies that were sent whole.
+    `together`: the first so many requests for one choice are held until all of them are there, which proves that they
+    are under way at once, and no clock has to. `key` None takes every key. `n` says what becomes of a request for
+    several choices; refusals come at once, everything else after `latency_s`. `requests` has all that came, `calls`,
+    `input_tokens`, `output_tokens` its count: every request is a call, and tokens are those of replies that were sent
+    whole.
     """
 
     def __init__(
-        self, script: Script | str, *, latency_s: float = 0.0, n: NPolicy = "takes", key: str | None = None
+        self,
+        script: Script | str,
+        *,
+        latency_s: float = 0.0,
+        n: NPolicy = "takes",
+        key: str | None = None,
+        together: int = 0,
     ) -> None:
         self._script: Script = (lambda _request, _index: script) if isinstance(script, str) else script
         self.latency_s = latency_s
         self._n = n
         self._key = key
+        self._missing = together
+        self._all_there = asyncio.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="eirene-loopback", daemon=True)
         self._connections: dict[asyncio.Task[None], socket.socket] = {}
@@ -152,6 +162,8 @@ class LoopbackServer:
         refused = self._refusal(request)
         if refused is not None:
             return await send_error(writer, refused)
+        if request.n == 1:
+            await self._together()
         if self.latency_s:
             await asyncio.sleep(self.latency_s)
         wanted = request.n if self._n == "takes" else 1
@@ -173,6 +185,12 @@ class LoopbackServer:
         self.input_tokens += counts["prompt_tokens"]
         self.output_tokens += counts["completion_tokens"]
         return goes_on
+
+    async def _together(self) -> None:
+        self._missing -= 1
+        if self._missing <= 0:
+            self._all_there.set()
+        await self._all_there.wait()
 
     def _refusal(self, request: ChatRequest) -> HttpError | None:
         if self._key is not None and request.headers.get("authorization") != f"Bearer {self._key}":

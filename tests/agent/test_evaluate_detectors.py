@@ -114,11 +114,13 @@ async def test_a_stop_loses_nothing_that_was_computed(tmp_path: Path) -> None:
     class Stuck(Judge):
         async def score(self, case: Case, *, meter: Meter) -> Scores:
             if case.answer == "Answer 4.":
-                await asyncio.sleep(60)
+                stuck.set()
+                await asyncio.sleep(600)
             return await super().score(case, meter=meter)
 
+    stuck = asyncio.Event()
     running = asyncio.ensure_future(aevaluate_detectors(CASES, [Stuck(needs=NOTHING)], out=tmp_path))
-    await asyncio.sleep(0.05)
+    await stuck.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

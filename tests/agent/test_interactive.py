@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
@@ -230,14 +231,16 @@ def test_a_new_critique_is_asked_about_again() -> None:
 
 def test_what_a_person_waits_is_no_part_of_the_seconds_or_the_deadline() -> None:
     async def run() -> Record:
-        run = opened(parts(), deadline_s=0.5)
+        run = opened(parts(), deadline_s=2.0)
         await run.begin()
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(2.1)
         await run.answer(GO_ON)
         return run.record
 
+    began = time.perf_counter()
     record = asyncio.run(run())
-    assert record.status == "accepted" and record.usage.seconds < 0.5
+    assert record.status == "accepted"
+    assert record.usage.seconds <= time.perf_counter() - began - 2.1
 
 
 def test_free_data_of_any_kind_need_not_fit_into_a_checkpoint() -> None:

@@ -98,6 +98,7 @@ def test_abstains_under_the_floor() -> None:
         (ORIGINAL, "unchanged"),
         ("I'm sorry, but I cannot help with that.", "refusal"),
         ("As an AI I have no opinion.", "refusal"),
+        ("Trams. " * 1000, "7000 characters; for an answer of 33 at most 4033 are read"),
     ],
 )
 def test_an_unusable_rewrite_is_a_rejected_round_and_is_not_scored(rewrite: str, said: str) -> None:

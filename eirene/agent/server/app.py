@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import hmac
 import json
@@ -111,7 +112,8 @@ class Routes:
             response = to_response(error)
             response.headers[RUN_ID] = run.id
             return response
-        return _json(completion(envelope, answer, trace=asked.eirene_trace), {RUN_ID: run.id})
+        made = functools.partial(completion, envelope, answer, trace=asked.eirene_trace)
+        return await asyncio.to_thread(lambda: _json(made(), {RUN_ID: run.id}))
 
     async def _stream(self, request: Request, asked: ChatRequest, task: Task, run: Run, envelope: Envelope) -> Response:
         options = asked.stream_options
@@ -119,7 +121,8 @@ class Routes:
 
         async def work() -> Iterable[str]:
             answer = await self._service.perform(run, task)
-            return chunks(envelope, answer, trace=asked.eirene_trace, include_usage=include_usage)
+            pieces = chunks(envelope, answer, trace=asked.eirene_trace, include_usage=include_usage)
+            return await asyncio.to_thread(list, pieces)
 
         under_way = asyncio.create_task(work(), name=run.id)
         keep_alive_s = self._service.options.keep_alive_s
@@ -161,17 +164,20 @@ class Routes:
             token.encode("utf-8", "replace"), self._token(run).encode()
         ):
             raise ApiError(401, "this page's address lacks its token; open it from the list of runs")
-        records = json.loads(run.data or b"{}").get("records") or []
+        return HTMLResponse(await asyncio.to_thread(self._rendered, run, choice))
+
+    def _rendered(self, run: Run, choice: int) -> str:
+        found = json.loads(run.data or b"{}")
+        records = found.get("records") or []
         if self._render is None or not 0 <= choice < len(records) or records[choice] is None:
             raise ApiError(404, "this run has no record to show", code="not_found")
-        items = json.loads(run.data)["items"]
         try:
-            record, item = Record.model_validate(records[choice]), Item.model_validate(items[choice])
+            record, item = Record.model_validate(records[choice]), Item.model_validate(found["items"][choice])
         except ValidationError:  # the file of runs may be an older one
             raise ApiError(
                 404, "another version of Eirene made this run; it has no page here", code="not_found"
             ) from None
-        return HTMLResponse(await asyncio.to_thread(self._render, record, item))
+        return self._render(record, item)
 
     async def health(self) -> dict[str, str]:
         """Whether the server answers."""

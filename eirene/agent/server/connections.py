@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from eirene.agent.server.doorman import to_response
 from eirene.agent.server.faults import ApiError
+from eirene.agent.server.framing import StrictConnection
 from eirene.agent.server.options import ServeOptions
 
 _TOLD = 64
@@ -16,13 +18,20 @@ _TOLD = 64
 
 
 def protocol_of(options: ServeOptions) -> type[asyncio.Protocol]:
-    """uvicorn's protocol, which hangs up on clients that send no request or read no answer, and counts connections."""
+    """uvicorn's protocol, which hangs up on clients that send no request or read no answer, and counts connections.
 
-    class Impatient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # one class or another, by what is installed
+    The parser is always h11, whatever else is installed: what is refused must not hang on that.
+    """
+
+    class Impatient(H11Protocol):
         _no_head: asyncio.TimerHandle | None = None
         _unread: asyncio.TimerHandle | None = None
 
-        def connection_made(self, transport: asyncio.Transport) -> None:
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.conn = StrictConnection()
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
             super().connection_made(transport)
             if len(self.connections) > options.connections + _TOLD:
                 transport.abort()
@@ -33,6 +42,13 @@ def protocol_of(options: ServeOptions) -> type[asyncio.Protocol]:
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
             self._wait_for_head()
+
+        def send_400_response(self, msg: str) -> None:
+            """Refuses what cannot be parsed; where an answer is out already, the connection is closed without more."""
+            try:
+                super().send_400_response(msg)
+            except h11.LocalProtocolError:
+                self.transport.close()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop("_no_head", "_unread")

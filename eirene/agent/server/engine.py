@@ -6,13 +6,13 @@ import asyncio
 import functools
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from eirene.agent.driving import run_graph
+from eirene.agent.driving import late_state, run_graph
 from eirene.agent.graph import Graph, compile_graph, initial_state
 from eirene.agent.run import make_record
 from eirene.agent.server.faults import ApiError, from_input, from_upstream, timed_out
@@ -20,7 +20,7 @@ from eirene.agent.server.protocol import ChatRequest, ServedMode
 from eirene.agent.server.upstream import Draft, Upstream
 from eirene.agent.server.watching import Tell, Watcher
 from eirene.agent.settings import Settings
-from eirene.agent.state import Parts
+from eirene.agent.state import Parts, State
 from eirene.agent.wrappers.conversation import (
     Given,
     conversation_item,
@@ -28,6 +28,8 @@ from eirene.agent.wrappers.conversation import (
     why_untouched,
     with_text,
 )
+from eirene.blocking import off_loop
+from eirene.cancellation import cancel_scope
 from eirene.errors import BackendError, EireneError, InputError
 from eirene.records import Item, Perspective, Record
 from eirene.usage import Usage
@@ -38,6 +40,8 @@ WriteDraft = Callable[[str, list[Perspective], int], str]
 """Writes a response from a question and the arguments of each side, with a seed; raises `InputError`."""
 MAX_REFINED_CHARACTERS = 50_000
 """Longer replies pass unrefined: the detectors would hold up everyone else's."""
+MAX_ASKED_CHARACTERS = 200_000
+"""With a longer conversation before them replies pass unrefined as well."""
 _CUT_OFF = {"length": "was cut off at the token limit", "content_filter": "was filtered"}
 
 
@@ -77,6 +81,15 @@ class Answer:
     usage: Usage
 
 
+@dataclass(slots=True)
+class Progress:
+    """How far a task has come, for who does not wait for its end: the drafts, and the choices that are made of them."""
+
+    drafts: tuple[Draft, ...] = ()
+    spent: Usage = field(default_factory=Usage)
+    choices: dict[int, Choice] = field(default_factory=dict)
+
+
 class Engine:
     """Answers tasks with one set of models. `upstream` None: there is no model to write drafts of conversations.
 
@@ -107,23 +120,52 @@ class Engine:
         name = self.parts.backend if self.upstream is None else self.upstream.name
         return name if name.startswith("hf:") else name.partition(":")[2] or name
 
-    async def answer(self, task: Task, *, deadline: float, timeout_s: float, tell: Tell | None = None) -> Answer:
+    async def answer(
+        self, task: Task, *, deadline: float, timeout_s: float, progress: Progress, tell: Tell | None = None
+    ) -> Answer:
         """The choices of a task. `deadline` is on the loop's clock: past it the drafts, if any, are the answer.
 
         Raises `ApiError` where there is none.
         """
         try:
-            async with asyncio.timeout_at(deadline):
-                drafts, spent = await self._drafts(task)
+            with cancel_scope():
+                async with asyncio.timeout_at(deadline):
+                    drafts, spent = await self._drafts(task)
         except TimeoutError:
             raise timed_out(timeout_s) from None
+        progress.drafts, progress.spent = drafts, spent
         if tell is not None:
             for n, draft in enumerate(drafts):
                 tell({"kind": "draft", "choice": n, "text": str(draft.message.text)})
-        refining = [self._choice(task, n, draft, deadline, tell) for n, draft in enumerate(drafts)]
-        choices = await asyncio.gather(*refining)
-        usage = sum((c.record.usage for c in choices if c.record is not None), spent)
-        return Answer(tuple(choices), usage)
+
+        async def refine(n: int, draft: Draft) -> None:
+            progress.choices[n] = await self._choice(task, n, draft, deadline, tell)
+
+        await asyncio.gather(*(refine(n, draft) for n, draft in enumerate(drafts)))
+        return _answer(progress)
+
+    def overdue(self, task: Task, progress: Progress, *, timeout_s: float) -> Answer:
+        """The answer where nobody waits any more: what is not refined yet is its draft, and failed at the deadline.
+
+        Raises `ApiError` where there is no draft.
+        """
+        if not progress.drafts:
+            raise timed_out(timeout_s)
+        choices = dict(progress.choices)
+        settings = self.settings.model_copy(update={"mode": task.mode, "deadline_s": timeout_s})
+        for n, draft in enumerate(progress.drafts):
+            if n not in choices:
+                choices[n] = self._left(task, n, draft, settings)
+        return _answer(Progress(progress.drafts, progress.spent, choices))
+
+    def _left(self, task: Task, n: int, draft: Draft, settings: Settings) -> Choice:
+        item = _item(task, draft) if task.refines else "the draft was asked for as it is"
+        if isinstance(item, str):
+            return Choice(draft.message, _finish(draft), why=item)
+        seed = self._seed(task, n)
+        state = late_state(cast(State, initial_state(item, seed)), settings)
+        record = make_record(state, parts=self.parts, settings=settings.model_copy(update={"seed": seed}))
+        return Choice(draft.message, _finish(draft), item, record, record.why)
 
     async def _drafts(self, task: Task) -> tuple[tuple[Draft, ...], Usage]:
         if task.draft is not None:
@@ -157,10 +199,10 @@ class Engine:
         return first + n if task.draft is not None or self.upstream is None else first
 
     async def _choice(self, task: Task, n: int, draft: Draft, deadline: float, tell: Tell | None) -> Choice:
-        finish = "tool_calls" if draft.message.tool_calls else draft.finish_reason or "stop"
+        finish = _finish(draft)
         if not task.refines:
             return Choice(draft.message, finish, why="the draft was asked for as it is")
-        item = await self._filled(_item(task, draft))
+        item = await self._filled(await off_loop(lambda: _item(task, draft), characters=_characters(task)))
         if isinstance(item, str):
             return Choice(draft.message, finish, why=item)
         watcher = None if tell is None else Watcher(tell, n, advisory=self.parts.advisory)
@@ -193,7 +235,21 @@ class Engine:
             None if watcher is None else watcher.on_event,
             on_state=None if watcher is None else watcher.on_state,
         )
-        return make_record(state, parts=self.parts, settings=settings.model_copy(update={"seed": seed}))
+        told = settings.model_copy(update={"seed": seed})
+        return await off_loop(lambda: make_record(state, parts=self.parts, settings=told), characters=len(item.answer))
+
+
+def _answer(progress: Progress) -> Answer:
+    choices = tuple(progress.choices[n] for n in range(len(progress.drafts)))
+    return Answer(choices, sum((c.record.usage for c in choices if c.record is not None), progress.spent))
+
+
+def _finish(draft: Draft) -> str:
+    return "tool_calls" if draft.message.tool_calls else draft.finish_reason or "stop"
+
+
+def _characters(task: Task) -> int:
+    return sum(len(str(message.content)) for message in task.messages)
 
 
 def _item(task: Task, draft: Draft) -> Item | str:
@@ -205,8 +261,10 @@ def _item(task: Task, draft: Draft) -> Item | str:
     text = refinable_text(draft.message)
     if text is None:
         return why_untouched(draft.message)
-    if len(text) > MAX_REFINED_CHARACTERS:
-        return f"the reply has more than {MAX_REFINED_CHARACTERS} characters, so it is passed on as it is"
+    if len(text) > MAX_REFINED_CHARACTERS or _characters(task) > MAX_ASKED_CHARACTERS:
+        is_reply = len(text) > MAX_REFINED_CHARACTERS
+        what, most = ("the reply", MAX_REFINED_CHARACTERS) if is_reply else ("what was asked", MAX_ASKED_CHARACTERS)
+        return f"{what} has more than {most} characters, so the reply is passed on as it is"
     try:
         return conversation_item(task.messages, text, given=task.given)
     except EireneError as error:  # no question, or a NUL in the reply: it is passed on, not lost

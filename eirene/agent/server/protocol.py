@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict, ValidationError
 
 from eirene.agent.server.faults import ApiError, from_input
+from eirene.agent.server.sizes import MAX_DEPTH, check_sizes
 from eirene.agent.wrappers.conversation import Given
 from eirene.critique import Finding, HallucinationKind
 from eirene.errors import InputError
@@ -157,7 +158,8 @@ class EditsRequest(_Asked):
 
 
 def read_json(data: bytes) -> dict[str, Any]:
-    """The JSON object of a body. Raises `ApiError` for all else: NaN, half surrogate pairs and NULs included."""
+    """The JSON object of a body. Raises `ApiError` for all else: NaN, half surrogate pairs and NULs included, and for
+    what holds too much of something."""
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -166,11 +168,12 @@ def read_json(data: bytes) -> dict[str, Any]:
     except UnicodeEncodeError:
         raise ApiError(400, "the body holds half a surrogate pair, which is no text", code="invalid_json") from None
     except RecursionError:
-        raise ApiError(400, "the body is nested too deeply", code="invalid_json") from None
+        raise ApiError(400, f"the body is nested too deeply: more than {MAX_DEPTH} levels", code="too_deep") from None
     except ValueError as error:
         raise ApiError(400, f"the body is not JSON: {error}", code="invalid_json") from None
     if not isinstance(value, dict):
         raise ApiError(400, f"the body must be a JSON object, got {type(value).__name__}", code="invalid_json")
+    check_sizes(value)
     return value
 
 

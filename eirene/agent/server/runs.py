@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from eirene.agent.server.watching import News
 from eirene.errors import InputError
 from eirene.io import reason
@@ -41,8 +43,12 @@ class Run:
 
     def tell(self, news: News) -> None:
         """Adds an event and wakes who watches."""
-        if len(self.events) < _MOST_EVENTS or news["kind"] == "ended":
-            self.events.append(json.dumps(news, ensure_ascii=False, separators=(",", ":")))
+        self.add(as_json(news), is_last=news["kind"] == "ended")
+
+    def add(self, event: str, *, is_last: bool = False) -> None:
+        """Adds an event that is JSON already."""
+        if len(self.events) < _MOST_EVENTS or is_last:
+            self.events.append(event)
         self._wake()
 
     async def follow(self) -> AsyncIterator[str]:
@@ -105,16 +111,19 @@ class Runs:
         """The newest runs first."""
         return list(reversed(self._runs.values()))[:limit]
 
-    async def finish(self, run: Run, state: RunState, *, status: str = "", **what: Any) -> None:
-        """Stores what came of a run, drops what is too old, and writes a line where there is a file."""
-        body = {**run.brief, "state": state, "status": status, **what}
-        data = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
-        run.end(state, status, data)
+    async def finish(
+        self, run: Run, state: RunState, *, status: str = "", data: bytes | None = None, **what: Any
+    ) -> None:
+        """Stores what came of a run, drops what is too old, and writes a line where there is a file.
+
+        `data` is what `ended_run` made of it, where that was done before.
+        """
+        run.end(state, status, ended_run(run, state, status=status, **what) if data is None else data)
         self._bytes += run.size
         self._drop_old()
         if self._path is not None and state == "done":
             async with self._writing:
-                await asyncio.to_thread(_append, self._path, data)
+                await asyncio.to_thread(_append, self._path, run.data)
 
     def _drop_old(self) -> None:
         finished = [run for run in self._runs.values() if run.state != "running"]
@@ -136,6 +145,22 @@ class Runs:
         self._runs[str(run.id)] = run
         self._bytes += size
         self._drop_old()
+
+
+def as_json(value: Any) -> str:
+    """JSON in its shortest form; models of pydantic as they write themselves."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+
+
+def ended_run(run: Run, state: RunState, *, status: str, **what: Any) -> bytes:
+    """The whole of a run that has ended, as JSON. It may be large: a thread is the place to make it in."""
+    return as_json({**run.brief, "state": state, "status": status, **what}).encode("utf-8")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def _read_back(path: str, keep: int) -> Iterator[bytes]:

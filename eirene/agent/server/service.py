@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +11,18 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
+from eirene.agent.driving import SLACK_S
 from eirene.agent.server.admission import Admission
 from eirene.agent.server.answers import status_of
-from eirene.agent.server.engine import Answer, Engine, Task
+from eirene.agent.server.engine import Answer, Engine, Progress, Task
 from eirene.agent.server.faults import ApiError, from_input
+from eirene.agent.server.grace import Grace
 from eirene.agent.server.metrics import Metrics
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, ServedMode, draft_in, to_langchain
-from eirene.agent.server.runs import Run, Runs
+from eirene.agent.server.runs import Run, Runs, as_json, ended_run
+from eirene.agent.server.watching import News, Tell
+from eirene.agent.server.worker_loop import WorkerLoop
 from eirene.errors import InputError
 from eirene.fava.edits import apply_findings
 from eirene.records import Item, Record
@@ -30,6 +35,8 @@ DRAFT = "draft/"
 _SERVED: dict[str, ServedMode] = {
     "improve": "improve", "generic": "generic", "fine-grained": "fine-grained", "edit": "edit"
 }  # fmt: skip
+_CLOSE_S = 1.0
+"""Seconds for the other loop to close its connections at the end."""
 RenderPage = Callable[[Record, Item], str]
 """Makes a web page of a record."""
 
@@ -44,6 +51,8 @@ class Service:
     metrics: Metrics
     admission: Admission
     under_way: set[asyncio.Task[None]]
+    worker: WorkerLoop
+    grace: Grace
 
     @classmethod
     def of(cls, engine: Engine, options: ServeOptions) -> Service:
@@ -51,7 +60,7 @@ class Service:
         metrics = Metrics()
         runs = Runs(keep=options.keep_runs, keep_bytes=options.keep_bytes, path=options.runs)
         admission = Admission(concurrency=options.concurrency, queue=options.queue, metrics=metrics)
-        return cls(engine, options, runs, metrics, admission, set())
+        return cls(engine, options, runs, metrics, admission, set(), WorkerLoop(), Grace(options.grace_s))
 
     @property
     def models(self) -> list[str]:
@@ -125,9 +134,8 @@ class Service:
         deadline = asyncio.get_running_loop().time() + self.options.timeout_s
         try:
             async with self.admission.place(deadline=deadline, timeout_s=self.options.timeout_s):
-                answer = await self.engine.answer(
-                    task, deadline=deadline, timeout_s=self.options.timeout_s, tell=run.tell if live else None
-                )
+                answer = await self._answered(task, deadline, _teller(run) if live else None)
+            data = await asyncio.to_thread(_finished, run, answer)
         except ApiError as error:
             await self.runs.finish(run, "failed", status=error.code or "error", **error.body)
             raise
@@ -138,11 +146,20 @@ class Service:
             await self.runs.finish(run, "failed", status="internal_error")
             raise
         self._count(answer, task.mode)
-        records = [None if c.record is None else c.record.model_dump(mode="json") for c in answer.choices]
-        items = [None if c.item is None else c.item.model_dump(mode="json") for c in answer.choices]
-        why = [c.why for c in answer.choices]
-        await self.runs.finish(run, "done", status=status_of(answer.choices[0]), records=records, items=items, why=why)
+        await self.runs.finish(run, "done", status=status_of(answer.choices[0]), data=data)
         return answer
+
+    async def _answered(self, task: Task, deadline: float, tell: Tell | None) -> Answer:
+        """The engine's answer, made in the other loop; past the deadline what there is, whatever that loop is at."""
+        progress = Progress()
+        work = functools.partial(
+            self.engine.answer, task, deadline=deadline, timeout_s=self.options.timeout_s, tell=tell, progress=progress
+        )
+        try:
+            async with asyncio.timeout_at(deadline + SLACK_S):
+                return await self.worker.run(work)
+        except TimeoutError:
+            return await asyncio.to_thread(self.engine.overdue, task, progress, timeout_s=self.options.timeout_s)
 
     def edited(self, request: EditsRequest) -> dict[str, Any]:
         """A text with edits made as mode edit makes them, and which found no place. Raises `ApiError`."""
@@ -176,12 +193,13 @@ class Service:
         return run
 
     async def close(self) -> None:
-        """Waits for the runs that nobody's request holds, up to the grace, and ends the rest."""
+        """Waits for the runs that nobody's request holds, for what is left of the grace, and ends the rest."""
         if self.under_way:
-            _, late = await asyncio.wait(set(self.under_way), timeout=self.options.grace_s)
+            _, late = await asyncio.wait(set(self.under_way), timeout=self.grace.left_s)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        await self.worker.close(within_s=_CLOSE_S)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self.under_way.discard(task)
@@ -192,6 +210,23 @@ class Service:
         self.metrics.spent(answer.usage)
         for choice in answer.choices:
             self.metrics.outcome(status_of(choice), mode)
+
+
+def _finished(run: Run, answer: Answer) -> bytes:
+    told = {key: [getattr(c, key[:-1]) for c in answer.choices] for key in ("records", "items")}
+    why = [c.why for c in answer.choices]
+    return ended_run(run, "done", status=status_of(answer.choices[0]), **told, why=why)
+
+
+def _teller(run: Run) -> Tell:
+    """Tells a run from the other loop's thread, in which the JSON is made as well."""
+    loop = asyncio.get_running_loop()
+
+    def tell(news: News) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(run.add, as_json(news))
+
+    return tell
 
 
 def _question(task: Task) -> str:

@@ -7,18 +7,16 @@ import contextlib
 import gc
 import logging
 import math
-import os
-import signal
 import socket
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
 
 import uvicorn
 from fastapi import FastAPI
 
 from eirene.agent.server.connections import protocol_of
+from eirene.agent.server.grace import StopSignals
 from eirene.agent.server.options import ServeOptions
-from eirene.blocking import switching_often
+from eirene.blocking import DaemonExecutor, switching_often, usable_cores
 from eirene.errors import InputError
 from eirene.io import reason
 
@@ -28,14 +26,19 @@ logger = logging.getLogger(__name__)
 class _Server(uvicorn.Server):
     """uvicorn's server, which leaves the signals to `serve`: it would send them to the process again at the end."""
 
+    def stop(self) -> None:
+        """No new connections from its next tick on; what is in flight goes on."""
+        self.should_exit = True
+
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         yield
 
 
 def serve(app: FastAPI, options: ServeOptions, *, on_ready: Callable[[str], None] | None = None) -> int:
-    """Serves until SIGTERM or SIGINT, and returns the exit code: 0 or 130. A second signal waits for nothing.
+    """Serves until SIGTERM or SIGINT, and returns the exit code: 0 or 130. A second signal ends the process at once.
 
+    So does the end of the grace and two seconds more, where something still runs. To be called in the main thread.
     `on_ready` is given the address as soon as connections are taken. Raises `InputError` for an address that is taken
     or is not this machine's.
     """
@@ -48,30 +51,17 @@ def configure(app: FastAPI, options: ServeOptions) -> uvicorn.Config:
     return uvicorn.Config(
         app, http=protocol_of(options), ws="none", log_config=None, access_log=False, lifespan="on",
         server_header=False, timeout_keep_alive=75, backlog=1024,
-        timeout_graceful_shutdown=max(1, round(options.grace_s)) if math.isfinite(options.grace_s) else None,
+        # It goes to asyncio, which takes fractions of a second as well.
+        timeout_graceful_shutdown=options.grace_s if math.isfinite(options.grace_s) else None,  # type: ignore[arg-type]
     )  # fmt: skip
-
-
-def _usable_cores() -> int:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return usable or 1
 
 
 async def _serve(app: FastAPI, options: ServeOptions, on_ready: Callable[[str], None] | None) -> int:
     listener = listen(options.host, options.port)
     host, port = listener.getsockname()[:2]
     server = _Server(configure(app, options))
-    stopped_by: set[int] = set()
-
-    def stop(number: int) -> None:
-        server.force_exit = bool(stopped_by)
-        server.should_exit = True
-        stopped_by.add(number)
-
-    loop = asyncio.get_running_loop()
-    loop.set_default_executor(ThreadPoolExecutor(_usable_cores(), thread_name_prefix="eirene"))
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop, number)
+    asyncio.get_running_loop().set_default_executor(DaemonExecutor(usable_cores()))
+    signals = StopSignals(app.state.service.grace, server.stop)
     try:
         gc.collect()
         gc.freeze()  # what is loaded by now stays: looking through it again would hold up every chat for a tenth second
@@ -79,10 +69,9 @@ async def _serve(app: FastAPI, options: ServeOptions, on_ready: Callable[[str], 
             on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
         await server.serve(sockets=[listener])
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+        signals.restore()
         gc.unfreeze()
-    return 130 if signal.SIGINT in stopped_by else 0
+    return signals.exit_code
 
 
 def listen(host: str, port: int) -> socket.socket:

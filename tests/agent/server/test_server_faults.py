@@ -7,6 +7,7 @@ import functools
 import http.client
 import json
 import socket
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -60,12 +61,17 @@ def test_without_a_draft_the_error_has_the_protocols_form(
 
 
 def test_an_error_late_in_a_stream_is_an_event_that_the_client_raises() -> None:
-    with (
-        LoopbackServer(then(HttpError(400, "too long")), latency_s=0.4) as up,
-        served(embedded_engine(up)) as server,
-        pytest.raises(openai.APIError, match="too long"),
-    ):
-        list(ask(server, stream=True))
+    head_is_out = threading.Event()
+
+    def late(request: Any, _: int) -> Outcome:
+        head_is_out.wait(60)
+        return HttpError(400, "too long")
+
+    with LoopbackServer(late) as up, served(embedded_engine(up)) as server:
+        stream = ask(server, stream=True)
+        head_is_out.set()
+        with pytest.raises(openai.APIError, match="too long"):
+            list(stream)
 
 
 @pytest.mark.parametrize(
@@ -259,12 +265,15 @@ def test_a_mistake_of_ours_is_a_500_without_its_message(caplog: pytest.LogCaptur
 def test_a_mistake_of_ours_late_in_a_stream_is_an_event() -> None:
     class Faulty(Engine):
         async def answer(self, *_: Any, **__: Any) -> Any:
-            await asyncio.sleep(0.3)
+            await asyncio.to_thread(head_is_out.wait, 60)
             raise RuntimeError("a secret")
 
+    head_is_out = threading.Event()
     with served(Faulty(embedded_engine().parts, Settings())) as server:
         body = {"model": "embedded", "messages": ASK, "stream": True}
-        text = httpx.post(f"{server.root}/v1/chat/completions", json=body).text
+        with httpx.stream("POST", f"{server.root}/v1/chat/completions", json=body) as reply:
+            head_is_out.set()
+            text = reply.read().decode()
     assert '"code":"internal_error"' in text
     assert text.endswith("data: [DONE]\n\n")
     assert "secret" not in text
