@@ -84,7 +84,7 @@ def detectors(
         from eirene.cli.compare import folder_of
         from eirene.eval.detector_report import Plan
         from eirene.eval.labelled import read_labelled
-        from eirene.eval.registry import build_detectors, parse_names
+        from eirene.eval.registry import build_detectors, check_detectors, parse_names
 
         names, seed = parse_names(detectors), using.seed
         resources = using.resources(
@@ -92,6 +92,7 @@ def detectors(
             price=calls.price_of(using.judge, base_url=using.base_url),
             cache=calls.open_cache(),
         )
+        check_detectors(names, resources)
         fields = tuple(name.strip() for name in slice_by.split(",") if name.strip())
         plan = Plan(draws=draws, seed=seed, dev_share=dev_share, slices=fields)
         whole = read_labelled(rows.open(data), rows.shape)

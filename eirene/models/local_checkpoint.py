@@ -144,7 +144,7 @@ def no_progress_bar() -> Iterator[None]:
 def quiet_transformers() -> Iterator[None]:
     """No bar, and no table of what is said here in a line."""
     level = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()
+    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # likewise
     try:
         with no_progress_bar():
             yield
