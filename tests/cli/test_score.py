@@ -41,7 +41,7 @@ def test_an_answer_with_nothing_given_is_unscored_and_says_why(run: Run) -> None
     done = run("score", "-", "--detectors", "rouge", "--out", "-", stdin=row)
     assert json.loads(done.out)["scores"]["rouge"]["hallucination"]["unscored"]
     assert done.code == 1
-    assert done.err.startswith("error: no row of 1 was scored: rouge: needs given text")
+    assert done.err.startswith("error: no row of 1 was scored: rouge: no content words")
 
 
 def test_a_detector_that_scored_no_row_is_named_beside_those_that_did(run: Run, tmp_path: Path) -> None:
