@@ -158,13 +158,31 @@ def load_encoder(path: Path | None = None, threads: int | None = None, *, cached
 
     `threads` is the number of threads of one run; by default `EIRENE_THREADS`, else the usable cores, at most 4.
     `cached_texts` is how many vectors are kept for texts that come again; 0 for none.
-    Raises `EncoderError` where a file is missing or cannot be read, where the two give no
-    vector for a text, and where the shipped files are not those that were shipped.
+    Raises `EncoderError` where a file is missing or cannot be read, where the two give no vector for a text, and where
+    the shipped files are not those that were shipped.
     """
     folder = WEIGHTS if path is None else path
     model, vocabulary = _read(folder / MODEL_FILE), _read(folder / TOKENIZER_FILE)
+    digest = hashlib.sha256(model + vocabulary).hexdigest()[:12]
+    if path is None and digest != SHIPPED_DIGEST:
+        raise EncoderError(f"the encoder in {folder} is not the one that ships (digest {digest}); reinstall eirene")
     import onnxruntime
     import tokenizers
+
+    try:
+        session = onnxruntime.InferenceSession(model, _options(threads), providers=["CPUExecutionProvider"])
+        tokenizer = tokenizers.Tokenizer.from_str(vocabulary.decode("utf-8"))
+        encoder = Encoder(session, tokenizer, digest, cached_texts=cached_texts)
+        (vector,) = encoder._compute([_PROBE])
+    except Exception as error:  # neither library has an exception class of its own to name
+        raise EncoderError(f"the encoder in {folder} cannot be read: {_line(error)}") from error
+    if not vector.any():
+        raise EncoderError(f"the encoder in {folder} is damaged: a text's vector is zero; train it again")
+    return encoder
+
+
+def _options(threads: int | None) -> onnxruntime.SessionOptions:
+    import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = default_threads() if threads is None else threads
@@ -172,19 +190,7 @@ def load_encoder(path: Path | None = None, threads: int | None = None, *, cached
     options.log_severity_level = 3
     # Waiting threads would otherwise burn the cores of whatever runs beside.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    try:
-        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        tokenizer = tokenizers.Tokenizer.from_str(vocabulary.decode("utf-8"))
-        digest = hashlib.sha256(model + vocabulary).hexdigest()[:12]
-        encoder = Encoder(session, tokenizer, digest, cached_texts=cached_texts)
-        (vector,) = encoder._compute([_PROBE])
-    except Exception as error:  # neither library has an exception class of its own to name
-        raise EncoderError(f"the encoder in {folder} cannot be read: {_line(error)}") from error
-    if path is None and digest != SHIPPED_DIGEST:
-        raise EncoderError(f"the encoder in {folder} is not the one that ships (digest {digest}); reinstall eirene")
-    if not vector.any():
-        raise EncoderError(f"the encoder in {folder} is damaged: a text's vector is zero; train it again")
-    return encoder
+    return options
 
 
 def default_threads() -> int:

@@ -29,20 +29,13 @@ def with_adapter(model: PreTrainedModel, adapter: str) -> tuple[PreTrainedModel,
     Raises `InputError` for an adapter that is of another kind or made for another model, is pickled, lacks tensors,
     or holds NaN or infinity.
     """
-    from peft import PeftModel, PeftType
+    from peft import PeftType
 
     check_folder(adapter)
     where = f"the adapter {adapter!r}"
     names = _checked_weights(adapter, where)
     _refuse_imports(adapter, where)
-    try:
-        with quiet_peft():
-            warnings.filterwarnings("ignore", message="Found missing adapter keys")  # they are an error below
-            adapted = PeftModel.from_pretrained(model, adapter)
-    except KeyError as error:  # a prompt tuning's vectors, or the like, by their name
-        raise _lacking({str(error.args[0])}, where) from error
-    except Exception as error:  # peft, torch and the hub's client raise whatever they like, without a root
-        raise InputError(f"{where} does not go with this model: {said(error)}", field="backend") from error
+    adapted = _attached(model, adapter, where)
     _compare(adapted, names, where)
     config = adapted.active_peft_config
     if config.peft_type in (PeftType.PROMPT_TUNING, PeftType.P_TUNING):
@@ -55,6 +48,19 @@ def with_adapter(model: PreTrainedModel, adapter: str) -> tuple[PreTrainedModel,
             field="backend",
         )
     return cast("PreTrainedModel", adapted.merge_and_unload()), None
+
+
+def _attached(model: PreTrainedModel, adapter: str, where: str) -> Any:
+    from peft import PeftModel
+
+    try:
+        with quiet_peft():
+            warnings.filterwarnings("ignore", message="Found missing adapter keys")  # `_compare` refuses them
+            return PeftModel.from_pretrained(model, adapter)
+    except KeyError as error:  # a prompt tuning's vectors, or the like, by their name
+        raise _lacking({str(error.args[0])}, where) from error
+    except Exception as error:  # peft, torch and the hub's client raise whatever they like, without a root
+        raise InputError(f"{where} does not go with this model: {said(error)}", field="backend") from error
 
 
 @contextlib.contextmanager

@@ -34,27 +34,30 @@ def encoder_named(name: str = SHIPPED) -> Encodes:
 
         return load_encoder()
     _refuse_code(name)
+    first, second = (_loaded(name, seed=seed) for seed in (0, 1))
+    if first.digest != second.digest:
+        raise InputError(f"the encoder {name!r} lacks tensors, which would be random; fetch it again", field=_FIELD)
+    return first
+
+
+def _loaded(name: str, *, seed: int) -> _SentenceEncoder:
+    """The model as the library loads it. What its weights do not bring is drawn: by another seed it is another."""
     with importing("sentence_transformers"):
         import torch
         from sentence_transformers import SentenceTransformer
     from eirene.models.local_checkpoint import quiet_transformers, refuse_not_finite
 
-    found = []
-    for seed in (0, 1):  # what the weights do not bring is drawn, and by another seed it is another
-        with torch.random.fork_rng(devices=[]), quiet_transformers():
-            torch.manual_seed(seed)
-            try:
-                model = SentenceTransformer(
-                    name, device="cpu", trust_remote_code=False, model_kwargs={"use_safetensors": True}
-                )
-                found.append(_SentenceEncoder(name, model))
-            except Exception as error:  # the library raises whatever its loaders and the hub raise
-                raise InputError(f"the encoder {name!r} cannot be loaded: {_line(error)}", field=_FIELD) from error
-        refuse_not_finite(model.state_dict().items(), f"the encoder {name!r}", field=_FIELD)
-    first, second = found
-    if first.digest != second.digest:
-        raise InputError(f"the encoder {name!r} lacks tensors, which would be random; fetch it again", field=_FIELD)
-    return first
+    with torch.random.fork_rng(devices=[]), quiet_transformers():
+        torch.manual_seed(seed)
+        try:
+            model = SentenceTransformer(
+                name, device="cpu", trust_remote_code=False, model_kwargs={"use_safetensors": True}
+            )
+            encoder = _SentenceEncoder(name, model)
+        except Exception as error:  # the library raises whatever its loaders and the hub raise
+            raise InputError(f"the encoder {name!r} cannot be loaded: {_line(error)}", field=_FIELD) from error
+    refuse_not_finite(model.state_dict().items(), f"the encoder {name!r}", field=_FIELD)
+    return encoder
 
 
 def _refuse_code(name: str) -> None:

@@ -60,8 +60,11 @@ class Index:
 
     def check_mapped(self) -> None:
         """Raises `InputError` where a mapped file has become shorter: reading on would end the process."""
-        mapped = {"codes.npy": self.codes, "spans.npy": self.spans, "keys.npy": self.keys, "owners.npy": self.owners}
-        for name, array in (mapped | {_TEXTS: self.texts}).items():
+        mapped: dict[str, NDArray[Any]] = {
+            "codes.npy": self.codes, "spans.npy": self.spans, "keys.npy": self.keys, "owners.npy": self.owners,
+            _TEXTS: self.texts,
+        }  # fmt: skip
+        for name, array in mapped.items():
             if _is_cut(array):
                 raise self._damaged(name, "it was cut while in use")
         if _is_cut(self.vectors):
@@ -73,7 +76,7 @@ class Index:
 
 def _is_cut(array: NDArray[Any]) -> bool:
     """Whether a mapped file is shorter by now than what was mapped of it."""
-    source = array.base
+    source: object = array.base
     return isinstance(source, mmap.mmap) and source.size() < len(source)
 
 
@@ -88,12 +91,14 @@ def open_view(home: Path, stamp: list[list[Any]], encoder: str, *, tell: bool = 
         return None
     about = _about(view)
     if about is None:
-        return _made_again(view / _ABOUT, tell=tell)
+        _warn(view / _ABOUT, tell=tell)
+        return None
     if about["of"] != _of(home, stamp, encoder):
         return None
     torn = _torn(view, about["sha256"])
     if torn is not None:
-        return _made_again(view / torn, tell=tell)
+        _warn(view / torn, tell=tell)
+        return None
     rows = Rows(**about["store"])
     store = Store(home, width=rows.width, encoder=encoder)
     store.check(rows)
@@ -138,6 +143,6 @@ def _sums(view: Path) -> dict[str, str]:
         return dict(zip(_FILES, pool.map(lambda name: sha256_of(view / name), _FILES), strict=True))
 
 
-def _made_again(file: Path, *, tell: bool) -> None:
+def _warn(file: Path, *, tell: bool) -> None:
     if tell:
         logger.warning("%s is damaged; the index is made again from its corpus and the vectors that are there", file)
