@@ -18,6 +18,7 @@ from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file
 
 from eirene.errors import InputError
+from eirene.models.local_spec import ADAPTER_CONFIG
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -43,6 +44,7 @@ def load_model(auto: Any, path: str, *, what: str, field: str, may_lack: tuple[s
     check_folder(path, field=field)
     refuse_code(path, what=what, field=field)
     _refuse_pickles(path, what=what, field=field)
+    _refuse_two(path, what=what, field=field)
     try:
         with quiet_transformers():
             model, info = auto.from_pretrained(
@@ -158,6 +160,16 @@ def _refuse_pickles(path: str, *, what: str, field: str) -> None:
     pickled = next((name for name in _PICKLED if beside(path, name) is not None), None)
     if pickled is not None:
         raise pickles(f"the {what} {path!r}", pickled, field=field)
+
+
+def _refuse_two(path: str, *, what: str, field: str) -> None:
+    """transformers would put an adapter that lies beside a model's weights on it, and say nothing of their gaps."""
+    if all(beside(path, name) is not None for name in (_CONFIG, ADAPTER_CONFIG)):
+        raise InputError(
+            f"the {what} {path!r} holds a model and an adapter ({ADAPTER_CONFIG}); keep them in folders of their own, "
+            "and name hf:MODEL+ADAPTER",
+            field=field,
+        )
 
 
 def pickles(where: str, file: str, *, field: str) -> InputError:

@@ -59,6 +59,9 @@ def test_what_rows_do_not_bring_is_counted_and_a_judge_that_is_not_named_is_an_e
     table = (tmp_path / "out" / "table.md").read_text()
     assert "- Hallucination, per answer, selfcheck-ngram: 8 of 8 unscored: needs other answers" in table
     assert_error(run(*arguments, "--detectors", "rouge,chainpoll"), "'chainpoll' needs a judge: name a chat model")
+    nothing = run(*arguments[:-1], tmp_path / "other", "--detectors", "selfcheck-ngram")
+    assert nothing.code == 1
+    assert "error: no answer was scored: selfcheck-ngram: needs other answers" in nothing.err
 
 
 def test_a_development_file_chooses_and_a_sample_is_drawn_by_its_seed(run: Run, tmp_path: Path) -> None:

@@ -285,6 +285,14 @@ def test_an_adapters_pickle_is_never_read(llama: Path, adapter: Path) -> None:
         load_local(f"hf:{llama}+{adapter}", device="cpu")
 
 
+def test_a_model_and_an_adapter_in_one_folder_are_refused(llama: Path, adapter: Path) -> None:
+    """The adapter would be put on unasked, and what the model lacks would be random without a word."""
+    for file in adapter.glob("adapter_*"):
+        file.rename(llama / file.name)
+    with pytest.raises(InputError, match="holds a model and an adapter"):
+        causal(llama)
+
+
 def test_an_adapter_names_no_module_to_import(llama: Path, adapter: Path) -> None:
     change(adapter / "adapter_config.json", megatron_config={"a": 1}, megatron_core="antigravity")
     with pytest.raises(InputError, match="names a module to be imported"):
