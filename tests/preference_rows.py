@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eirene.io import Row
-from eirene.models.local_loading import load_tokenizer
+from eirene.models.local_checkpoint import load_tokenizer
 from eirene.refiners.training.examples import EncodedPair, asking_for, encode_pair
 from eirene.refiners.training.pairs import parse_pair
 from eirene.refiners.training.recipe import Recipe

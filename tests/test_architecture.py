@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "fava": GROUND,
     "prompts": GROUND,
     "reading": GROUND,
-    "retrieval": GROUND | {"encoder", "reading"},
+    "retrieval": GROUND | {"encoder", "reading", "models"},
     "models": GROUND | {"prompts"},
     "training": GROUND | {"prompts", "models", "reading"},
     "feedback_model": SHARED,

@@ -12,7 +12,8 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from eirene.errors import InputError, MissingExtraError
+from eirene.errors import InputError
+from eirene.extras import importing
 
 _WAIT_S = 1.0
 """How long another run is waited for that holds the file."""
@@ -25,11 +26,9 @@ async def checkpoint_file(path: str | Path) -> AsyncIterator[BaseCheckpointSaver
     Only plain values are read back from it, whatever it holds. Raises `InputError` for a file that cannot be used: held
     by another run, no database, another program's. Raises `MissingExtraError` without the extra `sqlite`.
     """
-    try:
+    with importing("langgraph.checkpoint.sqlite"):
         import aiosqlite
         from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-    except ImportError:
-        raise MissingExtraError("sqlite", "langgraph-checkpoint-sqlite") from None
     file = _checked(path)
     is_open = False
     try:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from eirene.agent.state import Parts
-from eirene.errors import InputError
-from eirene.eval.base import UnmetDetector
 from eirene.eval.registry import build_detectors
 from eirene.eval.resources import Resources
 
@@ -16,8 +14,8 @@ def with_detectors(parts: Parts, names: Sequence[str], resources: Resources) -> 
     """The parts with these detectors, in this order, which should be cheap to dear.
 
     Those that the backend only shows are still only shown, unless no other is named: a gate needs something to decide
-    by. Those that ask a judge can measure a gain where nothing was given. Raises `InputError` for a name that is not
-    known and for a detector whose model is not named: a gate that waits for a score that cannot come is no gate.
+    by. Those that ask a judge can measure a gain where nothing was given. Raises what `check_detectors`
+    raises: a gate that waits for a score that cannot come is no gate.
 
     Example:
         >>> from eirene.agent.backends import resolve_backend
@@ -26,9 +24,6 @@ def with_detectors(parts: Parts, names: Sequence[str], resources: Resources) -> 
         ['alignment']
     """
     detectors = build_detectors(names, resources)
-    for detector in detectors:
-        if isinstance(detector, UnmetDetector):
-            raise InputError(f"the detector {detector.name!r} {detector.why}", field="detectors")
     named = {detector.name for detector in detectors}
     versions = [f"{d.name}:{d.version}" for d in detectors if d.version]
     return replace(

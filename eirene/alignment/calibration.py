@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -79,7 +80,6 @@ def load_constants() -> Constants:
 def parse_constants(data: Mapping[str, Any]) -> Constants:
     """Constants from the content of a constants file; raises `EncoderError` where it does not fit this version."""
     return Constants(
-        digest=digest_of(data),
         encoder=str(data.get("encoder")),
         blend=Blend(words=real(data, "words", file=_FILE), temperature=real(data, "temperature", file=_FILE)),
         bearing=real(data, "bearing", file=_FILE),
@@ -87,12 +87,23 @@ def parse_constants(data: Mapping[str, Any]) -> Constants:
         missing=Logistic.read(data, "missing", features.MISSING, file=_FILE),
         unsupported=Logistic.read(data, "unsupported", features.UNSUPPORTED, file=_FILE),
         claimless=Logistic.read(data, "claimless", features.CLAIMLESS, file=_FILE),
+        digest=digest_of(data),
     )
 
 
 def read_json(package: str, file: str) -> Any:
-    """The content of a JSON file that ships in a package."""
-    return json.loads(files(package).joinpath(file).read_text("utf-8"))
+    """The object in a JSON file that ships in a package; raises `EncoderError` where the file is missing or damaged."""
+    try:
+        found = json.loads(files(package).joinpath(file).read_text("utf-8"), parse_constant=_no_number)
+    except (OSError, ValueError) as error:
+        raise EncoderError(f"{file}: cannot be read ({error}); reinstall eirene") from error
+    if not isinstance(found, dict):
+        raise EncoderError(f"{file}: must hold a JSON object; reinstall eirene")
+    return found
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number")
 
 
 def digest_of(data: Mapping[str, Any]) -> str:
@@ -101,8 +112,8 @@ def digest_of(data: Mapping[str, Any]) -> str:
 
 
 def real(data: Mapping[str, Any], key: str, *, file: str) -> float:
-    """The number under `key`; raises `EncoderError` that names the `file` where there is none."""
+    """The number under `key`; raises `EncoderError` that names the `file` where there is none, NaN or infinity."""
     value = data.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise EncoderError(f"{file}: {key!r} must be a number, got {value!r}")
     return float(value)

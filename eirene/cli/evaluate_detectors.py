@@ -84,7 +84,7 @@ def detectors(
         from eirene.cli.compare import folder_of
         from eirene.eval.detector_report import Plan
         from eirene.eval.labelled import read_labelled
-        from eirene.eval.registry import build_detectors, parse_names
+        from eirene.eval.registry import build_detectors, check_detectors, parse_names
 
         names, seed = parse_names(detectors), using.seed
         resources = using.resources(
@@ -92,6 +92,7 @@ def detectors(
             price=calls.price_of(using.judge, base_url=using.base_url),
             cache=calls.open_cache(),
         )
+        check_detectors(names, resources)
         fields = tuple(name.strip() for name in slice_by.split(",") if name.strip())
         plan = Plan(draws=draws, seed=seed, dev_share=dev_share, slices=fields)
         whole = read_labelled(rows.open(data), rows.shape)
@@ -115,7 +116,10 @@ def detectors(
             _show(summary)
         failed = sum(row.failed for row in found.rows.values())
         _tell(found, folder, failed)
-    if failed > fail_on_error * len(found.rows):
+        if nothing_scored := _nothing_scored(summary):
+            say(f"error: no answer was scored: {nothing_scored}")
+    # Of failures --fail-on-error decides, all of them included.
+    if (nothing_scored and not failed) or failed > fail_on_error * len(found.rows):
         raise typer.Exit(1)
 
 
@@ -229,6 +233,14 @@ def _unscored(summary: dict[str, Any]) -> Iterator[str]:
             for name, found in level["detectors"].items():
                 for why, count in found["unscored"].items():
                     yield f"{name}, {level['error']}, {count:,} of {level['n']:,} answers: {why}"
+
+
+def _nothing_scored(summary: dict[str, Any]) -> str:
+    """Why, where no detector scored any answer at any level; else nothing."""
+    found = [entry for level in summary["levels"] for entry in level["detectors"].items()]
+    if any(shown["scored"] for _, shown in found):
+        return ""
+    return "; ".join(dict.fromkeys(f"{name}: {why}" for name, shown in found for why in shown["unscored"]))
 
 
 def _plain(value: dict[str, Any]) -> str:

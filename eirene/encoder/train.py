@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eirene.encoder.data import Claim, read_claims, texts_of
-from eirene.errors import EncoderError, InputError, MissingExtraError
+from eirene.errors import EncoderError, InputError
+from eirene.extras import require
 
 if TYPE_CHECKING:
     import torch
@@ -64,7 +65,7 @@ def train_encoder(
     """
     if not seeds or len(set(seeds)) != len(seeds):
         raise InputError(f"seeds must be distinct and at least one, got {list(seeds)}", field="seeds")
-    _need_extra()
+    require("torch", "transformers", "peft", "onnx", "safetensors", extra="train")
     from eirene.encoder.base import BASE_NAME, BASE_SHA256, base_folder
     from eirene.encoder.fit import Recipe
 
@@ -217,11 +218,3 @@ def _write_json(file: Path, value: dict[str, Any]) -> None:
     trial = file.with_suffix(".tmp")
     trial.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
     os.replace(trial, file)
-
-
-def _need_extra() -> None:
-    from importlib.util import find_spec
-
-    for package in ("torch", "transformers", "peft", "onnx", "safetensors"):
-        if find_spec(package) is None:
-            raise MissingExtraError("train", package)

@@ -101,6 +101,4 @@ def build(resources: Resources) -> PseudoEntropy:
     """By the rows' own log-probabilities, else by the local model if one is named; for the registry."""
     if resources.local is None:
         return PseudoEntropy()
-    from eirene.models.local_scoring import LocalScorer
-
-    return PseudoEntropy(LocalScorer(resources.local_model))
+    return PseudoEntropy(resources.token_scorer)

@@ -75,6 +75,4 @@ def gptscore_messages(case: Case) -> tuple[Message, ...]:
 
 def build(resources: Resources) -> GptScore:
     """By the local model, for the registry."""
-    from eirene.models.local_scoring import LocalScorer
-
-    return GptScore(LocalScorer(resources.local_model))
+    return GptScore(resources.token_scorer)

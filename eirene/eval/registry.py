@@ -104,6 +104,15 @@ def build_detector(name: str, resources: Resources) -> Detector:
 
 
 def build_detectors(names: Sequence[str], resources: Resources) -> tuple[Detector, ...]:
-    """The detectors in the order of their names, on one set of resources."""
-    check_names(names)
+    """The detectors in the order of their names, on one set of resources. Raises what `check_detectors` raises."""
+    check_detectors(names, resources)
     return tuple(build_detector(name, resources) for name in names)
+
+
+def check_detectors(names: Sequence[str], resources: Resources) -> None:
+    """Raises `InputError` for an unknown detector, and for one whose model is not there: it would score nothing."""
+    check_names(names)
+    for name in names:
+        lacking = resources.lacks(DETECTORS[name].needs)
+        if lacking:
+            raise InputError(f"the detector {name!r} {unmet(*lacking)}", field="detectors")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from eirene.models.cache import CallCache
     from eirene.models.chat import ChatModel, Price
     from eirene.models.local import LocalModel
+    from eirene.models.token_scores import TokenScorer
 
 POLLS = 5
 SAMPLES = 20
@@ -103,6 +104,14 @@ class Resources:
         if not self.local.startswith("hf:"):
             raise InputError(f"a local model is named hf:path-or-id[+adapter], got {self.local!r}", field="local-model")
         return load_local(self.local)
+
+    @cached_property
+    def token_scorer(self) -> TokenScorer:
+        """The local model as what tells how likely each token of a text is. Raises what `local_model` raises."""
+        model = self.local_model  # before the import below, which needs torch: this says which extra is missing
+        from eirene.models.local_scoring import LocalScorer
+
+        return LocalScorer(model)
 
     @cached_property
     def other_answers(self) -> SampleSource:

@@ -6,16 +6,16 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from eirene.errors import InputError, MissingExtraError
+from eirene.errors import InputError
 from eirene.eval.base import Case, Need
 from eirene.eval.selfcheck import compared_sentences, disagreement
 from eirene.eval.selfcheck_detectors import NO_WORDS, sentence_scores, spoken
 from eirene.eval.selfcheck_samples import SampleSource
+from eirene.extras import require
 from eirene.models.memory import memory_told
 from eirene.scores import Scores, Unscored
 from eirene.usage import Meter
@@ -185,20 +185,14 @@ class SelfCheckBertScore:
 
 def load_token_encoder(path: str, *, layer: int | None = None, device: str = "cpu") -> TokenEncoder:
     """The encoder in a folder, or of a hub's name. Raises `MissingExtraError`, and `InputError` for a bad one."""
-    for package in ("torch", "transformers"):
-        if find_spec(package) is None:
-            raise MissingExtraError("local", package)
+    require("torch", "transformers")
     from transformers import AutoModel
 
-    from eirene.models.local_loading import load_tokenizer, no_progress_bar
+    from eirene.models.local_checkpoint import load_model, load_tokenizer
 
-    tokenizer = load_tokenizer(path)
-    try:
-        with no_progress_bar():
-            model = AutoModel.from_pretrained(path, trust_remote_code=False)
-    except (OSError, ValueError, RuntimeError, KeyError, AttributeError, TypeError) as error:
-        said = " ".join(str(error).split())[:300]
-        raise InputError(f"the encoder {path!r} cannot be loaded: {said}", field="local-model") from error
+    tokenizer = load_tokenizer(path, field="local-model")
+    # A pooler is often not saved: the vectors of the tokens are asked for, and never it.
+    model = load_model(AutoModel, path, what="encoder", field="local-model", may_lack=("pooler.",))
     return TokenEncoder(model.to(device), tokenizer, name=path, layer=layer)
 
 

@@ -68,11 +68,11 @@ def parse_critic(data: Mapping[str, Any]) -> Critic:
     if not isinstance(point, Mapping) or sorted(point) != sorted(names):
         raise EncoderError(f"{_FILE}: the operating point must have {names}, got {point!r}")
     return Critic(
-        digest=digest_of(data),
         missing=Logistic.read(data, "missing", evidence.MISSING, file=_FILE),
         unsupported=Logistic.read(data, "unsupported", evidence.UNSUPPORTED, file=_FILE),
         claimless=Logistic.read(data, "claimless", evidence.CLAIMLESS, file=_FILE),
         passage_missing=Logistic.read(data, "passage_missing", evidence.PASSAGE_MISSING, file=_FILE),
         passage_unsupported=Logistic.read(data, "passage_unsupported", evidence.PASSAGE_UNSUPPORTED, file=_FILE),
         point=OperatingPoint(**{name: real(point, name, file=_FILE) for name in names}),
+        digest=digest_of(data),
     )

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eirene.errors import AuthError, BackendTimeoutError, MalformedReplyError, MissingExtraError
+from eirene.errors import AuthError, BackendTimeoutError, MalformedReplyError
+from eirene.extras import require
 from eirene.models.faults import Fault, classify
 from eirene.models.limits import Limiter
 from eirene.models.retry import RetryPolicy
@@ -46,8 +46,7 @@ class EchoScorer:
         price: Price | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        if find_spec("openai") is None:
-            raise MissingExtraError("openai", "openai")
+        require("openai")
         self.name = model
         self._base_url = base_url
         self._limiter = Limiter() if limiter is None else limiter

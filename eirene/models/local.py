@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eirene.errors import BackendError, InputError, MissingExtraError, TooLongError
+from eirene.errors import BackendError, InputError, TooLongError
+from eirene.extras import require
 from eirene.models.local_layout import encode_chat, encode_chat_frame, encode_reply, encode_text
 from eirene.models.local_spec import ADAPTER_CONFIG, PROMPT_FILE, Layout, LocalSpec, parse_spec, read_prompt
 from eirene.models.replies import Reply
@@ -169,10 +169,9 @@ def load_local(spec: str | LocalSpec, *, device: str | None = None, dtype: str |
     stay as they are on a GPU and become float32 on a CPU. LoRA adapters are merged into the weights, prompt tuning
     is kept as virtual tokens. Raises `MissingExtraError`, and `InputError` for what cannot be loaded.
     """
-    for package in ("torch", "transformers", "peft"):
-        if find_spec(package) is None:
-            raise MissingExtraError("local", package)
-    from eirene.models.local_loading import beside, load
+    require("torch", "transformers", "peft")
+    from eirene.models.local_checkpoint import beside
+    from eirene.models.local_loading import load
 
     spec = parse_spec(spec, device=device, dtype=dtype) if isinstance(spec, str) else spec
     loaded = load(spec)
@@ -195,7 +194,7 @@ def _version(spec: LocalSpec, model: PreTrainedModel) -> str:
 
     Hashing the weights themselves would take longer than loading them.
     """
-    from eirene.models.local_loading import beside
+    from eirene.models.local_checkpoint import beside
 
     found = hashlib.sha256(str(getattr(model.config, "_commit_hash", None)).encode())
     adapter = None if spec.adapter is None else beside(spec.adapter, ADAPTER_CONFIG)

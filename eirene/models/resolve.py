@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from eirene.errors import InputError, MissingExtraError
+from eirene.errors import InputError
+from eirene.extras import EXTRAS, importing, missing
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel, Price
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 _NAME = re.compile(r"([A-Za-z][\w-]*):(.+)", re.DOTALL)
-_EXTRAS = {"langchain_openai": "openai", "langchain_anthropic": "anthropic", "langchain_ollama": "ollama"}
 _KEYS = {
     "openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "mistralai": "MISTRAL_API_KEY",
     "google_genai": "GOOGLE_API_KEY", "groq": "GROQ_API_KEY", "deepseek": "DEEPSEEK_API_KEY", "xai": "XAI_API_KEY",
@@ -106,16 +106,12 @@ def chat_builder(name: str, options: ChatOptions) -> Callable[[], BaseChatModel]
 
 
 def _init(provider: str, model: str, arguments: Mapping[str, Any]) -> BaseChatModel:
-    try:
+    with importing("langchain", extra=EXTRAS.get(f"langchain_{provider}", "")):
         from langchain.chat_models import init_chat_model
-    except ImportError:
-        extra = provider if provider in _EXTRAS.values() else ""
-        raise MissingExtraError(extra, "langchain") from None
     try:
         built: BaseChatModel = init_chat_model(model, model_provider=provider, **arguments)
     except ImportError as error:
-        package = _package(error)
-        raise MissingExtraError(_EXTRAS.get(package, ""), package.replace("_", "-")) from None
+        raise missing(_package(error)) from None
     # Pydantic's ValidationError is a ValueError; a missing key is one, too, but for OpenAI's and Google's own kinds.
     except ValueError as error:
         raise InputError(_problem(provider, str(error)), field="backend") from None

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from eirene.errors import InputError, MissingExtraError
+from eirene.errors import InputError
+from eirene.extras import importing
 from eirene.io import Row
 from eirene.reading.base import Bytes, readable
 
@@ -122,10 +123,8 @@ def unique_names(names: Iterable[str], where: str) -> tuple[str, ...]:
 
 def check_pyarrow() -> None:
     """Raises `MissingExtraError` where pyarrow is not installed."""
-    try:
+    with importing("pyarrow"):
         import pyarrow.parquet  # noqa: F401  # the first use would be as slow
-    except ImportError:
-        raise MissingExtraError("data", "pyarrow") from None
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from eirene.errors import InputError, MissingExtraError
+from eirene.errors import InputError
+from eirene.extras import importing
 from eirene.io import Row
 from eirene.reading.arrow_source import BATCH_ROWS, arrow_rows, told, unique_names
 from eirene.reading.base import readable
@@ -93,10 +94,8 @@ def _only_split(found: Any, name: str) -> Any:
 
 
 def _datasets() -> Any:
-    try:
+    with importing("datasets"):
         import datasets
-    except ImportError:
-        raise MissingExtraError("data", "datasets") from None
     return datasets
 
 

@@ -1,8 +1,8 @@
 """The index of a corpus on disk: built once, memory-mapped, and brought up to date by encoding what is new.
 
-A folder holds the vectors of every passage ever encoded (`eirene.retrieval.store`) and one view: the passages of the
-corpus as it was last read, with their texts, signs and names. A view is made aside and put in place by one rename; one
-that is torn, or of another version, corpus or encoder, is made again from the vectors that are there.
+A folder holds the vectors of every passage ever encoded (`eirene.retrieval.store`) and one view of them, the corpus as
+it was last read (`eirene.retrieval.view`). A view is made aside and put in place by one rename; one that is torn, or of
+another version, corpus or encoder, is made again from the vectors that are there.
 """
 
 from __future__ import annotations
@@ -10,66 +10,33 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import logging
 import os
 import shutil
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from eirene.errors import InputError
+from eirene.errors import EncoderError, InputError
 from eirene.io import reason
 from eirene.retrieval.names import hashed, names_of
 from eirene.retrieval.passages import WORDS, Passage, corpus_files, read_corpus
 from eirene.retrieval.search import signs
 from eirene.retrieval.store import Half, Store
+from eirene.retrieval.view import VERSION, VIEW, Index, open_view, write_about
 
 if TYPE_CHECKING:
     from eirene.encoder.runtime import Encodes
 
-logger = logging.getLogger(__name__)
-
-VERSION = 1
 _BATCH = 256
 _ROWS = 65_536
-_VIEW = "view"
 Progress = Callable[[int], None]
 """Told how many passages have been encoded so far."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Index:
-    """N passages: `codes` [words, N] signs, `vectors` [rows, width] with the row of each passage in `rows` [N], `spans`
-    [N, 2] places in the bytes of `texts`, `keys` and `owners` the passages by hashed name. All but `rows` are mapped,
-    and stay what they are where another process brings the index up to date.
-    """
-
-    folder: Path
-    codes: NDArray[np.uint64]
-    vectors: Half
-    rows: NDArray[np.int64]
-    texts: NDArray[np.uint8]
-    spans: NDArray[np.int64]
-    keys: NDArray[np.uint64]
-    owners: NDArray[np.int32]
-    digest: str
-    encoder: str
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def passages(self, numbers: Sequence[int]) -> list[Passage]:
-        """Some passages, read by their places."""
-        places = ((int(start), int(end)) for start, end in self.spans[list(numbers)])
-        return [Passage(**json.loads(self.texts[start:end].tobytes())) for start, end in places]
 
 
 def open_index(
@@ -84,7 +51,8 @@ def open_index(
 
     `folder` holds one subfolder a corpus place, encoder and size of passages. An index whose files have not changed
     since (size and time) is opened without reading the corpus. Raises `InputError` for a corpus that cannot be read or
-    has no passage, and for a folder that cannot be written or that another process is writing.
+    has no passage, for a folder that cannot be written or that another process is writing, and for vectors on disk
+    that are not what was written; `EncoderError` where the encoder gives no numbers.
     """
     stamp = _stamp(place)
     named = hashlib.sha256(
@@ -93,14 +61,15 @@ def open_index(
     home = folder / f"corpus-{named[:24]}"
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        index = _opened(home, stamp, encoder.digest)
+        index = open_view(home, stamp, encoder.digest)
         if index is not None:
             return index
         with _alone(home):
-            index = _opened(home, stamp, encoder.digest)  # another process may have made it meanwhile
+            # Another process may have made it meanwhile; where none has, what is wrong is said once, here.
+            index = open_view(home, stamp, encoder.digest, tell=True)
             if index is None:
                 _build(home, read_corpus(place, words=words), encoder, stamp, progress, where=place)
-                index = _opened(home, stamp, encoder.digest)
+                index = open_view(home, stamp, encoder.digest)
     except OSError as error:
         raise InputError(f"the index cannot be written: {reason(error)}", where=str(home)) from None
     if index is None:
@@ -125,41 +94,6 @@ def _alone(home: Path) -> Iterator[None]:
         except OSError:
             raise InputError("another process is making this index; wait for it", where=str(home)) from None
         yield
-
-
-def _opened(home: Path, stamp: list[list[Any]], encoder: str) -> Index | None:
-    """The view if it is whole and of this corpus; None, and the reason in the log, where it is not."""
-    view = home / _VIEW
-    if not view.is_dir():
-        return None
-    try:
-        said = (view / "about.json").read_bytes()
-        about = json.loads(said)
-        if [about["version"], about["encoder"], about["files"]] != [VERSION, encoder, stamp]:
-            return None
-        vectors = Store(home, width=about["width"]).mapped()
-        held = {name: np.load(view / f"{name}.npy", mmap_mode="r") for name in ("codes", "spans", "keys", "owners")}
-        rows, texts = np.load(view / "rows.npy"), np.memmap(view / "passages.jsonl", np.uint8, "r")
-        index = Index(home, vectors=vectors, rows=rows, texts=texts, digest=about["digest"], encoder=encoder, **held)
-        is_one = (view / "about.json").read_bytes() == said  # nobody has put another view in its place meanwhile
-        return index if is_one and _is_sound(index, about) else None
-    except Exception as error:  # a torn file fails in whichever layer notices first: JSON, npy header, mmap
-        logger.info("the index %s cannot be used and is made again: %s", home, error)
-        return None
-
-
-def _is_sound(index: Index, about: dict[str, Any]) -> bool:
-    count = int(about["passages"])
-    whole = (
-        count > 0
-        and len(index.rows) == len(index.spans) == index.codes.shape[1] == count
-        and len(index.keys) == len(index.owners)
-        and 0 <= int(index.rows.min()) <= int(index.rows.max()) < len(index.vectors)
-        and int(index.spans[-1, 1]) == len(index.texts) == about["text_bytes"]
-    )
-    if not whole:
-        logger.info("the index %s is torn and is made again", index.folder)
-    return whole
 
 
 class _Found:
@@ -198,8 +132,8 @@ def _build(
     where: str,
 ) -> None:
     width = encoder.encode([""]).shape[1]
-    store = Store(home, width=width)
-    known = store.rows()
+    store = Store(home, width=width, encoder=encoder.digest)
+    known = store.open()
     for left in home.glob("making-*"):  # by a build that was killed
         shutil.rmtree(left, ignore_errors=True)
     making = Path(tempfile.mkdtemp(dir=home, prefix="making-"))
@@ -219,12 +153,8 @@ def _build(
         if not found.rows:
             raise InputError("has no passage", field="corpus", where=where)
         found.save(making, store.mapped())
-        about = {
-            "version": VERSION, "encoder": encoder.digest, "files": stamp, "width": width, "passages": len(found.rows),
-            "text_bytes": at, "digest": digest.hexdigest()[:24],
-        }  # fmt: skip
-        (making / "about.json").write_text(json.dumps(about), encoding="utf-8")
-        old = home / _VIEW
+        write_about(making, home, stamp, rows=store.rows(), digest=digest.hexdigest()[:24])
+        old = home / VIEW
         if old.exists():
             os.rename(old, making / "old")
         os.rename(making, old)
@@ -237,7 +167,10 @@ def _encode(batch: Sequence[Passage], encoder: Encodes, store: Store, known: dic
     """Encodes what the store has not got."""
     fresh = {passage.digest: passage.shown for passage in batch if passage.digest not in known}
     if fresh:
-        store.append(list(fresh), encoder.encode(list(fresh.values())))
+        vectors = encoder.encode(list(fresh.values()))
+        if not np.isfinite(vectors).all():
+            raise EncoderError(f"the encoder {encoder.digest} is damaged: its vectors hold NaN or infinity")
+        store.append(list(fresh), vectors)
         for key in fresh:
             known[key] = len(known)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eirene.errors import EncoderError, MissingExtraError
+from eirene.extras import require
 
 _TOGETHER = 16
 
@@ -14,20 +14,20 @@ class CrossEncoder:
     """Scores of (query, text): the one logit of a regression head, else that of the last label.
 
     On the CPU in single precision, so that the same pair gives the same score. Pairs longer than the model reads are
-    cut at their longer side.
+    cut at their longer side. Raises `MissingExtraError` without the extra `local`, and `InputError` for a model that
+    cannot be loaded whole.
     """
 
     def __init__(self, name: str) -> None:
-        try:
-            import torch
-            from transformers import AutoModelForSequenceClassification, AutoTokenizer
-        except ImportError:
-            raise MissingExtraError("local", "transformers") from None
-        try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(name)
-            self._model: Any = AutoModelForSequenceClassification.from_pretrained(name, dtype=torch.float32).eval()
-        except (OSError, ValueError) as error:
-            raise EncoderError(f"the reranker {name!r} cannot be loaded: {error}") from None
+        require("torch", "transformers")
+        from transformers import AutoModelForSequenceClassification
+
+        from eirene.models.local_checkpoint import load_model, load_tokenizer
+
+        self._tokenizer: Any = load_tokenizer(name, field="rerank")
+        self._model: Any = load_model(
+            AutoModelForSequenceClassification, name, what="reranker", field="rerank", dtype="float32"
+        ).train(False)
         self.digest = str(name)
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:

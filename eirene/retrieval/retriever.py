@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.errors import InputError
-from eirene.retrieval.index import Index
+from eirene.retrieval.checksums import damaged
 from eirene.retrieval.passages import Passage
 from eirene.retrieval.search import (
     CANDIDATES,
@@ -22,6 +22,7 @@ from eirene.retrieval.search import (
     shares_of_names,
     sharing_names,
 )
+from eirene.retrieval.view import Index
 
 if TYPE_CHECKING:
     from eirene.encoder.runtime import Encodes
@@ -81,7 +82,11 @@ class Retriever:
         return f"{self.index.digest[:12]}@{self.index.encoder}{more},top={self.top}{names}"
 
     def find(self, query: str) -> list[Hit]:
-        """At most `top` passages, the most relevant last; texts that are the same but for white space occur once."""
+        """At most `top` passages, the most relevant last; texts that are the same but for white space occur once.
+
+        Raises `InputError` where files of the index were changed since it was opened, as far as that is seen.
+        """
+        self.index.check_mapped()
         vector = self._encoder.encode([query])[0]
         scores, shared = self._pool(query, vector)
         numbers = sorted(scores)
@@ -108,6 +113,8 @@ class Retriever:
         if shares is not None:
             candidates = np.union1d(candidates, sharing_names(shares, distances, CANDIDATES))
         cosines = cosines_of(index.vectors, index.rows, candidates, vector)
+        if not np.isfinite(cosines).all():
+            raise damaged(index.folder / "vectors.f16", "vectors are no numbers", home=index.folder)
         order = np.argsort(-cosines, kind="stable")  # of equals the earlier
         chosen, shared = order[:count], {}
         if shares is not None:

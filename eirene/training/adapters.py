@@ -8,7 +8,8 @@ import torch
 from peft import LoraConfig, PeftConfig, PromptTuningConfig, TaskType, get_peft_model
 
 from eirene.errors import InputError
-from eirene.models.local_loading import load_base, quiet_peft
+from eirene.models.local_adapter import quiet_peft
+from eirene.models.local_loading import load_base
 from eirene.training.folder import Run
 from eirene.training.recipe import TrainingRecipe
 

@@ -8,11 +8,11 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-from eirene.errors import InputError, MissingExtraError
+from eirene.errors import InputError
+from eirene.extras import require
 from eirene.io import HasRows, reason
 from eirene.models.local_spec import parse_spec
 from eirene.reading import Shape
@@ -52,9 +52,7 @@ class Run:
 
 def check_packages(extra: str, more: Iterable[str] = ()) -> None:
     """Raises `MissingExtraError` where a package that training needs is not installed."""
-    for package in (*_PACKAGES, *more):
-        if find_spec(package) is None:
-            raise MissingExtraError(extra, package)
+    require(*_PACKAGES, *more, extra=extra)
 
 
 def check_base(base: str) -> str:

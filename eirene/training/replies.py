@@ -54,7 +54,7 @@ def train_replies(
     task: Task,
 ) -> Trained:
     """Trains on the replies alone; longer examples are left out and counted. Raises as `fit` does."""
-    from eirene.models.local_loading import load_tokenizer
+    from eirene.models.local_checkpoint import load_tokenizer
     from eirene.training.supervised import fit
     from eirene.training.trainer import drop_checkpoints
 

@@ -20,7 +20,8 @@ import torch
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from eirene.errors import InputError, TrainingStoppedError
-from eirene.models.local_loading import choose_device, no_progress_bar
+from eirene.models.local_checkpoint import no_progress_bar
+from eirene.models.local_loading import choose_device
 from eirene.training.card import write_json
 from eirene.training.folder import Run
 from eirene.training.recipe import Step, TrainingRecipe

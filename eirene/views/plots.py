@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eirene.errors import MissingExtraError
+from eirene.extras import importing
 from eirene.views.compare_table import KINDS, drawn
 
 if TYPE_CHECKING:
@@ -59,10 +59,8 @@ def save(figure: Figure, path: Path) -> list[Path]:
 
 def check_matplotlib() -> None:
     """Raises `MissingExtraError` where matplotlib is not installed."""
-    try:
+    with importing("matplotlib"):
         import matplotlib as _  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("plots", "matplotlib") from None
 
 
 def forest(summary: Json) -> Figure | None:

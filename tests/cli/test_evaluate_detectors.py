@@ -51,16 +51,17 @@ def test_it_measures_offline_and_adds_a_detector_to_what_is_there(run: Run, tmp_
     assert [pair["n"] for pair in level["pairs"]] == [8]
 
 
-def test_a_need_that_is_not_met_is_counted_with_the_option_that_meets_it(run: Run, tmp_path: Path) -> None:
+def test_what_rows_do_not_bring_is_counted_and_a_judge_that_is_not_named_is_an_error(run: Run, tmp_path: Path) -> None:
     data = write(tmp_path / "rows.jsonl", *rows())
-    arguments = ("--detectors", "rouge,chainpoll", "--draws", "50", "--no-plots", "--out", tmp_path / "out")
-    done = run("evaluate", "detectors", data, *arguments)
+    arguments = ("evaluate", "detectors", data, "--draws", "50", "--no-plots", "--out", tmp_path / "out")
+    done = run(*arguments, "--detectors", "rouge,selfcheck-ngram")
     assert done.code == 0, done.err
     table = (tmp_path / "out" / "table.md").read_text()
-    assert (
-        "- Hallucination, per answer, chainpoll: 8 of 8 unscored: needs a judge: name a chat model with --judge"
-        in table
-    )
+    assert "- Hallucination, per answer, selfcheck-ngram: 8 of 8 unscored: needs other answers" in table
+    assert_error(run(*arguments, "--detectors", "rouge,chainpoll"), "'chainpoll' needs a judge: name a chat model")
+    nothing = run(*arguments[:-1], tmp_path / "other", "--detectors", "selfcheck-ngram")
+    assert nothing.code == 1
+    assert "error: no answer was scored: selfcheck-ngram: needs other answers" in nothing.err
 
 
 def test_a_development_file_chooses_and_a_sample_is_drawn_by_its_seed(run: Run, tmp_path: Path) -> None:

@@ -9,8 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from eirene.eval.base import MODEL_NEEDS
+from eirene.eval.registry import DETECTORS
 from eirene.scores import Scores
-from tests.cli.run import EXAMPLES, GIVEN, Run, write
+from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
 
 
 def test_every_row_gets_a_line_of_scores(run: Run, tmp_path: Path) -> None:
@@ -34,8 +38,27 @@ def test_standard_output_holds_the_lines_alone(run: Run) -> None:
 
 def test_an_answer_with_nothing_given_is_unscored_and_says_why(run: Run) -> None:
     row = json.dumps({"question": "Why?", "answer": "Because."}).encode()
-    scores = json.loads(run("score", "-", "--detectors", "rouge", "--out", "-", stdin=row).out)["scores"]
-    assert scores["rouge"]["hallucination"]["unscored"]
+    done = run("score", "-", "--detectors", "rouge", "--out", "-", stdin=row)
+    assert json.loads(done.out)["scores"]["rouge"]["hallucination"]["unscored"]
+    assert done.code == 1
+    assert done.err.startswith("error: no row of 1 was scored: rouge: no content words")
+
+
+def test_a_detector_that_scored_no_row_is_named_beside_those_that_did(run: Run, tmp_path: Path) -> None:
+    """With another detector's scores there the command did what it was asked for; the empty column is said."""
+    out = tmp_path / "scores.jsonl"
+    done = run("score", EXAMPLES / "npov.jsonl", "--detectors", "rouge,selfcheck-ngram", "--out", out)
+    assert done.code == 0
+    assert "warning: no row was scored by selfcheck-ngram: needs other answers" in done.err
+    assert "rouge" not in done.err.partition("warning")[2]
+
+
+@pytest.mark.parametrize("name", [name for name, entry in DETECTORS.items() if entry.needs & MODEL_NEEDS])
+def test_a_detector_without_its_model_is_an_error_before_any_row_is_read(run: Run, tmp_path: Path, name: str) -> None:
+    """By the registry's own word on what each needs: one line with the option, and no file."""
+    out = tmp_path / "scores.jsonl"
+    assert_error(run("score", "-", "--detectors", f"rouge,{name}", "--out", out, stdin=b"{"), f"{name!r} needs a")
+    assert not out.exists()
 
 
 def start(path: Path, out: str) -> subprocess.Popen[bytes]:

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eirene.encoder import Encoder, load_encoder
-from eirene.encoder.runtime import default_threads
+from eirene.alignment import load_constants
+from eirene.encoder import Encoder, load_encoder, runtime
+from eirene.encoder.runtime import MODEL_FILE, SHIPPED_DIGEST, TOKENIZER_FILE, WEIGHTS, default_threads
 from eirene.encoder.windows import cut_windows
 from eirene.errors import EncoderError
 
@@ -137,6 +138,32 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "model.int8.onnx").write_bytes(b"no model")
     (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
     with pytest.raises(EncoderError, match="cannot be read"):
+        load_encoder(tmp_path)
+
+
+def test_shipped_files_are_those_that_were_shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One flipped bit of the weights would give vectors like any others; a folder of one's own holds what it likes."""
+    assert load_constants().encoder == SHIPPED_DIGEST == load_encoder().digest
+    data = bytearray((WEIGHTS / MODEL_FILE).read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / MODEL_FILE).write_bytes(data)
+    (tmp_path / TOKENIZER_FILE).write_bytes((WEIGHTS / TOKENIZER_FILE).read_bytes())
+    monkeypatch.setattr(runtime, "WEIGHTS", tmp_path)
+    with pytest.raises(EncoderError, match=r"is not the one that ships .* reinstall"):
+        load_encoder()
+    load_encoder(tmp_path)
+
+
+def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    """NaN would become the zero vector, which is like nothing: every text would say nothing."""
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(WEIGHTS / MODEL_FILE)
+    scale = next(t for t in model.graph.initializer if t.data_type == onnx.TensorProto.FLOAT and len(t.dims) == 1)
+    spoilt = np.full_like(onnx.numpy_helper.to_array(scale), np.nan)
+    scale.CopyFrom(onnx.numpy_helper.from_array(spoilt, scale.name))
+    onnx.save(model, tmp_path / MODEL_FILE)
+    (tmp_path / TOKENIZER_FILE).write_bytes((WEIGHTS / TOKENIZER_FILE).read_bytes())
+    with pytest.raises(EncoderError, match="weights are damaged"):
         load_encoder(tmp_path)
 
 

@@ -21,7 +21,7 @@ from eirene.eval.base import Case
 from eirene.eval.chunks import sentences_of
 from eirene.eval.nli import NliDetector, NliModel, load_nli
 from eirene.given import Given, Group
-from eirene.models.local_loading import no_progress_bar
+from eirene.models.local_checkpoint import no_progress_bar
 from eirene.scores import Unscored, number
 from eirene.usage import Meter
 

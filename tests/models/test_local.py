@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM
 
 from eirene.errors import BackendError, InputError, MissingExtraError
 from eirene.models.local import LocalModel, load_local
-from eirene.models.local_loading import quiet_peft
+from eirene.models.local_adapter import quiet_peft
 from eirene.models.local_sampling import LocalSampling
 from eirene.prompts import Message
 from eirene.usage import Meter

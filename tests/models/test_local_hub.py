@@ -13,7 +13,8 @@ import torch
 from peft import LoraConfig, TaskType, get_peft_model
 from transformers import AutoModelForCausalLM
 
-from eirene.models.local_loading import beside, quiet_peft
+from eirene.models.local_adapter import quiet_peft
+from eirene.models.local_checkpoint import beside
 from tests.tiny_llama import make_llama
 
 PROMPT = {"layout": "instruct", "name": "own", "system": "Judge.", "user": "{{instruction}} {{material}}",

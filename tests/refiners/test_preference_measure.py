@@ -11,7 +11,7 @@ import torch
 from statsmodels.stats.proportion import proportion_confint
 
 from eirene.models.local import load_local
-from eirene.models.local_loading import load_tokenizer
+from eirene.models.local_checkpoint import load_tokenizer
 from eirene.refiners.training.examples import collate_pairs, columns
 from eirene.refiners.training.fit import make_trainer, quiet_trl
 from eirene.refiners.training.measure import Ranked, rank, summarise, wilson

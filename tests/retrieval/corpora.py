@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.encoder import load_encoder
+from eirene.encoder.runtime import Encodes
 from eirene.retrieval import Hit
 
 ROWS: list[dict[str, Any]] = [
@@ -24,10 +25,10 @@ ROWS: list[dict[str, Any]] = [
 
 
 class Counting:
-    """The shipped encoder, and how many texts it was asked for."""
+    """An encoder (by default the shipped one), and what texts it was asked for."""
 
-    def __init__(self) -> None:
-        self._encoder = load_encoder(threads=1)
+    def __init__(self, encoder: Encodes | None = None) -> None:
+        self._encoder = load_encoder(threads=1) if encoder is None else encoder
         self.digest = self._encoder.digest
         self.texts: list[str] = []
 

@@ -14,7 +14,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from eirene.encoder import load_encoder
-from eirene.errors import EncoderError, InputError
+from eirene.errors import InputError
 from eirene.records import FOUND_PASSAGES, Item, parse_item
 from eirene.retrieval import Retriever, open_index, with_context
 from eirene.retrieval.encoders import encoder_named
@@ -197,7 +197,7 @@ def test_a_cross_encoder_scores_pairs(tmp_path: Path) -> None:
     assert len(scores) == 7
     assert len(set(scores)) > 1
     assert reranker.scores("Where does rain fall?", texts) == scores
-    with pytest.raises(EncoderError, match="cannot be loaded"):
+    with pytest.raises(InputError, match="no folder"):
         CrossEncoder(str(tmp_path / "none"))
 
 
@@ -205,5 +205,52 @@ def test_an_encoder_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     """The shipped encoder has a name of its own; a folder that is no model is an error of one kind."""
     assert encoder_named("embedded").digest == load_encoder().digest
     pytest.importorskip("sentence_transformers")
-    with pytest.raises(EncoderError, match="cannot be loaded"):
+    with pytest.raises(InputError, match="cannot be loaded"):
         encoder_named(str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        (
+            "modules.json",
+            '[{"idx": 0, "path": "", "type": "own.Module"}]',
+            r"run code of its own \('own\.Module' in mod",
+        ),
+        (
+            "1_Router/router_config.json",
+            '{"types": {"a": "own.Module"}}',
+            r"run code of its own \('own\.Module' in rou",
+        ),
+        ("modules.json", "{", r"cannot be loaded: modules\.json"),
+    ],
+)
+def test_an_encoder_runs_no_code_of_its_folder(tmp_path: Path, file: str, content: str, said: str) -> None:
+    """Older releases of sentence-transformers run what a folder's list of parts names; here nothing is loaded."""
+    (tmp_path / "1_Router").mkdir()
+    (tmp_path / file).write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        encoder_named(str(tmp_path))
+
+
+@pytest.mark.parametrize("damage", ["missing", "nan", None])
+def test_an_encoder_is_loaded_whole(tmp_path: Path, damage: str | None) -> None:
+    """A model of the library whose weights lack a tensor or hold NaN is refused; a whole one gives the same twice."""
+    library = pytest.importorskip("sentence_transformers")
+    from safetensors.torch import load_file, save_file
+
+    from tests.tiny_bert import make_bert
+
+    library.SentenceTransformer(str(make_bert(tmp_path / "bert")), device="cpu").save(str(tmp_path / "st"))
+    weights = load_file(tmp_path / "st" / "model.safetensors")
+    name = "encoder.layer.1.attention.self.query.weight"
+    if damage == "missing":
+        del weights[name]
+    elif damage == "nan":
+        weights[name][0, 0] = float("nan")
+    save_file(weights, tmp_path / "st" / "model.safetensors", metadata={"format": "pt"})
+    if damage is None:
+        assert encoder_named(str(tmp_path / "st")).digest == encoder_named(str(tmp_path / "st")).digest
+    else:
+        with pytest.raises(InputError, match="lacks tensors" if damage == "missing" else "NaN or infinity in 1 tensor"):
+            encoder_named(str(tmp_path / "st"))

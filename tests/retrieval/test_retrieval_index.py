@@ -121,31 +121,6 @@ def test_an_interrupted_build_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     assert index.passages([5]) == [Passage("norway", ROWS[5]["text"])]
 
 
-@pytest.mark.parametrize("file", ["about.json", "codes.npy", "passages.jsonl", "rows.npy", "keys.npy", "spans.npy"])
-def test_a_torn_or_foreign_view_is_made_again(tmp_path: Path, file: str) -> None:
-    """A view with a cut or strange file is rebuilt from the vectors that are there, and finds the same."""
-    encoder, corpus = Counting(), write(tmp_path / "c.jsonl", ROWS)
-    before = Retriever(open_index(corpus, encoder, folder=tmp_path / "i"), encoder).find("capital of Norway")
-    (home,) = (tmp_path / "i").iterdir()
-    whole = (home / "view" / file).read_bytes()
-    for data in (b"", b"something else", whole[: len(whole) // 2]):
-        (home / "view" / file).write_bytes(data)
-        encoder.texts.clear()
-        index = open_index(corpus, encoder, folder=tmp_path / "i")
-        assert encoder.texts == []
-        assert Retriever(index, encoder).find("capital of Norway") == before
-
-
-def test_lost_vectors_are_encoded_again(tmp_path: Path) -> None:
-    """Without its vectors an index is made from nothing, not searched with what is left."""
-    encoder, corpus = Counting(), write(tmp_path / "c.jsonl", ROWS)
-    open_index(corpus, encoder, folder=tmp_path / "i")
-    (home,) = (tmp_path / "i").iterdir()
-    os.truncate(home / "vectors.f16", 100)
-    index = open_index(corpus, encoder, folder=tmp_path / "i")
-    assert (len(index), len(encoder.texts)) == (6, 12)
-
-
 def test_an_index_that_another_process_makes_is_left_alone(tmp_path: Path) -> None:
     """Two builders of one index do not mix: the second is told."""
     encoder, corpus = Counting(), write(tmp_path / "c.jsonl", ROWS)

@@ -11,7 +11,7 @@ import torch
 from transformers import Trainer, TrainingArguments
 
 from eirene.errors import InputError, TrainingStoppedError
-from eirene.models.local_loading import load_tokenizer
+from eirene.models.local_checkpoint import load_tokenizer
 from eirene.training import Step, TrainingRecipe
 from eirene.training.adapters import load_trainable, lora_config, with_adapter
 from eirene.training.examples import Encoded, check_lengths, collate, encode_example, filler

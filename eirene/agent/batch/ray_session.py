@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from eirene.agent.batch.processes import environment
-from eirene.errors import InputError, MissingExtraError
+from eirene.errors import InputError
+from eirene.extras import importing
 
 LOCAL = "local"
 """The address that stands for a cluster of one's own on this machine."""
@@ -68,10 +69,8 @@ def cluster_slots(ray: ModuleType, kind: str) -> int:
 
 
 def _ray() -> ModuleType:
-    try:
+    with importing("ray"):
         import ray
-    except ImportError:
-        raise MissingExtraError("ray", "ray") from None
     module: ModuleType = ray
     return module
 

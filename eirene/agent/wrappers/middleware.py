@@ -21,15 +21,14 @@ from eirene.agent.wrappers.chat_model import record_outcome, total_usage
 from eirene.agent.wrappers.conversation import GivenFor, conversation_item, refinable_text, with_text
 from eirene.agent.wrappers.notice import NothingGivenNotice
 from eirene.agent.wrappers.when import When
-from eirene.errors import EireneError, InputError, MissingExtraError
+from eirene.errors import EireneError, InputError
+from eirene.extras import importing
 from eirene.models.chat import NOSTREAM
 from eirene.records import Item, Record
 
-try:
+with importing("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
     from langchain.agents.middleware.types import ExtendedModelResponse
-except ImportError:
-    raise MissingExtraError("langchain", "langchain") from None
 
 logger = logging.getLogger(__name__)
 _HOW = "pass given=, such as tool_results; or no backend=, so that the agent's own model judges"

@@ -6,11 +6,11 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from eirene.errors import InputError, MissingExtraError
+from eirene.errors import InputError
+from eirene.extras import require
 from eirene.models.memory import memory_told
 
 if TYPE_CHECKING:
@@ -93,20 +93,15 @@ def load_nli(spec: str, *, device: str | None = None) -> NliModel:
 
     Raises `MissingExtraError` without the extra `local`, `InputError` for what cannot be loaded or has no such label.
     """
-    for package in ("torch", "transformers"):
-        if find_spec(package) is None:
-            raise MissingExtraError("local", package)
+    require("torch", "transformers")
     path, entails = _parsed(spec)
     from transformers import AutoModelForSequenceClassification
 
-    from eirene.models.local_loading import UNLOADABLE, choose_device, load_tokenizer, no_progress_bar, said
+    from eirene.models.local_checkpoint import load_model, load_tokenizer
+    from eirene.models.local_loading import choose_device
 
-    tokenizer = load_tokenizer(path)
-    try:
-        with no_progress_bar():
-            model: Any = AutoModelForSequenceClassification.from_pretrained(path, trust_remote_code=False)
-    except UNLOADABLE as error:
-        raise InputError(f"the classifier {path!r} cannot be loaded: {said(error)}", field="nli") from error
+    tokenizer = load_tokenizer(path, field="nli")
+    model = load_model(AutoModelForSequenceClassification, path, what="classifier", field="nli")
     return NliModel(
         model.to(choose_device(device)), tokenizer, name=PREFIX + path, entails=entails, version=_version(path, model)
     )

@@ -112,7 +112,7 @@ def exchange_of(row: MarkedItem, carried: CarriedPrompt) -> Exchange:
 
 
 def _layout_of(base: str) -> Layout:
-    from eirene.models.local_loading import load_tokenizer
+    from eirene.models.local_checkpoint import load_tokenizer
 
     return "chat" if load_tokenizer(base).chat_template else "instruct"
 

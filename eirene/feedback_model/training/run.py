@@ -73,7 +73,7 @@ def _train(
     file_card: dict[str, Any],
 ) -> Trained:
     from eirene.feedback_model.training.examples import encode, prompt_for
-    from eirene.models.local_loading import load_tokenizer
+    from eirene.models.local_checkpoint import load_tokenizer
     from eirene.training.supervised import fit
     from eirene.training.trainer import drop_checkpoints
 

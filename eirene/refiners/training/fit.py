@@ -13,7 +13,8 @@ from datasets import Dataset
 from trl.trainer.dpo_config import DPOConfig
 from trl.trainer.dpo_trainer import DPOTrainer
 
-from eirene.models.local_loading import load_base, quiet_peft
+from eirene.models.local_adapter import quiet_peft
+from eirene.models.local_loading import load_base
 from eirene.refiners.training.examples import EncodedPair, collate_pairs, columns
 from eirene.refiners.training.measure import Ranked, rank
 from eirene.refiners.training.recipe import Recipe

@@ -72,7 +72,7 @@ def _train(
     source: RowSource,
     dropped: Counter[str],
 ) -> Trained:
-    from eirene.models.local_loading import load_tokenizer
+    from eirene.models.local_checkpoint import load_tokenizer
     from eirene.refiners.training.examples import asking_for
     from eirene.refiners.training.fit import fit
     from eirene.refiners.training.measure import summarise

@@ -52,3 +52,22 @@ def test_a_chat_is_passed_on_where_passages_cannot_be_looked_up() -> None:
         assert chat.choices[0].message.content == DRAFT
         assert chat.eirene["status"] == "untouched"
         assert "passages" in chat.eirene["why"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no JSON at all, whatever was here before, and more of it than that was" * 9]
+)
+def test_a_chat_is_passed_on_where_the_index_was_damaged_meanwhile(tmp_path: Path, content: bytes) -> None:
+    """What overwrites the files of a server's index costs the refinement, and neither the reply nor the server."""
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text(json.dumps({"id": "oslo", "text": "Oslo is the capital of Norway."}) + "\n", "utf-8")
+    encoder = load_encoder(threads=1)
+    retriever = Retriever(open_index(str(corpus), encoder, folder=tmp_path / "i"), encoder, top=1)
+    (passages,) = (tmp_path / "i").rglob("passages.jsonl")
+    passages.write_bytes(content)
+    fill = functools.partial(with_context, retriever=retriever)
+    with LoopbackServer(DRAFT) as up, served(embedded_engine(up, fill=fill)) as server:
+        for _ in range(2):
+            chat: Any = server.client().chat.completions.create(model="test", messages=ASK)
+            assert chat.choices[0].message.content == DRAFT
+            assert "passages could not be looked up" in chat.eirene["why"]
