@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import html
+import itertools
 import json
 import os
 import re
@@ -59,7 +60,6 @@ _LOOKS = tuple(
         r"(?i)([?&][\w.-]*(?:auth|key|password|secret|sig|signature|token)=)[^&\s'\"#]+",
     )
 )
-_SEVERAL = re.compile(rf"(?:{re.escape(HIDDEN)}){{2,}}")
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
@@ -69,11 +69,14 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     U+FFFD; what is too long to be shown anyway is cut.
     """
     text = whole(text if len(text) <= _MOST else text[:_MOST])
-    for secret in sorted(set(secrets), key=len, reverse=True):
-        text = _without(text, secret)
-    for looks in _LOOKS:
-        text = looks.sub(lambda found: (found[1] if found.re.groups else "") + HIDDEN, text)
-    return _SEVERAL.sub(HIDDEN, text)
+    hidden = bytearray(len(text))
+    for start, end in itertools.chain(_looks_in(text), *(_pieces_in(text, secret) for secret in set(secrets))):
+        hidden[start:end] = b"\x01" * (end - start)
+    out, last = [], 0
+    for run in re.finditer(rb"\x01+", hidden):
+        out += [text[last : run.start()], HIDDEN]
+        last = run.end()
+    return "".join([*out, text[last:]])
 
 
 class RedactedError(Exception):
@@ -128,22 +131,23 @@ def shown_address(url: str) -> str:
     return redacted(f"{parts.scheme}://{host}{parts.path}", secrets_in_url(url))
 
 
-def _without(text: str, secret: str) -> str:
-    """The text with every piece of the secret hidden that has so many characters, and all of it where it is shorter."""
+def _looks_in(text: str) -> Iterator[tuple[int, int]]:
+    """Where something stands that looks like a key."""
+    for looks in _LOOKS:
+        for found in looks.finditer(text):
+            yield (found.end(1) if looks.groups else found.start()), found.end()
+
+
+def _pieces_in(text: str, secret: str) -> Iterator[tuple[int, int]]:
+    """Where a piece of the secret stands that has so many characters; all of it, as a word, where it is shorter."""
     forms = {_lower(form) for form in _forms(secret)}
+    plain = _lower(text)
     if len(secret) < _PIECE:
         alone = "|".join(re.escape(form) for form in forms)
-        return re.sub(rf"(?i)(?<!\w)(?:{alone})(?!\w)", HIDDEN, text)
+        yield from (found.span() for found in re.finditer(rf"(?<!\w)(?:{alone})(?!\w)", plain))
+        return
     pieces = {form[i : i + _PIECE] for form in forms for i in range(len(form) - _PIECE + 1)}
-    plain, hidden = _lower(text), bytearray(len(text))
-    for i in range(len(text) - _PIECE + 1):
-        if plain[i : i + _PIECE] in pieces:
-            hidden[i : i + _PIECE] = b"\x01" * _PIECE
-    out, last = [], 0
-    for run in re.finditer(rb"\x01+", bytes(hidden)):
-        out += [text[last : run.start()], HIDDEN]
-        last = run.end()
-    return "".join([*out, text[last:]])
+    yield from ((i, i + _PIECE) for i in range(len(plain) - _PIECE + 1) if plain[i : i + _PIECE] in pieces)
 
 
 def _forms(secret: str) -> Iterator[str]:
