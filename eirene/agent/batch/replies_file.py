@@ -91,7 +91,7 @@ def _read(name: str, lines: _Lines, step: SamplingStep, found: Imported) -> None
 
 
 def _take(text: bytes, where: str, lines: _Lines, step: SamplingStep, found: Imported) -> None:
-    line = parse_json(text, where=where)
+    line = parse_json(text, where=where, from_model=True)
     if not isinstance(line, dict) or "custom_id" not in line:
         raise InputError("is no line of a batch endpoint's output: it has no 'custom_id'", where=where)
     known = CustomId.read(line["custom_id"])
@@ -168,7 +168,7 @@ class _Lines:
         found = self._database.execute("SELECT first, text FROM lines WHERE row = ? ORDER BY first", (row,)).fetchall()
         self._database.execute("DELETE FROM lines WHERE row = ?", (row,))
         for first, text in found:
-            body, _ = _body(parse_json(text, where=""))
+            body, _ = _body(parse_json(text, where="", from_model=True))
             yield first, _choices(body or {})
 
     def left(self) -> int:
