@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import socket
 import threading
@@ -198,7 +199,7 @@ class LoopbackServer:
         return False
 
     async def _send_raw(self, writer: asyncio.StreamWriter, raw: Raw) -> bool:
-        for piece in raw.pieces:
+        for piece in itertools.chain([raw.head], raw.pieces):
             writer.write(piece)
             await writer.drain()
             self.sent_raw += len(piece)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
@@ -58,9 +57,10 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """What goes over the line, head and all, in pieces, until the client hangs up; they may be without end."""
+    """What goes over the line, in pieces, until the client hangs up; they may be without end. `head` goes first."""
 
     pieces: Iterable[bytes]
+    head: bytes = b""
 
     @classmethod
     def body(
@@ -69,7 +69,7 @@ class Raw:
         """A reply of unknown length with this body; `content_encoding="gzip"` is a header."""
         lines = {"Content-Type": kind, "Connection": "close"} | {k.replace("_", "-"): v for k, v in headers.items()}
         head = f"HTTP/1.1 {status} -\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines.items()) + "\r\n"
-        return cls(itertools.chain([head.encode("latin-1")], pieces))
+        return cls(pieces, head.encode("latin-1"))
 
 
 Outcome = str | Text | HttpError | Broken | Raw
