@@ -58,7 +58,15 @@ async def attempted(ask: Callable[[], Awaitable[T]], attempt: Attempt) -> T | Fa
     return fault
 
 
-def max_tokens_of(model: object) -> int | None:
-    """The most tokens of a reply, as far as a LangChain model's own settings say."""
-    found = [value for name in _MAX_TOKENS if isinstance(value := getattr(model, name, None), int) and value > 0]
-    return max(found, default=None)
+def limit_of(model: object, *, max_tokens: int | None = None) -> ReplyLimit:
+    """What a LangChain model's reply may take by its own settings; `max_tokens` where the call brings others."""
+    if max_tokens is None:
+        max_tokens = max(filter(None, (_number(model, name) for name in _MAX_TOKENS)), default=None)
+    top = _number(model, "top_logprobs")
+    return ReplyLimit.of(max_tokens, choices=_number(model, "n") or 1, top_logprobs=top)
+
+
+def _number(model: object, name: str) -> int | None:
+    """A setting that is a number from 0 up; None where the model has none."""
+    value = getattr(model, name, None)
+    return value if isinstance(value, int) and value >= 0 else None

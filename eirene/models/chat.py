@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from eirene.errors import MalformedReplyError
-from eirene.models.attempt import Attempt, attempted, max_tokens_of
+from eirene.models.attempt import Attempt, attempted, limit_of
 from eirene.models.cache import CallCache, reply_keys
 from eirene.models.clients import ModelPerLoop
 from eirene.models.faults import Fault
-from eirene.models.http_guard import ReplyLimit
 from eirene.models.identity import identity_of
 from eirene.models.limits import Limiter
 from eirene.models.replies import Reply, Tokens, replies_of, tokens_of
@@ -210,8 +209,7 @@ class ChatModel:
     ) -> tuple[Reply, ...] | Fault:
         """One request. It is on the meter from the moment it is sent, so that a cancelled one is not forgotten."""
         model = self._models.here().model_copy(update={**self._ours, **fields})
-        limit = ReplyLimit.of(max_tokens_of(model), choices=fields.get("n", 1), top_logprobs=fields.get("top_logprobs"))
-        attempt = Attempt(model, self.name, self._timeout_s, limit, frozenset(fields))
+        attempt = Attempt(model, self.name, self._timeout_s, limit_of(model), frozenset(fields))
         async with self._limiter.slot() as slot:
             unpriced = None if self._price is None else 0.0
             meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=unpriced))

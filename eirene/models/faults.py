@@ -225,7 +225,9 @@ def _is_malformed(error: Exception) -> bool:
 
 def _with_root(error: Exception, secrets: frozenset[str]) -> str:
     """What is said of an exception and of what it came from in the end: clients wrap the one that tells."""
-    *_, root = _chain(error)
+    root: BaseException = error
+    for _ in range(10):  # causes alone: what was merely being handled beside it tells of something else
+        root = root.__cause__ or root
     outer, inner = _said(error, secrets), _said(root, secrets)
     return outer if inner in (outer, type(root).__name__) else f"{outer.rstrip('.')}: {inner}"
 

@@ -128,7 +128,8 @@ def _on_response(response: Any) -> None:
     packed = response.headers.get("content-encoding", "identity").strip().lower()
     if packed not in ("identity", "gzip", "x-gzip"):
         raise call.refuse(MalformedReplyError, f"the reply is packed as {packed[:40]!r}, which was not asked for")
-    is_streamed = response.headers.get("content-type", "").startswith(("text/event-stream", "application/x-ndjson"))
+    kind = response.headers.get("content-type", "").lower()
+    is_streamed = kind.startswith(("text/event-stream", "application/x-ndjson"))
     meter = _Meter(call, call.limit.streamed if is_streamed else call.limit.whole, is_packed=packed != "identity")
     response.headers.pop("content-encoding", None)
     response.stream = _metered_class(_stream_class(response.stream))(response.stream, meter)

@@ -25,6 +25,7 @@ from eirene.errors import (
     UnreachableError,
     UnusableReplyError,
 )
+from eirene.models.attempt import limit_of
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.models.echo_scoring import EchoScorer
@@ -271,6 +272,21 @@ async def test_a_models_own_max_tokens_moves_the_limit() -> None:
         with pytest.raises(ReplyTooLargeError):
             await ask(ChatModel(short, retry=QUICK))
         assert len((await ask(by_name(server.base_url)))[0].text) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit"),
+    [
+        ({}, ReplyLimit.of(None)),
+        ({"max_completion_tokens": 500, "n": 3}, ReplyLimit.of(500, choices=3)),
+        ({"logprobs": True, "top_logprobs": 0}, ReplyLimit.of(None, top_logprobs=0)),
+        ({"max_completion_tokens": -5, "n": None}, ReplyLimit.of(None)),
+    ],
+)
+def test_a_models_settings_are_read(settings: dict[str, Any], limit: ReplyLimit) -> None:
+    model = ChatOpenAI(model="test", api_key=KEY, **settings)
+    assert limit_of(model) == limit
+    assert limit_of(model, max_tokens=7).whole < limit.whole
 
 
 def test_a_client_that_serves_two_models_is_guarded_once() -> None:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from eirene.agent.server.protocol import ChatRequest
 from eirene.errors import MalformedReplyError, UnusableReplyError
-from eirene.models.attempt import Attempt, attempted, max_tokens_of
+from eirene.models.attempt import Attempt, attempted, limit_of
 from eirene.models.clients import ModelPerLoop
 from eirene.models.faults import Fault
-from eirene.models.http_guard import ReplyLimit
 from eirene.models.replies import replies_of, tokens_of, whole_message
 from eirene.models.retry import RetryPolicy
 from eirene.seeds import rng_for
@@ -99,7 +98,7 @@ class Upstream:
     async def _attempt(self, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int) -> Drafts | Fault:
         model, arguments = self._prepared(request, n)
         asked = None if request is None else request.max_completion_tokens or request.max_tokens
-        limit = ReplyLimit.of(max_tokens_of(model) if asked is None else asked, choices=n)
+        limit = limit_of(model, max_tokens=asked)
         attempt = Attempt(model, self.name, self._timeout_s, limit, frozenset({"n"} if n > 1 else ()))
 
         async def ask() -> Drafts:
