@@ -13,12 +13,14 @@ EireneError
     ├── AuthError              the key is missing, wrong or not allowed (401, 403); never tried again
     ├── QuotaError             the account's credit or quota is used up; never tried again
     ├── RequestRefusedError    the provider will not take this request (400, 404, 422 ...); never tried again
+    ├── RedirectedError        the server sends calls on to another address; nothing goes there, nobody tries again
     ├── RateLimitError         too many requests (429), still so after the retries
     ├── BackendTimeoutError    no reply in time, still so after the retries
     ├── TooLongError           a local model's context cannot hold the text, which is never cut
     ├── UnreachableError       no connection, a dropped one, or a server's own error (5xx), still so after the retries
     ├── MalformedReplyError    what came is not what the protocol says, still so after the retries
     ├── UnusableReplyError     the model answered, but cut off or filtered: the round is lost, not the run
+    │   └── ReplyTooLargeError     more bytes than any reply that was asked for; never read to its end
     └── ScriptExhaustedError   a scripted model was asked more often than its script allows
 
 A message says what came, what was wanted and what to change. Inside the loop a `BackendError` never reaches the
@@ -118,6 +120,10 @@ class RequestRefusedError(BackendError):
     """The provider will not take this request: unknown model, too long, a parameter it does not know."""
 
 
+class RedirectedError(BackendError):
+    """The server redirects calls to another scheme, host or port. Prompts and keys are not sent there."""
+
+
 class RateLimitError(BackendError):
     """Too many requests at once; the provider said so on the last attempt as well, or asked for too long a wait."""
 
@@ -145,5 +151,13 @@ class UnusableReplyError(BackendError):
     """
 
 
+class ReplyTooLargeError(UnusableReplyError):
+    """A reply went on beyond what the tokens that were asked for can take; reading it was given up, for good."""
+
+
 class ScriptExhaustedError(BackendError):
     """A scripted model was called more often than it has replies: the test or the script is wrong."""
+
+
+HOPELESS = (AuthError, QuotaError, RedirectedError, ScriptExhaustedError)
+"""Errors of a model that the next call would meet as well: a draw, and a run over many rows, stops at them."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, Protocol, TypeVar
 
 from eirene.errors import InputError
+from eirene.texts import whole_values
 
 STDIN = "-"
 MAX_DEPTH = 100
@@ -125,8 +126,11 @@ def cannot_read(path: str, error: OSError | ValueError) -> InputError:
     return InputError(f"cannot be read: {reason(error)}", where=path)  # ValueError: a NUL character in the name
 
 
-def parse_json(data: bytes, *, where: str) -> Any:
-    """One JSON value, read strictly; raises `InputError` that names the place."""
+def parse_json(data: bytes, *, where: str, from_model: bool = False) -> Any:
+    """One JSON value, read strictly; raises `InputError` that names the place.
+
+    Half a surrogate pair is refused, but `from_model` mended: a model's words are not the user's to repair.
+    """
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -149,6 +153,8 @@ def parse_json(data: bytes, *, where: str) -> Any:
         try:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError:
+            if from_model:
+                return whole_values(value)
             raise InputError("holds half a surrogate pair (\\ud800 to \\udfff alone); repair it", where=where) from None
     return value
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
@@ -33,6 +34,29 @@ def whole(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def whole_json(value: Any) -> Any:
+    """`whole_values`, quick where nothing is to be done: the value itself."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except (UnicodeEncodeError, TypeError):  # the second: something in it is no JSON
+        return whole_values(value)
+    return value
+
+
+def whole_values(value: Any, *, deepest: int = 100) -> Any:
+    """A JSON value with `whole` texts, keys among them; `ValueError` where it is nested deeper than `deepest`."""
+    if isinstance(value, str):
+        return whole(value)
+    if not isinstance(value, dict | list | tuple):
+        return value
+    if deepest <= 0:
+        raise ValueError("nested too deeply")
+    if isinstance(value, dict):
+        return {whole_values(k, deepest=0): whole_values(v, deepest=deepest - 1) for k, v in value.items()}
+    parts = [whole_values(v, deepest=deepest - 1) for v in value]
+    return parts if isinstance(value, list) else tuple(parts)
 
 
 def _clean(text: str) -> str:

@@ -21,14 +21,14 @@ from eirene.agent.compare_rows import (
     rows_in,
     text_key,
 )
-from eirene.agent.hopeless import HOPELESS, raise_hopeless
+from eirene.agent.hopeless import raise_hopeless
 from eirene.agent.human import critique_from_notes
 from eirene.agent.journal import Journal
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.shared_detectors import SharedDetector, shared
 from eirene.agent.state import Parts
-from eirene.errors import BackendError, InputError
+from eirene.errors import HOPELESS, BackendError, InputError
 from eirene.eval.base import Detector, case_of
 from eirene.eval.error_judge import ErrorJudge
 from eirene.given import given_for
@@ -236,7 +236,7 @@ async def _judge(key: str, item: Item, text: str, judge: ErrorJudge) -> JudgedTe
     failed = False
     try:
         found = await judge.judge(judged_case(item, text), seed=derive_seed(0, item.id, "judge"), meter=meter)
-    except tuple(HOPELESS.values()):
+    except HOPELESS:
         raise
     except BackendError as error:
         logger.warning("the judge failed on %s: %s", item.id, error)

@@ -14,11 +14,11 @@ from eirene.agent.kept_rows import RowKind, make_rows
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.critique import Finding, Sample
-from eirene.errors import EireneError
+from eirene.errors import HOPELESS, EireneError
 from eirene.eval.base import Detector, case_of
 from eirene.eval.findings import Annotated, Found
 from eirene.eval.findings.predictions import Prediction, findings_of
-from eirene.eval.scoring import HOPELESS, Scorer, in_order
+from eirene.eval.scoring import Scorer, in_order
 from eirene.fava.edits import apply_findings
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples

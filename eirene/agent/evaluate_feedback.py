@@ -8,10 +8,9 @@ from pathlib import Path
 from eirene.agent.kept_rows import MadeRows, RowKind, make_rows
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.errors import BackendError
+from eirene.errors import HOPELESS, BackendError
 from eirene.eval.feedback_data import FeedbackCase
 from eirene.eval.feedback_rows import FeedbackRow, scored_row
-from eirene.eval.scoring import HOPELESS
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
 from eirene.feedback_model.select import select

@@ -50,6 +50,7 @@ from eirene.refiners.edit import EditRefiner
 from eirene.scores import Scores
 from eirene.seeds import derive_seed
 from eirene.sentences import split_sentences
+from eirene.texts import whole_json
 from eirene.usage import Meter, Usage
 
 logger = logging.getLogger(__name__)
@@ -95,7 +96,8 @@ class Nodes:
                 changes = failure(state, error)
             seconds = time.perf_counter() - began
             self.tell(state, step.__name__, "node_finished", seconds=seconds)
-            return {**changes, "usage": (meter.total + Usage(seconds=seconds)).model_dump()}
+            # Parts are other people's code, too: what no UTF-8 text can hold goes no further than this.
+            return {**whole_json(changes), "usage": (meter.total + Usage(seconds=seconds)).model_dump()}
 
         return run
 

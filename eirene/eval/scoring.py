@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from eirene.errors import AuthError, EireneError, QuotaError, ScriptExhaustedError
+from eirene.errors import HOPELESS, EireneError
 from eirene.eval.base import Case, Detector, only_computes
 from eirene.scores import Scores
 from eirene.usage import Meter, Usage
 
 logger = logging.getLogger(__name__)
-
-HOPELESS = (AuthError, QuotaError, ScriptExhaustedError)
-"""What the next case would meet as well."""
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

@@ -165,10 +165,9 @@ def _decoded(found: Mapping[bytes, bytes]) -> dict[bytes, Reply]:
         try:
             text, ending, *rest = json.loads(value)
             tokens = tuple(ReplyToken(t, p, tuple((o, q) for o, q in top)) for t, p, top in (rest[0] if rest else ()))
-        except (ValueError, TypeError):
-            continue
-        if isinstance(text, str) and isinstance(ending, (str, type(None))):
             replies[key] = Reply(text, ending, tokens)
+        except (ValueError, TypeError, AttributeError):
+            continue
     return replies
 
 

@@ -14,13 +14,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from eirene.errors import BackendTimeoutError, MalformedReplyError
+from eirene.errors import MalformedReplyError
+from eirene.models.attempt import Attempt, attempted, limit_of
 from eirene.models.cache import CallCache, reply_keys
 from eirene.models.clients import ModelPerLoop
-from eirene.models.faults import Fault, classify
+from eirene.models.faults import Fault
 from eirene.models.identity import identity_of
 from eirene.models.limits import Limiter
-from eirene.models.replies import Reply, replies_of, tokens_of
+from eirene.models.replies import Reply, Tokens, replies_of, tokens_of
 from eirene.models.retry import RetryPolicy
 from eirene.prompts import Message
 from eirene.seeds import rng_for
@@ -29,7 +30,6 @@ from eirene.usage import Meter, Usage
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
-    from langchain_core.outputs import LLMResult
 
 logger = logging.getLogger(__name__)
 
@@ -209,31 +209,20 @@ class ChatModel:
     ) -> tuple[Reply, ...] | Fault:
         """One request. It is on the meter from the moment it is sent, so that a cancelled one is not forgotten."""
         model = self._models.here().model_copy(update={**self._ours, **fields})
+        attempt = Attempt(model, self.name, self._timeout_s, limit_of(model), frozenset(fields))
         async with self._limiter.slot() as slot:
             unpriced = None if self._price is None else 0.0
             meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=unpriced))
-            try:
-                async with asyncio.timeout(self._timeout_s):
-                    result = await _generate(model, messages)
-                replies = replies_of(result)
-            except TimeoutError:
-                error = BackendTimeoutError(f"{self.name}: no reply within {self._timeout_s:g} s")
-                return slot.failed(Fault(error, retryable=True))
-            # Every client has exceptions of its own, and no root that all share; `classify` lets go what is not theirs.
-            except Exception as error:
-                fault = classify(error, name=self.name, parameters=frozenset(fields))
-                if fault is None:
-                    raise
-                if fault.error is not error:
-                    fault.error.__cause__ = error
-                return slot.failed(fault)
-        meter.add(self._usage(result))
+            outcome = await attempted(lambda: _answer(model, messages), attempt)
+            if isinstance(outcome, Fault):
+                return slot.failed(outcome)
+        replies, tokens = outcome
+        meter.add(self._usage(tokens))
         if not replies:
             return Fault(MalformedReplyError(f"{self.name}: the reply holds no choice"), retryable=True)
         return replies
 
-    def _usage(self, result: LLMResult) -> Usage:
-        tokens = tokens_of(result)
+    def _usage(self, tokens: Tokens) -> Usage:
         if tokens.is_unknown:
             logger.info("%s reports no token usage; it counts as 0 tokens", self.name)
         cost = None
@@ -270,14 +259,15 @@ def _to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
     return [kinds[m.role](content=m.content) for m in messages]
 
 
-async def _generate(model: BaseChatModel, messages: list[BaseMessage]) -> LLMResult:
-    """`agenerate`, which keeps every choice where `ainvoke` keeps the first, as a child of the caller's run."""
+async def _answer(model: BaseChatModel, messages: list[BaseMessage]) -> tuple[tuple[Reply, ...], Tokens]:
+    """What a request gives: every choice, where `ainvoke` keeps the first, as a child of the caller's run."""
     from langchain_core.runnables.config import ensure_config
 
     config = ensure_config()
-    return await model.agenerate(
+    result = await model.agenerate(
         [messages],
         callbacks=config.get("callbacks"),
         tags=[*config.get("tags", []), NOSTREAM],
         metadata=config.get("metadata"),
     )
+    return replies_of(result), tokens_of(result)

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from eirene.models.http_guard import guard_clients
+
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
@@ -76,13 +78,16 @@ def _prepared(model: BaseChatModel, loop: asyncio.AbstractEventLoop, *, is_ours:
     """The model with a client for this loop; a client that is in a model of our own making is ours to close."""
     sdk = _sdk_client(model)
     if sdk is None:
+        guard_clients(model)
         return _Held(model, _closing(_close_of(model) if is_ours else None))
     attribute, client = sdk
     options: dict[str, Any] = {"max_retries": 0}
     http_client = _http_client(model, client, loop)
     if http_client is not None:
         options["http_client"] = http_client
-    return _Held(_with_client(model, attribute, client.with_options(**options)), _closing(None))
+    with_client = _with_client(model, attribute, client.with_options(**options))
+    guard_clients(with_client)
+    return _Held(with_client, _closing(None))
 
 
 async def _closing(close: _Close | None) -> _Closer:

@@ -7,13 +7,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from eirene.errors import AuthError, BackendError, QuotaError, ScriptExhaustedError
+from eirene.errors import HOPELESS, BackendError
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.replies import Reply
 from eirene.prompts import Message
 from eirene.usage import Meter
-
-_FINAL = (AuthError, QuotaError, ScriptExhaustedError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +35,7 @@ async def draw_replies(
 
     What the call cache knows is taken from it, the rest is drawn: by one request for all of it (with the first seed)
     while the provider takes `n`; what is then still missing, and everything where it does not, by concurrent calls.
-    Closing the generator cancels the calls under way. Raises `AuthError`, `QuotaError` and `ScriptExhaustedError`,
-    which no further call would mend.
+    Closing the generator cancels the calls under way. Raises those of `HOPELESS`, which no further call would mend.
     """
     known = await chat.recall(messages, sampling=sampling, seeds=seeds, meter=meter)
     missing = [seed for seed, reply in zip(seeds, known, strict=True) if reply is None]
@@ -55,7 +52,7 @@ async def _fresh(
     if len(seeds) > 1 and chat.takes_n:
         try:
             replies = await chat.send(messages, sampling=sampling, seeds=seeds, meter=meter)
-        except _FINAL:
+        except HOPELESS:
             raise
         except BackendError as error:
             for _ in seeds:
@@ -81,7 +78,7 @@ async def _concurrently(
         for task in tasks:
             try:
                 yield await task
-            except _FINAL:
+            except HOPELESS:
                 raise
             except BackendError as error:
                 yield error

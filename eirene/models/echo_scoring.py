@@ -11,10 +11,14 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eirene.errors import AuthError, BackendTimeoutError, MalformedReplyError
+from eirene.errors import AuthError, MalformedReplyError
 from eirene.extras import require
-from eirene.models.faults import Fault, classify
+from eirene.models.attempt import Attempt, attempted
+from eirene.models.faults import Fault
+from eirene.models.http_guard import ReplyLimit, guard_clients
 from eirene.models.limits import Limiter
+from eirene.models.redaction import NO_KEY, redacted
+from eirene.models.replies import token_count
 from eirene.models.retry import RetryPolicy
 from eirene.models.token_scores import Count, ScoredToken
 from eirene.prompts import Message
@@ -25,7 +29,6 @@ if TYPE_CHECKING:
     from eirene.models.chat import Price
 
 T = TypeVar("T")
-_NO_KEY = "not-needed"  # servers of one's own ask for none; the client insists on some
 
 
 class EchoScorer:
@@ -66,7 +69,7 @@ class EchoScorer:
         while True:
             outcome = await self._attempt(prompt + text, top, meter, is_retry=attempt > 0)
             if not isinstance(outcome, Fault):
-                return _tokens(outcome, prompt, text, name=self.name)
+                return _read(outcome, prompt, text, name=self.name)
             attempt += 1
             wait_s = self._retry.wait_s(outcome, attempt=attempt, rng=rng)
             if wait_s is None:
@@ -82,25 +85,20 @@ class EchoScorer:
         from openai import AsyncOpenAI
 
         key = self._key()
+
+        async def ask() -> Any:
+            async with AsyncOpenAI(base_url=self._base_url, api_key=key, max_retries=0) as client:
+                guard_clients(client)
+                return await client.completions.create(
+                    model=self.name, prompt=whole, echo=True, logprobs=top, max_tokens=1, temperature=0.0
+                )
+
+        limit = ReplyLimit.of(len(whole.encode("utf-8")) + 1, top_logprobs=top)  # a token has a byte at least
         async with self._limiter.slot():
             meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=None if self._price is None else 0.0))
-            try:
-                async with (
-                    asyncio.timeout(self._timeout_s),
-                    AsyncOpenAI(base_url=self._base_url, api_key=key, max_retries=0) as client,
-                ):
-                    found = await client.completions.create(
-                        model=self.name, prompt=whole, echo=True, logprobs=top, max_tokens=1, temperature=0.0
-                    )
-            except TimeoutError:
-                late = BackendTimeoutError(f"{self.name}: no reply within {self._timeout_s:g} s")
-                return Fault(late, retryable=True)
-            except Exception as error:  # the client's own kinds; what is not a call's is let go
-                fault = classify(error, name=self.name)
-                if fault is None:
-                    raise
-                return fault
-        meter.add(self._usage(found))
+            found = await attempted(ask, Attempt(None, self.name, self._timeout_s, limit))
+        if not isinstance(found, Fault):
+            meter.add(self._usage(found))
         return found
 
     def _key(self) -> str | None:
@@ -109,15 +107,23 @@ class EchoScorer:
             return None
         if self._base_url is None:
             raise AuthError(f"{self.name}: OpenAI wants a key: set OPENAI_API_KEY, or name another server by base_url")
-        return _NO_KEY
+        return NO_KEY
 
     def _usage(self, found: Any) -> Usage:
         used = getattr(found, "usage", None)
-        read, written = int(getattr(used, "prompt_tokens", 0) or 0), int(getattr(used, "completion_tokens", 0) or 0)
+        read = token_count(getattr(used, "prompt_tokens", None)) or 0
+        written = token_count(getattr(used, "completion_tokens", None)) or 0
         cost = None
         if self._price is not None:
             cost = self._price.cost_usd(input_tokens=read, output_tokens=written, cached_tokens=0)
         return Usage(input_tokens=read, output_tokens=written, cost_usd=cost)
+
+
+def _read(found: Any, prompt: str, text: str, *, name: str) -> list[ScoredToken]:
+    try:
+        return _tokens(found, prompt, text, name=name)
+    except (TypeError, ValueError, AttributeError):
+        raise MalformedReplyError(f"{name}: the log-probabilities are not in the protocol's form") from None
 
 
 def _tokens(found: Any, prompt: str, text: str, *, name: str) -> list[ScoredToken]:
@@ -133,7 +139,7 @@ def _tokens(found: Any, prompt: str, text: str, *, name: str) -> list[ScoredToke
         if offset + len(token) <= begin or offset >= end:
             continue
         if logprob is None:
-            raise MalformedReplyError(f"{name}: the token {token!r} has no log-probability")
+            raise MalformedReplyError(f"{name}: the token {redacted(str(token))[:40]!r} has no log-probability")
         likeliest = {**(top or {}), token: logprob}
         start, stop = max(0, offset - begin), min(len(text), offset + len(token) - begin)
         kept.append(ScoredToken(start, stop, float(logprob), tuple(float(v) for v in likeliest.values())))

@@ -6,7 +6,6 @@ in common: a status code, a response with headers, a parsed body, and telling cl
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,9 +19,11 @@ from eirene.errors import (
     MalformedReplyError,
     QuotaError,
     RateLimitError,
+    RedirectedError,
     RequestRefusedError,
     UnreachableError,
 )
+from eirene.models.redaction import redacted
 
 _RETRYABLE = (RateLimitError, BackendTimeoutError, UnreachableError, MalformedReplyError)
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
@@ -37,6 +38,7 @@ _UNKNOWN_ARGUMENT = re.compile(r"unexpected keyword argument '(\w+)'")
 _ONE_REPLY = re.compile(
     r"(?:only (?:one|1)|single|multiple|number of) (?:completion )?(?:choice|completion)s?", re.IGNORECASE
 )
+_NOT_THAT_KIND = re.compile(r"'(?:bool|dict|float|int|list|NoneType|str)' object has no attribute")
 _SHOWN = 300
 
 
@@ -53,25 +55,29 @@ class Fault:
     parameter: str | None = None
 
 
-def classify(error: Exception, *, name: str, parameters: frozenset[str] = frozenset()) -> Fault | None:
+def classify(
+    error: Exception, *, name: str, parameters: frozenset[str] = frozenset(), secrets: frozenset[str] = frozenset()
+) -> Fault | None:
     """The fault behind an exception of a client; None when it is none of a model call's (a bug, then: let it go).
 
-    `name` stands before the message. `parameters` are the optional fields that were sent: a refusal that speaks of
-    one of them says so in `parameter`.
+    `name` stands before the message, which is redacted: of `secrets`, the keys of the call, and of what looks like one.
+    `parameters` are the optional fields that were sent: a refusal that speaks of one of them says so in `parameter`.
     """
     if isinstance(error, BackendError):  # a scripted model's, or already told apart
         return Fault(error, retryable=isinstance(error, _RETRYABLE))
     status = _status(error)
     if status is not None:
-        return _by_status(status, error, name, parameters)
+        return _by_status(status, error, _said(error, secrets), name, parameters)
     broken: BackendError | None = None
     if any(_is_bad_header(e) for e in _chain(error)):  # its message would show the key
         said = "the API key in the environment cannot be sent: it holds a line break, or a letter that is not ASCII"
         broken = AuthError(f"{name}: {said}")
+    elif any(type(e).__name__ == "TooManyRedirects" for e in _chain(error)):
+        broken = RedirectedError(f"{name}: the server redirects in a circle; check its address (base_url)")
     elif any(_is_timeout(e) for e in _chain(error)):
-        broken = BackendTimeoutError(f"{name}: no reply in time ({_said(error)})")
+        broken = BackendTimeoutError(f"{name}: no reply in time ({_said(error, secrets)})")
     elif any(_is_connection(e) for e in _chain(error)):
-        broken = UnreachableError(f"{name}: no connection ({_said(error)}); is the server up?")
+        broken = UnreachableError(f"{name}: no connection ({_with_root(error, secrets)}); is the server up?")
     if broken is not None:
         return Fault(broken, retryable=isinstance(broken, _RETRYABLE))
     unknown = _UNKNOWN_ARGUMENT.search(str(error)) if isinstance(error, TypeError) else None
@@ -79,7 +85,8 @@ def classify(error: Exception, *, name: str, parameters: frozenset[str] = frozen
         refused = RequestRefusedError(f"{name}: the client does not take the field {unknown[1]!r}")
         return Fault(refused, retryable=False, parameter=unknown[1] if unknown[1] in parameters else None)
     if _is_malformed(error):
-        return Fault(MalformedReplyError(f"{name}: the reply cannot be read ({_said(error)})"), retryable=True)
+        said = _said(error, secrets)
+        return Fault(MalformedReplyError(f"{name}: the reply cannot be read ({said})"), retryable=True)
     return None
 
 
@@ -100,8 +107,8 @@ def retry_after_s(error: BaseException, *, now: datetime | None = None) -> float
         return None
 
 
-def _by_status(status: int, error: Exception, name: str, parameters: frozenset[str]) -> Fault:
-    said, wait = f"{name}: HTTP {status}: {_said(error)}", retry_after_s(error)
+def _by_status(status: int, error: Exception, message: str, name: str, parameters: frozenset[str]) -> Fault:
+    said, wait = f"{name}: HTTP {status}: {message}", retry_after_s(error)
     if _is_quota(status, error):
         return Fault(QuotaError(f"{said} (the account's credit or quota is used up)"), retryable=False)
     if status in (401, 403):
@@ -148,7 +155,7 @@ def _status(error: BaseException) -> int | None:
             _botocore_status(response),
         ]  # fmt: skip
         for value in candidates:
-            if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
+            if isinstance(value, int) and not isinstance(value, bool) and 300 <= value <= 599:
                 return value
     return None
 
@@ -209,13 +216,25 @@ def _is_bad_header(error: BaseException) -> bool:
 
 def _is_malformed(error: Exception) -> bool:
     """What clients raise on a reply that is no JSON, or JSON of another shape."""
-    if isinstance(error, json.JSONDecodeError | ValueError | KeyError | IndexError | TypeError):
+    if isinstance(error, ValueError | KeyError | IndexError | TypeError | RecursionError):
         return True
+    if isinstance(error, AttributeError):  # a client that took one kind of JSON value for another
+        return _NOT_THAT_KIND.match(str(error)) is not None
     return "ResponseValidation" in type(error).__name__
 
 
-def _said(error: Exception) -> str:
-    """The exception in one line of bounded length."""
+def _with_root(error: Exception, secrets: frozenset[str]) -> str:
+    """What is said of an exception and of what it came from in the end: clients wrap the one that tells."""
+    root: BaseException = error
+    for _ in range(10):  # causes alone: what was merely being handled beside it tells of something else
+        root = root.__cause__ or root
+    outer, inner = _said(error, secrets), _said(root, secrets)
+    return outer if inner in (outer, type(root).__name__) else f"{outer.rstrip('.')}: {inner}"
+
+
+def _said(error: BaseException, secrets: frozenset[str]) -> str:
+    """The exception in one line of bounded length, redacted."""
     message = _detail(error).get("message")
-    text = " ".join((message if isinstance(message, str) else str(error)).split()) or type(error).__name__
+    text = redacted(" ".join((message if isinstance(message, str) else str(error)).split()), secrets)
+    text = text or type(error).__name__
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eirene.texts import whole
+from eirene.texts import whole, whole_values
 
 if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
     from langchain_core.outputs import Generation, LLMResult
 
 # What the providers call the same three endings.
@@ -20,6 +21,10 @@ _ENDINGS = {
     "prohibited_content": "content_filter", "blocklist": "content_filter", "guardrail_intervened": "content_filter",
 }  # fmt: skip
 _ENDING_KEYS = ("finish_reason", "stop_reason", "done_reason", "status")
+_MESSAGE_TEXTS = (
+    "content", "additional_kwargs", "response_metadata", "name", "id", "tool_calls", "invalid_tool_calls"
+)  # fmt: skip
+_MOST_TOKENS = 10**9  # of one request; a count beyond it is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +35,26 @@ class ReplyToken:
     logprob: float
     top: tuple[tuple[str, float], ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", whole(self.text))
+        object.__setattr__(self, "top", tuple((whole(text), logprob) for text, logprob in self.top))
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """One reply, whole. `finish_reason` is `stop`, `length`, `content_filter`, the provider's own word, or None.
 
-    `tokens` are there where log-probabilities were asked for and sent.
+    `tokens` are there where log-probabilities were asked for and sent. Half a surrogate pair is legal in JSON, and not
+    in a file, a request or a tokenizer: no text here has one, wherever the reply comes from.
     """
 
     text: str
     finish_reason: str | None = None
     tokens: tuple[ReplyToken, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", whole(self.text))
+        object.__setattr__(self, "finish_reason", None if self.finish_reason is None else whole(self.finish_reason))
 
     @property
     def is_cut_off(self) -> bool:
@@ -73,20 +87,38 @@ def tokens_of(result: LLMResult) -> Tokens:
         return Tokens(is_unknown=True)
     shared = len(found) == len(result.generations[0]) and all(u == found[0] for u in found)
     parts = [_tokens(u) for u in (found[:1] if shared else found)]
-    return Tokens(sum(p.input for p in parts), sum(p.output for p in parts), sum(p.cached for p in parts))
+    return Tokens(
+        sum(p.input for p in parts),
+        sum(p.output for p in parts),
+        sum(p.cached for p in parts),
+        is_unknown=all(p.is_unknown for p in parts),
+    )
+
+
+def whole_message(message: BaseMessage) -> BaseMessage:
+    """The message with whole texts, those of tool calls and metadata among them. Raises `ValueError` if too deep."""
+    names = [name for name in _MESSAGE_TEXTS if hasattr(message, name)]
+    return message.model_copy(update={name: whole_values(getattr(message, name)) for name in names})
+
+
+def token_count(value: object) -> int | None:
+    """A number of tokens as a provider reports it; None for what can be none: a text, a negative or absurd number."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= _MOST_TOKENS else None
 
 
 def _tokens(usage: Mapping[str, Any]) -> Tokens:
-    cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
-    read, written = usage.get("input_tokens") or 0, usage.get("output_tokens") or 0
-    return Tokens(max(0, read), max(0, written), max(0, min(cached, read)))
+    details = usage.get("input_token_details")
+    cached = token_count(details.get("cache_read")) if isinstance(details, Mapping) else None
+    read, written = token_count(usage.get("input_tokens")), token_count(usage.get("output_tokens"))
+    return Tokens(read or 0, written or 0, min(cached or 0, read or 0), is_unknown=read is None and written is None)
 
 
 def _text(generation: Generation) -> str:
     message = getattr(generation, "message", None)
     # `message.text` joins the text blocks of a content list; `generation.text` has the first of them only.
-    # Half a surrogate pair is legal in JSON, and not in a file, a request or a tokenizer.
-    return whole(generation.text if message is None else str(message.text))
+    return generation.text if message is None else str(message.text)
 
 
 def _reply_tokens(generation: Generation) -> tuple[ReplyToken, ...]:

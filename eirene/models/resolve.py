@@ -15,6 +15,7 @@ from eirene.extras import EXTRAS, importing, missing
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel, Price
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
+from eirene.models.redaction import NO_KEY, redacted, secrets_in_url, secrets_of
 from eirene.models.retry import RetryPolicy
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ _KEYS = {
     "openrouter": "OPENROUTER_API_KEY", "together": "TOGETHER_API_KEY", "cohere": "COHERE_API_KEY",
 }  # fmt: skip
 _OWN_SERVERS = frozenset({"openai", "anthropic"})  # whose protocols other servers speak, too
-_NO_KEY = "not-needed"  # what servers of one's own are given, which ask for none; the client insists on some
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def chat_builder(name: str, options: ChatOptions) -> Callable[[], BaseChatModel]
     provider, model = found[1].replace("-", "_").lower(), found[2]
     arguments: dict[str, Any] = {} if options.base_url is None else {"base_url": options.base_url}
     if options.base_url is not None and provider in _OWN_SERVERS and not os.environ.get(_KEYS[provider], "").strip():
-        arguments["api_key"] = _NO_KEY
+        arguments["api_key"] = NO_KEY
 
     def build() -> BaseChatModel:
         built = _init(provider, model, arguments)
@@ -114,14 +114,18 @@ def _init(provider: str, model: str, arguments: Mapping[str, Any]) -> BaseChatMo
         raise missing(_package(error)) from None
     # Pydantic's ValidationError is a ValueError; a missing key is one, too, but for OpenAI's and Google's own kinds.
     except ValueError as error:
-        raise InputError(_problem(provider, str(error)), field="backend") from None
+        raise InputError(_problem(provider, _shown(error, arguments)), field="backend") from None
     except Exception as error:
         if not _speaks_of_key(str(error)):
             raise
-        raise InputError(_problem(provider, str(error)), field="backend") from None
+        raise InputError(_problem(provider, _shown(error, arguments)), field="backend") from None
     if _lacks_key(built, provider):
         raise InputError(_needs_key(provider), field="backend")
     return built
+
+
+def _shown(error: Exception, arguments: Mapping[str, Any]) -> str:
+    return redacted(str(error), secrets_in_url(str(arguments.get("base_url", ""))) | secrets_of(None))
 
 
 def _lacks_key(model: BaseChatModel, provider: str) -> bool:

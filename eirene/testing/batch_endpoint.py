@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from eirene.testing.openai_wire import completion_body, error_body
-from eirene.testing.script import Broken, ChatRequest, HttpError, Script, Text
+from eirene.testing.script import Broken, ChatRequest, HttpError, Raw, Script, Text
 
 FILE_LIMITS = (50_000, 200 * 10**6)
 """Requests and bytes that a file may have at most; one beyond them is refused, as the real endpoint refuses it."""
@@ -21,8 +21,8 @@ FILE_LIMITS = (50_000, 200 * 10**6)
 def answer_requests(files: Iterable[str | Path], script: Script) -> list[str]:
     """The lines that the endpoint gives back for the requests in the files, in the requests' order.
 
-    An `HttpError` of the script is a request that failed; a `Broken` one never comes back. Raises `ValueError` for
-    files that the real endpoint would refuse: too large, an id twice, two models, another method or address.
+    An `HttpError` of the script is a request that failed; a `Broken` or `Raw` one never comes back. Raises `ValueError`
+    for files that the real endpoint would refuse: too large, an id twice, two models, another method or address.
     """
     lines, seen, models = [], set(), set()
     for file in files:
@@ -52,7 +52,7 @@ def _answer(asked: dict[str, Any], number: int, script: Script) -> dict[str, Any
     status, body = 200, None
     for index in range(request.n):
         outcome = script(request, index)
-        if isinstance(outcome, Broken):
+        if isinstance(outcome, Broken | Raw):
             return None
         if isinstance(outcome, HttpError):
             status, body = outcome.status, error_body(outcome)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import socket
 import threading
@@ -25,9 +26,9 @@ from eirene.testing.openai_wire import (
     stream_events,
     token_counts,
 )
-from eirene.testing.script import Broken, ChatRequest, HttpError, Outcome, Script, Text
+from eirene.testing.script import Broken, ChatRequest, HttpError, Outcome, Raw, Script, Text
 
-__all__ = ["Broken", "ChatRequest", "HttpError", "LoopbackServer", "NPolicy", "Outcome", "Script", "Text"]
+__all__ = ["Broken", "ChatRequest", "HttpError", "LoopbackServer", "NPolicy", "Outcome", "Raw", "Script", "Text"]
 
 _READ_LIMIT = 2**24  # bytes of a request's head
 _BACKLOG = 512
@@ -42,7 +43,7 @@ class LoopbackServer:
     are under way at once, and no clock has to. `key` None takes every key. `n` says what becomes of a request for
     several choices; refusals come at once, everything else after `latency_s`. `requests` has all that came, `calls`,
     `input_tokens`, `output_tokens` its count: every request is a call, and tokens are those of replies that were sent
-    whole.
+    whole. `sent_raw`: the bytes of `Raw` ones.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class LoopbackServer:
         self.requests: list[ChatRequest] = []
         self.input_tokens = 0
         self.output_tokens = 0
+        self.sent_raw = 0
         self.under_way = 0
         self.most_under_way = 0
 
@@ -172,6 +174,8 @@ class LoopbackServer:
             outcome = self._script(request, index)
             if isinstance(outcome, HttpError):
                 return await send_error(writer, outcome)
+            if isinstance(outcome, Raw):
+                return await self._send_raw(writer, outcome)
             if isinstance(outcome, Broken):
                 if outcome.how == "hang":
                     await gone()
@@ -209,6 +213,15 @@ class LoopbackServer:
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n")
             writer.write(b'{"choices": [{"message": {"content": "a reply that is cut')
             await writer.drain()
+        writer.close()
+        return False
+
+    async def _send_raw(self, writer: asyncio.StreamWriter, raw: Raw) -> bool:
+        for piece in itertools.chain([raw.head], raw.pieces):
+            writer.write(piece)
+            await writer.drain()
+            self.sent_raw += len(piece)
+            await asyncio.sleep(0)
         writer.close()
         return False
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,23 @@ class Broken:
     how: Literal["drop", "cut", "garbage", "hang"]
 
 
-Outcome = str | Text | HttpError | Broken
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """What goes over the line, in pieces, until the client hangs up; they may be without end. `head` goes first."""
+
+    pieces: Iterable[bytes]
+    head: bytes = b""
+
+    @classmethod
+    def body(
+        cls, pieces: Iterable[bytes], *, kind: str = "application/json", status: int = 200, **headers: str
+    ) -> Self:
+        """A reply of unknown length with this body; `content_encoding="gzip"` is a header."""
+        lines = {"Content-Type": kind, "Connection": "close"} | {k.replace("_", "-"): v for k, v in headers.items()}
+        head = f"HTTP/1.1 {status} -\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines.items()) + "\r\n"
+        return cls(pieces, head.encode("latin-1"))
+
+
+Outcome = str | Text | HttpError | Broken | Raw
 Script = Callable[[ChatRequest, int], Outcome]
-"""From a request and the index of a choice to that choice; an `HttpError` or `Broken` at index 0 is the whole reply."""
+"""From a request and the index of a choice to it; an `HttpError`, `Broken` or `Raw` at index 0 is the whole reply."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Text
+from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Raw, Text
 from tests.cli.batch_runs import data, flags, ids, lines, rewrite, row_of, rows, scripted
 from tests.cli.run import EXAMPLES, Run, assert_error, write
 
@@ -186,6 +187,30 @@ def test_a_key_that_is_refused_stops_the_run_and_a_rerun_goes_on(run: Run, tmp_p
         assert run(*flags(server, file, out)).code == 0
         assert server.calls == left
     assert set(ids(out).values()) == {1} and len(lines(out)) == 6
+
+
+def test_a_server_that_redirects_elsewhere_stops_the_run(run: Run, tmp_path: Path) -> None:
+    """Every row would meet it: none is written as failed, no prompt went there, and the line names both addresses."""
+    file, out = data(tmp_path, 6), tmp_path / "out.jsonl"
+    with LoopbackServer(rewrite) as other:
+        there = f"{other.base_url}/chat/completions"
+        with LoopbackServer(lambda *_: HttpError(308, headers={"Location": there})) as server:
+            result = run(*flags(server, file, out, "--concurrency", "1"))
+        assert other.calls == 0
+    assert (result.code, out.exists()) == (1, False)
+    assert f"{server.base_url}/chat/completions redirects to {there}" in result.err
+
+
+def test_a_reply_without_end_costs_its_row_a_round_and_no_other_row_anything(run: Run, tmp_path: Path) -> None:
+    endless = Raw.body(itertools.repeat(b"a" * 2**14))
+    file, out = data(tmp_path, 6), tmp_path / "out.jsonl"
+    with LoopbackServer(scripted(row_3=endless)) as server:
+        assert run(*flags(server, file, out)).code == 0
+        assert server.calls == 6
+    by_id = {line["id"]: line for line in lines(out)}
+    assert (by_id["row-3"]["status"], by_id["row-3"]["answer"]) == ("kept", by_id["row-3"]["original"])
+    assert "reading it was given up" in by_id["row-3"]["why"]
+    assert {line["status"] for name, line in by_id.items() if name != "row-3"} == {"accepted"}
 
 
 def test_faults_of_every_kind_leave_every_row_accounted_for(run: Run, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 
 from eirene.errors import (
@@ -18,6 +19,7 @@ from eirene.errors import (
     UnreachableError,
 )
 from eirene.models.faults import classify, retry_after_s
+from eirene.models.retry import RetryPolicy
 
 
 class Response:
@@ -163,6 +165,28 @@ NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 )
 def test_retry_after_is_read_as_seconds_milliseconds_or_a_date(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after_s(SdkError(429, headers=headers), now=NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Retry-After": str(1000 * 365 * 86400)},
+        {"Retry-After": "9" * 5000},
+        {"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"},
+        {"Retry-After": "Fri, 31 Dec 99999 23:59:59 GMT"},
+        {"Retry-After": "-5"},
+        {"retry-after-ms": "inf"},
+        {"retry-after-ms": "nan"},
+        {"retry-after-ms": "-1e999"},
+        {"retry-after-ms": "9" * 5000},
+    ],
+    ids=lambda headers: str(headers)[:50],
+)
+def test_no_header_makes_anybody_wait_for_long(headers: dict[str, str]) -> None:
+    policy, fault = RetryPolicy(), classify(SdkError(429, headers=headers), name="m")
+    assert fault is not None
+    wait = policy.wait_s(fault, attempt=1, rng=np.random.default_rng(0))
+    assert wait is None or 0 <= wait <= policy.max_retry_after_s * 1.1
 
 
 def test_a_message_is_one_line_of_bounded_length() -> None:

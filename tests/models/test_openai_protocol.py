@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,13 +20,13 @@ from eirene.errors import (
     RequestRefusedError,
     UnreachableError,
 )
-from eirene.models.chat import ChatModel, Sampling
+from eirene.models.chat import ChatModel, Price, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.retry import RetryPolicy
 from eirene.prompts import Message
-from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Text
+from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Raw, Text
 from eirene.usage import Meter
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -226,6 +227,46 @@ def test_event_loops_come_and_go() -> None:
                 meter = Meter()
                 assert len(asyncio.run(draw(chat, meter))) == 20
                 assert meter.total.retries == 0
+
+
+def body(choices: object, usage: object) -> Raw:
+    return Raw.body([json.dumps({"id": "x", "object": "chat.completion", "choices": choices, "usage": usage}).encode()])
+
+
+FINE = {"index": 0, "message": {"role": "assistant", "content": "fine"}, "finish_reason": "stop"}
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": -7, "completion_tokens": -1, "total_tokens": -8},
+        {"prompt_tokens": 10**40, "completion_tokens": 10**400, "total_tokens": 1},
+        {"prompt_tokens": "7", "completion_tokens": "x", "total_tokens": None},
+        {"prompt_tokens": 1.5, "completion_tokens": 1e300, "total_tokens": 1},
+        {},
+        None,
+    ],
+    ids=lambda usage: str(usage)[:30],
+)
+async def test_a_usage_that_can_be_none_costs_no_reply_and_counts_for_nothing(usage: object) -> None:
+    meter = Meter()
+    with LoopbackServer(lambda *_: body([FINE], usage)) as server:
+        (reply,) = await ask(chat_at(server, price=Price(input_usd=1, output_usd=1)), meter)
+    assert (reply.text, meter.total.tokens, meter.total.cost_usd) == ("fine", 0, 0.0)
+
+
+@pytest.mark.parametrize("choices", [5, "x", {}, [], [5], [{}], [{"message": 5}], None], ids=str)
+@pytest.mark.parametrize("usage", [5, "x", [1], {"prompt_tokens": [1]}], ids=str)
+async def test_a_body_of_another_shape_is_a_malformed_reply(choices: object, usage: object) -> None:
+    with LoopbackServer(lambda *_: body(choices, usage)) as server:
+        with pytest.raises(MalformedReplyError):
+            await ask(chat_at(server), Meter())
+        assert server.calls == QUICK.attempts
+
+
+async def test_a_body_nested_without_end_is_a_malformed_reply() -> None:
+    with LoopbackServer(lambda *_: Raw.body([b"[" * 10**5])) as server, pytest.raises(MalformedReplyError):
+        await ask(chat_at(server), Meter())
 
 
 def failing_once(every: int) -> Any:

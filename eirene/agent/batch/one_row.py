@@ -13,6 +13,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State
 from eirene.errors import EireneError
 from eirene.records import Record
+from eirene.texts import whole
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ async def one_row(work: Work, *, parts: Parts, settings: Settings) -> Outcome:
 
 def failed_record(work: Work, error: Exception, *, parts: Parts, settings: Settings) -> Record:
     """The row as it was, and why nothing came of it."""
-    message = str(error) or "no message"
+    message = whole(str(error)) or "no message"
     state = initial_state(work.item, settings.seed) | {
         "status": "failed",
         "why": f"failed, the original stands: {type(error).__name__}: {message}",

@@ -12,7 +12,8 @@ from eirene.agent.batch.exchange import CustomId, SamplingStep
 from eirene.errors import InputError
 from eirene.io import cannot_read, parse_json
 from eirene.models.cache import is_whole
-from eirene.models.replies import Reply, ending
+from eirene.models.redaction import redacted
+from eirene.models.replies import Reply, ending, token_count
 from eirene.records import Item
 
 _OK = 200
@@ -90,7 +91,7 @@ def _read(name: str, lines: _Lines, step: SamplingStep, found: Imported) -> None
 
 
 def _take(text: bytes, where: str, lines: _Lines, step: SamplingStep, found: Imported) -> None:
-    line = parse_json(text, where=where)
+    line = parse_json(text, where=where, from_model=True)
     if not isinstance(line, dict) or "custom_id" not in line:
         raise InputError("is no line of a batch endpoint's output: it has no 'custom_id'", where=where)
     known = CustomId.read(line["custom_id"])
@@ -111,9 +112,9 @@ def _take(text: bytes, where: str, lines: _Lines, step: SamplingStep, found: Imp
     if not lines.add(known, text):
         found.twice += 1
         return
-    usage = body.get("usage") if isinstance(body.get("usage"), dict) else {}
-    found.input_tokens += _count(usage, "prompt_tokens")
-    found.output_tokens += _count(usage, "completion_tokens")
+    usage: dict[str, Any] = body["usage"] if isinstance(body.get("usage"), dict) else {}
+    found.input_tokens += token_count(usage.get("prompt_tokens")) or 0
+    found.output_tokens += token_count(usage.get("completion_tokens")) or 0
 
 
 def _body(line: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
@@ -127,7 +128,7 @@ def _body(line: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
     if not problem and isinstance(body, dict) and status == _OK and _choices(body):
         return body, ""
     said = problem.get("message") if isinstance(problem, dict) else problem
-    return None, str(said or ("no reply" if status in (None, _OK) else f"HTTP {status}"))
+    return None, redacted(str(said or ("no reply" if status in (None, _OK) else f"HTTP {status}")))
 
 
 def _choices(body: dict[str, Any]) -> list[Reply]:
@@ -142,11 +143,6 @@ def _choices(body: dict[str, Any]) -> list[Reply]:
         text = message.get("content") if isinstance(message, dict) else None
         replies.append(Reply(text if isinstance(text, str) else "", ending(why) if isinstance(why, str) else None))
     return replies
-
-
-def _count(usage: Any, name: str) -> int:
-    value = usage.get(name, 0)
-    return value if isinstance(value, int) and value > 0 else 0
 
 
 class _Lines:
@@ -172,7 +168,7 @@ class _Lines:
         found = self._database.execute("SELECT first, text FROM lines WHERE row = ? ORDER BY first", (row,)).fetchall()
         self._database.execute("DELETE FROM lines WHERE row = ?", (row,))
         for first, text in found:
-            body, _ = _body(parse_json(text, where=""))
+            body, _ = _body(parse_json(text, where="", from_model=True))
             yield first, _choices(body or {})
 
     def left(self) -> int:

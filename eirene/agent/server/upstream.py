@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from eirene.agent.server.protocol import ChatRequest
-from eirene.errors import BackendTimeoutError, MalformedReplyError, UnusableReplyError
+from eirene.errors import MalformedReplyError, UnusableReplyError
+from eirene.models.attempt import Attempt, attempted, limit_of
 from eirene.models.clients import ModelPerLoop
-from eirene.models.faults import Fault, classify
-from eirene.models.replies import replies_of, tokens_of
+from eirene.models.faults import Fault
+from eirene.models.replies import replies_of, tokens_of, whole_message
 from eirene.models.retry import RetryPolicy
 from eirene.seeds import rng_for
 from eirene.usage import Usage
@@ -96,21 +97,18 @@ class Upstream:
 
     async def _attempt(self, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int) -> Drafts | Fault:
         model, arguments = self._prepared(request, n)
-        sent = frozenset({"n"} if n > 1 else ())
+        asked = None if request is None else request.max_completion_tokens or request.max_tokens
+        limit = limit_of(model, max_tokens=asked)
+        attempt = Attempt(model, self.name, self._timeout_s, limit, frozenset({"n"} if n > 1 else ()))
+
+        async def ask() -> Drafts:
+            return _drafts(await model.agenerate([list(messages)], **arguments), self.name)
+
         try:
-            async with asyncio.timeout(self._timeout_s):
-                result = await model.agenerate([list(messages)], **arguments)
-            return _drafts(result, self.name)
-        except TimeoutError:
-            return Fault(BackendTimeoutError(f"{self.name}: no reply within {self._timeout_s:g} s"), retryable=True)
-        # Every client has exceptions of its own, and no root that all share.
-        except Exception as error:
-            fault = classify(error, name=self.name, parameters=sent)
-            if fault is None:
-                logger.warning("the model behind the server failed: %s", type(error).__name__, exc_info=True)
-                unknown = UnusableReplyError(f"{self.name}: {type(error).__name__}")
-                return Fault(unknown, retryable=False)
-            return fault
+            return await attempted(ask, attempt)
+        except Exception as error:  # a fault of the client's own: its user gets an error in the protocol's form
+            logger.warning("the model behind the server failed: %s", type(error).__name__, exc_info=True)
+            return Fault(UnusableReplyError(f"{self.name}: {type(error).__name__}"), retryable=False)
 
     def _prepared(self, request: ChatRequest | None, n: int) -> tuple[BaseChatModel, dict[str, Any]]:
         """The model and the call's arguments: OpenAI's class takes all of them, others what they have a field for."""
@@ -153,7 +151,7 @@ def _drafts(result: LLMResult, name: str) -> Drafts:
     replies = replies_of(result)
     if not replies:
         raise MalformedReplyError(f"{name}: the reply holds no choice")
-    messages = [cast("AIMessage", getattr(g, "message", None)) for g in result.generations[0]]
+    messages = [cast("AIMessage", whole_message(cast("Any", g).message)) for g in result.generations[0]]
     tokens = tokens_of(result)
     usage = Usage(input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached, cost_usd=None)
     return Drafts(tuple(Draft(m, r.finish_reason) for m, r in zip(messages, replies, strict=True)), usage)

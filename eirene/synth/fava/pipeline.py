@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from eirene.critique import Finding
-from eirene.errors import AuthError, EireneError, QuotaError, ScriptExhaustedError
+from eirene.errors import HOPELESS, EireneError
 from eirene.fava.kinds import HallucinationKind
 from eirene.records import Item, digest
 from eirene.seeds import derive_seed, rng_for
@@ -19,9 +19,6 @@ from eirene.synth.fava.changes import changed, fault, row
 from eirene.synth.fava.reading import RefusedError, read_error, read_genre
 from eirene.synth.fava.recipe import Neighbours, Plan, Recipe
 from eirene.usage import Meter, Usage
-
-HOPELESS = (AuthError, QuotaError, ScriptExhaustedError)
-"""What the next passage would meet as well."""
 
 
 @dataclass(frozen=True, slots=True)

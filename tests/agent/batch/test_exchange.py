@@ -193,6 +193,16 @@ def test_a_reply_without_a_completion_is_a_failed_request(cache: CallCache, tmp_
     assert (found.errors, found.replies) == (1, 0)
 
 
+async def test_half_a_surrogate_pair_in_a_reply_costs_no_other(cache: CallCache, tmp_path: Path) -> None:
+    """The endpoint's JSON may hold one: the reply is mended, and the file is read."""
+    script = "1. [Incomplete] Reasons: Cost \ud800 is missing.\n2. [Complete]"
+    lines = replies_for(tmp_path, lambda *_: script)
+    found = import_replies([written(tmp_path, lines)], ITEMS, SamplingStep(parts_with(cache)[0], SETTINGS))
+    assert (found.complete, found.replies) == (4, 24)
+    record = await arefine(ITEMS[0], backend=parts_with(cache)[0], settings=SETTINGS)
+    assert "Cost \ufffd is missing" in record.to_json()
+
+
 def test_replies_need_a_cache_with_room(tmp_path: Path) -> None:
     """Without one, or in one that is too small, the command says so before anything is called."""
     file = written(tmp_path, replies_for(tmp_path))

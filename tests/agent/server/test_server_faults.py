@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import http.client
+import itertools
 import json
 import socket
 import threading
@@ -19,7 +20,7 @@ import pytest
 
 from eirene.agent.server.engine import Engine
 from eirene.agent.settings import Settings
-from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome
+from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, Raw
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, Served, behind, chat_engine, embedded_engine, served
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -46,6 +47,8 @@ def then(*outcomes: Outcome) -> Callable[[Any, int], Outcome]:
         (Broken("drop"), 502, "upstream_failed"),
         (Broken("cut"), 502, "upstream_failed"),
         (Broken("garbage"), 502, "upstream_failed"),
+        (HttpError(307, headers={"Location": "http://127.0.0.2:1/"}), 502, "upstream_failed"),
+        (Raw.body(itertools.repeat(b"a" * 2**14)), 502, "upstream_unusable"),
     ],
     ids=lambda value: str(value)[:30],
 )

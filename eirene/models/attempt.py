@@ -1,0 +1,72 @@
+"""One attempt at a call to a model: its time limit, its guard, and the fault behind whatever a client raises.
+
+Every message of a client passes here on its way to an exception of ours, and is redacted here, its causes included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from eirene.errors import BackendTimeoutError
+from eirene.models.faults import Fault, classify
+from eirene.models.http_guard import GuardedCall, ReplyLimit, guarded
+from eirene.models.redaction import harmless, secrets_of
+
+T = TypeVar("T")
+
+_MAX_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "num_predict")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What is tried: `model` (for its keys) by its `name`, within `timeout_s` seconds and the bytes of `limit`.
+
+    `parameters` are the optional fields that are sent: a refusal that speaks of one says so in the fault.
+    """
+
+    model: object
+    name: str
+    timeout_s: float
+    limit: ReplyLimit
+    parameters: frozenset[str] = frozenset()
+
+
+async def attempted(ask: Callable[[], Awaitable[T]], attempt: Attempt) -> T | Fault:
+    """What `ask` gives, or the fault of the call. What is no fault of a call is raised, redacted where it must be."""
+    call = GuardedCall(attempt.name, attempt.limit)
+    try:
+        with guarded(call):
+            async with asyncio.timeout(attempt.timeout_s):
+                return await ask()
+    except TimeoutError:
+        late = BackendTimeoutError(f"{attempt.name}: no reply within {attempt.timeout_s:g} s")
+        return Fault(late, retryable=True)
+    # Every client has exceptions of its own, and no root that all share; `classify` lets go what is not theirs.
+    except Exception as error:
+        raised = error
+    secrets = call.secrets | secrets_of(attempt.model)
+    told = call.refused or raised
+    fault = classify(told, name=attempt.name, parameters=attempt.parameters, secrets=frozenset(secrets))
+    cause = harmless(raised, secrets)
+    if fault is None:
+        raise cause
+    if fault.error is not raised:
+        fault.error.__cause__ = cause
+    return fault
+
+
+def limit_of(model: object, *, max_tokens: int | None = None) -> ReplyLimit:
+    """What a LangChain model's reply may take by its own settings; `max_tokens` where the call brings others."""
+    if max_tokens is None:
+        max_tokens = max(filter(None, (_number(model, name) for name in _MAX_TOKENS)), default=None)
+    top = _number(model, "top_logprobs")
+    return ReplyLimit.of(max_tokens, choices=_number(model, "n") or 1, top_logprobs=top)
+
+
+def _number(model: object, name: str) -> int | None:
+    """A setting that is a number from 0 up; None where the model has none."""
+    value = getattr(model, name, None)
+    return value if isinstance(value, int) and value >= 0 else None

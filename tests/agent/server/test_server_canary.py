@@ -1,0 +1,78 @@
+"""A provider's error that quotes the key reaches no client, no list, no page and no file of the server."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from eirene.records import Item, Record
+from eirene.testing.loopback import ChatRequest, LoopbackServer, Outcome
+from eirene.views.html import render_page
+from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, Served, chat_engine, embedded_engine, served
+from tests.canary import KEY, assert_hidden, echo
+
+pytestmark = pytest.mark.usefixtures("loopback")
+
+STATUSES = pytest.mark.parametrize("status", [400, 401, 429, 503])
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def chat(server: Served, **more: Any) -> httpx.Response:
+    body = {"model": MODEL, "messages": ASK, "eirene_trace": "full", **GIVEN, **more}
+    return httpx.post(f"{server.root}/v1/chat/completions", json=body, timeout=30)
+
+
+def page(record: Record, item: Item) -> str:
+    return render_page(record, item=item)
+
+
+def everything(server: Served) -> list[str]:
+    """What the server tells of its runs: the list, each run, its events, its page."""
+    runs = httpx.get(f"{server.root}/v1/runs").json()["data"]
+    paths = [
+        f"{at}{run['id']}{end}"
+        for run in runs
+        for at, end in (("/v1/runs/", ""), ("/v1/runs/", "/events"), ("/runs/", ""))
+    ]
+    return [json.dumps(runs), *(httpx.get(server.root + path, timeout=30).text for path in paths)]
+
+
+@STATUSES
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("keep_alive_s", [0.001, 5.0], ids=["late", "soon"])
+def test_a_draft_that_is_refused(
+    status: int, stream: bool, keep_alive_s: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="eirene")
+    kept = tmp_path / "runs.jsonl"
+    options = {"keep_alive_s": keep_alive_s, "runs": str(kept)}
+    with LoopbackServer(echo(status)) as up, served(embedded_engine(up), **options) as server:
+        reply = chat(server, stream=stream)
+        assert f"HTTP {status}" in reply.text
+        assert_hidden(reply.text, str(reply.headers), *everything(server), kept)
+    assert_hidden(caplog.text)
+
+
+@STATUSES
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_loop_that_is_refused(status: int, stream: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def script(request: ChatRequest, index: int) -> Outcome:
+        return DRAFT if request.number == 1 else echo(status)(request, index)
+
+    caplog.set_level(logging.DEBUG, logger="eirene")
+    kept = tmp_path / "runs.jsonl"
+    with LoopbackServer(script) as up, served(chat_engine(up), render=page, runs=str(kept)) as server:
+        reply = chat(server, stream=stream)
+        shown = everything(server)
+        assert f"HTTP {status}" in reply.text and f"HTTP {status}" in shown[-1]
+        assert_hidden(reply.text, str(reply.headers), *shown, kept)
+    assert_hidden(caplog.text)

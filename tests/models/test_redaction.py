@@ -1,0 +1,136 @@
+"""Keys do not stand in messages: known ones in any writing and cut, unknown ones by their looks."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from langchain_core.language_models import ParrotFakeChatModel
+from pydantic import SecretStr
+
+from eirene.models.redaction import HIDDEN, NO_KEY, RedactedError, harmless, redacted, secrets_of, secrets_sent
+
+KEY = 'local+CANARY/7"7&=%xyzzy'
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        KEY,
+        KEY[:12] + "...",
+        "..." + KEY[-8:],
+        KEY.upper(),
+        repr(KEY),
+        json.dumps({"key": KEY}),
+        quote(KEY, safe=""),
+        quote(KEY, safe="").lower(),
+        base64.b64encode(KEY.encode()).decode(),
+        f"a{KEY}b",
+        f"{KEY}\ud800",
+    ],
+)
+def test_a_known_key_is_hidden_however_it_is_written(written: str) -> None:
+    said = redacted(f"the key {written} is wrong", {KEY})
+    assert said.startswith("the key ") and said.endswith(" is wrong") and HIDDEN in said
+    assert not any(KEY[i : i + 6].lower() in said.lower() for i in range(len(KEY) - 5))
+    said.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Incorrect API key provided: sk-pr********wxyz.", f"Incorrect API key provided: {HIDDEN}"),
+        ("no access for sk-ant-api03-AbC", f"no access for {HIDDEN}"),
+        ("no access for sk%2Dproj%2DAbCdEf", f"no access for {HIDDEN}"),
+        ("AIzaSyA1234567890 is not enabled", f"{HIDDEN} is not enabled"),
+        ("hf_AbCdEfGhIjKlMnOp", HIDDEN),
+        ("gsk_1AbCdEfGhIjKlMnOp", HIDDEN),
+        ("sent: Bearer abc123def", f"sent: Bearer {HIDDEN}"),
+        ("Authorization: Basic dXNlcjpwdzEyMw==", f"Authorization: Basic {HIDDEN}"),
+        ("{'api-key': '0123456789abcdef'}", f"{{'api-key': '{HIDDEN}'}}"),
+        ("x-api-key=0123456789abcdef", f"x-api-key={HIDDEN}"),
+        ("for url 'https://me:pw@h/v1?api-version=1&key=abc&n=2'", f"for url 'https://{HIDDEN}@h/v1?api-version=1&key={HIDDEN}&n=2'"),
+    ],
+)  # fmt: skip
+def test_what_looks_like_a_key_is_hidden_without_being_known(text: str, said: str) -> None:
+    assert redacted(text) == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Incorrect API key provided",
+        "the model 'gpt-4o-mini' does not exist",
+        "unknown field 'n'; max_tokens must be at least 1",
+        "risk-averse, task-specific, scikit-learn and sk-learn",
+        "hf_hub_download with basic authentication, bearer of bad news",
+        "see https://example.org/docs?page=2#keys",
+    ],
+)
+def test_plain_words_stay(text: str) -> None:
+    assert redacted(text, {"x", NO_KEY, "0123456789"}) == text
+
+
+def test_a_short_key_is_hidden_as_a_word_alone() -> None:
+    assert redacted("pw12 is no password, pw123 is", {"pw12"}) == f"{HIDDEN} is no password, pw123 is"
+
+
+def test_a_request_shows_the_keys_that_it_carries() -> None:
+    basic = "Basic " + base64.b64encode(b"user:hunter22").decode()
+    headers = [
+        ("Authorization", "Bearer first-key"),
+        ("api-key", "second-key"),
+        ("X-Gate", "third-key"),
+        ("Proxy-Authorization", basic),
+        ("Content-Type", "application/json"),
+        ("Cookie", "s=fourth"),
+    ]
+    found = secrets_sent("http://me:fifth%21@host/v1?sig=sixth&api-version=2024", headers)
+    assert found >= {"first-key", "second-key", "third-key", "hunter22", "s=fourth", "fifth!", "sixth"}
+    assert not found & {"application/json", "2024"}
+
+
+def test_a_model_shows_the_keys_that_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Model(ParrotFakeChatModel):
+        token: SecretStr = SecretStr("first-key")
+        default_headers: Any
+        default_query: Any
+        base_url: str = "https://me:fourth@host/v1"
+
+    monkeypatch.setenv("SOME_API_KEY", "fifth-key")
+    model = Model(default_headers={"X-Gate": "second-key"}, default_query={"sig": SecretStr("third-key")})
+    assert secrets_of(model) >= {"first-key", "second-key", "third-key", "fourth", "fifth-key"}
+
+
+def test_an_exception_that_shows_no_key_stays_itself() -> None:
+    error = ValueError("no such model")
+    assert harmless(error, {KEY}) is error
+
+
+def grouped() -> Exception:
+    return ExceptionGroup("several", [ValueError(KEY)])
+
+
+def noted() -> Exception:
+    error = ValueError("no")
+    error.add_note(f"sent: {KEY}")
+    return error
+
+
+def caused() -> Exception:
+    error = ValueError("no")
+    error.__cause__ = KeyError("x")
+    error.__cause__.__context__ = RuntimeError(f"sent: {KEY}")
+    return error
+
+
+@pytest.mark.parametrize("make", [grouped, noted, caused, lambda: RuntimeError(KEY)])
+def test_an_exception_that_shows_a_key_anywhere_is_replaced(make: Any) -> None:
+    error = make()
+    found = harmless(error, {KEY})
+    assert isinstance(found, RedactedError)
+    assert type(error).__name__ in str(found) and "CANARY" not in str(found)
+    assert (found.__cause__, found.__context__) == (None, None)
