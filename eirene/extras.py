@@ -35,6 +35,7 @@ EXTRAS: Mapping[str, str] = MappingProxyType({
     "fastapi": "server",
     "starlette": "server",
     "uvicorn": "server",
+    "h11": "server",
     "prometheus_client": "server",
 })  # fmt: skip
 """The extra that brings each optional package, by the name under which it is imported."""
