@@ -191,7 +191,7 @@ class _Journals:
         """Opens both and reads them, or with `anew` empties them."""
         from eirene.agent.line_journal import LineJournal
 
-        rows = stack.enter_context(LineJournal(out, on_line=self._row, key_of=_key, anew=anew))
+        rows = stack.enter_context(LineJournal(out, on_line=self._row, key_of=_key, anew=anew, seal_depth=2))
         dropped = stack.enter_context(LineJournal(_dropped(out), on_line=self._drop, anew=anew))
         self._append = {True: rows.append, False: dropped.append}
 

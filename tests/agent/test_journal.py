@@ -15,6 +15,7 @@ from eirene.agent.batch.journal import BatchJournal
 from eirene.agent.journal import Journal
 from eirene.agent.line_journal import LineJournal
 from eirene.errors import InputError
+from eirene.line_checksum import without_seal
 
 
 def line(key: str, value: int = 0) -> dict[str, object]:
@@ -79,7 +80,7 @@ def test_of_two_lines_with_one_key_the_later_counts_where_that_is_wanted(tmp_pat
         assert list(journal) == [line("b", 1), line("a", 2)]
         assert path.read_text() == text
         journal.drop({"a"})
-    assert path.read_text() == json.dumps(line("b", 1)) + "\n"
+    assert [without_seal(json.loads(text)) for text in path.read_text().splitlines()] == [line("b", 1)]
 
 
 def test_dropped_lines_are_gone_and_the_lock_goes_with_the_new_file(tmp_path: Path) -> None:
