@@ -19,7 +19,7 @@ from multiprocessing.process import BaseProcess
 from eirene.agent.batch.heard import Said, level_here, say
 from eirene.agent.batch.one_row import failed_record
 from eirene.agent.batch.runner import Outcome, Source, Work
-from eirene.agent.batch.worker import MakeParts, serve
+from eirene.agent.batch.worker import PARENTS_OWN, MakeParts, serve
 from eirene.agent.settings import Settings
 from eirene.errors import EireneError, WorkerError
 from eirene.records import Record
@@ -217,11 +217,11 @@ def environment(values: dict[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """A process started inside never sees Ctrl-C; one that is pressed meanwhile reaches this process afterwards."""
+    """A process started inside never sees Ctrl-C or a hangup; one that comes meanwhile reaches this process later."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, set(PARENTS_OWN))
     try:
         yield
     finally:

@@ -21,6 +21,7 @@ from eirene.agent.server.options import ServeOptions
 from eirene.blocking import switching_often
 from eirene.errors import InputError
 from eirene.io import reason
+from eirene.stop_signals import stop_signals
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(app: FastAPI, options: ServeOptions, *, on_ready: Callable[[str], None] | None = None) -> int:
-    """Serves until SIGTERM or SIGINT, and returns the exit code: 0 or 130. A second signal waits for nothing.
+    """Serves until SIGTERM, SIGHUP or SIGINT, and returns the exit code: 0 or 130. A second signal waits for nothing.
 
     `on_ready` is given the address as soon as connections are taken. Raises `InputError` for an address that is taken
     or is not this machine's.
@@ -70,7 +71,8 @@ async def _serve(app: FastAPI, options: ServeOptions, on_ready: Callable[[str], 
 
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(_usable_cores(), thread_name_prefix="eirene"))
-    for number in (signal.SIGINT, signal.SIGTERM):
+    signals = stop_signals()
+    for number in signals:
         loop.add_signal_handler(number, stop, number)
     try:
         gc.collect()
@@ -79,7 +81,7 @@ async def _serve(app: FastAPI, options: ServeOptions, on_ready: Callable[[str], 
             on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
         await server.serve(sockets=[listener])
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in signals:
             loop.remove_signal_handler(number)
         gc.unfreeze()
     return 130 if signal.SIGINT in stopped_by else 0
