@@ -21,10 +21,10 @@ class RowHash:
     def __init__(self, parts: Parts, settings: Settings) -> None:
         self.signature = run_signature(parts, settings)
         names = [parts.feedback_model.name, parts.refiner.name]
-        common = [settings.model_dump(mode="json"), self.signature, *names]
-        self._common = canonical(common).removeprefix("[")
+        self.common = [settings.model_dump(mode="json"), self.signature, *names]
+        self._rest = canonical(self.common).removeprefix("[")
 
     def of(self, item: Item) -> str:
         """The item's hash."""
-        text = f"[{canonical(item.model_dump(mode='json'))},{self._common}"  # the list of the item and what is common
+        text = f"[{canonical(item.model_dump(mode='json'))},{self._rest}"  # the list of the item and what is common
         return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
