@@ -45,6 +45,12 @@ def check_seal(line: bytes) -> bool:
     return True
 
 
+def unsealed(line: bytes) -> bytes:
+    """The text of a line whose checksum fits, without it; a line without one as it is. Raises `DamagedError`."""
+    found = _SEAL.search(line, max(len(line) - _LONGEST, 0)) if check_seal(line) else None
+    return line if found is None else line[: found.start()] + found[2]
+
+
 def check_unsealed(value: dict[str, Any]) -> None:
     """Raises `DamagedError` where the value of a line without a checksum at its end has one all the same: another
     program wrote it anew, and nobody can tell what else was changed."""

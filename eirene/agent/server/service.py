@@ -17,7 +17,8 @@ from eirene.agent.server.faults import ApiError, from_input
 from eirene.agent.server.metrics import Metrics
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, ServedMode, draft_in, to_langchain
-from eirene.agent.server.runs import Run, Runs
+from eirene.agent.server.run import Run
+from eirene.agent.server.runs import Runs
 from eirene.errors import InputError
 from eirene.fava.edits import apply_findings
 from eirene.records import Item, Record
