@@ -7,11 +7,14 @@ program makes of a line anew fits no more, and is believed once the key is taken
 
 from __future__ import annotations
 
+import json
 import re
 import zlib
+from collections.abc import Mapping
 from typing import Any
 
 KEY = "line_crc32"
+VALUE_KEY = "value_crc32"
 
 _SEAL = re.compile(rb',"line_crc32":"([0-9a-f]{8})"(\}{1,2})[ \t\r]*\n?\Z')
 _FORM = b',"line_crc32":"'
@@ -62,6 +65,24 @@ def check_unsealed(value: dict[str, Any]) -> None:
 def without_seal(value: dict[str, Any]) -> dict[str, Any]:
     """The value of a line that was checked, without its checksum."""
     return {name: part for name, part in value.items() if name != KEY}
+
+
+def sealed_value(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON object with the checksum of what it says as its last key, however it is laid out in its file."""
+    return {**value, VALUE_KEY: _checksum(value)}
+
+
+def check_value(value: dict[str, Any]) -> dict[str, Any]:
+    """The object without its checksum; raises `DamagedError` where that does not fit. One without any is as it is."""
+    plain = {name: part for name, part in value.items() if name != VALUE_KEY}
+    if VALUE_KEY in value and value[VALUE_KEY] != _checksum(plain):
+        raise DamagedError(_DAMAGED)
+    return plain
+
+
+def _checksum(value: Mapping[str, Any]) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return f"{zlib.crc32(text.encode('ascii')):08x}"
 
 
 def _is_broken_seal(line: bytes) -> bool:

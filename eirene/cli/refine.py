@@ -70,6 +70,7 @@ def refine(
 ) -> None:
     """Critique an answer, rewrite it, score both, and show which one stands and why."""
     with output():
+        from eirene.reading import check_outside
         from eirene.records import parse_item
 
         _check_interactive(file, interactive=interactive, checkpoint=checkpoint)
@@ -85,6 +86,8 @@ def refine(
             )  # fmt: skip
             items = _items(rows, row)
         _check_output(items, html, as_json=as_json, force=force)
+        if html is not None and file is not None:
+            check_outside(html, file, flag="--html")
         from eirene.agent.settings import Settings
 
         settings = Settings.of(

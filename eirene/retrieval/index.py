@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from eirene.errors import InputError
 from eirene.io import reason
+from eirene.line_checksum import sealed, unsealed
 from eirene.retrieval.names import hashed, names_of
 from eirene.retrieval.passages import WORDS, Passage, corpus_files, read_corpus
 from eirene.retrieval.search import signs
@@ -69,7 +70,16 @@ class Index:
     def passages(self, numbers: Sequence[int]) -> list[Passage]:
         """Some passages, read by their places."""
         places = ((int(start), int(end)) for start, end in self.spans[list(numbers)])
-        return [Passage(**json.loads(self.texts[start:end].tobytes())) for start, end in places]
+        return [Passage(**self._read(start, end)) for start, end in places]
+
+    def _read(self, start: int, end: int) -> dict[str, Any]:
+        """A line of the passages; raises `InputError` for one that was changed on disk."""
+        try:
+            found: dict[str, Any] = json.loads(unsealed(self.texts[start:end].tobytes()))
+        except ValueError as error:
+            what = f"holds a passage that {error}; remove this folder, and the index is made again"
+            raise InputError(what, where=str(self.folder)) from None
+        return found
 
 
 def open_index(
@@ -244,4 +254,4 @@ def _encode(batch: Sequence[Passage], encoder: Encodes, store: Store, known: dic
 
 def _line(passage: Passage) -> bytes:
     data = {"id": passage.id, "text": passage.text, "title": passage.title}
-    return json.dumps(data, ensure_ascii=True).encode("ascii") + b"\n"
+    return sealed(json.dumps(data, ensure_ascii=True).encode("ascii")) + b"\n"
