@@ -69,8 +69,6 @@ class LineJournal:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if error is not None and self._file.is_new and self._file.is_open and not self._file.size:
-            self._file.remove()  # nothing has come of it
         self.close()
 
     def append(self, line: Mapping[str, Any]) -> None:
