@@ -156,6 +156,17 @@ def _card(out: str) -> str:
     return f"{out}.card.json"
 
 
+def _is_card(path: Path) -> bool:
+    """Whether the file is one that the run may write over: there is none, or it is an earlier run's."""
+    if not path.exists():
+        return True
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and {"corpus", "signature"} <= found.keys()
+
+
 def _dropped(out: str) -> str:
     return f"{out}.dropped"
 
@@ -200,9 +211,8 @@ class _Journals:
 
         if Path(_dropped(out)).exists():
             LineJournal(_dropped(out), on_line=lambda _: None).close()
-        card = Path(_card(out))
-        if card.exists() and not Path(out).exists() and not anew:
-            raise InputError("exists already, and belongs to no rows; name another file for --out", where=str(card))
+        if not anew and not _is_card(Path(_card(out))):
+            raise InputError("exists already and is no card; name another file for --out", where=_card(out))
         rows = stack.enter_context(LineJournal(out, on_line=self._row, key_of=_key, anew=anew, seal_depth=2))
         dropped = stack.enter_context(LineJournal(_dropped(out), on_line=self._drop, anew=anew))
         self._append = {True: rows.append, False: dropped.append}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +36,14 @@ def bare(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The rows by id, without what differs from run to run."""
     assert len({row["id"] for row in rows}) == len(rows) == N_ROWS
     return {row["id"]: {k: v for k, v in row.items() if k not in ("usage", "line_crc32")} for row in rows}
+
+
+def settled(cache: Path) -> None:
+    """Puts what stands in the cache's log into its file."""
+    gc.collect()  # the command's own connection
+    with contextlib.closing(sqlite3.connect(cache)) as connection:
+        assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+    assert b"cages make" in cache.read_bytes()
 
 
 def changed(path: Path, seed: int) -> list[bytes]:
@@ -74,6 +85,7 @@ def test_every_changed_byte_of_a_call_cache_costs_a_call_and_no_answer(run: Run,
     with LoopbackServer(rewrite) as server:
         assert run(*flags(server, file, first, "--cache", str(cache))).code == 0
         want = bare(lines(first))
+        settled(cache)
         for n, other in enumerate(changed(cache, seed=2)):
             for left in tmp_path.glob("calls.sqlite-*"):
                 left.unlink()
@@ -97,6 +109,7 @@ def test_a_changed_letter_in_the_cache_changes_no_row(run: Run, tmp_path: Path) 
     file, cache = data(tmp_path, N_ROWS), tmp_path / "calls.sqlite"
     with LoopbackServer(rewrite) as server:
         assert run(*flags(server, file, tmp_path / "a.jsonl", "--cache", str(cache))).code == 0
+        settled(cache)
         cache.write_bytes(cache.read_bytes().replace(b"cages make", b"wages make"))
         result = run(*flags(server, file, tmp_path / "b.jsonl", "--cache", str(cache)))
     assert result.code == 0 and "are damaged, and are asked for anew" in result.err
