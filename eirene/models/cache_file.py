@@ -14,7 +14,7 @@ from pathlib import Path
 
 from eirene.errors import InputError
 from eirene.io import reason
-from eirene.models.sqlite_look import owner_of, tables_in
+from eirene.models.sqlite_look import damage_told, owner_of, tables_in
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +61,8 @@ class CacheFile:
         self._mutex = threading.Lock()
         try:
             self.read_only = self.path.exists() and not os.access(self.path, os.W_OK)
-            self._connection = self._opened()
+            with damage_told():
+                self._connection = self._opened()
         except sqlite3.Error as error:
             raise InputError(f"cannot be used as a call cache: {error}; name another file", where=str(path)) from None
         except OSError as error:
@@ -70,7 +71,7 @@ class CacheFile:
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values of those keys that have one; they count as used."""
         found: dict[bytes, bytes] = {}
-        with self._mutex:
+        with self._mutex, damage_told():
             for at in range(0, len(keys), _BATCH):
                 some = keys[at : at + _BATCH]
                 marks = ",".join("?" * len(some))
@@ -87,7 +88,7 @@ class CacheFile:
     def put(self, entries: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
         """Stores the entries, all or none; returns the values of keys that had one before, which stay as they are."""
         before: dict[bytes, bytes] = {}
-        with self._mutex, self._writing() as tick:
+        with self._mutex, damage_told(), self._writing() as tick:
             self._write_touches(tick)
             added = 0
             for key, value in entries.items():

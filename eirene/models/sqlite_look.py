@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from eirene.errors import InputError
@@ -33,10 +34,19 @@ def owner_of(path: Path) -> int | None:
     return int.from_bytes(head[_OWNER], "big") if head else None
 
 
+@contextlib.contextmanager
+def damage_told() -> Iterator[None]:
+    """Makes a `sqlite3.DatabaseError` of what Python raises where SQLite's message quotes bytes that are no text."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise sqlite3.DatabaseError("the database is damaged") from None
+
+
 def tables_in(path: Path, *, wait_s: float) -> set[str]:
     """The names of a database's tables; none where there is no file, or an empty one. Raises as `owner_of` does."""
     if owner_of(path) is None:
         return set()
     uri = f"{path.absolute().as_uri()}?mode=ro"
-    with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=wait_s)) as connection:
+    with damage_told(), contextlib.closing(sqlite3.connect(uri, uri=True, timeout=wait_s)) as connection:
         return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

