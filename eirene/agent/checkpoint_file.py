@@ -89,6 +89,10 @@ def _checked(path: str | Path) -> Path:
     try:
         owner = owner_of(file)
         tables = {_TABLE} if owner in (None, _OURS) else tables_in(file, wait_s=_WAIT_S)
+        if owner in (None, _OURS) or _TABLE in tables:
+            # In this thread: what fails in that of `aiosqlite` is told by nobody.
+            with contextlib.closing(sqlite3.connect(file, timeout=_WAIT_S)) as connection:
+                connection.execute("SELECT name FROM sqlite_master").fetchall()
     except sqlite3.Error as error:
         raise _unusable(error, path) from None
     except OSError as error:
