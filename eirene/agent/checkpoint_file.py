@@ -89,7 +89,8 @@ def _checked(path: str | Path) -> Path:
     try:
         owner = owner_of(file)
         tables = {_TABLE} if owner in (None, _OURS) else tables_in(file, wait_s=_WAIT_S)
-        if owner in (None, _OURS) or _TABLE in tables:
+        is_ours = owner in (None, 0, _OURS) and (not tables or _TABLE in tables)  # 0: an earlier version's
+        if is_ours:
             # In this thread: what fails in that of `aiosqlite` is told by nobody.
             with contextlib.closing(sqlite3.connect(file, timeout=_WAIT_S)) as connection:
                 connection.execute("SELECT name FROM sqlite_master").fetchall()
@@ -97,7 +98,7 @@ def _checked(path: str | Path) -> Path:
         raise _unusable(error, path) from None
     except OSError as error:
         raise InputError(f"cannot be used: {reason(error)}", where=str(path)) from None
-    if owner not in (None, 0, _OURS) or (tables and _TABLE not in tables):  # 0: an earlier version's
+    if not is_ours:
         raise InputError("is the database of another program; name another file", where=str(path))
     return file
 
