@@ -18,7 +18,7 @@ import pytest
 
 from eirene.cli.train_progress import Training
 from eirene.training import Step
-from eirene.training.trainer import last_checkpoint
+from eirene.training.checkpoints import last_checkpoint
 from tests.cli.run import Run, assert_error
 from tests.preference_rows import ROWS, write
 from tests.tiny_llama import make_llama
