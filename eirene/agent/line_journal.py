@@ -110,7 +110,7 @@ class LineJournal:
             line = _value(text, where)
             key_of(line)
         except DamagedError as error:
-            raise InputError(f"{error}; take the line out to have made again what it says", where=where) from None
+            raise InputError(f"{error}; without the line what it says is made again", where=where) from None
         except ValueError as error:
             raise InputError(f"is no line of this kind of journal: {error}", where=where) from None
         try:

@@ -202,5 +202,5 @@ def test_a_line_that_was_changed_is_named(tmp_path: Path) -> None:
     with Journal(path) as journal:
         journal.append(line("b", 2))
     path.write_text(path.read_text().replace('"value": 2', '"value": 3'))
-    with pytest.raises(InputError, match=r"rows\.jsonl, line 2: does not fit its checksum.*; take the line out"):
+    with pytest.raises(InputError, match=r"rows\.jsonl, line 2: does not fit its checksum.*; without the line"):
         Journal(path)
