@@ -171,8 +171,9 @@ def test_no_worker_outlives_the_run_and_work_is_pulled_as_there_is_room(tmp_path
     assert multiprocessing.active_children() == []
 
 
-def test_workers_do_not_hear_ctrl_c(tmp_path: Path) -> None:
-    """The parent alone decides what an interrupt means: all rows are still made."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_workers_do_not_hear_what_a_terminal_sends(tmp_path: Path, number: signal.Signals) -> None:
+    """The parent alone decides what Ctrl-C or a hangup means: all rows are still made."""
 
     async def interrupted() -> int:
         make = functools.partial(deadly, str(tmp_path / "seen"))
@@ -180,7 +181,7 @@ def test_workers_do_not_hear_ctrl_c(tmp_path: Path) -> None:
         async for _ in ProcessRunner(make, Settings.of(mode="improve"), workers=1, chunk_rows=2).run(rows(*"abcdef")):
             for child in multiprocessing.active_children():
                 assert child.pid is not None
-                os.kill(child.pid, signal.SIGINT)
+                os.kill(child.pid, number)
             n += 1
         return n
 
