@@ -30,6 +30,8 @@ def acting_as_ctrl_c() -> Iterator[None]:
 
     def asked(number: int, _: FrameType | None) -> None:
         outputs.lost(number)
+        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts what runs in the background
+            raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 
     handled = [number for number in stop_signals() if number != signal.SIGINT]
