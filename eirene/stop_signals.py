@@ -11,10 +11,10 @@ from types import FrameType
 
 
 def stop_signals() -> tuple[signal.Signals, ...]:
-    """SIGINT, SIGTERM and SIGHUP, as far as the system has them; none that is ignored, as `nohup` ignores SIGHUP."""
+    """SIGINT, SIGTERM and SIGHUP, as far as the system has them; SIGHUP unless it is ignored, as `nohup` wants it."""
     named = ("SIGINT", "SIGTERM", "SIGHUP")
     found = [getattr(signal, name) for name in named if hasattr(signal, name)]
-    return tuple(number for number in found if signal.getsignal(number) != signal.SIG_IGN)
+    return tuple(n for n in found if n.name != "SIGHUP" or signal.getsignal(n) != signal.SIG_IGN)
 
 
 @contextlib.contextmanager
