@@ -131,11 +131,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 def watched(command: list[str], out: Path) -> dict[str, Any]:
     """Runs a command; its CPU seconds and memory where the journal begins, at a tenth, and at the end."""
     began, looks, first = time.monotonic(), [], None
+    lines = Lines(out)
     with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log, text=True) as process:
         cpu = 0.0
         while process.poll() is None:
             try:
-                n = index_rows(out)
+                n = lines.count()
                 now, cpu, memory = time.monotonic(), cpu_s(process.pid), resident_mib(process.pid)
             except (OSError, ValueError, IndexError):
                 break
@@ -151,12 +152,21 @@ def watched(command: list[str], out: Path) -> dict[str, Any]:
             "code": process.returncode}  # fmt: skip
 
 
-def index_rows(out: Path) -> int:
-    """How many rows there are, by the size of the index."""
-    from eirene.agent.batch.index import ENTRY, index_path
+class Lines:
+    """How many lines a file has that grows; of it only what has come is read."""
 
-    path = index_path(out)
-    return path.stat().st_size // ENTRY.itemsize if path.exists() else 0
+    def __init__(self, path: Path) -> None:
+        self._path, self._read, self._n = path, 0, 0
+
+    def count(self) -> int:
+        """So many as of now."""
+        if self._path.exists():
+            with self._path.open("rb") as file:
+                file.seek(self._read)
+                while block := file.read(2**20):
+                    self._n += block.count(b"\n")
+                    self._read += len(block)
+        return self._n
 
 
 def summary(options: argparse.Namespace, seen: dict[str, Any], counts: dict[str, int]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, Protocol, TypeVar
 
 from eirene.errors import InputError
+from eirene.line_checksum import DamagedError, check_seal
 from eirene.texts import whole_values
 
 STDIN = "-"
@@ -68,7 +69,7 @@ def json_rows(file: BinaryIO, name: str, *, take: Sequence[int] | None = None, b
     if _is_by_line(first[1], None if second is None else second[1], by_line or name.endswith(_LINES)):
         for n, line in taken(chain([first], [second] if second else [], lines), take):
             where = f"{name}, line {n}"
-            yield Row(where, parse_json(line, where=where))
+            yield Row(where, _checked(line, where))
         return
     file.seek(0)
     value = parse_json(file.read().removeprefix(_BOM), where=name)
@@ -78,6 +79,15 @@ def json_rows(file: BinaryIO, name: str, *, take: Sequence[int] | None = None, b
     if not value:
         raise InputError("is an empty list; give at least one row", where=name)
     yield from taken((Row(f"{name}, row {n}", entry) for n, entry in enumerate(value, start=1)), take)
+
+
+def _checked(line: bytes, where: str) -> object:
+    """The value of a line, which fits its checksum where it is one that Eirene has written (`eirene.line_checksum`)."""
+    try:
+        check_seal(line)
+    except DamagedError as error:
+        raise InputError(str(error), where=where) from None
+    return parse_json(line, where=where)
 
 
 def count_json_rows(file: BinaryIO, name: str, *, by_line: bool = False) -> int:

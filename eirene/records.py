@@ -146,9 +146,13 @@ class Record(_Output):
 
 
 def digest(value: Any) -> str:
-    """SHA-256 of a JSON value in canonical form (sorted keys, no spaces), as 64 hex digits."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    """SHA-256 of a JSON value in canonical form (see `canonical`), as 64 hex digits."""
+    return hashlib.sha256(canonical(value).encode("utf-8")).hexdigest()
+
+
+def canonical(value: Any) -> str:
+    """A JSON value as the one text that stands for it: sorted keys, no spaces."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def parse_item(data: object, *, where: str | None = None) -> Item:

@@ -126,6 +126,7 @@ async def acompare(
     jobs = list(jobs_for(items, parts, plan.settings, modes=plan.modes, seeds=plan.seeds))
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(Path(out) / ROWS, key_of=row_key_of))
+        texts = None if judge is None else stack.enter_context(Journal(Path(out) / JUDGEMENTS))
         done = rows_in(journal)
         _check_same_work(journal, done, jobs)
         if plan.retry_failed:
@@ -144,8 +145,7 @@ async def acompare(
         await _all(missing, one, workers=_workers(parts, plan))
         rows = tuple(done[job.key] for job in jobs)
         judgements: dict[tuple[str, str], JudgedText] = {}
-        if judge is not None:
-            texts = stack.enter_context(Journal(Path(out) / JUDGEMENTS))
+        if judge is not None and texts is not None:
             judgements = await _judged(items, rows, judge=judge, journal=texts, plan=plan, on_judged=on_judged)
     known = len(jobs) - len(missing)
     return Gathered(rows, judgements, known, len(done) - len(rows), None if judge is None else judge.version)

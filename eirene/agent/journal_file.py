@@ -1,17 +1,18 @@
 """The file below a journal: one process at a time holds it, what was appended is on disk, half a line never stays.
 
 What a line says is no matter here; `eirene.agent.line_journal` reads it line by line, `eirene.agent.journal` on top of
-it holds a whole journal in memory, and `eirene.agent.batch.journal` knows one of any length by an index.
+it holds a whole journal in memory, and `eirene.agent.batch.journal` keeps of each line what a batch needs.
 """
 
 from __future__ import annotations
 
 import errno
-import json
+import logging
 import os
+import stat
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +21,15 @@ from typing import Self
 from eirene.errors import InputError
 from eirene.io import reason
 
+Read = Callable[[int, int], bytes]
+"""A file's bytes from one place to another."""
+OnScan = Callable[[int, int], None]
+"""Told how many bytes of how many have been read."""
+
+logger = logging.getLogger(__name__)
+
+_BLOCK = 2**22
+_LONGEST = 2**30  # bytes of a line; one of a long vote has some 100 kB
 _TRIES, _PAUSE_S = 5, 0.02  # somebody who only asks whether it is held holds it for a moment
 
 
@@ -35,6 +45,7 @@ class JournalFile:
         self._handle, self.is_new = _open_locked(path)
         self.size = os.fstat(self._handle).st_size
         self._is_torn = False
+        self._whole, self._lacks = self.size, b""
 
     def __enter__(self) -> Self:
         return self
@@ -47,12 +58,31 @@ class JournalFile:
         """False after `close`."""
         return self._handle >= 0
 
+    def ends_at(self, whole: int, *, lacks: bytes = b"") -> None:
+        """Says where the last whole line ends, or what the very last one `lacks`, for `mend`."""
+        self._whole, self._lacks = (whole, b"") if not lacks else (self.size, lacks)
+
+    def mend(self) -> int:
+        """Sees to the last line: gives it what it lacks, or takes away what was cut off. How many bytes are gone.
+
+        Every `append` begins with it: a file that nothing comes to stays as it is.
+        """
+        gone, lacks = self.size - self._whole, self._lacks
+        self._lacks = b""
+        if gone:
+            logger.warning("the last line of %s was cut off, and is made again", self.path)
+            self.cut(self._whole)
+        elif lacks:
+            self.append(lacks)
+        return gone
+
     def append(self, data: bytes) -> None:
         """Adds lines; when this returns they are on disk. Raises `OSError` (a full disk, a folder that is gone) with
         the file as it was before."""
         if not self.is_open:
             raise ValueError(f"the journal {self.path} is closed")
         try:
+            self.mend()
             if self._is_torn:  # a drive that was gone is back
                 self.cut(self.size)
             _write_all(self._handle, data)
@@ -65,6 +95,7 @@ class JournalFile:
         if not _is_at(self._handle, self.path):  # what was written has no name any more, and will be gone
             raise OSError(errno.ENOENT, "the file or its folder has been removed", str(self.path))
         self.size += len(data)
+        self._whole = self.size
 
     def read(self, begin: int = 0, end: int | None = None) -> bytes:
         """The bytes from `begin` to `end` (None: the last)."""
@@ -81,6 +112,7 @@ class JournalFile:
         os.lseek(self._handle, 0, os.SEEK_END)
         os.fsync(self._handle)
         self.size, self._is_torn = size, False
+        self._whole, self._lacks = size, b""
 
     def replace(self, data: Iterable[bytes]) -> None:
         """Puts other contents in the file's place. They appear at once, or the old ones stay."""
@@ -108,6 +140,7 @@ class JournalFile:
         _sync_folder(target.parent)
         os.close(self._handle)
         self._handle, self.size, self._is_torn = handle, size, False
+        self._whole, self._lacks = size, b""
 
     def remove(self) -> None:
         """Takes the file away, which nothing has been written to."""
@@ -122,18 +155,29 @@ class JournalFile:
             self._handle = -1
 
 
-def check_torn(data: bytes, path: Path) -> None:
-    """Raises `InputError` for a last line without an end that no journal can have: not the beginning of an object.
+def scan(read: Read, *, size: int, on_scan: OnScan | None = None) -> Iterator[tuple[bytes, int]]:
+    """The whole lines of a file, each with where it ends. Of the file, some MiB are held.
 
-    A line that was cut off may go; the end of a text of the user's own, named by mistake, may not.
+    It ends where nothing more can be read: whoever only looks on may meet a run that takes a torn line away. Raises
+    `InputError` for a line that no journal has.
     """
-    text = data.strip(b"\0")  # what a file holds that grew before its bytes were on disk
-    try:
-        is_torn = not text or (text.startswith(b"{") and json.loads(text) is None)
-    except ValueError:
-        is_torn = True
-    if not is_torn:
-        raise InputError("is no journal, and is left as it is; name another file", where=str(path))
+    parts: list[bytes] = []  # of a line whose end is not read yet
+    at = 0
+    while at < size and (block := read(at, min(at + _BLOCK, size))):
+        at += len(block)
+        first, *lines = block.split(b"\n")
+        parts.append(first)
+        if sum(map(len, parts)) > _LONGEST:
+            raise InputError("is no journal: it has a line of more than 1 GiB; name another file")
+        if lines:
+            lines = [b"".join(parts), *lines]
+            parts = [lines.pop()]
+            end = at - len(parts[0]) - sum(len(line) + 1 for line in lines)
+            for line in lines:
+                end += len(line) + 1
+                yield line, end
+        if on_scan is not None:
+            on_scan(at, size)
 
 
 def is_held(path: Path) -> bool:
@@ -154,6 +198,7 @@ def is_held(path: Path) -> bool:
 def _open_locked(path: Path) -> tuple[int, bool]:
     """The file, open for appending and locked, and whether it was made."""
     try:
+        _refuse_no_file(path)
         while True:
             is_new = not path.exists()
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
@@ -167,8 +212,20 @@ def _open_locked(path: Path) -> tuple[int, bool]:
                 os.close(handle)
                 raise
             os.close(handle)  # another process has put a new file in its place: that one is meant
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
         raise InputError(f"cannot be written: {reason(error)}", where=str(path)) from None
+
+
+def _refuse_no_file(path: Path) -> None:
+    """Raises `InputError` for what holds no lines for good: before it is opened, which a pipe would notice."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise InputError("is a directory; name a file", where=str(path))
+    if not stat.S_ISREG(mode):
+        raise InputError("is a device or a pipe, which keeps nothing; name a file", where=str(path))
 
 
 def _lock(handle: int, path: Path) -> None:

@@ -1,7 +1,8 @@
 """An append-only file of JSON lines that survives `kill -9`: what a run has done and need not do, or pay, again.
 
-A line is on disk (fsync) before `append` returns. A last line that was cut off is repaired when the journal is opened;
-any other line that cannot be read is an error, not a guess. One process at a time holds a journal.
+A line is on disk (fsync) before `append` returns, with a checksum (`eirene.line_checksum`). Behind whole lines a last
+one that was cut off is taken away by what is written next; any other line that cannot be read, or does not fit its
+checksum, is an error, not a guess. One process at a time holds a journal.
 
 A journal of any length is read once, when it is opened, and not held: of each line a caller keeps what it needs.
 """
@@ -15,10 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from eirene.agent.batch.index import scan
-from eirene.agent.journal_file import JournalFile, check_torn
+from eirene.agent.journal_file import JournalFile, scan
 from eirene.errors import InputError
 from eirene.io import parse_json
+from eirene.line_checksum import DamagedError, check_seal, check_unsealed, sealed, without_seal
 
 Line = dict[str, Any]
 KeyOf = Callable[[Line], str]
@@ -37,13 +38,23 @@ class LineJournal:
     """The journal in a file, which is made where there is none; use it as a context manager.
 
     `key_of` finds a line's key, and raises `ValueError` for a line that is none of its kind. `on_line` is told of each
-    line that is there, in order, and raises `ValueError` for one that a run cannot go on from. A last line that was cut
-    off is taken away; with `anew` all lines are. Raises `InputError` for a file that another process holds, or that has
-    such a line. Several threads may write.
+    line that is there, in order, and raises `ValueError` for one that a run cannot go on from. With `anew` all lines
+    are taken out, whatever they are. The checksum stands in the object that ends a line, `seal_depth` levels down.
+    Opening writes nothing else. Raises `InputError` for a file that another process holds, or that has such a line, or
+    nothing but half of one. Several threads may write.
     """
 
-    def __init__(self, path: str | Path, *, on_line: OnLine, key_of: KeyOf = key_field, anew: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        on_line: OnLine,
+        key_of: KeyOf = key_field,
+        anew: bool = False,
+        seal_depth: int = 1,
+    ) -> None:
         self.path = Path(path)
+        self._seal_depth = seal_depth
         self._mutex = threading.Lock()
         self._file = JournalFile(self.path)
         try:
@@ -66,14 +77,14 @@ class LineJournal:
 
     def extend(self, lines: Iterable[Mapping[str, Any]]) -> None:
         """Adds lines, all of them or none, with one wait for the disk."""
-        data = b"".join(map(_data, lines))
+        data = b"".join(map(self._data, lines))
         with self._mutex:
             self._file.append(data)
 
     def replace(self, lines: Iterable[Mapping[str, Any]]) -> None:
         """Puts other lines in the place of all. They appear at once, or the old ones stay."""
         with self._mutex:
-            self._file.replace(map(_data, lines))
+            self._file.replace(map(self._data, lines))
 
     def close(self) -> None:
         """Lets go of the file. Waits for an `append` that is under way."""
@@ -82,44 +93,51 @@ class LineJournal:
 
     def _load(self, on_line: OnLine, key_of: KeyOf) -> None:
         end = 0
-        for n, (text, at) in enumerate(scan(self._file.read, begin=0, size=self._file.size), start=1):
+        for n, (text, at) in enumerate(scan(self._file.read, size=self._file.size), start=1):
             self._tell(text, f"{self.path}, line {n}", on_line, key_of)
             end = at
         rest = self._file.read(end)
-        if rest and _is_whole(rest, key_of):
-            self._file.append(b"\n")
+        is_whole = bool(rest) and _is_whole(rest, key_of)
+        if is_whole:
             self._tell(rest, f"{self.path}, the last line", on_line, key_of)
-        elif rest:
-            check_torn(rest, self.path)
-            self._file.cut(end)
+        elif rest and not end:
+            raise InputError("is no journal, and is left as it is; name another file", where=str(self.path))
+        self._file.ends_at(end, lacks=b"\n" if is_whole else b"")
 
     @staticmethod
     def _tell(text: bytes, where: str, on_line: OnLine, key_of: KeyOf) -> None:
-        line = parse_json(text, where=where)
         try:
-            key_of(_object(line))
+            line = _value(text, where)
+            key_of(line)
+        except DamagedError as error:
+            raise InputError(f"{error}; without the line what it says is made again", where=where) from None
         except ValueError as error:
             raise InputError(f"is no line of this kind of journal: {error}", where=where) from None
         try:
-            on_line(_object(line))
+            on_line(line)
         except ValueError as error:
             raise InputError(f"cannot be gone on from: {error}", where=where) from None
+
+    def _data(self, line: Mapping[str, Any]) -> bytes:
+        text = json.dumps(line, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        return sealed(text, depth=self._seal_depth) + b"\n"
 
 
 def _is_whole(data: bytes, key_of: KeyOf) -> bool:
     """Whether a last line lacks nothing but its end: it has been paid for, and is not one that was cut off."""
     try:
-        key_of(_object(parse_json(data, where="")))
+        key_of(_value(data, ""))
     except (InputError, ValueError):
         return False
     return True
 
 
-def _object(value: object) -> Line:
+def _value(text: bytes, where: str) -> Line:
+    """What a line says, its checksum left out; raises `InputError` and `ValueError`."""
+    is_sealed = check_seal(text)
+    value = parse_json(text, where=where)
     if not isinstance(value, dict):
         raise ValueError("is no JSON object")
-    return value
-
-
-def _data(line: Mapping[str, Any]) -> bytes:
-    return (json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+    if not is_sealed:
+        check_unsealed(value)
+    return without_seal(value)

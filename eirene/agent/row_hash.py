@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from eirene.agent.run import run_signature
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.records import Item, digest
+from eirene.records import Item, canonical
 
 
 def row_hash(item: Item, parts: Parts, settings: Settings) -> str:
@@ -20,7 +22,9 @@ class RowHash:
         self.signature = run_signature(parts, settings)
         names = [parts.feedback_model.name, parts.refiner.name]
         self.common = [settings.model_dump(mode="json"), self.signature, *names]
+        self._rest = canonical(self.common).removeprefix("[")
 
     def of(self, item: Item) -> str:
         """The item's hash."""
-        return digest([item.model_dump(mode="json"), *self.common])[:16]
+        text = f"[{canonical(item.model_dump(mode='json'))},{self._rest}"  # the list of the item and what is common
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]

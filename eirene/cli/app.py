@@ -15,6 +15,7 @@ from eirene import __version__
 from eirene.cli import batch, compare, evaluate, graph, npov, refine, report, salience, score, serve, synth, train
 from eirene.cli.terminal import configure_streams, log_to_stderr, say
 from eirene.errors import AuthError, EireneError, InputError, MissingExtraError
+from eirene.stop_signals import acting_as_ctrl_c
 
 app = typer.Typer(
     name="eirene",
@@ -64,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line on `arguments` (default: those of the process) and returns the exit code."""
     configure_streams()
     try:
-        code = app(args=arguments, prog_name="eirene", standalone_mode=False)
+        with acting_as_ctrl_c():
+            code = app(args=arguments, prog_name="eirene", standalone_mode=False)
     except typer.TyperException as error:  # usage: an unknown flag, a missing argument, a value of the wrong type
         message = error.format_message()
         if message:  # none: a group without a command, whose help has been shown instead

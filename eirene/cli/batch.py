@@ -80,6 +80,7 @@ def batch(
     fail_on_error: batch_flags.FailOnError = 0.1,
     retry_failed: batch_flags.RetryFailed = False,
     replace_changed: batch_flags.ReplaceChanged = False,
+    replace_damaged: batch_flags.ReplaceDamaged = False,
     format: data_flags.Format = "auto",
     columns: data_flags.Map = None,
     reader: data_flags.ReaderName = None,
@@ -146,7 +147,7 @@ def batch(
         )  # fmt: skip
         with seldom(), watch() as shown, open_batch(
             dataset, out=out, hashes=RowHash(parts, settings), settings=settings,
-            again=Again(retry_failed, replace_changed), on_look=shown.on_look, on_scan=shown.on_scan,
+            again=Again(retry_failed, replace_changed, replace_damaged), on_look=shown.on_look, on_scan=shown.on_scan,
         ) as opened:  # fmt: skip
             if export_requests is not None or import_replies:
                 exchange(opened, parts, settings, export_requests, import_replies or [], one_reply=one_reply)

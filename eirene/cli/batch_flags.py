@@ -46,6 +46,11 @@ ReplaceChanged = Annotated[
     typer.Option("--replace-changed", help="Do rows again that were made with another configuration.",
                  rich_help_panel=_RUN),
 ]  # fmt: skip
+ReplaceDamaged = Annotated[
+    bool,
+    typer.Option("--replace-damaged", help="Do rows again whose lines are damaged; the lines go to a file beside.",
+                 rich_help_panel=_RUN),
+]  # fmt: skip
 MaxCost = Annotated[
     float | None,
     typer.Option(metavar="USD", help="Take no more rows when the journal's have cost this.", rich_help_panel=_LIMITS),

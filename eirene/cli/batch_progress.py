@@ -81,7 +81,7 @@ class Watch:
     def on_row(self, batch: Batch, record: Record) -> None:
         """A row is on disk."""
         done = batch.n_rows - batch.n_left
-        self._show("refining", done, batch.n_rows, lambda: _said(batch, self._pace.at(batch.made.rows)))
+        self._show("refining", done, batch.n_rows, lambda: said(batch, self._pace.at(batch.made.rows)))
 
     def _show(self, doing: str, n: int, total: int | None, said: Callable[[], str]) -> None:
         if self._shown is not None and self._task is not None:
@@ -90,15 +90,20 @@ class Watch:
             self._lines.say(lambda: f"{doing}: {said()}")
 
 
-def _said(batch: Batch, rate: float) -> str:
+def said(batch: Batch, rate: float) -> str:
+    """The line of a batch that makes `rate` rows a second: what there is, what it cost, what is left."""
     from eirene.views.facts import cost
 
     statuses, rows = batch.made.statuses, batch.made.rows
-    parts = [f"{batch.n_rows - batch.n_left:,} of {batch.n_rows:,} rows", f"{rate:.1f} rows/s"]
+    parts = [f"{batch.n_rows - batch.n_left:,} of {batch.n_rows:,} rows"]
+    # Of many rows side by side the first to end says little: until as many have ended as were begun at once, a rate
+    # would be too low by as much, and the time left too long.
+    is_known = rows > max(1, len(batch.under_way))
+    parts.append(f"{rate:.1f} rows/s" if is_known else "")
     parts.append(f"{100 * statuses['accepted'] / rows:.0f} % accepted" if rows else "")
     parts.append(f"{statuses['failed']:,} failed" if statuses["failed"] else "")
     parts.append(cost(batch.totals.usage) if batch.totals.usage.calls else "")
-    parts.append(f"{duration(batch.n_left / rate)} left" if rate else "")
+    parts.append(f"{duration(batch.n_left / rate)} left" if rate and is_known else "")
     return ", ".join(part for part in parts if part)
 
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from eirene.agent.batch.control import Control
 from eirene.cli.terminal import say
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+from eirene.stop_signals import Terminals, stop_signals
 
 
 @dataclass(slots=True)
@@ -24,10 +23,11 @@ class Stop:
 
 @contextmanager
 def stoppable(*, grace_s: float, under_way: Callable[[], int]) -> Iterator[Stop]:
-    """A control that SIGINT and SIGTERM reach, inside a running event loop."""
-    stop = Stop(Control(grace_s=grace_s))
+    """A control that Ctrl-C, SIGTERM and SIGHUP reach, inside a running event loop."""
+    stop, outputs = Stop(Control(grace_s=grace_s)), Terminals()
 
-    def told() -> None:
+    def told(number: int) -> None:
+        outputs.lost(number)
         if stop.by_user:
             stop.control.stop_now("by the user")
             return
@@ -36,12 +36,14 @@ def stoppable(*, grace_s: float, under_way: Callable[[], int]) -> Iterator[Stop]
         say(f"stopping: {under_way()} rows under way have {grace_s:g} s to end; Ctrl-C again gives them up")
 
     loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in stop_signals()}
     with suppress(NotImplementedError):  # Windows: Ctrl-C is a KeyboardInterrupt there
-        for number in _SIGNALS:
-            loop.add_signal_handler(number, told)
+        for number in before:
+            loop.add_signal_handler(number, told, number)
     try:
         yield stop
     finally:
         with suppress(NotImplementedError):
-            for number in _SIGNALS:
+            for number, handler in before.items():
                 loop.remove_signal_handler(number)
+                signal.signal(number, handler)  # which the loop has forgotten

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from eirene.records import Item
 
 _RUN, _JUDGE = "The run", "The judge"
-_ROWS, _MADE = "rows.jsonl", ("summary.json", "table.md", "report.html")
+_ROWS = "rows.jsonl"
+_MADE = ("summary.json", "table.md", "report.html", *(
+    f"{name}.{ending}" for name in ("differences", "before-after", "cost-gain", "roc", "precision-recall")
+    for ending in ("png", "svg")
+))  # fmt: skip
 
 In = Annotated[str, typer.Argument(metavar="IN", help=data_flags.IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and report.")]
@@ -214,7 +218,7 @@ def folder_of(out: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         taken = next((name for name in _MADE if (folder / name).exists()), None)
-        is_of_a_run = (folder / _ROWS).exists()
+        is_of_a_run = (folder / _ROWS).is_file() and (folder / _ROWS).stat().st_size > 0
     except OSError as error:
         from eirene.io import reason
 

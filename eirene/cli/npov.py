@@ -48,6 +48,7 @@ def npov(
         from eirene.npov import respond
         from eirene.npov.knowledge import THRESHOLD
         from eirene.output import STDOUT, check_output
+        from eirene.reading import check_outside
 
         if html is not None:
             if as_json and html == STDOUT:
@@ -55,6 +56,7 @@ def npov(
                     "--json and --html - would both write to standard output; name a file for --html", field="html"
                 )
             check_output(html, force=force)
+            check_outside(html, topics, flag="--html")
         base = _load(topics)
         limit = THRESHOLD if threshold is None else threshold
         writer: str | LocalModel = backend

@@ -74,6 +74,7 @@ def refine(
         _check_interactive(file, interactive=interactive, checkpoint=checkpoint)
         _check_sources(file, question, answer)
         loading.enter_context(watch(1))  # a long text and the models take their time before the first step
+        from eirene.reading import check_outside
         from eirene.records import parse_item
 
         if file is None:
@@ -87,6 +88,8 @@ def refine(
             )  # fmt: skip
             items = _items(rows, row)
         _check_output(items, html, as_json=as_json, force=force)
+        if html is not None and file is not None:
+            check_outside(html, file, flag="--html")
         from eirene.agent.settings import Settings
 
         settings = Settings.of(

@@ -9,7 +9,6 @@ import typer
 
 from eirene.cli import options
 from eirene.cli.terminal import output, say
-from eirene.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.records import Item
@@ -28,11 +27,12 @@ def report(
     with output():
         from eirene.io import read_source
         from eirene.output import STDOUT, check_output, write_text
+        from eirene.reading import check_outside
         from eirene.views.report import records_in, render_report, report_title
 
         check_output(out, force=force)
-        if STDOUT not in (out, run) and Path(out).exists() and Path(run).exists() and Path(out).samefile(run):
-            raise InputError("is the run itself; name another file for --out", where=out)
+        for source in filter(None, (run, items)):
+            check_outside(out, source)
         rows = ((row.where, row.data) for row in read_source(run).rows())
         page = render_report(
             records_in(rows), title=report_title(run), items=_items(items), summary=_summary_beside(run)

@@ -45,7 +45,7 @@ def salience(
     from eirene.eval.base import case_of
     from eirene.models.local import load_local
     from eirene.output import STDOUT, check_output, write_text
-    from eirene.reading import read_items
+    from eirene.reading import check_outside, read_items
     from eirene.views.facts import shown_score
     from eirene.views.heatmap import ENDINGS, write_heatmap
     from eirene.views.plots import check_matplotlib
@@ -56,6 +56,7 @@ def salience(
         if out == STDOUT or not out.lower().endswith((*ENDINGS, _PAGE)):
             raise InputError(f"the name ends in {', '.join(ENDINGS)} or {_PAGE}, got {out!r}", field="out")
         check_output(out, force=force)
+        check_outside(out, file)
         if not is_page:
             check_matplotlib()
         items = [item for item in read_items(file) if row in (None, item.id)]

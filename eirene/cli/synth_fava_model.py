@@ -98,7 +98,7 @@ def _write_card(order: Order, recipe: Recipe, writes: Writes, journals: _Journal
         "references": recipe.references, "clean_share": recipe.clean, "genres_asked": list(recipe.genres),
         "tries": recipe.tries, "seed": recipe.seed, "passages": made.passages, "finished": is_finished, **made.card(),
     }  # fmt: skip
-    write_text(f"{order.out}.card.json", json.dumps(card, ensure_ascii=False, indent=1) + "\n", force=True)
+    write_text(_card(order.out), json.dumps(card, ensure_ascii=False, indent=1) + "\n", force=True)
 
 
 async def _run(order: Order, recipe: Recipe, writes: Writes, journals: _Journals, neighbours: Neighbours) -> Stop:
@@ -152,6 +152,21 @@ def _said(left: int) -> str:
     return f"{left:,}{' or more' if left >= MOST_COUNTED else ''} passages are left"
 
 
+def _card(out: str) -> str:
+    return f"{out}.card.json"
+
+
+def _is_card(path: Path) -> bool:
+    """Whether the file is one that the run may write over: there is none, or it is an earlier run's."""
+    if not path.exists():
+        return True
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and {"corpus", "signature"} <= found.keys()
+
+
 def _dropped(out: str) -> str:
     return f"{out}.dropped"
 
@@ -188,10 +203,17 @@ class _Journals:
     _mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def open(self, out: str, stack: ExitStack, *, anew: bool) -> None:
-        """Opens both and reads them, or with `anew` empties them."""
+        """Opens both and reads them, or with `anew` empties them.
+
+        Raises `InputError` for a file beside the rows that is none of such a run: it was not named, and stays.
+        """
         from eirene.agent.line_journal import LineJournal
 
-        rows = stack.enter_context(LineJournal(out, on_line=self._row, key_of=_key, anew=anew))
+        if Path(_dropped(out)).exists():
+            LineJournal(_dropped(out), on_line=lambda _: None).close()
+        if not anew and not _is_card(Path(_card(out))):
+            raise InputError("exists already and is no card; name another file for --out", where=_card(out))
+        rows = stack.enter_context(LineJournal(out, on_line=self._row, key_of=_key, anew=anew, seal_depth=2))
         dropped = stack.enter_context(LineJournal(_dropped(out), on_line=self._drop, anew=anew))
         self._append = {True: rows.append, False: dropped.append}
 

@@ -19,10 +19,14 @@ _READER_GONE = 141  # what a shell shows for a program that wrote into a closed 
 
 
 def say(line: str) -> None:
-    """One line to standard error. Characters that would act on a terminal are shown instead."""
+    """One line to standard error. Characters that would act on a terminal are shown instead.
+
+    Where nobody reads it any more it is lost: no reason to end a run whose rows are paid for.
+    """
     from eirene.views.visible import visible
 
-    typer.echo(visible(line).replace("\n", " "), err=True)
+    with contextlib.suppress(OSError):
+        typer.echo(visible(line).replace("\n", " "), err=True)
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from eirene.encoder.data import Claim, read_claims, texts_of
 from eirene.errors import EncoderError, InputError
 from eirene.extras import require
+from eirene.line_checksum import check_value, sealed_value
 
 if TYPE_CHECKING:
     import torch
@@ -33,6 +34,7 @@ TRAIN_FILE = "topics_train.jsonl"
 UNSEEN_FILE = "topics_dev.jsonl"
 PAIRS_FILE = "equivalence_dev.jsonl"
 CARD_FILE = "training.json"
+RUN_FILE = "run.json"
 SEED_WEIGHTS = "merged.safetensors"
 
 SeedProgress = Callable[[int, int, int, float], None]
@@ -61,7 +63,8 @@ def train_encoder(
 
     `base` is the folder of all-MiniLM-L6-v2 (default: the package of the extra), verified by SHA-256. The dev files of
     `data_dir`, where there are any, are read to refuse leaks and to measure, never to train or to choose.
-    Raises `InputError` on bad data, `EncoderError` on wrong base weights, a leak or a failed parity check.
+    A file of an earlier run that does not fit its checksum is made again. Raises `InputError` on bad data and for a
+    folder of something else, `EncoderError` on wrong base weights, a leak or a failed parity check.
     """
     if not seeds or len(set(seeds)) != len(seeds):
         raise InputError(f"seeds must be distinct and at least one, got {list(seeds)}", field="seeds")
@@ -70,6 +73,7 @@ def train_encoder(
     from eirene.encoder.fit import Recipe
 
     recipe = Recipe() if recipe is None else recipe
+    _claim(out_dir)
     folder = base_folder(base)
     claims = read_claims(data_dir / TRAIN_FILE)
     checked = refuse_leaks(claims, data_dir / UNSEEN_FILE)
@@ -162,6 +166,7 @@ def _run_seed(job: _Job, seed: int, progress: SeedProgress | None) -> dict[str, 
     card = {
         "seed": seed,
         "run": job.identity,
+        "weights": sha256(folder / SEED_WEIGHTS),
         "steps": len(losses),
         "seconds": round(seconds, 1),
         "first_loss": losses[0],
@@ -177,8 +182,26 @@ def _finished(folder: Path, identity: str) -> dict[str, Any] | None:
     file = folder / CARD_FILE
     if not file.is_file() or not (folder / SEED_WEIGHTS).is_file():
         return None
-    card: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    try:
+        card: dict[str, Any] = check_value(json.loads(file.read_text(encoding="utf-8")))
+        is_whole = card.get("weights") in (None, sha256(folder / SEED_WEIGHTS))  # None: an earlier version's
+    except ValueError:
+        is_whole = False
+    if not is_whole:
+        logger.warning("%s is damaged, and is trained again", folder)
+        return None
     return card if card["run"] == identity else None
+
+
+def _claim(folder: Path) -> None:
+    """Marks the folder as that of a training; raises `InputError` for one that holds something else, left as it is."""
+    if not folder.is_dir() or not any(folder.iterdir()):
+        folder.mkdir(parents=True, exist_ok=True)
+    elif not any((folder / name).is_file() for name in (RUN_FILE, CARD_FILE)) and not list(
+        folder.glob(f"seed-*/{CARD_FILE}")
+    ):
+        raise InputError("exists and holds something else; name a new folder", where=str(folder))
+    (folder / RUN_FILE).write_text('{"made_by": "eirene train encoder"}\n', encoding="utf-8")
 
 
 def _export_mean(job: _Job, seeds: Sequence[int]) -> dict[str, Any]:
@@ -216,5 +239,5 @@ def measure(folder: Path, data_dir: Path) -> dict[str, float]:
 
 def _write_json(file: Path, value: dict[str, Any]) -> None:
     trial = file.with_suffix(".tmp")
-    trial.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    trial.write_text(json.dumps(sealed_value(value), indent=1) + "\n", encoding="utf-8")
     os.replace(trial, file)

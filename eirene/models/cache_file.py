@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sqlite3
 import threading
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from eirene.errors import InputError
 from eirene.io import reason
+from eirene.models.sqlite_look import damage_told, owner_of, tables_in
+
+logger = logging.getLogger(__name__)
 
 _OURS = 0x45697243  # SQLite's `application_id`: "EirC"
 _LAYOUT = 1  # SQLite's `user_version`
 _WAIT_S = 10.0
 """How long another process's write is waited for; one takes milliseconds."""
-_ENTRY = 96  # bytes an entry takes beside its value: the key twice, row and index entries
+_ENTRY = 88  # bytes an entry takes beside its value and checksum: the key twice, row and index entries
 _KEEP = 0.9  # what an eviction leaves of the limit, so that not every write evicts
 _TOUCHES = 500  # uses that are noted before they are written down
 _BATCH = 500
+
+_INSERT = "INSERT OR IGNORE INTO replies (key, value, used) VALUES (?, ?, ?)"
 
 _TABLES = (
     # `value` comes in the order of writing, which is nearly that of use: what is evicted frees whole pages.
@@ -38,8 +45,10 @@ class CacheFile:
     """The entries of a file, which is made where there is none. A key has one value for good: the first one wins.
 
     `max_bytes` bounds the entries; past it those go that were not used for longest. A file that cannot be written is
-    read all the same. May be used from several threads. Raises `InputError` for a file that is no such cache; whatever
-    goes wrong later is a `sqlite3.Error`.
+    read all the same. Values have checksums: one that was changed on disk is as good as none, and a warning says so;
+    those of earlier versions, which begin as a JSON list of texts does, have none. May be used from several threads.
+    Raises `InputError` for a file that is no such cache, of which no byte changes; whatever goes wrong later is a
+    `sqlite3.Error`.
     """
 
     def __init__(self, path: str | Path, *, max_bytes: int) -> None:
@@ -52,7 +61,8 @@ class CacheFile:
         self._mutex = threading.Lock()
         try:
             self.read_only = self.path.exists() and not os.access(self.path, os.W_OK)
-            self._connection = self._opened()
+            with damage_told():
+                self._connection = self._opened()
         except sqlite3.Error as error:
             raise InputError(f"cannot be used as a call cache: {error}; name another file", where=str(path)) from None
         except OSError as error:
@@ -61,11 +71,12 @@ class CacheFile:
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values of those keys that have one; they count as used."""
         found: dict[bytes, bytes] = {}
-        with self._mutex:
+        with self._mutex, damage_told():
             for at in range(0, len(keys), _BATCH):
                 some = keys[at : at + _BATCH]
                 marks = ",".join("?" * len(some))
-                found |= dict(self._connection.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", some))
+                stored = self._connection.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", some)
+                found |= self._whole(stored.fetchall())
             if not self.read_only:
                 self._touched |= dict.fromkeys(found)
                 if len(self._touched) >= _TOUCHES:
@@ -77,20 +88,21 @@ class CacheFile:
     def put(self, entries: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
         """Stores the entries, all or none; returns the values of keys that had one before, which stay as they are."""
         before: dict[bytes, bytes] = {}
-        with self._mutex, self._writing() as tick:
+        with self._mutex, damage_told(), self._writing() as tick:
             self._write_touches(tick)
             added = 0
             for key, value in entries.items():
-                row = (key, value, tick)
-                done = self._connection.execute(
-                    "INSERT OR IGNORE INTO replies (key, value, used) VALUES (?, ?, ?)", row
-                )
-                if done.rowcount:
-                    added += len(value) + _ENTRY
-                else:
-                    (before[key],) = self._connection.execute(
-                        "SELECT value FROM replies WHERE key = ?", (key,)
-                    ).fetchone()
+                row = (key, _sealed(key, value), tick)
+                done = self._connection.execute(_INSERT, row)
+                if not done.rowcount:
+                    (stored,) = self._connection.execute("SELECT value FROM replies WHERE key = ?", (key,)).fetchone()
+                    if whole := self._whole([(key, stored)]):
+                        before |= whole
+                        continue
+                    self._connection.execute("DELETE FROM replies WHERE key = ?", (key,))
+                    self._connection.execute(_INSERT, row)
+                    added -= len(stored) + _ENTRY if isinstance(stored, bytes) else 0
+                added += len(row[1]) + _ENTRY
             self._connection.execute("UPDATE totals SET bytes = bytes + ?", (added,))
             self._evict()
         return before
@@ -123,8 +135,9 @@ class CacheFile:
             time.sleep(0.01)
 
     def _open(self) -> sqlite3.Connection:
-        if self.path.is_dir():
-            raise sqlite3.OperationalError("is a folder")
+        owner = owner_of(self.path)
+        if owner is not None and owner != _OURS and (owner or tables_in(self.path, wait_s=_WAIT_S)):
+            raise _of_others(self.path)
         connection = self._connect("ro" if self.read_only else "rwc")
         try:
             connection.execute("BEGIN")  # one look: another process may be making the tables
@@ -165,6 +178,16 @@ class CacheFile:
                 self._connection.execute("ROLLBACK")
             raise
 
+    def _whole(self, stored: Sequence[tuple[bytes, object]]) -> dict[bytes, bytes]:
+        """The values that fit their keys and checksums, without these."""
+        found = {key: _unsealed(key, value) for key, value in stored}
+        damaged = [key for key, value in found.items() if value is None]
+        if damaged:
+            logger.warning(
+                "%d replies of the call cache %s are damaged, and are asked for anew", len(damaged), self.path
+            )
+        return {key: value for key, value in found.items() if value is not None}
+
     def _write_touches(self, tick: int) -> None:
         rows = [(tick, key) for key in self._touched]
         self._touched.clear()
@@ -191,6 +214,21 @@ class CacheFile:
         return int(held)
 
 
+def _sealed(key: bytes, value: bytes) -> bytes:
+    """A value behind its checksum, which is that of its key as well: a value that came to another key does not fit."""
+    return b"%08x" % zlib.crc32(value, zlib.crc32(key)) + value
+
+
+def _unsealed(key: bytes, stored: object) -> bytes | None:
+    """A value without its checksum; None for one that does not fit. One of an earlier version is a JSON list alone."""
+    if not isinstance(stored, bytes):  # a changed byte may make a number of it
+        return None
+    if stored.startswith(b'["'):
+        return stored
+    value = stored[8:]
+    return value if _sealed(key, value) == stored else None
+
+
 def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the file holds a cache; False if it is empty. Raises `InputError` for anything else."""
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
@@ -204,8 +242,12 @@ def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
             f"is a call cache of another version ({layout}, not {_LAYOUT}); name another file", where=str(path)
         )
     if owner or tables:
-        raise InputError("is the database of another program; name another file for the call cache", where=str(path))
+        raise _of_others(path)
     return False
+
+
+def _of_others(path: Path) -> InputError:
+    return InputError("is the database of another program; name another file for the call cache", where=str(path))
 
 
 def _make(connection: sqlite3.Connection, path: Path) -> None:

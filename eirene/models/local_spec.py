@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eirene.errors import InputError
+from eirene.line_checksum import DamagedError, check_value
 
 PREFIX = "hf:"
 PROMPT_FILE = "eirene_prompt.json"
@@ -61,14 +62,20 @@ def parse_spec(spec: str, *, device: str | None = None, dtype: str | None = None
 
 
 def read_prompt(file: Path) -> dict[str, Any]:
-    """The prompt that an adapter, or a fine-tuned model, carries in `PROMPT_FILE` beside its weights."""
+    """The prompt that an adapter, or a fine-tuned model, carries in `PROMPT_FILE` beside its weights.
+
+    Raises `InputError` for a file that cannot be read or does not fit its checksum.
+    """
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read: {error}", where=str(file)) from None
     if not isinstance(value, dict):
         raise InputError("must hold a JSON object", where=str(file))
-    return value
+    try:
+        return check_value(value)
+    except DamagedError as error:
+        raise InputError(str(error), where=str(file)) from None
 
 
 def _split_options(text: str, spec: str) -> tuple[str, dict[str, str]]:

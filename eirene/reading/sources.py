@@ -60,7 +60,7 @@ def check_outside(out: str, name: str, *, flag: str = "--out") -> None:
     if STDIN in (out, name) or not _exists(str(place)):
         return
     target = Path(out).resolve()
-    if target == place.resolve():
+    if target == place.resolve() or (target.exists() and target.samefile(place)):  # under whatever name
         raise InputError(f"is the input itself; name another place for {flag}", where=out)
     if target.parent == place.resolve() and not target.is_dir() and _format_of(target.name) is not None:
         said = f"would be one of the files of the input; name a place outside its folder for {flag}"

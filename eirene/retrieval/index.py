@@ -24,6 +24,7 @@ import numpy as np
 
 from eirene.errors import EncoderError, InputError
 from eirene.io import reason
+from eirene.line_checksum import sealed
 from eirene.retrieval.names import hashed, names_of
 from eirene.retrieval.passages import WORDS, Passage, corpus_files, read_corpus
 from eirene.retrieval.search import signs
@@ -177,4 +178,4 @@ def _encode(batch: Sequence[Passage], encoder: Encodes, store: Store, known: dic
 
 def _line(passage: Passage) -> bytes:
     data = {"id": passage.id, "text": passage.text, "title": passage.title}
-    return json.dumps(data, ensure_ascii=True).encode("ascii") + b"\n"
+    return sealed(json.dumps(data, ensure_ascii=True).encode("ascii")) + b"\n"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene import line_checksum
 from eirene.errors import InputError
 from eirene.retrieval.checksums import damaged, sealed, sha256_of, unsealed
 from eirene.retrieval.passages import Passage
@@ -54,7 +55,9 @@ class Index:
         """Some passages, read by their places. Raises `InputError` where the file was changed since it was opened."""
         places = ((int(start), int(end)) for start, end in self.spans[list(numbers)])
         try:
-            return [Passage(**json.loads(self.texts[start:end].tobytes())) for start, end in places]
+            return [
+                Passage(**json.loads(line_checksum.unsealed(self.texts[start:end].tobytes()))) for start, end in places
+            ]
         except (ValueError, TypeError, RecursionError) as error:
             raise self._damaged(_TEXTS, f"no passage where one was: {error}") from None
 

@@ -9,6 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from eirene.line_checksum import sealed_value
+
 CARD_FILE = "card.json"
 README_FILE = "README.md"
 _PACKAGES = ("torch", "transformers", "peft", "accelerate")
@@ -39,7 +41,7 @@ def versions(more: Iterable[str] = ()) -> dict[str, str]:
 def write_card(folder: Path, card: dict[str, Any], text: str) -> None:
     """Writes `README.md` and then `card.json`, whose presence says that the training is finished."""
     (folder / README_FILE).write_text(text, encoding="utf-8")
-    write_json(folder / CARD_FILE, card)
+    write_json(folder / CARD_FILE, sealed_value(card))
 
 
 def write_json(file: Path, value: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from eirene.errors import InputError
 from eirene.extras import require
 from eirene.io import HasRows, reason
+from eirene.line_checksum import DamagedError, check_value
 from eirene.models.local_spec import parse_spec
 from eirene.reading import Shape
 from eirene.training.card import CARD_FILE, write_json
@@ -160,4 +161,7 @@ def _read(file: Path) -> dict[str, Any]:
         raise InputError(f"cannot be read: {error}; name a new folder", where=str(file)) from None
     if not isinstance(value, dict):
         raise InputError("must hold a JSON object; name a new folder", where=str(file))
-    return value
+    try:
+        return check_value(value)
+    except DamagedError as error:
+        raise InputError(f"{error}; name a new folder", where=str(file)) from None

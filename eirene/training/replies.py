@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from eirene.line_checksum import sealed_value
 from eirene.models.local_layout import encode_chat, encode_text
 from eirene.models.local_spec import PROMPT_FILE
 from eirene.prompts import Message
@@ -71,7 +72,7 @@ def train_replies(
         examples, _fitting(encoded(dev), recipe.max_tokens, "dev examples"), run, recipe=recipe, tokenizer=tokenizer
     )
     log = figures.pop("log")
-    write_json(run.folder / PROMPT_FILE, dict(task.carried))
+    write_json(run.folder / PROMPT_FILE, sealed_value(dict(task.carried)))
     measured = {} if task.measure is None else task.measure()
     losses = {"train_loss": _curve(logged(log, "loss")), "dev_loss": logged(log, "eval_loss")[-_POINTS:]}
     card = {

@@ -23,6 +23,7 @@ from eirene.errors import InputError, TrainingStoppedError
 from eirene.models.local_checkpoint import no_progress_bar
 from eirene.models.local_loading import choose_device
 from eirene.training.card import write_json
+from eirene.training.checkpoints import last_checkpoint, write_digests
 from eirene.training.folder import Run
 from eirene.training.recipe import Step, TrainingRecipe
 
@@ -184,12 +185,6 @@ def drop_checkpoints(folder: Path) -> None:
     shutil.rmtree(folder / _CHECKPOINTS, ignore_errors=True)
 
 
-def last_checkpoint(folder: Path) -> Path | None:
-    """The newest checkpoint that is whole. The Trainer writes its state last: without it a checkpoint was cut off."""
-    found = [p for p in folder.glob("checkpoint-*") if (p / "trainer_state.json").is_file()]
-    return max(found, key=lambda p: int(p.name.rpartition("-")[2]), default=None)
-
-
 def _trained_weights(model: Any) -> int:
     return sum(p.numel() for p in model.parameters() if p.requires_grad)
 
@@ -223,6 +218,9 @@ class _Watch(TrainerCallback):
         # The last step ends the run by itself, and what it leaves is more than a checkpoint.
         if state.global_step < state.max_steps and self._run.should_stop is not None and self._run.should_stop():
             self.is_stopped = control.should_save = control.should_training_stop = True
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        write_digests(Path(args.output_dir) / f"checkpoint-{state.global_step}")
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
         if not logs or "loss" not in logs:

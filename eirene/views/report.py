@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from eirene.critique import HALLUCINATIONS
+from eirene.line_checksum import KEY
 from eirene.records import Item, Record
 from eirene.shown import kinds_in
 from eirene.usage import Usage
@@ -88,7 +89,7 @@ def records_in(values: Iterable[tuple[str, object]]) -> Iterator[Record]:
     for where, value in values:
         data = value["record"] if isinstance(value, dict) and isinstance(value.get("record"), dict) else value
         if isinstance(data, dict) and "hash" in data:  # a line of a batch's journal
-            data = {name: part for name, part in data.items() if name != "hash"}
+            data = {name: part for name, part in data.items() if name not in ("hash", KEY)}
         try:
             yield Record.model_validate(data)
         except ValidationError as error:

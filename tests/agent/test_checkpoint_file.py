@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.base import empty_checkpoint
 
 from eirene.agent.checkpoint_file import checkpoint_file
 from eirene.errors import InputError, MissingExtraError
@@ -79,3 +80,45 @@ def test_without_the_extra_its_name_is_said(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "langgraph.checkpoint.sqlite.aio", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'eirene\[sqlite\]'"):
         opened(tmp_path / "runs.sqlite")
+
+
+def saved(path: Path) -> Any:
+    """What a run of one step leaves in the file, read back."""
+    config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    found: list[Any] = []
+
+    async def look(saver: Any) -> None:
+        if await saver.aget(config) is None:
+            await saver.aput(config, {**empty_checkpoint(), "channel_values": {"answer": "Yes."}}, {}, {})
+        found.append((await saver.aget(config))["channel_values"])
+
+    opened(path, inside=look)
+    return found[0]
+
+
+def test_a_value_that_was_changed_on_disk_is_refused(tmp_path: Path) -> None:
+    """By its checksum; the file is named."""
+    path = tmp_path / "runs.sqlite"
+    assert saved(path) == saved(path) == {"answer": "Yes."}
+    path.write_bytes(path.read_bytes().replace(b"Yes.", b"Yet."))
+    with pytest.raises(InputError, match=r"runs\.sqlite: holds a run that does not fit its checksum"):
+        saved(path)
+
+
+def test_a_value_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    saved(path)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE checkpoints SET type = 'msgpack', checkpoint = substr(checkpoint, 5)")
+    database.close()
+    assert saved(path) == {"answer": "Yes."}
+
+
+def test_a_file_of_an_earlier_version_is_one_that_can_be_used(tmp_path: Path) -> None:
+    """It has the tables, and no owner."""
+    path = tmp_path / "runs.sqlite"
+    saved(path)
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA application_id = 0")
+    database.close()
+    assert saved(path) == {"answer": "Yes."}

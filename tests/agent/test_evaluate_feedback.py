@@ -18,6 +18,7 @@ from eirene.eval.feedback_data import FeedbackCase, case_of
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.haluquestqa import parse_tagged_answer
 from eirene.io import Row
+from eirene.line_checksum import without_seal
 from eirene.usage import Meter, Usage
 
 SETTINGS = Settings(samples=4)
@@ -111,7 +112,7 @@ async def test_a_row_that_was_made_after_a_failed_one_stands_for_it(tmp_path: Pa
     """A journal that has both is gone on from, and nothing is asked again."""
     journal, failed = tmp_path / "rows.jsonl", tmp_path / "failed.jsonl"
     await aevaluate_feedback([case("a")], parts(ByWord()), settings=SETTINGS, journal=journal)
-    row = json.loads(journal.read_text())
+    row = without_seal(json.loads(journal.read_text()))
     failed.write_text(json.dumps({**row, "status": "failed", "why": "UnreachableError: down"}) + "\n")
     journal.write_text(failed.read_text() + journal.read_text())
     model = ByWord()

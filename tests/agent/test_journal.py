@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from eirene.agent.batch.journal import BatchJournal
 from eirene.agent.journal import Journal
 from eirene.agent.line_journal import LineJournal
 from eirene.errors import InputError
+from eirene.line_checksum import without_seal
 
 
 def line(key: str, value: int = 0) -> dict[str, object]:
@@ -79,7 +81,7 @@ def test_of_two_lines_with_one_key_the_later_counts_where_that_is_wanted(tmp_pat
         assert list(journal) == [line("b", 1), line("a", 2)]
         assert path.read_text() == text
         journal.drop({"a"})
-    assert path.read_text() == json.dumps(line("b", 1)) + "\n"
+    assert [without_seal(json.loads(text)) for text in path.read_text().splitlines()] == [line("b", 1)]
 
 
 def test_dropped_lines_are_gone_and_the_lock_goes_with_the_new_file(tmp_path: Path) -> None:
@@ -149,17 +151,56 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         Journal(tmp_path / "no" / "rows.jsonl")
 
 
-@pytest.mark.parametrize("text", ["My notes.\nNo line break ends them.", "not a journal", '{"a": 1}'])
+FOREIGN = [
+    "My notes.\nNo line break ends them.", "not a journal", '{"a": 1}', '{"a": 1}\n', '{"a": 1}\n{"b',
+    "id,answer\na,It", '{"id": "a", "question": "Why?", "answer": "So."}\n', "{\\rtf1 My notes", '{\n  "id": 1\n}',
+    "\n", "\0\0\0", "[1,\n2]\n",
+]  # fmt: skip
+
+
+def opened(path: Path, kind: str) -> None:
+    """Opens a journal and lets go of it."""
+    if kind == "whole":
+        Journal(path).close()
+    elif kind == "lines":
+        LineJournal(path, on_line=lambda line: None).close()
+    else:
+        BatchJournal(path).close()
+
+
+@pytest.mark.parametrize("text", FOREIGN)
 @pytest.mark.parametrize("kind", ["whole", "lines", "batch"])
-def test_a_text_that_is_no_journal_keeps_its_end(tmp_path: Path, text: str, kind: str) -> None:
-    """A file of the user's that is named by mistake is refused and left byte for byte."""
+@pytest.mark.parametrize("by", ["name", "link"])
+def test_a_file_that_is_no_journal_is_left_byte_for_byte(tmp_path: Path, text: str, kind: str, by: str) -> None:
+    """A file of the user's that is named by mistake is refused, under its own name or through a link."""
     path = tmp_path / "notes.txt"
     path.write_text(text)
-    with pytest.raises(InputError, match=r"notes\.txt"):
-        if kind == "whole":
-            Journal(path)
-        elif kind == "lines":
-            LineJournal(path, on_line=lambda line: None)
-        else:
-            BatchJournal(path)
+    named = path if by == "name" else tmp_path / "link.jsonl"
+    if by == "link":
+        named.symlink_to(path)
+    before = path.stat()
+    with pytest.raises(InputError, match=re.escape(named.name)):
+        opened(named, kind)
     assert path.read_text() == text
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize("kind", ["whole", "lines", "batch"])
+@pytest.mark.parametrize("place", ["/dev/null", "pipe", "folder", "no/such/folder", "nul\0character"])
+def test_what_keeps_no_lines_is_refused(tmp_path: Path, kind: str, place: str) -> None:
+    """A device, a pipe that nobody reads, a folder, a folder that is not there."""
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match=r"keeps nothing|is a directory|cannot be written"):
+        opened(tmp_path / place, kind)
+
+
+def test_a_line_that_was_changed_is_named(tmp_path: Path) -> None:
+    """By its checksum; lines of earlier versions have none, and are read."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(line("a", 1)) + "\n")
+    with Journal(path) as journal:
+        journal.append(line("b", 2))
+    path.write_text(path.read_text().replace('"value": 2', '"value": 3'))
+    with pytest.raises(InputError, match=r"rows\.jsonl, line 2: does not fit its checksum.*; without the line"):
+        Journal(path)

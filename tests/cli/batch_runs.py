@@ -70,8 +70,8 @@ def ids(out: Path) -> Counter[str]:
 def start(arguments: list[str], **more: Any) -> subprocess.Popen[str]:
     """The console script, as a process that Ctrl-C reaches."""
     process = subprocess.Popen(
-        [str(Path(sys.executable).with_name("eirene")), *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"}, **more,
+        [str(Path(sys.executable).with_name("eirene")), *arguments], text=True, env={**os.environ, "COLUMNS": "200"},
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more},
     )  # fmt: skip
     STARTED.append(process)
     return process
@@ -92,4 +92,4 @@ def end(process: subprocess.Popen[str], number: int | None = None) -> tuple[int,
     return process.returncode, said
 
 
-INTERRUPT, KILL = signal.SIGINT, signal.SIGKILL
+INTERRUPT, TERMINATE, HANGUP, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL

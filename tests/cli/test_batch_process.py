@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
+import functools
 import json
 import os
+import pty
 import resource
+import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,9 +19,11 @@ import pytest
 
 from eirene.testing.loopback import LoopbackServer
 from tests.cli.batch_runs import (
+    HANGUP,
     INTERRUPT,
     KILL,
     STARTED,
+    TERMINATE,
     data,
     end,
     flags,
@@ -45,13 +52,14 @@ def grown(out: Path, n: int) -> Callable[[], bool]:
     return lambda: out.exists() and out.read_bytes().count(b"\n") >= n
 
 
-def test_ctrl_c_finishes_what_is_under_way_and_the_next_run_the_rest(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [INTERRUPT, TERMINATE, HANGUP])
+def test_a_signal_finishes_what_is_under_way_and_the_next_run_the_rest(tmp_path: Path, number: int) -> None:
     """Exit code 130; every call that was made is in the journal, and none is made twice."""
     file, out = data(tmp_path, 60), tmp_path / "out.jsonl"
     with LoopbackServer(rewrite, latency_s=0.1) as server:
         process = start(flags(server, file, out, "--concurrency", "4"))
         wait_for(grown(out, 6), process=process)
-        code, said = end(process, INTERRUPT)
+        code, said = end(process, number)
         assert code == 130, said
         assert "rows under way have 60 s to end" in said and "stopped (by the user)" in said
         assert len(lines(out)) == server.calls < 60
@@ -59,6 +67,40 @@ def test_ctrl_c_finishes_what_is_under_way_and_the_next_run_the_rest(tmp_path: P
         assert code == 0, said
         assert server.calls == 60
     assert len(lines(out)) == len(ids(out)) == 60
+
+
+def test_a_terminal_that_is_closed_costs_no_row(tmp_path: Path) -> None:
+    """Its SIGHUP is a request to stop, and that nothing can be written to it any more ends nothing."""
+    file, out = data(tmp_path, 60), tmp_path / "out.jsonl"
+    with LoopbackServer(rewrite, latency_s=0.1) as server:
+        ours, theirs = pty.openpty()
+        process = start(
+            flags(server, file, out, "--concurrency", "4"), stderr=theirs, stdout=theirs, stdin=theirs,
+            preexec_fn=functools.partial(_own_terminal, theirs),
+        )  # fmt: skip
+        os.close(theirs)
+        wait_for(grown(out, 6), process=process)
+        os.close(ours)
+        assert process.wait() == 130
+        assert len(lines(out)) == server.calls < 60
+
+
+def _own_terminal(number: int) -> None:
+    os.setsid()
+    fcntl.ioctl(number, termios.TIOCSCTTY, 0)
+
+
+def test_nohup_keeps_its_meaning(tmp_path: Path) -> None:
+    """A SIGHUP that is ignored when the command begins stays ignored."""
+    file, out = data(tmp_path, 20), tmp_path / "out.jsonl"
+    with LoopbackServer(rewrite, latency_s=0.1) as server:
+        process = start(
+            flags(server, file, out, "--concurrency", "2"),
+            preexec_fn=functools.partial(signal.signal, signal.SIGHUP, signal.SIG_IGN),
+        )
+        wait_for(grown(out, 2), process=process)
+        code, said = end(process, HANGUP)
+        assert (code, len(lines(out))) == (0, 20), said
 
 
 @pytest.mark.parametrize("twice", [True, False])

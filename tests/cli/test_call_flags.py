@@ -33,9 +33,12 @@ def script(request: ChatRequest, index: int) -> Outcome:
 
 
 def rows_of(file: Path) -> list[dict[str, Any]]:
-    """The journal's rows by id, without what a rerun may change."""
+    """The journal's rows by id, without what a rerun may change, and so the checksum."""
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    return sorted(({k: v for k, v in row.items() if k != "usage"} for row in rows), key=lambda row: str(row["id"]))
+    return sorted(
+        ({k: v for k, v in row.items() if k not in ("usage", "line_crc32")} for row in rows),
+        key=lambda row: str(row["id"]),
+    )
 
 
 def usage_of(file: Path, name: str) -> int:

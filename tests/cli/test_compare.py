@@ -170,7 +170,8 @@ def asked(request: ChatRequest) -> tuple[str, str]:
 
 
 @pytest.mark.usefixtures("loopback")
-def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(tmp_path: Path, number: signal.Signals) -> None:
     rows = write(tmp_path / "in.jsonl", *({**GIVEN, "id": f"r{n}"} for n in range(30)))
     with LoopbackServer(reply, latency_s=0.05) as server:
         arguments = ["compare", str(rows), "--out", str(tmp_path / "out"), "--modes", "improve", "--max-rounds", "1"]
@@ -180,7 +181,7 @@ def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(tmp_path: Path) 
         while server.calls < 4:
             assert stopped.poll() is None
             time.sleep(0.005)
-        stopped.send_signal(signal.SIGINT)
+        stopped.send_signal(number)
         _, said = stopped.communicate(timeout=60)
     assert stopped.returncode == 130
     assert "the same command goes on from there" in said

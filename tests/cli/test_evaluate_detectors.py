@@ -151,7 +151,10 @@ def test_too_many_failed_rows_are_exit_code_1_and_a_bad_key_is_2(run: Run, tmp_p
 
 
 @pytest.mark.usefixtures("loopback")
-def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(
+    run: Run, tmp_path: Path, number: signal.Signals
+) -> None:
     data, out = write(tmp_path / "rows.jsonl", *rows(30)), tmp_path / "out"
     with LoopbackServer(verdict, latency_s=0.05) as server:
         arguments = ["evaluate", "detectors", str(data), "--detectors", "chainpoll", "--out", str(out), "--no-plots"]
@@ -160,7 +163,7 @@ def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(run: Run, tmp_pa
         while not (out / "rows.jsonl").exists() or (out / "rows.jsonl").read_bytes().count(b"\n") < 2:
             assert stopped.poll() is None
             time.sleep(0.005)
-        os.kill(stopped.pid, signal.SIGINT)
+        os.kill(stopped.pid, number)
         _, said = stopped.communicate(timeout=60)
         kept = (out / "rows.jsonl").read_text().count("\n")
         assert (stopped.returncode, "Traceback" in said, 2 <= kept < 30) == (130, False, True)

@@ -273,3 +273,27 @@ def test_what_force_takes_away_is_made_again(run: Run, corpus: Path) -> None:
         with JournalFile(corpus.with_name("rows.jsonl")):
             assert_error(make(run, server, corpus, "--force"), "in use")
     assert corpus.with_name("rows.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(("ending", "more"), [(".dropped", ["--force"]), (".dropped", []), (".card.json", [])])
+def test_files_beside_the_rows_that_are_of_something_else_stay(
+    run: Run, corpus: Path, ending: str, more: list[str]
+) -> None:
+    """`--force` speaks of the rows alone."""
+    mine = corpus.with_name(f"rows.jsonl{ending}")
+    mine.write_text("mine")
+    with LoopbackServer(reply) as server:
+        assert_error(make(run, server, corpus, *more), mine.name)
+        assert server.calls == 0
+    assert mine.read_text() == "mine"
+
+
+def test_a_row_that_was_changed_on_disk_is_named(run: Run, corpus: Path) -> None:
+    """Its checksum stands in `meta`, where no reader of rows minds it."""
+    out = corpus.with_name("rows.jsonl")
+    with LoopbackServer(reply) as server:
+        assert make(run, server, corpus, "--limit", "3").code == 0
+        assert all(len(json.loads(line)["meta"]["line_crc32"]) == 8 for line in out.read_text().splitlines())
+        assert run("refine", out, "--id", json.loads(out.read_text().splitlines()[0])["id"], "--json").code == 0
+        out.write_text(out.read_text().replace("harbour", "arbour").replace("Harbour", "Arbour"))
+        assert_error(make(run, server, corpus, "--limit", "3"), "line 1: does not fit its checksum")

@@ -18,7 +18,7 @@ import pytest
 
 from eirene.cli.train_progress import Training
 from eirene.training import Step
-from eirene.training.trainer import last_checkpoint
+from eirene.training.checkpoints import last_checkpoint
 from tests.cli.run import Run, assert_error
 from tests.preference_rows import ROWS, write
 from tests.tiny_llama import make_llama
@@ -99,9 +99,12 @@ def test_a_missing_extra_names_its_install_command(
     assert_error(result, "pip install 'eirene[train]'")
 
 
-def test_ctrl_c_lets_the_step_end_and_keeps_it(base: Path, data: Path, run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_lets_the_step_end_and_keeps_it(
+    base: Path, data: Path, run: Run, tmp_path: Path, number: signal.Signals
+) -> None:
     """Exit code 130, a whole checkpoint at the step where it stopped, and the handler from before is back."""
-    before = signal.getsignal(signal.SIGINT)
+    before = signal.getsignal(number)
     checkpoints = tmp_path / "out" / "checkpoints"
 
     over = threading.Event()
@@ -109,7 +112,7 @@ def test_ctrl_c_lets_the_step_end_and_keeps_it(base: Path, data: Path, run: Run,
     def press() -> None:
         while not over.wait(0.01):
             if any(checkpoints.glob("checkpoint-*")):
-                os.kill(os.getpid(), signal.SIGINT)
+                os.kill(os.getpid(), number)
                 return
 
     thread = threading.Thread(target=press, daemon=True)
@@ -127,7 +130,7 @@ def test_ctrl_c_lets_the_step_end_and_keeps_it(base: Path, data: Path, run: Run,
     step = int(said.split()[3])
     assert (checkpoints / f"checkpoint-{step}" / "trainer_state.json").is_file()
     assert not (tmp_path / "out" / "card.json").exists()
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(number) is before
 
 
 def test_ctrl_c_stops_at_once_before_the_first_step_and_the_second_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from eirene.encoder import load_encoder
 from eirene.errors import EncoderError, InputError
+from eirene.line_checksum import check_value
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
@@ -96,7 +97,7 @@ def test_training_writes_runs_mean_and_card(base: Path, topics_dir: Path, tmp_pa
         progress=lambda seed, step, steps, loss: seen.append((seed, step, steps)),
     )
     assert seen == [(0, 1, 2), (0, 2, 2), (1, 1, 2), (1, 2, 2)]
-    card = json.loads((out / "training.json").read_text(encoding="utf-8"))
+    card = check_value(json.loads((out / "training.json").read_text(encoding="utf-8")))
     assert card == json.loads(json.dumps(trained.card))
     assert [run["seed"] for run in card["runs"]] == [0, 1]
     assert all(np.isfinite(run["last_loss"]) for run in card["runs"])
@@ -118,6 +119,30 @@ def test_finished_seeds_are_not_trained_again(base: Path, topics_dir: Path, tmp_
     )
     assert set(steps) == {1}
     assert again.card["runs"][0] == first.card["runs"][0]
+
+
+def test_damaged_weights_are_trained_again(base: Path, topics_dir: Path, tmp_path: Path) -> None:
+    """A finished seed is believed by its card's checksum and its weights' digest."""
+    out = tmp_path / "out"
+    first = train_encoder(topics_dir, out, seeds=(0,), recipe=SMALL, base=base)
+    for name in ("merged.safetensors", "training.json"):
+        file = out / "seed-0" / name
+        data = bytearray(file.read_bytes())
+        data[-40] ^= 1
+        file.write_bytes(data)
+        again = train_encoder(topics_dir, out, seeds=(0,), recipe=SMALL, base=base)
+        assert again.card["runs"][0]["weights"] == first.card["runs"][0]["weights"]
+        assert file.read_bytes() != data
+
+
+def test_a_folder_of_something_else_is_left_as_it_is(base: Path, topics_dir: Path, tmp_path: Path) -> None:
+    """Also where it has a folder of a seed's name."""
+    mine = tmp_path / "out" / "seed-0" / "notes.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    with pytest.raises(InputError, match="holds something else"):
+        train_encoder(topics_dir, tmp_path / "out", seeds=(0,), recipe=SMALL, base=base)
+    assert mine.read_text() == "mine"
 
 
 def test_a_leak_is_refused(base: Path, topics_dir: Path, tmp_path: Path) -> None:

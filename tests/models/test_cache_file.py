@@ -84,7 +84,7 @@ def _keys(cache: CacheFile) -> set[bytes]:
 
 
 def _held(cache: CacheFile) -> int:
-    (held,) = cache._connection.execute("SELECT coalesce(sum(length(value) + 96), 0) FROM replies").fetchone()
+    (held,) = cache._connection.execute("SELECT coalesce(sum(length(value) + 88), 0) FROM replies").fetchone()
     return int(held)
 
 
@@ -127,7 +127,7 @@ def test_an_entry_larger_than_the_limit_is_not_kept(path: Path) -> None:
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path, content: bytes) -> None:
     """One clear error, and not a byte of the file changes."""
     path.write_bytes(content)
-    with pytest.raises(InputError, match="cannot be used as a call cache"):
+    with pytest.raises(InputError, match=r"cannot be used as a call cache|is the database of another program"):
         CacheFile(path, max_bytes=BIG)
     assert path.read_bytes() == content
 
@@ -268,3 +268,60 @@ def test_a_file_that_cannot_be_written_is_read_by_another_user() -> None:
         cache.close()
         path.chmod(0o444)
         subprocess.run([sys.executable, "-c", textwrap.dedent(reader), str(path)], check=True, timeout=60)
+
+
+DAMAGE = {
+    "letter": "UPDATE replies SET value = replace(value, 'one', 'two') WHERE id = 1",
+    "another key's": "UPDATE replies SET value = (SELECT value FROM replies WHERE id = 2) WHERE id = 1",
+    "another type": "UPDATE replies SET value = 7 WHERE id = 1",
+    "shorter": "UPDATE replies SET value = substr(value, 1, 5) WHERE id = 1",
+    "empty": "UPDATE replies SET value = '' WHERE id = 1",
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_value_that_was_changed_on_disk_is_no_value(
+    cache: CacheFile, path: Path, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A warning says so, the other entries stand, and what is stored next takes its place."""
+    cache.put({key(1): b"one", key(2): b"else"})
+    with sqlite3.connect(path) as other:
+        other.execute(DAMAGE[how])
+    other.close()
+    assert cache.get([key(1), key(2)]) == {key(2): b"else"}
+    assert "1 replies of the call cache" in caplog.text and "are damaged" in caplog.text
+    assert cache.put({key(1): b"one anew"}) == {}
+    assert cache.get([key(1)]) == {key(1): b"one anew"}
+
+
+def test_a_value_of_an_earlier_version_is_read(cache: CacheFile, path: Path) -> None:
+    """It is a JSON list without a checksum."""
+    with sqlite3.connect(path) as other:
+        other.execute("INSERT INTO replies (key, value, used) VALUES (?, ?, 1)", (key(1), b'["Hi.","stop"]'))
+    other.close()
+    assert cache.get([key(1)]) == {key(1): b'["Hi.","stop"]'}
+
+
+@pytest.mark.parametrize("owner", [0, 7])
+def test_the_write_ahead_log_of_another_program_stays_as_it_is(path: Path, owner: int) -> None:
+    """To open such a database for writing alone would change it."""
+    code = (
+        "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1]);"
+        "c.execute(f'PRAGMA application_id = {sys.argv[2]}');"
+        "c.execute('PRAGMA journal_mode = WAL'); c.execute('CREATE TABLE bills (n)'); c.commit(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path), str(owner)], check=True)
+    log = path.with_name(path.name + "-wal")
+    before = path.read_bytes(), log.read_bytes()
+    with pytest.raises(InputError, match="another program"):
+        CacheFile(path, max_bytes=BIG)
+    assert (path.read_bytes(), log.read_bytes()) == before
+
+
+@pytest.mark.parametrize("kind", ["pipe", "/dev/null"])
+def test_what_keeps_nothing_is_no_cache(tmp_path: Path, kind: str) -> None:
+    path = Path(kind) if kind.startswith("/") else tmp_path / kind
+    if kind == "pipe":
+        os.mkfifo(path)
+    with pytest.raises(InputError, match="is a device or a pipe"):
+        CacheFile(path, max_bytes=BIG)

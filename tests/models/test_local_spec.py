@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from eirene.errors import InputError
+from eirene.line_checksum import sealed_value
 from eirene.models.local_spec import LocalSpec, parse_spec, read_prompt
 
 
@@ -64,3 +65,13 @@ def test_a_carried_prompt_is_a_json_object(tmp_path: Path) -> None:
         file.write_text(bad)
         with pytest.raises(InputError, match=r"eirene_prompt\.json: "):
             read_prompt(file)
+
+
+def test_a_prompt_that_was_changed_is_refused(tmp_path: Path) -> None:
+    """By its checksum; one of an earlier version has none."""
+    file = tmp_path / "eirene_prompt.json"
+    file.write_text(json.dumps(sealed_value({"system": "Judge."}), indent=1))
+    assert read_prompt(file) == {"system": "Judge."}
+    file.write_text(file.read_text().replace("Judge", "Fudge"))
+    with pytest.raises(InputError, match="does not fit its checksum"):
+        read_prompt(file)

@@ -16,6 +16,7 @@ import pytest
 from eirene.agent.run import refine
 from eirene.errors import BackendError, InputError, MissingExtraError, TrainingStoppedError
 from eirene.io import read_source
+from eirene.line_checksum import check_value
 from eirene.models.local import LocalModel, load_local
 from eirene.models.local_sampling import LocalSampling
 from eirene.records import Item, Mode
@@ -115,7 +116,7 @@ def test_the_folder_holds_an_adapter_its_prompt_and_a_card(tuned: Any, base: Pat
         "README.md", "adapter_config.json", "adapter_model.safetensors", "card.json", "eirene_prompt.json", "run.json",
         "tokenizer.json", "tokenizer_config.json",
     }  # fmt: skip
-    card = json.loads((tuned.folder / "card.json").read_text())
+    card = check_value(json.loads((tuned.folder / "card.json").read_text()))
     assert card == tuned.card
     assert card["data"]["train"] == {"pairs": 6, "questions": 6, "longer_preferred": 6}
     assert (card["data"]["rows"], card["data"]["dropped"], card["data"]["held_out"]["pairs"]) == (8, {}, 2)
@@ -141,7 +142,7 @@ def test_hf_refines_with_the_adapter_and_asks_in_the_prompt_that_it_carries(tune
     asked = {}
     try:
         for words in ("", "of that day "):
-            carried = json.loads(before)
+            carried = check_value(json.loads(before))
             file.write_text(json.dumps({**carried, "user": carried["user"].replace("Improve", f"{words}Improve")}))
             model = load_local(backend, device="cpu")
             for mode in ("improve", "generic"):

@@ -11,7 +11,7 @@ from eirene.errors import InputError
 from eirene.io import Source
 from eirene.reading import ColumnMap, Shape
 from eirene.training import TrainingRecipe
-from eirene.training.card import CARD_FILE, epoch_means, logged, write_json
+from eirene.training.card import CARD_FILE, epoch_means, logged, write_card, write_json
 from eirene.training.folder import RUN_FILE, Run, check_base, claim, told
 
 RUN = Run("base", Path("out"), seed=3)
@@ -42,6 +42,17 @@ def test_a_damaged_run_file_is_an_input_error(damage: str, tmp_path: Path) -> No
     (tmp_path / RUN_FILE).write_text(damage)
     with pytest.raises(InputError, match="name a new folder"):
         claim(tmp_path, ORDER)
+
+
+def test_a_card_that_was_changed_is_refused(tmp_path: Path) -> None:
+    """By its checksum, however the file is laid out; a card of an earlier version has none."""
+    claim(tmp_path / "out", ORDER)
+    write_card(tmp_path / "out", {"loss": 0.25}, "")
+    card = tmp_path / "out" / CARD_FILE
+    assert claim(tmp_path / "out", ORDER) == {"loss": 0.25}
+    card.write_text(card.read_text().replace("0.25", "0.15"))
+    with pytest.raises(InputError, match=r"card\.json: does not fit its checksum"):
+        claim(tmp_path / "out", ORDER)
 
 
 def test_a_file_or_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from eirene.errors import InputError, TrainingStoppedError
 from eirene.models.local_checkpoint import load_tokenizer
 from eirene.training import Step, TrainingRecipe
 from eirene.training.adapters import load_trainable, lora_config, with_adapter
+from eirene.training.checkpoints import last_checkpoint, write_digests
 from eirene.training.examples import Encoded, check_lengths, collate, encode_example, filler
 from eirene.training.folder import Run
 from eirene.training.trainer import (
     Examples,
     arguments,
-    last_checkpoint,
     save,
     steps_in,
     train,
@@ -142,6 +142,20 @@ def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
         (tmp_path / f"checkpoint-{n}" / "trainer_state.json").write_text("{}")
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
     assert last_checkpoint(tmp_path / "nothing") is None
+
+
+def test_a_checkpoint_that_was_changed_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """By the digests of its files; the one before it is taken, and a warning says so."""
+    for n in (9, 10):
+        folder = tmp_path / f"checkpoint-{n}"
+        folder.mkdir()
+        (folder / "model.safetensors").write_bytes(b"weights")
+        (folder / "trainer_state.json").write_text("{}")
+        write_digests(folder)
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
+    (tmp_path / "checkpoint-10" / "model.safetensors").write_bytes(b"weighty")
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-9"
+    assert "checkpoint-10 is damaged" in caplog.text
 
 
 def test_an_adapter_for_layers_that_are_not_there_is_an_input_error(base: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.agent.batch.control import Control, Limits, admitted, until_over
-from eirene.agent.batch.index import ENTRY, OnScan
+from eirene.agent.batch.entries import DAMAGED, ENTRY
 from eirene.agent.batch.journal import BatchJournal, failed
-from eirene.agent.batch.looked import looked_at, rows_path
 from eirene.agent.batch.rescue import rescue
 from eirene.agent.batch.runner import Outcome, Runner, Work
-from eirene.agent.batch.standing import OnLook, Wanted, standing
+from eirene.agent.batch.standing import OnLook, Wanted, look, standing
 from eirene.agent.batch.totals import Totals
 from eirene.agent.batch.writer import Writer
+from eirene.agent.journal_file import OnScan
 from eirene.agent.row_hash import RowHash
 from eirene.agent.settings import Settings
 from eirene.errors import InputError
@@ -36,10 +36,12 @@ OnRow = Callable[[Record], None]
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Which rows that are in the journal are done again: failed ones, and those made with another configuration."""
+    """Which rows that are in the journal are done again: failed ones, those made with another configuration, and those
+    whose lines are damaged."""
 
     failed: bool = False
     changed: bool = False
+    damaged: bool = False
 
 
 @dataclass(slots=True)
@@ -84,7 +86,8 @@ class Batch:
         self.missing = array("q", sorted(places))
         if self.outdated.any():
             ids = [id_number(item.id) for item in self.items()]
-            self.outdated = self.outdated & np.isin(self.journal.entries["id"], ids)
+            entries = self.journal.entries
+            self.outdated = self.outdated & (np.isin(entries["id"], ids) | (entries["status"] == DAMAGED))
 
 
 @contextmanager
@@ -101,16 +104,13 @@ def open_batch(
     """Reads all rows, and the journal at `out`, which is locked until the end and made where there is none.
 
     Raises `InputError` for rows that cannot be used, for a journal that another run holds or that cannot be read, and
-    for one whose rows were made with another configuration, unless `again` says so.
+    for one that is damaged or whose rows were made with another configuration, unless `again` says so.
     """
-    try:
-        with BatchJournal(out, on_scan=on_scan) as journal:
-            wanted = looked_at(dataset, hashes, settings, journal=journal.path, on_look=on_look)
-            yield _opened(journal, dataset, hashes, wanted, Again() if again is None else again)
-    finally:
-        with suppress(OSError):
-            if not Path(out).exists():  # nothing has come of it
-                rows_path(Path(out)).unlink()
+    again = Again() if again is None else again
+    with BatchJournal(out, on_scan=on_scan, damaged_ok=again.damaged) as journal:
+        batch = _opened(journal, dataset, hashes, look(dataset, hashes, settings, on_look), again)
+        journal.mend()  # not before it is known that the run goes on in this file
+        yield batch
 
 
 def _opened(journal: BatchJournal, dataset: Dataset, hashes: RowHash, wanted: Wanted, again: Again) -> Batch:
@@ -118,11 +118,9 @@ def _opened(journal: BatchJournal, dataset: Dataset, hashes: RowHash, wanted: Wa
     if found.changed.any() and not again.changed:
         raise InputError(_changed(journal, hashes, int(found.changed.argmax()), int(found.changed.sum())),
                          where=str(journal.path))  # fmt: skip
-    outdated = (
-        found.changed
-        if not again.failed
-        else found.changed | (failed(journal.entries) & np.isin(journal.entries["id"], wanted.ids))
-    )
+    outdated = found.changed | (journal.entries["status"] == DAMAGED)
+    if again.failed:
+        outdated |= failed(journal.entries) & np.isin(journal.entries["id"], wanted.ids)
     kept = journal.entries
     if outdated.any():
         kept = kept[~outdated]

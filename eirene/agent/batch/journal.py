@@ -1,7 +1,12 @@
-"""The journal of a batch: a line for each finished row, the record and its hash, of which only an index is held."""
+"""The journal of a batch: a line for each finished row, the record, its hash and a checksum; it is read when opened.
+
+Of each line an entry is held (`eirene.agent.batch.entries`), and only while a batch is opened. A line that does not
+fit its checksum, or is none of a batch's, is never believed.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -11,42 +16,36 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import PydanticSerializationError
 
-from eirene.agent.batch.index import (
-    STATUSES,
-    Entries,
-    IndexFile,
-    OnScan,
-    entries_of,
-    entry_in,
-    entry_of,
-    known_entries,
-    scan,
-)
+from eirene.agent.batch.damage import Damage, set_aside
+from eirene.agent.batch.entries import DAMAGED, STATUSES, Entries, damaged_entry, entries_of, entry_in
 from eirene.agent.batch.runner import Outcome
-from eirene.agent.journal_file import JournalFile, check_torn
+from eirene.agent.journal_file import JournalFile, OnScan, scan
 from eirene.errors import InputError
 from eirene.io import parse_json
+from eirene.line_checksum import sealed
 from eirene.texts import whole
 
+logger = logging.getLogger(__name__)
+
 _COPIED = 2**24
+_LOOKED_AT = 10_000  # lines of a file before it is called something else
 
 
 class BatchJournal:
     """The journal in a file, which is made where there is none; use it as a context manager.
 
     `entries` says in short what stood in it when it was opened, or was left by `drop`, a line each
-    (`eirene.agent.batch.index`). A last line that was cut off is taken away; one that lacks only its end is kept.
-    Raises `InputError` where another process holds the file, or a line is none of a batch, or an id stands twice.
+    (`eirene.agent.batch.entries`). Opening writes nothing: a file of something else stays as it is, byte for byte.
+    `mend` sees to a last line that was cut off behind whole ones, and so do `append` and `drop`. Raises `InputError`
+    for such a file, for one that another process holds, for an id that stands twice and, without `damaged_ok`, for
+    lines that are damaged.
     """
 
-    def __init__(self, path: str | Path, *, on_scan: OnScan | None = None) -> None:
+    def __init__(self, path: str | Path, *, on_scan: OnScan | None = None, damaged_ok: bool = False) -> None:
         self.path = Path(path)
-        self.repaired_bytes = 0
         self._file = JournalFile(self.path)
         try:
-            known = known_entries(self.path, size=self._file.size, read=self._file.read)
-            self.entries = self._with_rest(known, on_scan)
-            self._index = IndexFile(self.path, self.entries, n_known=len(known))
+            self.entries = self._read(on_scan, damaged_ok=damaged_ok)
         except BaseException:
             self._file.close()
             raise
@@ -56,17 +55,16 @@ class BatchJournal:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if error is not None and self._file.is_new and self._file.is_open and not self._file.size:
-            self._index.remove()  # nothing has come of it
-            self._file.remove()
+            self._file.remove()  # nothing has come of it
         self.close()
+
+    def mend(self) -> None:
+        """Gives a last line the end that it lacks, or takes away one that was cut off: its row is missing."""
+        self._file.mend()
 
     def append(self, outcomes: Sequence[Outcome]) -> None:
         """Adds a line for each; when this returns all are on disk. Raises `OSError` where they cannot be written."""
-        lines = [line_of(outcome) for outcome in outcomes]
-        ends = np.cumsum([len(line) for line in lines]) + self._file.size
-        self._file.append(b"".join(lines))
-        found = (entry_of(o.record, hash=o.work.hash, end=int(end)) for o, end in zip(outcomes, ends, strict=True))
-        self._index.append(entries_of(found))
+        self._file.append(b"".join(line_of(outcome) for outcome in outcomes))
 
     def record(self, at: int) -> dict[str, Any]:
         """The line of entry `at`."""
@@ -75,25 +73,31 @@ class BatchJournal:
         return line
 
     def drop(self, which: NDArray[np.bool_]) -> None:
-        """Takes lines out, so that their work is done again. The new file appears at once, or the old one stays."""
+        """Takes lines out, so that their work is done again. The new file appears at once, or the old one stays.
+
+        Lines that are damaged go to a new file beside the journal: they may be all that is left of what was paid for.
+        """
         if not which.any():
             return
+        self.mend()
         ends = self.entries["end"].astype(np.int64)
         sizes = np.diff(ends, prepend=0)
-        self._file.replace(self._kept(ends, sizes, which))
+        damaged = which & (self.entries["status"] == DAMAGED)
+        if damaged.any():
+            place = set_aside(self.path, self._bytes_of(ends, sizes, damaged))
+            logger.warning("%d damaged lines of %s are in %s now", int(damaged.sum()), self.path, place)
+        self._file.replace(self._bytes_of(ends, sizes, ~which))
         kept = self.entries[~which].copy()
         kept["end"] = np.cumsum(sizes[~which])
         self.entries = kept
-        self._index.rewrite(kept)
 
     def close(self) -> None:
-        """Lets go of the files."""
-        self._index.close()
+        """Lets go of the file."""
         self._file.close()
 
-    def _kept(self, ends: NDArray[np.int64], sizes: NDArray[np.int64], which: NDArray[np.bool_]) -> Iterator[bytes]:
-        """The bytes of the lines that stay, run by run."""
-        edges = np.flatnonzero(np.diff(which.astype(np.int8), prepend=1, append=1))
+    def _bytes_of(self, ends: NDArray[np.int64], sizes: NDArray[np.int64], which: NDArray[np.bool_]) -> Iterator[bytes]:
+        """The bytes of these lines, run by run."""
+        edges = np.flatnonzero(np.diff(which.astype(np.int8), prepend=0, append=0))
         for first, after in zip(edges[::2], edges[1::2], strict=True):
             begin, end = int(ends[first] - sizes[first]), int(ends[after - 1])
             while begin < end:
@@ -101,48 +105,49 @@ class BatchJournal:
                 yield self._file.read(begin, upto)
                 begin = upto
 
-    def _with_rest(self, known: Entries, on_scan: OnScan | None) -> Entries:
-        begin = int(known["end"][-1]) if len(known) else 0
-        self._mend(begin)
-        lines = scan(self._file.read, begin=begin, size=self._file.size, on_scan=on_scan)
-        fresh = (self._entry(n, line, end) for n, (line, end) in enumerate(lines, start=len(known) + 1))
-        entries = np.concatenate([known, entries_of(fresh)])
+    def _read(self, on_scan: OnScan | None, *, damaged_ok: bool) -> Entries:
+        damage = Damage(self.path)
+        lines = enumerate(scan(self._file.read, size=self._file.size, on_scan=on_scan), start=1)
+        entries = entries_of(_entry(number, line, end, damage) for number, (line, end) in lines)
+        end = int(entries["end"][-1]) if len(entries) else 0
+        rest = self._file.read(end)
+        last = _whole_entry(rest, end=end + len(rest) + 1) if rest else []
+        if len(entries) == damage.n and not last and self._file.size:
+            raise damage.no_journal("its only line was cut off")
+        if damage.n and not damaged_ok:
+            raise damage.error()
+        self._file.ends_at(end, lacks=b"\n" if last else b"")
+        entries = np.concatenate([entries, entries_of(last)])
         self._refuse_twins(entries)
         return entries
 
-    def _entry(self, number: int, line: bytes, end: int) -> tuple[Any, ...]:
-        try:
-            return entry_in(line, end=end)
-        except ValueError as error:
-            where = f"{self.path}, line {number}"
-            raise InputError(f"is no line of a batch's journal: {error}", where=where) from None
-
-    def _mend(self, begin: int) -> None:
-        """Repairs a last line that was cut off."""
-        at = self._file.size
-        while at > begin and b"\n" not in (tail := self._file.read(max(at - _COPIED, begin), at)):
-            at -= len(tail)
-        at = begin if at <= begin else max(at - _COPIED, begin) + tail.rindex(b"\n") + 1
-        if at == self._file.size:
-            return
-        rest = self._file.read(at)
-        try:
-            entry_in(rest, end=0)
-        except ValueError:
-            check_torn(rest, self.path)
-            self.repaired_bytes = self._file.size - at
-            self._file.cut(at)
-        else:
-            self._file.append(b"\n")
-
     def _refuse_twins(self, entries: Entries) -> None:
-        order = np.argsort(entries["id"], kind="stable")
+        order = np.flatnonzero(entries["status"] != DAMAGED)
+        order = order[np.argsort(entries["id"][order], kind="stable")]
         same = np.flatnonzero(entries["id"][order][1:] == entries["id"][order][:-1])
         if len(same):
             first, second = sorted(int(order[same[0] + n]) + 1 for n in (0, 1))
             raise InputError(
                 f"has the same id as line {first}; take one of the lines out", where=f"{self.path}, line {second}"
             )
+
+
+def _entry(number: int, line: bytes, end: int, damage: Damage) -> tuple[Any, ...]:
+    try:
+        return entry_in(line, end=end)
+    except ValueError as error:
+        damage.add(number, str(error))
+        if number == damage.n == _LOOKED_AT:
+            raise damage.no_journal("") from None  # need not be read to its end
+        return damaged_entry(end)
+
+
+def _whole_entry(line: bytes, *, end: int) -> list[tuple[Any, ...]]:
+    """The entry of a last line that lacks nothing but its end: it has been paid for, and was not cut off."""
+    try:
+        return [entry_in(line, end=end)]
+    except ValueError:
+        return []
 
 
 def failed(entries: Entries) -> NDArray[np.bool_]:
@@ -152,9 +157,9 @@ def failed(entries: Entries) -> NDArray[np.bool_]:
 
 
 def line_of(outcome: Outcome) -> bytes:
-    """The record's JSON with the hash as its last key, so that a line that was cut off has none."""
+    """The record's JSON, the hash and the checksum, which stands last: a line that was cut off has none."""
     try:
         text = outcome.record.model_dump_json()
     except PydanticSerializationError:  # half a surrogate pair, in an error's message or from a model of one's own
         text = whole(outcome.record.to_json())
-    return f'{text[:-1]},"hash":"{outcome.work.hash}"}}\n'.encode()
+    return sealed(f'{text[:-1]},"hash":"{outcome.work.hash}"}}'.encode()) + b"\n"

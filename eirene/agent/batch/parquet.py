@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from eirene.errors import InputError
 from eirene.io import reason
+from eirene.line_checksum import DamagedError, check_seal, without_seal
 from eirene.output import check_output
 from eirene.reading import check_outside
 from eirene.reading.arrow_source import check_pyarrow
@@ -64,6 +65,8 @@ def write_parquet(journal: str | Path, path: str | Path) -> int:
                 os.unlink(name)
     except OSError as error:
         raise InputError(f"cannot be written: {reason(error)}", where=str(path)) from None
+    except DamagedError as error:
+        raise InputError(f"has a line that {error}", where=str(journal)) from None
     return n
 
 
@@ -102,6 +105,7 @@ def _batches(journal: Path) -> Iterator[pa.RecordBatch]:
         for line in file:
             if not line.endswith(b"\n"):
                 break
+            check_seal(line)
             rows.append(_flat(from_json(line)))
             if len(rows) == _ROWS_AT_ONCE:
                 yield pa.RecordBatch.from_pylist(rows, schema=_schema())
@@ -112,6 +116,7 @@ def _batches(journal: Path) -> Iterator[pa.RecordBatch]:
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
     import json
 
+    row = without_seal(row)
     error = row.pop("error", None) or {}
     nested = {name: json.dumps(row.pop(name), ensure_ascii=False) for name in ("rounds", "scores")}
     return {**row, **row.pop("usage"), **nested, "error_kind": error.get("kind"), "error_message": error.get("message")}

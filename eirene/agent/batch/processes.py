@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -11,7 +12,7 @@ from collections.abc import AsyncGenerator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
@@ -19,16 +20,24 @@ from multiprocessing.process import BaseProcess
 from eirene.agent.batch.heard import Said, level_here, say
 from eirene.agent.batch.one_row import failed_record
 from eirene.agent.batch.runner import Outcome, Source, Work
-from eirene.agent.batch.worker import MakeParts, serve
+from eirene.agent.batch.worker import PARENTS_OWN, MakeParts, serve
 from eirene.agent.settings import Settings
 from eirene.errors import EireneError, WorkerError
 from eirene.records import Record
+
+logger = logging.getLogger(__name__)
 
 CHUNK_ROWS = 32
 """Rows that a worker takes at a time: enough for full batches of the encoder, few enough to end close together."""
 
 _DEATHS = 2
 """Workers that a row may take with it before it is given up."""
+
+_STARTS = 3
+"""Workers that may be killed one after another before their first row: by a machine that is short of memory, say."""
+
+_UNGUARDED = 117
+"""The exit code of a worker whose script, run anew for it, would start workers of its own."""
 
 _ENDING_S = 2.0
 """Seconds from the end of a worker's pipe to that of the worker."""
@@ -154,6 +163,23 @@ class _Hand:
         await self.made.put(Outcome(work, record))
 
     async def _start(self) -> None:
+        """A worker that is ready. One that is killed before it is followed by another, up to `_STARTS` of them."""
+        if getattr(current_process(), "_inheriting", False):  # this is a worker, which runs its script's top level
+            os._exit(_UNGUARDED)
+        for tried in range(1, _STARTS + 1):
+            self._begin()
+            try:
+                await self._receive()
+            except (EOFError, OSError):
+                how = self.end(wait_s=_ENDING_S)
+            else:
+                return
+            if not how.is_killed:
+                raise WorkerError(_cannot_begin(how))
+            logger.warning("a worker process ended before its first row, %s (start %d of %d)", how, tried, _STARTS)
+        raise WorkerError(f"{_STARTS} worker processes ended before their first row, the last {how}")
+
+    def _begin(self) -> None:
         context = _context()
         self.pipe, theirs = context.Pipe()
         with environment(_ONE_THREAD), _without_interrupts():
@@ -161,24 +187,40 @@ class _Hand:
             self.process = context.Process(target=serve, args=arguments, daemon=True)
             self.process.start()
         theirs.close()  # else its end would not be seen here
-        try:
-            await self._receive()
-        except (EOFError, OSError):
-            raise WorkerError(
-                f"a worker process ended before its first row, {self.end(wait_s=_ENDING_S)}; its message stands above. "
-                'A script that starts workers must do so under `if __name__ == "__main__":`'
-            ) from None
 
-    def end(self, *, wait_s: float = 0.0) -> str:
+    def end(self, *, wait_s: float = 0.0) -> _Ending:
         """Ends the worker, if there is one; one that is ending by itself gets `wait_s` for it. Says how it ended."""
         process, self.process = self.process, None
         if process is None or self.pipe is None:
-            return "before it began"
+            return _Ending(None)
         process.join(wait_s)
         code = process.exitcode
         process.kill()
         process.join()
-        return f"by {signal.Signals(-code).name}" if code is not None and code < 0 else f"with exit code {code}"
+        return _Ending(code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a worker ended: `code` is its exit code, below 0 the signal's number, None where it had to be ended."""
+
+    code: int | None
+
+    @property
+    def is_killed(self) -> bool:
+        """Whether it had no part in it: the next one may live."""
+        return self.code is None or self.code < 0
+
+    def __str__(self) -> str:
+        if self.code is None:
+            return "without an exit code"
+        return f"by {signal.Signals(-self.code).name}" if self.code < 0 else f"with exit code {self.code}"
+
+
+def _cannot_begin(how: _Ending) -> str:
+    if how.code == _UNGUARDED:
+        return 'a script that starts workers must do so under `if __name__ == "__main__":`, since each worker reads it'
+    return f"a worker process ended before its first row, {how}; its message stands above"
 
 
 def _context() -> ForkServerContext | SpawnContext:
@@ -217,11 +259,11 @@ def environment(values: dict[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """A process started inside never sees Ctrl-C; one that is pressed meanwhile reaches this process afterwards."""
+    """A process started inside never sees Ctrl-C or a hangup; one that comes meanwhile reaches this process later."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, set(PARENTS_OWN))
     try:
         yield
     finally:

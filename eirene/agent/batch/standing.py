@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.agent.batch.index import Entries
+from eirene.agent.batch.entries import Entries
 from eirene.agent.human import critique_from_notes
 from eirene.agent.row_hash import RowHash
 from eirene.agent.settings import Settings

@@ -1,4 +1,4 @@
-"""How a batch stands, read from its journal and the index beside it, whether a run holds it or not."""
+"""How a batch stands, read from its journal, whether a run holds it or not."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from pydantic_core import from_json
 
-from eirene.agent.batch.index import Entries, OnScan, entries_of, entry_in, known_entries, scan
+from eirene.agent.batch.damage import Damage
+from eirene.agent.batch.entries import Entries, entries_of, entry_in
 from eirene.agent.batch.journal import failed
 from eirene.agent.batch.totals import Totals
-from eirene.agent.journal_file import is_held
+from eirene.agent.journal_file import OnScan, Read, is_held, scan
 from eirene.errors import InputError
 from eirene.io import cannot_read
-
-_NAMED = 5  # numbers of broken lines in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,42 +67,24 @@ def read_status(path: str | Path, *, on_scan: OnScan | None = None) -> BatchStat
     return BatchStatus(Totals.of(entries), dict(kinds.most_common()), is_held(path))
 
 
-def _entries(path: Path, size: int, read: Any, on_scan: OnScan | None) -> Entries:
-    known = known_entries(path, size=size, read=read)
-    begin = int(known["end"][-1]) if len(known) else 0
-    lines = scan(read, begin=begin, size=size, on_scan=on_scan)
-    broken = _Broken()
-    fresh = entries_of(broken.others(enumerate(lines, start=len(known) + 1)))
-    if broken.n:
-        raise InputError(broken.told(), where=str(path))
-    return np.concatenate([known, fresh])
+def _entries(path: Path, size: int, read: Read, on_scan: OnScan | None) -> Entries:
+    damage = Damage(path)
+    lines = enumerate(scan(read, size=size, on_scan=on_scan), start=1)
+    entries = entries_of(_whole(lines, damage))
+    if damage.n:
+        raise damage.error() if len(entries) else damage.no_journal("")
+    return entries
 
 
-class _Broken:
-    """Lines that are none of a batch's: how many, the first ones' numbers, and what is wrong with the first."""
-
-    def __init__(self) -> None:
-        self.n = 0
-        self._first: list[int] = []
-        self._why = ""
-
-    def others(self, lines: Iterable[tuple[int, tuple[bytes, int]]]) -> Iterator[tuple[Any, ...]]:
-        """The entries of the lines that are not broken."""
-        for number, (line, end) in lines:
-            try:
-                yield entry_in(line, end=end)
-            except ValueError as error:
-                self.n += 1
-                self._why = self._why or str(error)
-                if len(self._first) < _NAMED:
-                    self._first.append(number)
-
-    def told(self) -> str:
-        numbers = ", ".join(map(str, self._first))
-        more = f" and {self.n - _NAMED:,} more" if self.n > _NAMED else ""
-        return f"is no journal of a batch: line{'s' * (self.n > 1)} {numbers}{more}: the first {self._why}"
+def _whole(lines: Iterable[tuple[int, tuple[bytes, int]]], damage: Damage) -> Iterator[tuple[Any, ...]]:
+    """The entries of the lines that are not damaged."""
+    for number, (line, end) in lines:
+        try:
+            yield entry_in(line, end=end)
+        except ValueError as error:
+            damage.add(number, str(error))
 
 
-def _kind(read: Any, entries: Entries, at: int) -> str:
+def _kind(read: Read, entries: Entries, at: int) -> str:
     line = from_json(read(int(entries["end"][at - 1]) if at else 0, int(entries["end"][at])))
     return str((line.get("error") or {}).get("kind", "unknown"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eirene.agent.batch.index import STATUSES, Entries
+from eirene.agent.batch.entries import STATUSES, Entries
 from eirene.records import Record
 from eirene.usage import Usage
 
@@ -21,7 +21,7 @@ class Totals:
 
     @classmethod
     def of(cls, entries: Entries) -> Totals:
-        """Of lines that are known by their index."""
+        """Of the lines of a journal, of which none is damaged."""
         counts = np.bincount(entries["status"].astype(np.int64), minlength=len(STATUSES))
         cost = float(entries["cost_usd"].sum())
         usage = Usage(

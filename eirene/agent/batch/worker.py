@@ -25,6 +25,9 @@ from eirene.records import Record
 
 _KEPT = 512  # scores that a detector remembers: those of the rows under way
 
+PARENTS_OWN = tuple(getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name))
+"""What a terminal sends to all its processes and the parent alone handles: what is under way is finished."""
+
 MakeParts = Callable[[], Parts]
 
 Reply = tuple[str, Record | EireneError | Said | None]
@@ -38,7 +41,8 @@ def serve(pipe: Connection, make: MakeParts, settings: Settings, variables: dict
     """Works until the other end of the pipe is closed, or gone, in an environment of these variables."""
     os.environ.clear()  # that of the process that this is a copy of may be an old one
     os.environ.update(variables)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: what is under way is finished
+    for number in PARENTS_OWN:
+        signal.signal(number, signal.SIG_IGN)
     sender = _Sender(pipe)
     listen(log_level, sender.say)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):

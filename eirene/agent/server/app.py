@@ -30,7 +30,7 @@ from eirene.agent.server.openapi import CHAT, EDITS, RUN, describe
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.page import page, policy_of
 from eirene.agent.server.protocol import ChatRequest, parse_chat, parse_edits, parse_run, read_json
-from eirene.agent.server.runs import Run
+from eirene.agent.server.run import Run
 from eirene.agent.server.service import RenderPage, Service
 from eirene.agent.server.streaming import (
     ClientGoneError,

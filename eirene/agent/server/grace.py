@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
+from eirene.stop_signals import Terminals, stop_signals
+
 _MARGIN_S = 2.0
 """Seconds beyond the grace for cancelled work to end, before the process ends without it."""
 
@@ -45,7 +47,7 @@ def end_process_within(seconds: float, code: int, *, unless: threading.Event | N
 
 
 class StopSignals:
-    """SIGINT and SIGTERM while a server runs. The first begins the grace and calls `stop`; then both act by default.
+    """SIGINT, SIGTERM and SIGHUP in a server: the first begins the grace and calls `stop`, then all act by default.
 
     So a second one ends the process at once, by the operating system: no code of ours has to have its turn.
     """
@@ -56,8 +58,8 @@ class StopSignals:
         self._asked, self._ended = threading.Event(), threading.Event()
         # It waits from the start: a handler must not begin a thread, since what it interrupts may just be doing that.
         threading.Thread(target=self._watch, name="eirene-grace", daemon=True).start()
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        self._before = {number: signal.signal(number, self._handle) for number in numbers}
+        self._outputs = Terminals()
+        self._before = {number: signal.signal(number, self._handle) for number in stop_signals()}
 
     @property
     def exit_code(self) -> int:
@@ -72,6 +74,7 @@ class StopSignals:
             signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        self._outputs.lost(number)
         self._first = number
         self._grace.begin()
         self._stop()

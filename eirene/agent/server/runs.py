@@ -3,84 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
-import os
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel
-
-from eirene.agent.server.watching import News
-from eirene.errors import InputError
-from eirene.io import reason
-
-logger = logging.getLogger(__name__)
-
-RunState = Literal["running", "done", "failed", "cancelled"]
-_MOST_EVENTS = 5_000  # of one run: a hundred rounds of votes, and an end to it
-_TAIL_BYTES = 16 * 2**20  # of a file of earlier runs: what is read back at the start
-
-
-@dataclass(eq=False)
-class Run:
-    """One request. `data` is the finished run as JSON; until then `events` tell what happens."""
-
-    id: str
-    created: int
-    model: str
-    mode: str
-    question: str = ""
-    state: RunState = "running"
-    status: str = ""
-    events: list[str] = field(default_factory=list)
-    data: bytes = b""
-    _news: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def tell(self, news: News) -> None:
-        """Adds an event and wakes who watches."""
-        self.add(as_json(news), is_last=news["kind"] == "ended")
-
-    def add(self, event: str, *, is_last: bool = False) -> None:
-        """Adds an event that is JSON already."""
-        if len(self.events) < _MOST_EVENTS or is_last:
-            self.events.append(event)
-        self._wake()
-
-    async def follow(self) -> AsyncIterator[str]:
-        """Every event so far as JSON, and those to come until the run has ended."""
-        at = 0
-        while True:
-            while at < len(self.events):
-                yield self.events[at]
-                at += 1
-            if self.state != "running":
-                return
-            await self._news.wait()
-
-    @property
-    def brief(self) -> News:
-        """The line of a list."""
-        keys = ("id", "created", "model", "mode", "question", "state", "status")
-        return {key: getattr(self, key) for key in keys}
-
-    @property
-    def size(self) -> int:
-        """About how many bytes are held."""
-        return len(self.data) + sum(map(len, self.events)) + len(self.question)
-
-    def end(self, state: RunState, status: str, data: bytes) -> None:
-        """The run has ended; `data` holds what came of it."""
-        self.state, self.status, self.data = state, status, data
-        self.tell({"kind": "ended", "state": state, "status": status})
-
-    def _wake(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
+from eirene.agent.server.run import Run, RunState, ended_run
+from eirene.agent.server.runs_file import append, read_back
 
 
 class Runs:
@@ -94,8 +23,10 @@ class Runs:
         self._bytes = 0
         self._writing = asyncio.Lock()
         if path is not None:
-            for data in _read_back(path, keep):
-                self._put_back(data)
+            for run in read_back(path, keep):
+                self._runs[run.id] = run
+                self._bytes += run.size
+                self._drop_old()
 
     def begin(self, *, model: str, mode: str, question: str = "") -> Run:
         """A new run with an id that nobody can guess."""
@@ -123,7 +54,7 @@ class Runs:
         self._drop_old()
         if self._path is not None and state == "done":
             async with self._writing:
-                await asyncio.to_thread(_append, self._path, run.data)
+                await asyncio.to_thread(append, self._path, run.data)
 
     def _drop_old(self) -> None:
         finished = [run for run in self._runs.values() if run.state != "running"]
@@ -133,54 +64,3 @@ class Runs:
             del self._runs[run.id]
             self._bytes -= run.size
             finished = finished[1:]
-
-    def _put_back(self, data: bytes) -> None:
-        try:
-            found = json.loads(data)
-            keys = ("id", "created", "model", "mode", "question", "status")
-            run = Run(**{key: found[key] for key in keys}, state="done", data=data)
-            size = run.size
-        except (ValueError, TypeError, KeyError):  # a torn line, or one of another kind
-            return
-        self._runs[str(run.id)] = run
-        self._bytes += size
-        self._drop_old()
-
-
-def as_json(value: Any) -> str:
-    """JSON in its shortest form; models of pydantic as they write themselves."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
-
-
-def ended_run(run: Run, state: RunState, *, status: str, **what: Any) -> bytes:
-    """The whole of a run that has ended, as JSON. It may be large: a thread is the place to make it in."""
-    return as_json({**run.brief, "state": state, "status": status, **what}).encode("utf-8")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    raise TypeError(f"{type(value).__name__} is not JSON")
-
-
-def _read_back(path: str, keep: int) -> Iterator[bytes]:
-    """The last lines of the file; creates it where there is none, readable by its owner alone. Raises `InputError`."""
-    try:
-        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _TAIL_BYTES))
-            lines = file.read(min(size, _TAIL_BYTES)).splitlines()  # a device has no size, and perhaps no end
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be written: {reason(error)}", where=path) from None
-    yield from lines[-keep:]
-
-
-def _append(path: str, data: bytes) -> None:
-    """One line more, never behind a torn one. A full disk costs the line, not the answer: the client waits for that."""
-    try:
-        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
-            size = os.fstat(file.fileno()).st_size
-            is_torn = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
-            file.write(b"\n" * is_torn + data + b"\n")
-    except OSError as error:
-        logger.warning("a run could not be written to %s: %s", path, reason(error))

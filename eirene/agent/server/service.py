@@ -20,7 +20,8 @@ from eirene.agent.server.grace import Grace
 from eirene.agent.server.metrics import Metrics
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, ServedMode, draft_in, to_langchain
-from eirene.agent.server.runs import Run, Runs, as_json, ended_run
+from eirene.agent.server.run import Run, as_json, ended_run
+from eirene.agent.server.runs import Runs
 from eirene.agent.server.watching import News, Tell
 from eirene.agent.server.worker_loop import WorkerLoop
 from eirene.errors import InputError

@@ -36,7 +36,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(app: FastAPI, options: ServeOptions, *, on_ready: Callable[[str], None] | None = None) -> int:
-    """Serves until SIGTERM or SIGINT, and returns the exit code: 0 or 130. A second signal ends the process at once.
+    """Serves until SIGTERM, SIGHUP or SIGINT; returns the exit code, 0 or 130. A second one ends the process at once.
 
     So does the end of the grace and two seconds more, where something still runs. To be called in the main thread.
     `on_ready` is given the address as soon as connections are taken. Raises `InputError` for an address that is taken

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from eirene.feedback_model.training.card import describe_rows, markdown
 from eirene.feedback_model.training.recipe import Recipe
 from eirene.haluquestqa import TaggedAnswer, published_split, read_tagged_answers
+from eirene.line_checksum import sealed_value
 from eirene.models.local_spec import PROMPT_FILE
 from eirene.reading import RowSource, opened
 from eirene.seeds import check_seed
@@ -83,7 +84,7 @@ def _train(
     _, dev_examples = _fitting(held, [encode(r, prompt, tokenizer) for r in held], recipe.max_tokens)
     figures = fit(examples, dev_examples, run, recipe=recipe, tokenizer=tokenizer)
     log = figures.pop("log")
-    write_json(run.folder / PROMPT_FILE, prompt.to_json())
+    write_json(run.folder / PROMPT_FILE, sealed_value(prompt.to_json()))
     curves = {"train_loss": epoch_means(log), "dev_loss": logged(log, "eval_loss")}
     card = {
         "run": order,

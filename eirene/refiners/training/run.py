@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eirene.errors import InputError
+from eirene.line_checksum import sealed_value
 from eirene.models.local_spec import PROMPT_FILE
 from eirene.reading import RowSource, opened
 from eirene.refiners.training.card import describe_asking, describe_pairs, markdown
@@ -88,7 +89,7 @@ def _train(
     figures, rows = fit(pairs, held, run, recipe=recipe, tokenizer=tokenizer)
     log = figures.pop("log")
     if asking.carried is not None:
-        write_json(run.folder / PROMPT_FILE, asking.carried.to_json())
+        write_json(run.folder / PROMPT_FILE, sealed_value(asking.carried.to_json()))
     curves = {name: epoch_means(log, key) for name, key in _CURVES.items()}
     measured = {"held_out": summarise(rows, beta=recipe.beta) if rows else None}
     card = {

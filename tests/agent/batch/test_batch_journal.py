@@ -1,9 +1,10 @@
-"""The journal of a batch and the index beside it: every finished row stays, once, and is known in a moment."""
+"""The journal of a batch: every finished row stays, once, and no line is believed that was changed."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eirene.agent.batch.index import ENTRY, Entries, _outline, index_path, known_entries, scan
+from eirene.agent.batch.entries import DAMAGED, Entries, _outline
 from eirene.agent.batch.journal import BatchJournal, failed, line_of
 from eirene.agent.batch.runner import Outcome, Work
 from eirene.agent.batch.writer import Writer
+from eirene.agent.journal_file import scan
 from eirene.errors import InputError
+from eirene.line_checksum import without_seal
 from eirene.records import BeforeAfter, ErrorInfo, Record, parse_item
 from eirene.usage import Usage
 
@@ -34,6 +37,11 @@ def outcome(name: str, *, answer: str = "It depends.", calls: int = 1, error: st
     return Outcome(Work(item, f"{len(name):016x}"), record)
 
 
+def before(line: bytes) -> bytes:
+    """A line as earlier versions wrote it."""
+    return line[: line.index(b',"line_crc32"')] + b"}"
+
+
 def write(path: Path, names: Sequence[str], **more: Any) -> None:
     with BatchJournal(path) as journal:
         journal.append([outcome(name, **more) for name in names])
@@ -48,12 +56,6 @@ def reopened(path: Path) -> Entries:
         return journal.entries
 
 
-def known(path: Path) -> Entries:
-    """What the index alone says."""
-    data = path.read_bytes()
-    return known_entries(path, size=len(data), read=lambda begin, end: data[begin:end])
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "out.jsonl"
@@ -61,10 +63,10 @@ def path(tmp_path: Path) -> Path:
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.tuples(st.text("aé\u2028😀", max_size=30), st.integers(0, 9)), max_size=4), max_size=5))
-def test_whatever_is_appended_over_many_openings_is_there_and_so_says_the_index(
+def test_whatever_is_appended_over_many_openings_is_there(
     tmp_path_factory: pytest.TempPathFactory, runs: list[list[tuple[str, int]]]
 ) -> None:
-    """The lines in their order; the index has them all, and one that is made anew is the same."""
+    """The lines in their order, with their figures, and nothing beside them."""
     path, n = tmp_path_factory.mktemp("journal") / "out.jsonl", 0
     for run in runs:
         with BatchJournal(path) as journal:
@@ -75,79 +77,109 @@ def test_whatever_is_appended_over_many_openings_is_there_and_so_says_the_index(
     entries = reopened(path)
     assert ids(path) == [f"row-{at}" for at in range(n)]
     assert entries["calls"].tolist() == [calls for run in runs for _, calls in run]
-    assert known(path).tobytes() == entries.tobytes()
-    index_path(path).unlink()
-    assert reopened(path).tobytes() == entries.tobytes()
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("cut", [1, 2, 19, 20, 21, 100, 300])
+@pytest.mark.parametrize("cut", [1, 2, 19, 30, 31, 32, 100, 300])
 def test_a_torn_last_line_is_taken_away_and_one_that_lacks_its_end_is_kept(path: Path, cut: int) -> None:
-    """The hash stands last: a line that was cut off anywhere has none."""
+    """The checksum stands last: a line that was cut off anywhere has none. Opening alone writes nothing."""
     write(path, ["a", "b"])
-    index_path(path).unlink()
-    path.write_bytes(path.read_bytes()[:-cut])
+    torn = path.read_bytes()[:-cut]
+    path.write_bytes(torn)
     with BatchJournal(path) as journal:
         assert len(journal.entries) == (2 if cut == 1 else 1)
-        assert (journal.repaired_bytes == 0) == (cut == 1)
+        assert path.read_bytes() == torn
         journal.append([outcome("c")])
     assert ids(path) == (["a", "b", "c"] if cut == 1 else ["a", "c"])
     assert len(reopened(path)) == len(ids(path))
 
 
-def test_an_index_that_lacks_the_last_lines_or_ends_in_half_an_entry_is_completed(path: Path) -> None:
-    """As a kill between the journal and the index leaves it."""
+@pytest.mark.parametrize(
+    "text", [b"\0" * 9, line_of(outcome("a"))[:-2], b'{"id":"a","question":"Why', b'{"id": "a", "ques']
+)
+def test_half_a_line_alone_is_left_as_it_is(path: Path, text: bytes) -> None:
+    """Nobody can tell whose it is."""
+    path.write_bytes(text)
+    with pytest.raises(InputError, match=r"is no journal of a batch: its only line was cut off; it is left as it is"):
+        BatchJournal(path)
+    assert path.read_bytes() == text
+
+
+def test_every_byte_that_is_changed_is_noticed(path: Path) -> None:
+    """Wherever it stands, the checksum's own bytes among them; the last line's end alone may be given anew."""
     write(path, ["a", "b", "c"])
-    whole = index_path(path).read_bytes()
-    for lacks in (ENTRY.itemsize, ENTRY.itemsize + 5, 7):
-        index_path(path).write_bytes(whole[:-lacks])
-        assert len(reopened(path)) == 3
-        assert index_path(path).read_bytes() == whole
+    data, want = path.read_bytes(), reopened(path).tobytes()
+    second = data.index(b"\n") + 1
+    for at in range(second, data.index(b"\n", second) + 1):
+        for bit in (1, 8, 32):
+            changed = bytearray(data)
+            changed[at] ^= bit
+            path.write_bytes(changed)
+            try:
+                assert reopened(path).tobytes() == want, (at, bit)  # white space at the end of a line
+            except InputError as error:
+                assert re.search(r"out\.jsonl: is damaged in lines? 2", str(error)), error
+    assert path.read_bytes() == changed
 
 
-def test_an_index_of_more_than_the_journal_has_is_believed_for_the_rest(path: Path) -> None:
-    """A journal that lost its last line in a power cut has lost it in the index, too."""
+def test_a_line_without_a_checksum_is_read_as_those_of_earlier_versions(path: Path) -> None:
+    """A whole journal of them, or some among others."""
+    write(path, ["a", "b", "c"])
+    want = reopened(path)
+    path.write_bytes(b"".join(before(line) + b"\n" for line in path.read_bytes().splitlines()))
+    assert np.array_equal(reopened(path)[["id", "hash", "status"]], want[["id", "hash", "status"]])
+    write(path, ["d"])
+    assert len(reopened(path)) == 4
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_zeros_in_a_line_of_an_earlier_version_are_noticed(path: Path, at: int) -> None:
+    """As a disk leaves them that lost its power."""
+    lines = [before(line_of(outcome(name))) for name in "ab"]
+    lines[at] = lines[at][:90] + b"\0" * 60 + lines[at][150:]
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    with pytest.raises(InputError, match=f"is damaged in line {at + 1} "):
+        BatchJournal(path)
+
+
+def test_a_line_that_another_program_wrote_anew_is_not_believed(path: Path) -> None:
+    """Unless its checksum is taken out."""
+    line = json.loads(line_of(outcome("b")))
+    path.write_bytes(line_of(outcome("a")) + json.dumps(line).encode() + b"\n")
+    with pytest.raises(InputError, match=r"line 2 \(was written anew by another program.*take 'line_crc32' out"):
+        BatchJournal(path)
+    del line["line_crc32"]
+    path.write_bytes(line_of(outcome("a")) + json.dumps(line).encode() + b"\n")
+    assert len(reopened(path)) == 2
+
+
+def test_damaged_lines_that_are_dropped_are_kept_beside(path: Path) -> None:
+    """Each time in a file of their own; the other lines stay as they are."""
     write(path, ["a", "b", "c"])
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:2]))
-    assert len(reopened(path)) == len(known(path)) == 2
-
-
-@pytest.mark.parametrize("how", ["other", "garbage", "empty", "folder", "shifted"])
-def test_a_foreign_index_is_not_believed(path: Path, tmp_path: Path, how: str) -> None:
-    """That of another journal, noise, nothing, a folder, that of the journal before a line was edited."""
-    write(path, ["a", "b", "c"])
-    want, beside = reopened(path).tobytes(), index_path(path)
-    if how == "other":
-        write(tmp_path / "other.jsonl", ["d", "e"])
-        beside.write_bytes(index_path(tmp_path / "other.jsonl").read_bytes())
-    elif how == "shifted":
-        path.write_bytes(path.read_bytes().replace(b"It depends.", b"It depends!!"))
-        index_before = beside.read_bytes()
-        beside.unlink()
-        want = reopened(path).tobytes()
-        beside.write_bytes(index_before)
-    else:
-        beside.unlink()
-        beside.mkdir() if how == "folder" else beside.write_bytes(b"noise" * 99 if how == "garbage" else b"")
-    assert reopened(path).tobytes() == want
+    broken = lines[1].replace(b"It depends", b"It despends")
+    for name in ("out.jsonl.damaged", "out.jsonl.damaged-2"):
+        path.write_bytes(lines[0] + broken + lines[2])
+        with BatchJournal(path, damaged_ok=True) as journal:
+            assert (journal.entries["status"] == DAMAGED).tolist() == [False, True, False]
+            journal.drop(journal.entries["status"] == DAMAGED)
+        assert path.read_bytes() == lines[0] + lines[2]
+        assert path.with_name(name).read_bytes() == broken
 
 
 def test_lines_that_are_dropped_are_gone_and_the_others_stay_as_they_are(path: Path) -> None:
-    """Byte for byte, wherever they stood; the journal goes on, and an index of before the dropping is not believed."""
+    """Byte for byte, wherever they stood; the journal goes on."""
     write(path, ["a", "b"])
     write(path, ["c", "d"], error="it fell over")
     write(path, ["e"])
-    lines, index_before = path.read_bytes().splitlines(keepends=True), index_path(path).read_bytes()
+    lines = path.read_bytes().splitlines(keepends=True)
     with BatchJournal(path) as journal:
         journal.drop(failed(journal.entries))
         assert path.read_bytes() == lines[0] + lines[1] + lines[4]
         assert [journal.record(at)["id"] for at in range(3)] == ["a", "b", "e"]
         journal.append([outcome("c")])
     assert ids(path) == ["a", "b", "e", "c"]
-    entries = reopened(path)
-    assert known(path).tobytes() == entries.tobytes()
-    index_path(path).write_bytes(index_before)
-    assert reopened(path).tobytes() == entries.tobytes()
+    assert len(reopened(path)) == 4
 
 
 def test_dropping_nothing_leaves_the_file_alone(path: Path) -> None:
@@ -174,16 +206,16 @@ def test_an_id_that_stands_twice_is_named_by_both_its_lines(path: Path) -> None:
         {"usage": {"input_tokens": 2**70}},
     ],
 )  # fmt: skip
-def test_a_line_that_is_none_of_a_batch_is_named_and_left_alone(path: Path, broken: Any) -> None:
+def test_a_line_that_is_none_of_a_batch_is_named_and_left_as_it_is(path: Path, broken: Any) -> None:
     """Whatever its fields hold: one input error with the line's number, and the file stays as it is."""
     if isinstance(broken, dict):
-        line = json.loads(line_of(outcome("b")))
+        line = without_seal(json.loads(line_of(outcome("b"))))
         inner = broken.get("usage")
         more = {"usage": {**line["usage"], **inner}} if isinstance(inner, dict) else broken
         broken = json.dumps(line | more)
     data = line_of(outcome("a")) + broken.encode() + b"\n" + line_of(outcome("c"))
     path.write_bytes(data)
-    with pytest.raises(InputError, match=r"out\.jsonl, line 2: is no line of a batch's journal"):
+    with pytest.raises(InputError, match=r"out\.jsonl: is damaged in line 2 "):
         BatchJournal(path)
     assert path.read_bytes() == data
 
@@ -209,7 +241,7 @@ def test_what_a_line_says_in_short_is_what_a_parser_reads(name: str, answer: str
 def test_lines_that_have_run_into_one_another_are_not_taken_for_one(path: Path) -> None:
     """Half a line and a whole one behind it: an input error that names the line."""
     path.write_bytes(line_of(outcome("a")) + line_of(outcome("b"))[:70] + line_of(outcome("c")))
-    with pytest.raises(InputError, match=r"out\.jsonl, line 2: is no line of a batch's journal"):
+    with pytest.raises(InputError, match=r"out\.jsonl: is damaged in line 2 "):
         BatchJournal(path)
 
 
@@ -243,4 +275,4 @@ def test_a_listener_that_fails_loses_no_row_and_is_heard(path: Path) -> None:
 def test_a_journal_that_is_shorter_than_it_was_is_read_to_its_end() -> None:
     """Whoever looks on has asked for the size before a run has taken a torn line away."""
     data = b"one\ntwo\n"
-    assert list(scan(lambda begin, end: data[begin:end], begin=0, size=20)) == [(b"one", 4), (b"two", 8)]
+    assert list(scan(lambda begin, end: data[begin:end], size=20)) == [(b"one", 4), (b"two", 8)]

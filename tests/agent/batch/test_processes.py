@@ -7,6 +7,8 @@ import functools
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ from eirene.errors import AuthError, WorkerError
 from eirene.feedback_model.embedded import EmbeddedFeedback
 from eirene.reading import read_items
 from eirene.records import Item, Record
-from tests.agent.batch.worker_parts import broken, deadly, embedded
+from tests.agent.batch.worker_parts import broken, deadly, embedded, killed
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -93,6 +95,57 @@ def test_a_worker_that_cannot_begin_is_told_at_once() -> None:
         run(broken, rows("a"))
 
 
+def test_a_worker_that_is_killed_while_it_begins_is_followed_by_another(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """All rows are made, and the log counts the starts."""
+    made = run(functools.partial(killed, str(tmp_path / "seen"), times=2), rows("a", "b"))
+    assert {o.record.status for o in made.values()} == {"kept"}
+    assert "before its first row, by SIGKILL (start 2 of 3)" in caplog.text
+
+
+def test_workers_that_are_all_killed_while_they_begin_end_the_run_with_their_number(tmp_path: Path) -> None:
+    """The rows stay as they were, for the next run; nobody is told of scripts."""
+    with pytest.raises(WorkerError, match=r"^3 worker processes ended before their first row, the last by SIGKILL$"):
+        run(functools.partial(killed, str(tmp_path / "seen"), times=99), rows("a"))
+
+
+SCRIPT = """
+import asyncio
+from eirene.agent.batch.processes import ProcessRunner
+from eirene.agent.batch.runner import Work
+from eirene.agent.settings import Settings
+from eirene.records import Item
+from tests.agent.batch.worker_parts import {parts}
+
+async def go():
+    work = [Work(Item(id="a", question="q", answer="An answer."), "")]
+    return [o async for o in ProcessRunner({parts}, Settings.of(mode="improve"), workers=1).run(work)]
+
+asyncio.run(go())
+"""
+
+
+@pytest.mark.parametrize(("parts", "is_told"), [("embedded", True), ("broken", False)])
+def test_a_script_is_told_of_its_top_level_only_where_that_is_the_cause(
+    tmp_path: Path, parts: str, is_told: bool
+) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(parts=parts) if is_told else _guarded(SCRIPT.format(parts=parts)))
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(EXAMPLES.parent), os.environ.get("PYTHONPATH", "")]),
+    }
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment)  # noqa: PLW1510  # its end is looked at
+    assert done.returncode == 1
+    assert ("__main__" in done.stderr.splitlines()[-1]) == is_told, done.stderr
+    assert ("exit code 7" in done.stderr) == (not is_told)
+
+
+def _guarded(script: str) -> str:
+    return script.replace("asyncio.run(go())", 'if __name__ == "__main__":\n    asyncio.run(go())')
+
+
 def test_what_no_other_row_could_do_better_with_is_raised(tmp_path: Path) -> None:
     with pytest.raises(AuthError, match="refused"):
         run(functools.partial(deadly, str(tmp_path / "seen")), rows("a", "no key", "b"))
@@ -118,8 +171,9 @@ def test_no_worker_outlives_the_run_and_work_is_pulled_as_there_is_room(tmp_path
     assert multiprocessing.active_children() == []
 
 
-def test_workers_do_not_hear_ctrl_c(tmp_path: Path) -> None:
-    """The parent alone decides what an interrupt means: all rows are still made."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_workers_do_not_hear_what_a_terminal_sends(tmp_path: Path, number: signal.Signals) -> None:
+    """The parent alone decides what Ctrl-C or a hangup means: all rows are still made."""
 
     async def interrupted() -> int:
         make = functools.partial(deadly, str(tmp_path / "seen"))
@@ -127,7 +181,7 @@ def test_workers_do_not_hear_ctrl_c(tmp_path: Path) -> None:
         async for _ in ProcessRunner(make, Settings.of(mode="improve"), workers=1, chunk_rows=2).run(rows(*"abcdef")):
             for child in multiprocessing.active_children():
                 assert child.pid is not None
-                os.kill(child.pid, signal.SIGINT)
+                os.kill(child.pid, number)
             n += 1
         return n
 

@@ -42,7 +42,7 @@ def lines(out: Path) -> list[dict[str, Any]]:
 
 
 def bare(row: dict[str, Any]) -> str:
-    row = {key: value for key, value in row.items() if key != "hash"}
+    row = {key: value for key, value in row.items() if key not in ("hash", "line_crc32")}
     record = Record.model_validate(row)
     return record.model_copy(update={"usage": record.usage.model_copy(update={"seconds": 0.0})}).model_dump_json()
 

@@ -51,3 +51,13 @@ def embedded() -> Parts:
 
 def broken() -> Parts:
     os._exit(7)
+
+
+def killed(seen: str, *, times: int) -> Parts:
+    """Parts of a process that is killed while it builds them, the first `times` times."""
+    file = Path(seen)
+    before = len(file.read_bytes()) if file.exists() else 0
+    if before < times:
+        file.write_bytes(b"x" * (before + 1))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return deadly(seen + ".deadly")

@@ -40,7 +40,7 @@ def running(*flags: str, **environment: str) -> Iterator[tuple[subprocess.Popen[
             process.kill()
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 130)])
 def test_a_signal_lets_what_is_in_flight_finish(number: signal.Signals, code: int) -> None:
     replies: list[httpx.Response] = []
     grace = "inf" if number == signal.SIGTERM else "30"

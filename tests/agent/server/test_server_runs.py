@@ -147,12 +147,32 @@ async def test_a_file_of_runs_is_appended_to_and_read_back(tmp_path: Path) -> No
 async def test_a_run_is_not_written_behind_a_torn_line(tmp_path: Path) -> None:
     """A server that was killed, or a disk that was full, costs the line that it was at, and not the next one."""
     path = tmp_path / "runs.jsonl"
-    path.write_text('{"id": "torn')
+    path.write_text('{"id":"run-torn')
     runs = Runs(keep=10, keep_bytes=10**6, path=str(path))
     for name in "ab":
         await runs.finish(runs.begin(model="m", mode="improve", question=name), "done")
-    assert path.read_text().splitlines()[0] == '{"id": "torn'
+    assert path.read_text().splitlines()[0] == '{"id":"run-torn'
     assert kept(Runs(keep=10, keep_bytes=10**6, path=str(path))) == ["b", "a"]
+
+
+async def test_a_run_that_was_changed_on_disk_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """By its checksum, and a warning says so."""
+    path = tmp_path / "runs.jsonl"
+    runs = Runs(keep=10, keep_bytes=10**6, path=str(path))
+    for name in ("trams", "buses"):
+        await runs.finish(runs.begin(model="m", mode="improve", question=name), "done", status="kept")
+    path.write_text(path.read_text().replace("trams", "trains"))
+    assert kept(Runs(keep=10, keep_bytes=10**6, path=str(path))) == ["buses"]
+    assert "1 runs in" in caplog.text and "are damaged or of another version" in caplog.text
+
+
+@pytest.mark.parametrize("text", ["My notes", "My notes\nand more\n", '{"id": "a"}\n', "id,question\n1,Why?\n", "\n"])
+def test_a_file_of_something_else_is_left_as_it_is(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "runs.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError, match="is no file of a server's runs"):
+        Runs(keep=2, keep_bytes=100, path=str(path))
+    assert path.read_text() == text
 
 
 @pytest.mark.usefixtures("loopback")

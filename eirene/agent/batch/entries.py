@@ -1,0 +1,117 @@
+"""What a batch journal's lines say in short, 88 bytes each: a million rows are held against the data at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic_core import from_json
+
+from eirene.line_checksum import check_seal, check_unsealed
+from eirene.reading.dataset import id_number
+from eirene.records import Record
+
+STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
+DAMAGED = len(STATUSES)
+"""In the place of a status: the line is none that can be believed, and the rest of its entry says nothing."""
+ENTRY = np.dtype(
+    [
+        ("end", "<u8"),  # where the line ends in the journal, in bytes
+        ("id", "<u8"),
+        ("hash", "<u8"),
+        ("status", "<u8"),  # a number in STATUSES, or DAMAGED
+        ("calls", "<u4"),
+        ("retries", "<u4"),
+        ("cache_hits", "<u8"),
+        ("input_tokens", "<u8"),
+        ("output_tokens", "<u8"),
+        ("cached_tokens", "<u8"),
+        ("cost_usd", "<f8"),  # NaN where it is not known
+        ("seconds", "<f8"),
+    ]
+)
+Entries = NDArray[np.void]
+
+_BOUNDS = [2 ** (8 * ENTRY[at].itemsize) for at in range(1, 10)]  # what each whole number has room for
+_SOME = 2**14
+_BEGIN = re.compile(rb'\{"id":("(?:[^"\\]|\\.)*"),"question":"')
+_END = re.compile(rb',"hash":"([0-9a-f]{16})","line_crc32":"[0-9a-f]{8}"\}\s*\Z')
+_END_LENGTH = 70
+
+
+def entry_of(record: Record, *, hash: str, end: int) -> tuple[Any, ...]:
+    """The entry of a line with this record that ends at `end`."""
+    return _entry(record.id, hash, record.status, record.usage.model_dump(), end)
+
+
+def entry_in(line: bytes, *, end: int) -> tuple[Any, ...]:
+    """The entry of a line as it stands in a journal; raises `ValueError` for one that is no such line."""
+    data = (_outline(line) if check_seal(line) else None) or _parsed(line)
+    try:
+        found = _entry(data["id"], data["hash"], data["status"], data["usage"], end)
+    except KeyError as error:
+        raise ValueError(f"has no {error.args[0]!r}") from None
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"holds something of another kind: {error}") from None
+    if not all(isinstance(n, int) and 0 <= n < bound for n, bound in zip(found[1:10], _BOUNDS, strict=True)):
+        raise ValueError("has a number that is none of a batch's")
+    if not all(isinstance(n, (int, float)) for n in found[10:]):
+        raise ValueError("has a cost or a time that is no number")
+    return found
+
+
+def damaged_entry(end: int) -> tuple[Any, ...]:
+    """The entry of a line that ends at `end` and cannot be believed."""
+    return (end, 0, 0, DAMAGED, 0, 0, 0, 0, 0, 0, 0.0, 0.0)
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """A whole line, in whatever form. One of an earlier version has no checksum, and nothing behind its hash."""
+    data = from_json(line)
+    if not isinstance(data, dict):
+        raise ValueError("is no JSON object")
+    if not check_seal(line):
+        check_unsealed(data)
+    return data
+
+
+def _outline(line: bytes) -> dict[str, Any] | None:
+    """What an entry needs of a checked line in the form in which batches write them, None for any other.
+
+    The texts between are not read, which is most of a line: a quote inside a text has a backslash before it, so that
+    what is looked for stands for itself. Two lines that have run into one another are not taken for one.
+    """
+    begin, end = _BEGIN.match(line), _END.search(line, max(len(line) - _END_LENGTH, 0))
+    status, usage = line.find(b',"status":"'), line.rfind(b',"usage":{')
+    if begin is None or end is None or not 0 < status < usage or line.find(b'{"id":', 1) >= 0:
+        return None
+    try:
+        return {
+            "id": from_json(begin[1]),
+            "status": line[status + 11 : line.index(b'"', status + 11)].decode(),
+            "usage": from_json(line[usage + 9 : line.index(b"}", usage) + 1]),
+            "hash": end[1].decode(),
+        }
+    except ValueError:
+        return None
+
+
+def _entry(name: str, hash: str, status: str, usage: dict[str, Any], end: int) -> tuple[Any, ...]:
+    cost = usage["cost_usd"]
+    return (
+        end, id_number(name), int(hash, 16), STATUSES.index(status), usage["calls"], usage["retries"],
+        usage.get("cache_hits", 0), usage["input_tokens"], usage["output_tokens"], usage["cached_tokens"],
+        np.nan if cost is None else cost, usage["seconds"],
+    )  # fmt: skip
+
+
+def entries_of(found: Iterable[tuple[Any, ...]]) -> Entries:
+    """Entries as an array; of those that are not in it yet only some are held."""
+    found, blocks = iter(found), [np.empty(0, ENTRY)]
+    while some := list(islice(found, _SOME)):
+        blocks.append(np.array(some, ENTRY))
+    return np.concatenate(blocks)

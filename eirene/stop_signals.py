@@ -1,0 +1,67 @@
+"""The signals that ask a command to stop: Ctrl-C, SIGTERM, and SIGHUP of a terminal that was closed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+
+def stop_signals() -> tuple[signal.Signals, ...]:
+    """SIGINT, SIGTERM and SIGHUP, as far as the system has them; SIGHUP unless it is ignored, as `nohup` wants it."""
+    named = ("SIGINT", "SIGTERM", "SIGHUP")
+    found = [getattr(signal, name) for name in named if hasattr(signal, name)]
+    return tuple(n for n in found if n.name != "SIGHUP" or signal.getsignal(n) != signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def acting_as_ctrl_c() -> Iterator[None]:
+    """Inside, SIGTERM and SIGHUP do what Ctrl-C does at that moment. Does nothing outside the main thread.
+
+    A terminal that hangs up takes no more output: what would be written to it is lost, and stops nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    outputs = Terminals()
+
+    def asked(number: int, _: FrameType | None) -> None:
+        outputs.lost(number)
+        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts what runs in the background
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+
+    handled = [number for number in stop_signals() if number != signal.SIGINT]
+    before = {number: signal.signal(number, asked) for number in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Terminals:
+    """Which of standard output and standard error were terminals when this was made: one that hangs up is none."""
+
+    def __init__(self) -> None:
+        self._numbers = [number for number in (1, 2) if _is_terminal(number)]
+
+    def lost(self, number: int) -> None:
+        """If the signal is SIGHUP, sends nowhere what would be written to a terminal."""
+        if number != getattr(signal, "SIGHUP", None):
+            return
+        with contextlib.suppress(OSError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            for output in self._numbers:
+                os.dup2(nowhere, output)
+            os.close(nowhere)
+
+
+def _is_terminal(number: int) -> bool:
+    try:
+        return os.isatty(number)
+    except OSError:
+        return False
