@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -32,6 +31,7 @@ from eirene.errors import HOPELESS, BackendError, InputError
 from eirene.eval.base import Detector, case_of
 from eirene.eval.error_judge import ErrorJudge
 from eirene.given import given_for
+from eirene.logs import get_logger
 from eirene.models.limits import DEFAULT_CONCURRENCY
 from eirene.records import MODES, Item, Mode
 from eirene.scores import Unscored
@@ -39,7 +39,7 @@ from eirene.seeds import check_seed, derive_seed
 from eirene.sentences import split_sentences
 from eirene.usage import Meter
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 ROWS, JUDGEMENTS = "rows.jsonl", "judgements.jsonl"
 

@@ -7,7 +7,6 @@ it holds a whole journal in memory, and `eirene.agent.batch.journal` keeps of ea
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import stat
 import tempfile
@@ -20,13 +19,14 @@ from typing import Self
 
 from eirene.errors import InputError
 from eirene.io import reason
+from eirene.logs import get_logger
 
 Read = Callable[[int, int], bytes]
 """A file's bytes from one place to another."""
 OnScan = Callable[[int, int], None]
 """Told how many bytes of how many have been read."""
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _BLOCK = 2**22
 _LONGEST = 2**30  # bytes of a line; one of a long vote has some 100 kB

@@ -6,7 +6,6 @@ A step that fails ends the run with status `failed`; what was found until then s
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
@@ -44,6 +43,7 @@ from eirene.eval.scoring import Scorer
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
 from eirene.given import Given, given_for
+from eirene.logs import get_logger
 from eirene.records import CRITIQUED_MODES, Item
 from eirene.refiners.base import Refiner, RefineTask
 from eirene.refiners.edit import EditRefiner
@@ -53,7 +53,7 @@ from eirene.sentences import split_sentences
 from eirene.texts import whole_json
 from eirene.usage import Meter, Usage
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 Step = Callable[[State, Meter], Awaitable[Json]]
 

@@ -5,7 +5,6 @@ Exit codes: 0 done; 1 a run failed; 2 bad usage or input; 130 stopped by the use
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from eirene import __version__
 from eirene.cli import batch, compare, evaluate, graph, npov, refine, report, salience, score, serve, synth, train
 from eirene.cli.terminal import configure_streams, log_to_stderr, say
 from eirene.errors import AuthError, EireneError, InputError, MissingExtraError
+from eirene.logs import get_logger
 from eirene.stop_signals import acting_as_ctrl_c
 
 app = typer.Typer(
@@ -37,7 +37,7 @@ app.add_typer(evaluate.app, name="evaluate")
 app.add_typer(synth.app, name="synth")
 app.add_typer(train.app, name="train")
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 def _show_version(wanted: bool) -> None:

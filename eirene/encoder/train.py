@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 import shutil
 import time
@@ -22,13 +21,14 @@ from eirene.encoder.data import Claim, read_claims, texts_of
 from eirene.errors import EncoderError, InputError
 from eirene.extras import require
 from eirene.line_checksum import check_value, sealed_value
+from eirene.logs import get_logger
 
 if TYPE_CHECKING:
     import torch
 
     from eirene.encoder.fit import Recipe
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 TRAIN_FILE = "topics_train.jsonl"
 UNSEEN_FILE = "topics_dev.jsonl"

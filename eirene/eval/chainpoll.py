@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +10,7 @@ from eirene.eval.base import Case, Need, unmet
 from eirene.eval.judging import Section, fenced, given_sections, wilson
 from eirene.eval.judging_verdicts import read_verdict
 from eirene.eval.kept import Kept
+from eirene.logs import get_logger
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.prompts import Message, load_prompt
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from eirene.eval.resources import Resources
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 Question = Literal["adherence", "correctness"]
 Asks = Literal["adherence", "correctness", "either"]

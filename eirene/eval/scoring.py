@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -13,10 +12,11 @@ from typing import TypeVar
 
 from eirene.errors import HOPELESS, EireneError
 from eirene.eval.base import Case, Detector, only_computes
+from eirene.logs import get_logger
 from eirene.scores import Scores
 from eirene.usage import Meter, Usage
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from eirene.errors import BackendError
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.roles import COMPLETENESS, Asking
 from eirene.feedback_model.select import count_distinct
+from eirene.logs import get_logger
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import Drawing, draw_replies
 from eirene.seeds import derive_seed
@@ -20,7 +20,7 @@ from eirene.usage import Meter
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 TEMPERATURE = 1.0
 """EIR (section 4.2) names nucleus sampling with p = 0.9 and no temperature, that is, the model's own distribution.

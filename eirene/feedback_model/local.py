@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from eirene.critique import Sample
 from eirene.feedback_model.asking import feedback_instruct
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.roles import COMPLETENESS, Asking
+from eirene.logs import get_logger
 from eirene.models.carried_prompt import carried
 from eirene.models.local import LocalModel
 from eirene.models.local_layout import as_text
@@ -20,7 +20,7 @@ from eirene.usage import Meter
 if TYPE_CHECKING:
     from eirene.models.local_sampling import LocalSampling
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class LocalFeedback:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import logging
 import re
 import sqlite3
 import weakref
@@ -20,11 +19,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from eirene.errors import InputError
+from eirene.logs import get_logger
 from eirene.models.cache_file import CacheFile
 from eirene.models.replies import Reply, ReplyToken
 from eirene.prompts import Message
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 DEFAULT_SIZE = 2 * 10**9
 """Bytes that a cache may hold: some four million replies of 400 letters."""

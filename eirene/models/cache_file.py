@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import sqlite3
 import threading
@@ -14,9 +13,10 @@ from pathlib import Path
 
 from eirene.errors import InputError
 from eirene.io import reason
+from eirene.logs import get_logger
 from eirene.models.sqlite_look import damage_told, owner_of, tables_in
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _OURS = 0x45697243  # SQLite's `application_id`: "EirC"
 _LAYOUT = 1  # SQLite's `user_version`

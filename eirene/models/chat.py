@@ -9,12 +9,12 @@ call, and so twenty equal critiques) and streaming (which gives one choice, what
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from eirene.errors import MalformedReplyError
+from eirene.logs import get_logger
 from eirene.models.attempt import Attempt, attempted, limit_of
 from eirene.models.cache import CallCache, reply_keys
 from eirene.models.clients import ModelPerLoop
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 NOSTREAM = "nostream"
 """LangGraph's tag for calls whose tokens stay out of `stream_mode="messages"`: drafts are not for the reader."""

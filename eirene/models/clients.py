@@ -12,18 +12,18 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
-import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from eirene.logs import get_logger
 from eirene.models.http_guard import guard_clients
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _Close = Callable[[], Awaitable[None]]
 _Closer = AsyncGenerator[None, None]

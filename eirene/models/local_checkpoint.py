@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +17,13 @@ from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file
 
 from eirene.errors import InputError
+from eirene.logs import get_logger
 from eirene.models.local_spec import ADAPTER_CONFIG
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _SHOWN = 300
 _NAMED = 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -14,12 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene.logs import get_logger
 from eirene.topics import Topic, key_of
 
 if TYPE_CHECKING:
     from eirene.encoder.runtime import Encodes
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 VERSION = 1
 """Of the file's layout; another number is another file."""

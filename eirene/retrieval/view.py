@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import mmap
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,11 +15,12 @@ from numpy.typing import NDArray
 
 from eirene import line_checksum
 from eirene.errors import InputError
+from eirene.logs import get_logger
 from eirene.retrieval.checksums import damaged, sealed, sha256_of, unsealed
 from eirene.retrieval.passages import Passage
 from eirene.retrieval.store import Half, Rows, Store
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 VERSION = 2
 VIEW = "view"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from pathlib import Path
 
+from eirene.logs import get_logger
 from eirene.training.card import write_json
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 DIGESTS_FILE = "digests.json"
 _STATE_FILE = "trainer_state.json"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
@@ -15,12 +14,13 @@ from eirene.errors import InputError
 from eirene.extras import require
 from eirene.io import HasRows, reason
 from eirene.line_checksum import DamagedError, check_value
+from eirene.logs import get_logger
 from eirene.models.local_spec import parse_spec
 from eirene.reading import Shape
 from eirene.training.card import CARD_FILE, write_json
 from eirene.training.recipe import Progress, TrainingRecipe
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 RUN_FILE = "run.json"
 _TORN = "run.tmp"  # what a run leaves that was killed while it made its first file

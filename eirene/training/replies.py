@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from eirene.line_checksum import sealed_value
+from eirene.logs import get_logger
 from eirene.models.local_layout import encode_chat, encode_text
 from eirene.models.local_spec import PROMPT_FILE
 from eirene.prompts import Message
@@ -17,7 +17,7 @@ from eirene.training.examples import Encoded, check_lengths, encode_example
 from eirene.training.folder import Run, Trained
 from eirene.training.recipe import TrainingRecipe
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _POINTS = 20
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
@@ -25,11 +24,12 @@ from eirene.agent.journal_file import OnScan
 from eirene.agent.row_hash import RowHash
 from eirene.agent.settings import Settings
 from eirene.errors import InputError
+from eirene.logs import get_logger
 from eirene.reading import Dataset
 from eirene.reading.dataset import id_number
 from eirene.records import Item, Record
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 OnRow = Callable[[Record], None]
 

@@ -49,7 +49,7 @@ class _Listener(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         wording, values = _parts(record)
-        traceback = _FORMAT.formatException(record.exc_info) if record.exc_info else None
+        traceback = record.exc_text or (_FORMAT.formatException(record.exc_info) if record.exc_info else None)
         with suppress(OSError):  # nobody hears it any more
             self._tell(Said(record.name, record.levelno, wording, values, traceback))
 

@@ -6,7 +6,6 @@ fit its checksum, or is none of a batch's, is never believed.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -23,9 +22,10 @@ from eirene.agent.journal_file import JournalFile, OnScan, scan
 from eirene.errors import InputError
 from eirene.io import parse_json
 from eirene.line_checksum import sealed
+from eirene.logs import get_logger
 from eirene.texts import whole
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _COPIED = 2**24
 _LOOKED_AT = 10_000  # lines of a file before it is called something else

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import cast
 
 from eirene.agent.batch.runner import Outcome, Work
@@ -12,10 +11,11 @@ from eirene.agent.run import arefine, make_record
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State
 from eirene.errors import EireneError
+from eirene.logs import get_logger
 from eirene.records import Record
 from eirene.texts import whole
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 async def one_row(work: Work, *, parts: Parts, settings: Settings) -> Outcome:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -23,9 +22,10 @@ from eirene.agent.batch.runner import Outcome, Source, Work
 from eirene.agent.batch.worker import PARENTS_OWN, MakeParts, serve
 from eirene.agent.settings import Settings
 from eirene.errors import EireneError, WorkerError
+from eirene.logs import get_logger
 from eirene.records import Record
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 CHUNK_ROWS = 32
 """Rows that a worker takes at a time: enough for full batches of the encoder, few enough to end close together."""

@@ -8,7 +8,6 @@ soon as it is made, and a row that kills its actor must be told from those besid
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import suppress
@@ -25,9 +24,10 @@ from eirene.agent.row_hash import RowHash
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.errors import EireneError, WorkerError
+from eirene.logs import get_logger
 from eirene.records import Record
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _TOGETHER = 2
 """Deaths of its actor after which a row is tried without others beside it. A machine that goes away takes many rows

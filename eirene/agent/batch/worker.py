@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import threading
@@ -21,6 +20,7 @@ from eirene.agent.shared_detectors import shared
 from eirene.agent.state import Parts
 from eirene.errors import EireneError
 from eirene.feedback_model.embedded import EmbeddedFeedback
+from eirene.logs import get_logger
 from eirene.records import Record
 
 _KEPT = 512  # scores that a detector remembers: those of the rows under way
@@ -34,7 +34,7 @@ Reply = tuple[str, Record | EireneError | Said | None]
 """`ready` once; then for each row of a chunk, in its order, `record` with it; `error` with what no other row could do
 better with. Between them `said` with a line of the log."""
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 def serve(pipe: Connection, make: MakeParts, settings: Settings, variables: dict[str, str], log_level: int) -> None:

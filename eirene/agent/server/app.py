@@ -7,7 +7,6 @@ import functools
 import hashlib
 import hmac
 import json
-import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -40,9 +39,10 @@ from eirene.agent.server.streaming import (
     soon,
     while_client_waits,
 )
+from eirene.logs import get_logger
 from eirene.records import Item, Record
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 T = TypeVar("T")
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import logging
 import re
 import time
 from urllib.parse import urlsplit
@@ -19,8 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from eirene.agent.server.faults import ApiError, internal_error
 from eirene.agent.server.metrics import Metrics
 from eirene.agent.server.options import ServeOptions, is_loopback
+from eirene.logs import get_logger
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _OPEN = frozenset({"/", "/healthz", "/openapi.json"})  # what needs no key: nothing of anybody's is there
 _KNOWN = _OPEN | {"/metrics", "/v1/models", "/v1/chat/completions", "/v1/runs", "/v1/edits"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -31,10 +30,11 @@ from eirene.agent.wrappers.conversation import (
 from eirene.blocking import off_loop
 from eirene.cancellation import cancel_scope
 from eirene.errors import BackendError, EireneError, InputError
+from eirene.logs import get_logger
 from eirene.records import Item, Perspective, Record
 from eirene.usage import Usage
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 WriteDraft = Callable[[str, list[Perspective], int], str]
 """Writes a response from a question and the arguments of each side, with a seed; raises `InputError`."""

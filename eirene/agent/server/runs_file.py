@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import os
 
 from eirene.agent.server.run import Run
 from eirene.errors import InputError
 from eirene.io import reason
 from eirene.line_checksum import sealed, unsealed
+from eirene.logs import get_logger
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _TAIL_BYTES = 16 * 2**20  # what is read back
 _TORN = b'{"id":"run-'  # how a line of ours begins

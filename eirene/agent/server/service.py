@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,9 +25,10 @@ from eirene.agent.server.watching import News, Tell
 from eirene.agent.server.worker_loop import WorkerLoop
 from eirene.errors import InputError
 from eirene.fava.edits import apply_findings
+from eirene.logs import get_logger
 from eirene.records import Item, Record
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 PREFIX = "refine/"
 DRAFT = "draft/"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import logging
 import math
 import socket
 from collections.abc import Callable, Generator
@@ -19,8 +18,9 @@ from eirene.agent.server.options import ServeOptions
 from eirene.blocking import DaemonExecutor, switching_often, usable_cores
 from eirene.errors import InputError
 from eirene.io import reason
+from eirene.logs import get_logger
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class _Server(uvicorn.Server):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -13,8 +12,9 @@ from starlette.types import Receive, Scope, Send
 
 from eirene.agent.server.answers import DONE, sse
 from eirene.agent.server.faults import CLIENT_GONE, ApiError, internal_error
+from eirene.logs import get_logger
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 T = TypeVar("T")
 

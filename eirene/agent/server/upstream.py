@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from eirene.agent.server.protocol import ChatRequest
 from eirene.errors import MalformedReplyError, UnusableReplyError
+from eirene.logs import get_logger
 from eirene.models.attempt import Attempt, attempted, limit_of
 from eirene.models.clients import ModelPerLoop
 from eirene.models.faults import Fault
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage
     from langchain_core.outputs import LLMResult
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _SAMPLING = ("temperature", "top_p", "seed", "max_tokens", "presence_penalty", "frequency_penalty")
 _SENT = (*_SAMPLING, "max_completion_tokens", "tools", "tool_choice", "parallel_tool_calls", "reasoning_effort", "user")

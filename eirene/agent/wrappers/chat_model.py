@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
-import logging
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, cast
@@ -28,11 +27,12 @@ from eirene.agent.wrappers.conversation import Given, GivenFor, conversation_ite
 from eirene.agent.wrappers.notice import NothingGivenNotice
 from eirene.agent.wrappers.when import When
 from eirene.errors import EireneError, InputError
+from eirene.logs import get_logger
 from eirene.models.chat import model_name
 from eirene.records import Item, Record
 from eirene.usage import Usage
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 TRACE = "eirene"
 """The key of the record in a message's `response_metadata`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import operator
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -23,6 +22,7 @@ from eirene.agent.wrappers.notice import NothingGivenNotice
 from eirene.agent.wrappers.when import When
 from eirene.errors import EireneError, InputError
 from eirene.extras import importing
+from eirene.logs import get_logger
 from eirene.models.chat import NOSTREAM
 from eirene.records import Item, Record
 
@@ -30,7 +30,7 @@ with importing("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
     from langchain.agents.middleware.types import ExtendedModelResponse
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 _HOW = "pass given=, such as tool_results; or no backend=, so that the agent's own model judges"
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-
 from eirene.given import NOTHING_GIVEN, lacks_given
+from eirene.logs import get_logger
 from eirene.records import Record
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class NothingGivenNotice:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, cast
@@ -13,9 +12,10 @@ from eirene.agent.wrappers.chat_model import total_usage
 from eirene.agent.wrappers.conversation import GivenFor, conversation_item, refinable_text, with_text
 from eirene.agent.wrappers.when import When
 from eirene.errors import EireneError, InputError
+from eirene.logs import get_logger
 from eirene.records import Item, Record, parse_item
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 Update = dict[str, Any]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from eirene.fava.tags import write_tagged
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.hallucination_asking import TUNED_PROMPT, hallucination_messages
 from eirene.feedback_model.training.recipe import CriticRecipe
+from eirene.logs import get_logger
 from eirene.models.carried_prompt import CarriedPrompt
 from eirene.models.local_layout import as_text
 from eirene.models.local_spec import Layout
@@ -27,7 +27,7 @@ from eirene.training.folder import Run, Trained, check_base, check_packages, fin
 from eirene.training.recipe import Progress
 from eirene.training.replies import Exchange, Task, train_replies
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class MarkedItem(NamedTuple):

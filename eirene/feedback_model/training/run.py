@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +10,7 @@ from eirene.feedback_model.training.card import describe_rows, markdown
 from eirene.feedback_model.training.recipe import Recipe
 from eirene.haluquestqa import TaggedAnswer, published_split, read_tagged_answers
 from eirene.line_checksum import sealed_value
+from eirene.logs import get_logger
 from eirene.models.local_spec import PROMPT_FILE
 from eirene.reading import RowSource, opened
 from eirene.seeds import check_seed
@@ -22,7 +22,7 @@ from eirene.training.recipe import Progress
 if TYPE_CHECKING:
     from eirene.training.examples import Encoded
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 Split = Literal["all", "train", "test"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eirene.errors import InputError
 from eirene.io import Row
+from eirene.logs import get_logger
 from eirene.npov.training.recipe import Recipe
 from eirene.npov.writers import GENERATOR
 from eirene.prompts.curly import reply, response_prompt
@@ -21,7 +21,7 @@ from eirene.training.folder import Run, Trained, check_base, check_packages, fin
 from eirene.training.recipe import Progress
 from eirene.training.replies import Exchange, Task, train_replies
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 CARRIED = {"kind": GENERATOR, "prompt": "curly-1", "layout": "instruct"}
 _NO_SIDES = "nothing to write from"

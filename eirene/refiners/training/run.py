@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eirene.errors import InputError
 from eirene.line_checksum import sealed_value
+from eirene.logs import get_logger
 from eirene.models.local_spec import PROMPT_FILE
 from eirene.reading import RowSource, opened
 from eirene.refiners.training.card import describe_asking, describe_pairs, markdown
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from eirene.refiners.training.examples import Asking, EncodedPair
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _CURVES = {"train_loss": "loss", "train_accuracy": "rewards/accuracies", "train_margin": "rewards/margins"}
 

@@ -22,6 +22,7 @@ from eirene.agent.batch.worker import Reply, _Sender
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.feedback_model.embedded import EmbeddedFeedback
+from eirene.logs import get_logger
 from eirene.records import Item, Record
 from tests.agent.batch.worker_parts import deadly
 
@@ -62,6 +63,15 @@ def test_a_line_of_another_process_is_said_with_its_parts(heard: list[Said], cap
     assert found[0] == ("row %r took %.1f s: %s", "row 'a' took 1.2 s: 'x'")
     assert [message for _, message in found[1:]] == ["3 of them", "100 % sure"]
     assert "KeyError: 'x'" in (caplog.records[0].exc_text or "")
+
+
+def test_a_mended_traceback_is_told_as_mended(heard: list[Said]) -> None:
+    try:
+        raise ValueError("half \ud800")
+    except ValueError as error:
+        get_logger("eirene.test").warning("failed: %s", error, exc_info=True)
+    assert heard[0].wording == "failed: half \ufffd"
+    assert (heard[0].traceback or "").endswith("ValueError: half \ufffd")
 
 
 def test_what_no_process_can_read_is_told_as_a_whole(heard: list[Said]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from eirene.eval.classifier.task import ClassifierTask
 from eirene.eval.classifier.training.recipe import Recipe
 from eirene.eval.labelled import Labelled, LabelledSet, read_labelled
 from eirene.eval.roc import average_precision, roc_auc
+from eirene.logs import get_logger
 from eirene.prompts.curly import reply
 from eirene.reading import RowSource, Shape, opened
 from eirene.scores import number
@@ -23,7 +23,7 @@ from eirene.training.recipe import Progress
 from eirene.training.replies import Exchange, Task, train_replies
 from eirene.usage import Meter
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 def train_classifier(
