@@ -7,12 +7,18 @@ tell counts as English.
 
 from __future__ import annotations
 
+import lzma
 import re
 import unicodedata
+from array import array
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -136,7 +142,27 @@ def _named(prose: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _identifier() -> LanguageIdentifier:
-    """Loaded when it is first asked: its model takes half a second, and most English texts are told without it."""
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    """Loaded when it is first asked: its model takes half a second, and most English texts are told without it.
 
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    The package's own loader unpacks 65 MB into the temporary folder, which a container may lack and a full disk does
+    not take; here it is unpacked in memory.
+    """
+    from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
+
+    with lzma.open(MODEL_DIR / MODEL_FILE) as packed:
+        unpacked = BytesIO(packed.read())
+    with np.load(unpacked, allow_pickle=False) as model:
+        return LanguageIdentifier(
+            model["ptc"],
+            model["pc"],
+            model["classes"].tolist(),
+            _plain(model["nextmove"]),
+            model["out_feat"].tolist(),
+            tk_row=_plain(model["nextmove_row"]),
+            norm_probs=True,
+        )
+
+
+def _plain(values: NDArray[Any]) -> array[int]:
+    """The same whole numbers as an array whose single items Python reads fast."""
+    return array(values.dtype.char, values.tobytes())

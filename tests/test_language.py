@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 import eirene
+from eirene import language
 from eirene.encoder import Encoder, load_encoder
 from eirene.eval.alignment import AlignmentDetector
 from eirene.eval.arrangement import ArrangementDetector
@@ -137,3 +141,17 @@ def test_rouge_counts_words_in_any_language_but_not_across_two() -> None:
 def test_a_response_in_another_language_is_not_checked_against_its_topic() -> None:
     topic = parse_topic({"id": "t", "question": QUESTION, "perspectives": PERSPECTIVES})
     assert check(topic, answer_in("Spanish"), encoder()) is None
+
+
+def test_the_model_is_loaded_as_its_package_loads_it_and_without_a_temporary_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    theirs = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    texts = [" ".join(sentences["aside"]) for sentences in LANGUAGES.values()]
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    ours = language._identifier.__wrapped__()
+    assert [ours.rank(text) for text in texts] == [theirs.rank(text) for text in texts]
