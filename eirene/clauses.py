@@ -21,7 +21,7 @@ MIN_CLAUSE_WORDS = 3
 
 _WORD = re.compile(r"[^\W_][\w'’-]*")
 # Strong joints open a statement whatever follows; weak ones may also join two words, which their neighbours tell.
-# A run of spaces is tried from its beginning alone and given back to no one, or long runs would take time by the square.
+# A run of spaces is tried from its beginning alone and never given back, or long ones would take time by the square.
 _STRONG = re.compile(
     r"""(?:(?<!\s)\s++)?;\s++
       | (?:,|(?<!\s))\s++(?:as\s++well\s++as|and\s++also|and|but|or|while)\s++that\s++(?=\S)

@@ -41,8 +41,8 @@ _DISCOURSE = r"""(?:
   | besides | further | furthermore | moreover | additionally | likewise | similarly | equally | however | conversely
   | nevertheless | nonetheless | still | yet | instead | meanwhile | alternatively | rather | indeed | thus | hence
   | therefore | consequently | as\s++a\s++result | accordingly | for\s++(?:example|instance|one(?:\s++thing)?|another)
-  | what(?:\s++i|['’])s\s++more | even\s++so | at\s++the\s++same\s++time | that\s++said | of\s++course | to\s++begin\s++with
-  | to\s++sum\s++up | overall | and | but | so | while | whereas | although | though
+  | what(?:\s++i|['’])s\s++more | even\s++so | at\s++the\s++same\s++time | that\s++said | of\s++course
+  | to\s++begin\s++with | to\s++sum\s++up | overall | and | but | so | while | whereas | although | though
   )"""
 _CONNECTIVE = re.compile(
     rf"{_DISCOURSE}(?:\s*+,\s*+|\s++(?=(?:{_PEOPLE}|it|there)\b))",
