@@ -21,13 +21,14 @@ MIN_CLAUSE_WORDS = 3
 
 _WORD = re.compile(r"[^\W_][\w'’-]*")
 # Strong joints open a statement whatever follows; weak ones may also join two words, which their neighbours tell.
+# A run of spaces is tried from its beginning alone and never given back, or long ones would take time by the square.
 _STRONG = re.compile(
-    r"""\s*;\s+
-      | ,?\s+(?:as\s+well\s+as|and\s+also|and|but|or|while)\s+that\s+(?=\S)
-      | ,\s+(?:whereas|although|though)\s+""",
+    r"""(?:(?<!\s)\s++)?;\s++
+      | (?:,|(?<!\s))\s++(?:as\s++well\s++as|and\s++also|and|but|or|while)\s++that\s++(?=\S)
+      | ,\s++(?:whereas|although|though)\s++""",
     re.VERBOSE | re.IGNORECASE,
 )
-_WEAK = re.compile(r"(?:,|\s+[-–—]{1,3})?\s+(?:and|but|while|yet)\s+", re.IGNORECASE)
+_WEAK = re.compile(r"(?:,|(?<!\s)\s++[-–—]{1,3}|(?<!\s))\s++(?:and|but|while|yet)\s++", re.IGNORECASE)
 
 # A statement that opens with one of these goes on about the one before it: apart, neither could be judged.
 _BACKWARD_WORDS = """

@@ -6,7 +6,9 @@ import re
 
 from eirene.verbs import AUXILIARIES, is_third_person
 
-_LIST_MARKER = re.compile(r"(?:(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)]|#{1,6}|>+)\s+)*")
+# No run of spaces or letters is ever given back: what follows one could not begin inside of it, and trying would take
+# time by the square of the run.
+_LIST_MARKER = re.compile(r"(?:(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)]|#{1,6}|>++)\s++)*")
 
 # Verbs of saying in their base form: endings are added below, irregular forms stand by themselves.
 _SAYING_WORDS = """
@@ -16,7 +18,7 @@ _SAYING_WORDS = """
     urge warn write said held thought felt found wrote written shown reply replies replied worry worries worried
     admit admits admitted
 """
-_SAYING = rf"(?:(?:{'|'.join(_SAYING_WORDS.split())})(?:e?s|e?d|ing)?|point(?:s|ed|ing)?\s+out)"
+_SAYING = rf"(?:(?:{'|'.join(_SAYING_WORDS.split())})(?:e?s|e?d|ing)?|point(?:s|ed|ing)?\s++out)"
 _NOUN_WORDS = """
     advantage answer argument assertion belief benefit case claim concern complaint consideration contention
     criticism danger disadvantage downside drawback fact fear idea issue justification objection opinion perspective
@@ -27,22 +29,23 @@ _NOUN = rf"(?:{'|'.join(_NOUN_WORDS.split())})s?"
 _PEOPLE = (
     "advocates|critics|defenders|many|opponents|others|people|proponents|sceptics|skeptics|some|supporters|they|those"
 )
-_WORD = r"(?:[^\s,;:.!?]+\s+)"
-_ASIDE = r"\s+(?:in(?!\s+wh)|to|for|from|according\s+to|so)(?:\s+[^\s,;:.!?]+){1,5}"  # "..., in their eyes, is that"
+_WORD = r"(?:[^\s,;:.!?]++\s++)"
+# "..., in their eyes, is that"
+_ASIDE = r"\s++(?:in(?!\s++wh)|to|for|from|according\s++to|so)(?:\s++[^\s,;:.!?]++){1,5}"
 
 # What joins a sentence to the one before it. A comma follows, or someone who goes on to speak.
 _DISCOURSE = r"""(?:
-    on\s+(?:the\s+)?(?:one|other|contrary|flip|opposite)(?:\s+(?:hand|side|view))? | (?:by|in)\s+contrast
-  | in\s+(?:addition|favou?r|response|reply|particular|fact|short|general|summary|conclusion|the\s+first\s+place)
-  | (?:first|second|third|fourth|fifth|last)(?:ly)?(?:\s+of\s+all)? | final(?:ly)? | next | then | also | too | again
+    on\s++(?:the\s++)?(?:one|other|contrary|flip|opposite)(?:\s++(?:hand|side|view))? | (?:by|in)\s++contrast
+  | in\s++(?:addition|favou?r|response|reply|particular|fact|short|general|summary|conclusion|the\s++first\s++place)
+  | (?:first|second|third|fourth|fifth|last)(?:ly)?(?:\s++of\s++all)? | final(?:ly)? | next | then | also | too | again
   | besides | further | furthermore | moreover | additionally | likewise | similarly | equally | however | conversely
   | nevertheless | nonetheless | still | yet | instead | meanwhile | alternatively | rather | indeed | thus | hence
-  | therefore | consequently | as\s+a\s+result | accordingly | for\s+(?:example|instance|one(?:\s+thing)?|another)
-  | what(?:\s+i|['’])s\s+more | even\s+so | at\s+the\s+same\s+time | that\s+said | of\s+course | to\s+begin\s+with
-  | to\s+sum\s+up | overall | and | but | so | while | whereas | although | though
+  | therefore | consequently | as\s++a\s++result | accordingly | for\s++(?:example|instance|one(?:\s++thing)?|another)
+  | what(?:\s++i|['’])s\s++more | even\s++so | at\s++the\s++same\s++time | that\s++said | of\s++course
+  | to\s++begin\s++with | to\s++sum\s++up | overall | and | but | so | while | whereas | although | though
   )"""
 _CONNECTIVE = re.compile(
-    rf"{_DISCOURSE}(?:\s*,\s*|\s+(?=(?:{_PEOPLE}|it|there)\b))",
+    rf"{_DISCOURSE}(?:\s*+,\s*+|\s++(?=(?:{_PEOPLE}|it|there)\b))",
     re.VERBOSE | re.IGNORECASE,
 )
 
@@ -50,13 +53,13 @@ _CONNECTIVE = re.compile(
 # "They say it ...", "According to this view,", and a "that" which an earlier clause's attribution governs.
 _ATTRIBUTION = re.compile(
     rf"""
-    {_WORD}{{0,7}}?{_SAYING}(?:\s+(?:also|too|here|again|(?:against|in|for)\s+\S+))?\s*,?\s+that\s+
-  | {_WORD}{{0,5}}?{_NOUN}(?:\s+(?!(?:that|is|was|are)\b)[^\s,;:.!?]+){{0,5}}?(?:\s*,{_ASIDE},)?
-      \s+(?:is|was|are|being|remains|would\s+be)\s+(?:simply\s+|also\s+)?that\s+
-  | {_WORD}{{0,6}}?{_NOUN}(?:\s+[^\s,;:.!?]+){{0,4}}?\s*:\s+
-  | (?:{_PEOPLE})\s+{_WORD}{{0,4}}?{_SAYING}\s+(?=(?:it|this|they|we|there|the)\b)
-  | according\s+to\s+{_WORD}{{0,5}}?[^\s,;:.!?]+\s*,\s+
-  | (?:(?:and|but|as\s+well\s+as)\s+)?(?:that|(?-i:how))\s+(?=\S+\s+\S+)
+    {_WORD}{{0,7}}?{_SAYING}(?:\s++(?:also|too|here|again|(?:against|in|for)\s++\S++))?(?:\s*+,)?\s++that\s++
+  | {_WORD}{{0,5}}?{_NOUN}(?:\s++(?!(?:that|is|was|are)\b)[^\s,;:.!?]++){{0,5}}?(?:\s*+,{_ASIDE},)?
+      \s++(?:is|was|are|being|remains|would\s++be)\s++(?:simply\s++|also\s++)?that\s++
+  | {_WORD}{{0,6}}?{_NOUN}(?:\s++[^\s,;:.!?]++){{0,4}}?\s*+:\s++
+  | (?:{_PEOPLE})\s++{_WORD}{{0,4}}?{_SAYING}\s++(?=(?:it|this|they|we|there|the)\b)
+  | according\s++to\s++{_WORD}{{0,5}}?[^\s,;:.!?]++\s*+,\s++
+  | (?:(?:and|but|as\s++well\s++as)\s++)?(?:that|(?-i:how))\s++(?=\S++\s++\S)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -66,8 +69,8 @@ _DENIES = re.compile(
     re.IGNORECASE,
 )
 
-_THAT = re.compile(r"that\s+\Z", re.IGNORECASE)
-_VERB = re.compile(r"(?:(?:also|alone|too|still|even|in\s+turn|[a-z]+ly)\s+)?([a-z]+(?:['’]t)?)\b", re.IGNORECASE)
+_THAT = re.compile(r"that\s++\Z", re.IGNORECASE)
+_VERB = re.compile(r"(?:(?:also|alone|too|still|even|in\s++turn|[a-z]+ly)\s++)?([a-z]+(?:['’]t)?)\b", re.IGNORECASE)
 
 
 def opening_length(text: str) -> int:

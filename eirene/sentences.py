@@ -24,7 +24,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 # What may follow a sentence end without a space and still belongs to it: end tags, footnote marks, closing quotes,
 # brackets and Markdown emphasis, emoji.
 _CLOSERS = re.compile(
-    r"(?:</\w{1,20}>|<sup>[^<]{0,20}</sup>|\[\^?\w{1,8} ?\]|\(\d{1,3}\)|[¹²³⁰⁴-⁹]+|(?:[^\w\s]|_){1,40}+(?=\s|\Z))+"
+    r"(?:</\w{1,20}>|<sup>[^<]{0,20}</sup>|\[\^?\w{1,8} ?\]|\(\d{1,3}\)|[¹²³⁰⁴-⁹]+|(?:[^\w\s]|_){1,40}+(?=\s|\Z)){1,40}"
 )
 _SPACE = re.compile(r"\s*")
 _TAG = re.compile(r"</?\w{1,20} ?/?>")
@@ -41,6 +41,8 @@ _ABBREVIATION = re.compile(
 )
 _STRETCH = 4_000
 """How many characters the splitter gets at a time."""
+_LONGEST = 4 * _STRETCH
+"""And how many at most, where none of them ends a sentence."""
 _WINDOW = 80
 """How many characters around a cut are looked at: enough for every rule, and what keeps long texts linear."""
 
@@ -148,7 +150,8 @@ def _found_cuts(text: str, language: str) -> list[int]:
     """Where the splitter begins a new sentence, as offsets above 0.
 
     Its time grows with the square of what it is given, so a long text goes through it in stretches; the last sentence
-    of a stretch may be torn and opens the next one.
+    of a stretch may be torn and opens the next one. Of a sentence that fills the longest stretch the next one has the
+    end alone.
     """
     import sentencex
 
@@ -165,16 +168,22 @@ def _found_cuts(text: str, language: str) -> list[int]:
         cuts += inner
         if is_last:
             break
-        at, stretch = (inner[-1], _STRETCH) if inner else (at, 2 * stretch)
+        if inner:
+            at, stretch = inner[-1], _STRETCH
+        elif stretch < _LONGEST:
+            stretch *= 2
+        else:
+            at += _LONGEST - _STRETCH
     return cuts
 
 
 def _mend(text: str, cuts: list[int]) -> list[int]:
     """The cuts without those that tear something apart, moved to where white space and closing marks end."""
     mended: list[int] = []
+    passed = 0  # up to where white space was looked at: cuts in one run of it all come to its end
     for found in cuts:
         cut, previous = found, mended[-1] if mended else 0
-        if cut <= previous:
+        if cut <= previous or (cut <= passed and text[cut - 1].isspace()):
             continue
         if not text[cut - 1].isspace():
             closers = _CLOSERS.match(text, cut)
@@ -185,6 +194,7 @@ def _mend(text: str, cuts: list[int]) -> list[int]:
             elif _tears_a_name(text, cut):
                 continue
         cut = _SPACE.match(text, cut).end()  # type: ignore[union-attr]  # matches the empty string too
+        passed = cut
         before = text[max(previous, cut - _WINDOW) : cut]
         marker = _INNER_MARKER.search(before)
         if marker:

@@ -36,9 +36,12 @@ def side_evidence(
 ) -> NDArray[np.float64]:
     """Log weight of each group for one sentence (from 0), [G]: by what it says, and by the side its opening names."""
     odds = np.full(len(names), 0.1)
+    place = {name: k for k, name in enumerate(names)}
+    rows = [place[group] for group in groups]
     for unit in alignment.atoms[sentence]:
-        for k, name in enumerate(names):
-            odds[k] += max(alignment.p_says[a, unit] for a, g in enumerate(groups) if g == name)
+        best = np.full(len(names), -np.inf)
+        np.maximum.at(best, rows, alignment.p_says[:, unit])
+        odds += best
     weight = np.log(odds / odds.sum()) * 0.5
     cue = cue_of(opening_of(alignment, sentence), names)
     if cue is not None:

@@ -51,7 +51,8 @@ OPENINGS = {
 }
 
 _BREAK = re.compile(
-    r"(?:[,;:]\s+(?:and |but |or |so |while |which )?|\s+(?=(?:and|but|because|while|since|so|which|if|when)\s))", re.I
+    r"[,;:]\s+(?:and |but |or |so |while |which )?|(?<!\s)\s++(?=(?:and|but|because|while|since|so|which|if|when)\s)",
+    re.I,
 )
 _MIN_PIECE_WORDS = 4
 

@@ -45,7 +45,7 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(rf"[^\w-]*{_VALUE}[^\w]*", re.IGNORECASE)
-_OUT_OF = re.compile(r"(?:/|\bout of)\W*\Z", re.IGNORECASE)
+_OUT_OF = re.compile(r"(?:/|\bout of)[^\w/]*+\Z", re.IGNORECASE)
 _NEAR = 20  # characters before a token that are looked at
 
 

@@ -21,7 +21,7 @@ _FINAL = "<|channel|>final<|message|>"
 _END = re.compile(r"<\|(?:im_end|eot_id|endoftext|end|end_of_text|return)\|>|</s>|<eos>|<end_of_turn>")
 _INVISIBLE = re.compile("[\0\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]+")
 _BREAK = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-_BOXED = re.compile(r"\\boxed\s*\{\s*(?:\\\w+\s*\{)?\s*(\w+)[\s.}$]*")
+_BOXED = re.compile(r"\\boxed\s*+\{\s*+(?:\\\w++\s*+\{\s*+)?(\w+)[\s.}$]*")
 _QUOTES = str.maketrans("“”„«»‘’‚‹›", "\"\"\"\"\"'''''")
 _MARKUP = re.compile(r"[*_`~]+|^[ \t]*#{1,6}[ \t]+", re.MULTILINE)
 
@@ -57,7 +57,8 @@ _LEADS = (
     r"(?:i|we)(?: would| must| will)? (?:say|answer|conclude)(?: that)?)"
 )
 _BARE = re.compile(
-    rf"[^\w]*(?:(?P<retracts>{_RETRACTS})\b[,:;.\s–—-]+|{_LEADS}\b[,:;\s–—-]+)*[\"'(\[{{<]*(?P<value>yes|no)\b(?P<rest>.*)",
+    rf"[^\w]*+(?:(?P<retracts>{_RETRACTS})\b[,:;.\s–—-]++|{_LEADS}\b[,:;\s–—-]++)*"
+    r"[\"'(\[{<]*+(?P<value>yes|no)\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _TAIL = re.compile(rf"(?:[,;:–—]|\s-)\s*((?:{_LEADS})\b[,:;\s–—-]*[\"']?\b(?:yes|no)\b[^\w]*)\Z", re.IGNORECASE)
@@ -141,7 +142,8 @@ def _last_labelled(text: str) -> _Found | None:
     """The last verdict with a label; one that stands on its line in quotation marks only where there is no other."""
     quoted: _Found | None = None
     for label in reversed(list(_LABEL.finditer(text))):
-        before = text[max(text.rfind("\n", 0, label.start()) + 1, label.start() - _NEAR) : label.start()]
+        near = max(label.start() - _NEAR, 0)
+        before = text[max(text.rfind("\n", near, label.start()) + 1, near) : label.start()]
         is_key = label["quote"] is not None and label["key"] is not None
         is_quoted = (label["quote"] is not None and not is_key) or before.lstrip().startswith(">")
         if is_quoted and (quoted is not None or before.strip()):  # within a sentence: the judged text's word

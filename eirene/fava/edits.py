@@ -71,7 +71,8 @@ def apply_findings(text: str, findings: Iterable[Finding], *, removal: Removal =
 def is_noted(text: str, finding: Finding) -> bool:
     """Whether the text itself names the finding's kind in brackets where the finding ends, as `removal="mark"` does."""
     note = _note(finding).strip()
-    return text[finding.end :].lstrip(_SPACES + _ENDS).startswith(note) or note in text[finding.start : finding.end]
+    after = _BEFORE_NOTE.match(text, finding.end)
+    return text.startswith(note, after.end() if after else finding.end) or note in text[finding.start : finding.end]
 
 
 def apply_operations(text: str, operations: Sequence[Operation]) -> str:
@@ -143,7 +144,10 @@ def _noted(text: str, finding: Finding) -> Operation:
     return Operation(end, end, "", _note(finding), (finding,))
 
 
-_LEADS_TO = re.compile(r"(?:[,;:]|[,;]?[ \t]+(?:and|or|but|while|which|as well as))[ \t]*\Z", re.IGNORECASE)
+_LEADS_TO = re.compile(
+    r"(?:[,;:]|(?:[,;]|(?<![ \t]))[ \t]++(?:and|or|but|while|which|as well as))[ \t]*+\Z", re.IGNORECASE
+)
+_BEFORE_NOTE = re.compile(f"[{_SPACES}{_ENDS}]*")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _ARTICLE = re.compile(r"(?<![\w'’-])(?P<a>a|an)(?P<gap>[ \t]+)\Z", re.IGNORECASE)
 
@@ -201,8 +205,8 @@ def _removed(text: str, operation: Operation, floor: int, ceiling: int) -> Opera
         tail = rest.lstrip(_SPACES)
     at_end = not tail or (tail[0] in ".,;:!?)\r\n" and not is_word)
     if not opens and not is_word and (not tail or tail[0] in ".!?\r\n"):
-        lead = _LEADS_TO.search(text, floor, start)
-        start = lead.start() if lead else start
+        lead = _LEADS_TO.search(text[floor:start])
+        start = floor + lead.start() if lead else start
     if at_end:
         start = floor + len(text[floor:start].rstrip(_SPACES))
         if not tail or tail[0] in "\r\n":

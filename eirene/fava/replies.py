@@ -6,10 +6,11 @@ where the words that it is about stand in the answer just so. Whatever else the 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
+from eirene.bounded_matcher import BoundedMatcher
 from eirene.critique import Finding
 from eirene.fava.kinds import HallucinationKind, finding_of
 from eirene.fava.tags import in_order, parse_tagged
@@ -20,7 +21,7 @@ LEAST_KEPT = 0.6
 MOST_ADDED = 0.6
 """A reply with more words besides, as a share of the answer's, is not a copy of it either."""
 _MOST_TOKENS = 20_000
-"""Aligning takes time with the square of the words between the first and the last that differ; more are not read."""
+"""Words between the first and the last that differ; more are not aligned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,10 @@ def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -
     if place is None:
         return ReplyFindings((), 0.0, len(said), len(read.findings), read.stray, len(wanted), is_read=False)
     found: list[Finding] = []
+    words = _Words(said, wanted, place, answer)
     own = reasons if len(reasons) == len(read.findings) else [None] * len(read.findings)
     for finding, reason in zip(read.findings, own, strict=True):
-        span = _placed(finding, said, wanted, place, answer)
+        span = words.placed(finding)
         if span is not None:
             kind: HallucinationKind = finding.kind  # type: ignore[assignment]  # tags are of the six kinds
             placed = finding_of(kind, *span, text=answer, edit=finding.edit)
@@ -92,35 +94,37 @@ def _aligned(said: Sequence[str], wanted: Sequence[str]) -> list[int | None] | N
     mine, theirs = said[lead : ends[0]], wanted[lead : ends[1]]  # a copy differs here and there, if at all
     if len(mine) + len(theirs) > _MOST_TOKENS:
         return None
-    for a, b, size in SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks():
+    for a, b, size in BoundedMatcher(mine, theirs).get_matching_blocks():
         place[lead + a : lead + a + size] = range(lead + b, lead + b + size)
     return place
 
 
-def _placed(
-    finding: Finding, said: Sequence[Span], wanted: Sequence[Span], place: Sequence[int | None], answer: str
-) -> Span | None:
-    """Where a finding of the reply stands in the answer; None where its words do not stand there just so."""
-    inside = [i for i, (a, b) in enumerate(said) if a >= finding.start and b <= finding.end]
-    if not inside:
-        return _point(finding, said, wanted, place, answer) if finding.start == finding.end else None
-    first, last = place[inside[0]], place[inside[-1]]
-    if first is None or last is None or [place[i] for i in inside] != list(range(first, last + 1)):
-        return None
-    return wanted[first][0], wanted[last][1]
+class _Words:
+    """The words of a reply, and which of the answer's each of them is."""
 
+    def __init__(self, said: Sequence[Span], wanted: Sequence[Span], place: Sequence[int | None], answer: str) -> None:
+        self._starts, self._ends = [a for a, _ in said], [b for _, b in said]
+        self._wanted, self._place, self._answer = wanted, place, answer
 
-def _point(
-    finding: Finding, said: Sequence[Span], wanted: Sequence[Span], place: Sequence[int | None], answer: str
-) -> Span | None:
-    """Where something is to be inserted: between the words that it stands between in the reply, or at an end."""
-    n_before = sum(b <= finding.start for _, b in said)
-    left = place[n_before - 1] if n_before else -1
-    right = place[n_before] if n_before < len(said) else len(wanted)
-    if left is None or right is None or right != left + 1:
-        return None
-    touches = n_before > 0 and said[n_before - 1][1] == finding.start
-    if right < len(wanted) and not touches:
-        return wanted[right][0], wanted[right][0]
-    at = wanted[left][1] if left >= 0 else len(answer)
-    return at, at
+    def placed(self, finding: Finding) -> Span | None:
+        """Where a finding of the reply stands in the answer; None where its words do not stand there just so."""
+        inside = range(bisect_left(self._starts, finding.start), bisect_right(self._ends, finding.end))
+        if not inside:
+            return self._point(finding.start) if finding.start == finding.end else None
+        first, last = self._place[inside[0]], self._place[inside[-1]]
+        if first is None or last is None or [self._place[i] for i in inside] != list(range(first, last + 1)):
+            return None
+        return self._wanted[first][0], self._wanted[last][1]
+
+    def _point(self, at: int) -> Span | None:
+        """Where something is to be inserted: between the words that it stands between in the reply, or at an end."""
+        n_before = bisect_right(self._ends, at)
+        left = self._place[n_before - 1] if n_before else -1
+        right = self._place[n_before] if n_before < len(self._ends) else len(self._wanted)
+        if left is None or right is None or right != left + 1:
+            return None
+        touches = n_before > 0 and self._ends[n_before - 1] == at
+        if right < len(self._wanted) and not touches:
+            return self._wanted[right][0], self._wanted[right][0]
+        end = self._wanted[left][1] if left >= 0 else len(self._answer)
+        return end, end

@@ -8,6 +8,7 @@ fails: a tag without its other half is dropped and counted, its content stays.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import cast
@@ -23,13 +24,17 @@ _KIND_NAMES = "|".join((*HALLUCINATIONS, *_ALIASES))
 _TAG = re.compile(rf"<(?P<close>/?)[ \t]*(?P<name>{_KIND_NAMES}|mark|delete)[ \t]*>", re.IGNORECASE)
 _ESCAPE = re.compile(r"&(?P<more>(?:amp;)*)lt;")
 
+# A run of white space is tried from its beginning alone, or long ones would take time by the square.
 _AROUND_CHANGE = re.compile(
-    r"(?<=<mark>)\s+|(?<=<delete>)\s+|\s+(?=</(?:mark|delete)>)|(?<=</mark>)\s+(?=<delete>)|(?<=</delete>)\s+(?=<mark>)"
-    rf"|(?<=</mark>)\s+(?=</(?:{_KIND_NAMES})>)|(?<=</delete>)\s+(?=</(?:{_KIND_NAMES})>)",
+    r"(?<!\s)(?:(?<=<mark>)\s++|(?<=<delete>)\s++|\s++(?=</(?:mark|delete)>)"
+    rf"|(?<=</mark>)\s++(?=<delete>|</(?:{_KIND_NAMES})>)|(?<=</delete>)\s++(?=<mark>|</(?:{_KIND_NAMES})>))",
     re.IGNORECASE,
 )
-_OPENS_WIDE = re.compile(rf"(\s*)(<(?:{_KIND_NAMES})>)\s+", re.IGNORECASE)
-_CLOSES_WIDE = re.compile(rf"\s+(</(?:{_KIND_NAMES})>)(?=(\s|[.,;:!?]|\Z)?)", re.IGNORECASE)
+_OPENS_WIDE = re.compile(rf"((?:(?<!\s)\s++)?)(<(?:{_KIND_NAMES})>)\s++", re.IGNORECASE)
+_CLOSES_WIDE = re.compile(rf"(?<!\s)\s++(</(?:{_KIND_NAMES})>)(?=(\s|[.,;:!?]|\Z)?)", re.IGNORECASE)
+
+DEEPEST = 64
+"""So many elements may lie within each other. A tag further in is dropped with its other half, and counted as stray."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,8 @@ def parse_tagged(tagged: str, *, tidy: bool = False) -> TaggedText:
     None for an entity or relation that is only pointed at. `tidy` drops white space at the inner edges of tags and
     between them, as people leave it in `<entity> <delete> old</delete> <mark>new </mark></entity>`.
 
-    Takes any text; arbitrary input never raises. `parse_tagged(write_tagged(t, f))` gives back `t` and `f`.
+    Takes any text, in time linear in it; arbitrary input never raises. `parse_tagged(write_tagged(t, f))` gives back
+    `t` and `f`.
     """
     reader, at = _Reader(), 0
     if tidy:
@@ -75,7 +81,8 @@ def write_tagged(text: str, findings: Iterable[Finding]) -> str:
     """The text with its findings as tags: `<delete>old</delete><mark>new</mark>` for changes, else the kind alone.
 
     Raises `InputError` for a finding that tags cannot say: another kind than the six, offsets outside the text, two
-    that cross, an insertion of nothing, or one of a kind that is removed without an `edit`.
+    that cross, more than fit within each other, an insertion of nothing, or one of a kind that is removed without an
+    `edit`.
     """
     pieces: list[list[str]] = [[]]  # of the text, then of each finding that is open
     opened: list[Finding] = []
@@ -96,6 +103,8 @@ def write_tagged(text: str, findings: Iterable[Finding]) -> str:
             raise InputError(f"the finding at {finding.start} to {finding.end} crosses one before it; tags only nest")
         pieces[-1].append(escape_tags(text[at : finding.start]))
         at = finding.start
+        if len(opened) + 2 > DEEPEST:  # with the change in the innermost
+            raise InputError(f"the finding at {finding.start} lies in {len(opened)} others; tags nest {DEEPEST} deep")
         opened.append(finding)
         pieces.append([])
     while opened:
@@ -150,16 +159,18 @@ def _element(finding: Finding, old: str) -> str:
 class _Open:
     """An element that is not closed yet: where it begins, and what it was found to hold.
 
-    `after` is the text as it will be: marks, and what stands in no inner tag. `ignored` are kind tags inside new text.
+    `first` is its first piece of the text. `after` is the text as it will be: marks, and what stands in no inner tag.
+    `ignored` counts tags inside of it that are dropped, and whose other halves are dropped with them.
     """
 
     name: str
     start: int
+    first: int
     order: int
     deleted: bool = False
     after: list[str] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
+    ignored: Counter[str] = field(default_factory=Counter)
 
 
 class _Reader:
@@ -189,8 +200,8 @@ class _Reader:
             self._stray += 1  # `<mark>new<delete>old</delete>`: the closing tag was left out
             self._finish(self._open.pop())
             inner = self._open[-1] if self._open else None
-        if inner is not None and inner.name == "mark":
-            inner.ignored.append(name)
+        if inner is not None and (inner.name == "mark" or len(self._open) == DEEPEST):
+            inner.ignored[name] += 1
             self._stray += 1
             return
         if name in _CHANGES and (inner is None or inner.name == "delete"):
@@ -198,14 +209,14 @@ class _Reader:
             if name == "delete" or inner is not None:
                 return
             # A mark outside of any kind: its text is not the original's, so it is read and dropped.
-        self._open.append(_Open(name, self._length, self._opened))
+        self._open.append(_Open(name, self._length, len(self._text), self._opened))
         self._opened += 1
 
     def closed(self, name: str) -> None:
         """A closing tag: ends the innermost element of its name, and with it what was left open inside."""
         inner = self._open[-1] if self._open else None
-        if inner is not None and name in inner.ignored:
-            inner.ignored.remove(name)
+        if inner is not None and inner.ignored[name]:
+            inner.ignored[name] -= 1
             return
         if all(element.name != name for element in self._open):
             self._stray += 1
@@ -243,7 +254,7 @@ class _Reader:
         said = "".join(element.after)
         if element.name not in _CHANGES:
             self._found.append((element.order, element.start, self._length, element.name, _edit_of(element)))
-            said = "".join(self._text)[element.start :] if outer is not None else ""
+            said = "".join(self._text[element.first :]) if outer is not None else ""
         if outer is None:
             return
         if element.name == "delete":

@@ -22,7 +22,7 @@ CHAT_PROMPT = "feedback"
 INSTRUCT_PROMPT = "feedback_instruct"
 
 _NUMBERED = "Context, in numbered passages; a reason may name the passage that it rests on by its number, as [N]:"
-_HEADING = re.compile(r"#{2,}(?=\s*(?:instruction|input|response)\b)", re.IGNORECASE)
+_HEADING = re.compile(r"(?<!#)#{2,}+(?=\s*+(?:instruction|input|response)\b)", re.IGNORECASE)
 _CODE = re.compile(r"^[ \t]{0,3}(?:`{3}|~{3})|^(?: {4}|\t)\S", re.MULTILINE)
 _UNSEEN = {c: " " for c in (*range(0x20), *range(0x7F, 0xA0))} | dict.fromkeys((0x200B, 0x2060, 0xFEFF))
 

@@ -11,12 +11,12 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from eirene.bounded_matcher import BoundedMatcher
 from eirene.critique import Finding
 from eirene.fava.kinds import HallucinationKind, finding_of
 from eirene.feedback_model.hallucination_words import (
@@ -201,7 +201,7 @@ def _differences(
     """What stands in the sentence in another's place, one finding for each place; held against `others` than
     the closest sentence, relations only where the words beside them agree."""
     own, other = [t.key for t in tokens], [t.key for t in given.tokens]
-    matcher = SequenceMatcher(None, own, other, autojunk=False)
+    matcher = BoundedMatcher(own, other)
     pair = _Pair(given, known, frozenset(own), matcher.ratio(), set())
     codes = matcher.get_opcodes()
     for n, (op, a1, a2, b1, b2) in enumerate(codes):

@@ -28,7 +28,7 @@ _PREAMBLE = re.compile(
     )(?:\*\*|_)?[ \t]*""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-_FENCED = re.compile(r"\A(?P<fence>`{3,}|~{3,})[^\n`]*\n(?P<inside>.*?)\n?(?P=fence)[ \t]*\Z", re.DOTALL)
+_FENCE = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[^\n`]*+\n")
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "'": "'", "‘": "’"}
 
 
@@ -67,10 +67,27 @@ def _without_preamble(text: str, before: str) -> str:
 
 
 def _unfenced(text: str, before: str) -> str:
-    found = _FENCED.match(text)
-    if found is None or found["fence"] in found["inside"] or _FENCED.match(before.strip()):
+    found = _fenced(text)
+    if found is None or found[0] in found[1] or _fenced(before.strip()):
         return text
-    return found["inside"].strip()
+    return found[1].strip()
+
+
+def _fenced(text: str) -> tuple[str, str] | None:
+    """The fence that stands around a whole text, and what it holds; None where there is none.
+
+    A fence ends with as many marks as it begins with. Of tildes it may end with fewer, three at least.
+    """
+    opened, body = _FENCE.match(text), text.rstrip(" \t")
+    if opened is None:
+        return None
+    fence, inside = opened["fence"], body[opened.end() :]
+    closing = len(inside) - len(inside.rstrip(fence[0]))
+    if fence[0] == "~":
+        fence = fence[:closing]
+    if not 3 <= len(fence) <= closing:
+        return None
+    return fence, inside[: -len(fence)].removesuffix("\n")
 
 
 def _unquoted(text: str, before: str) -> str:

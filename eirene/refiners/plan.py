@@ -91,7 +91,8 @@ def _from_reason(sentence: TaggedSentence, words: str, comparison: Comparison | 
     if comparison is None or not comparison.alignment.arguments:
         return Changes()
     arguments = comparison.alignment.arguments
-    named = [a for a, text in enumerate(arguments) if text.rstrip(".").casefold() in reason.casefold()]
+    folded = reason.casefold()
+    named = [a for a, text in enumerate(arguments) if text.rstrip(".").casefold() in folded]
     if not named:
         closeness = encoder.encode(arguments) @ encoder.encode([reason])[0]
         best = int(np.argmax(closeness))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from eirene.clauses import Unit
 from eirene.openings import opening_length
 from eirene.refiners.answer_text import AnswerText
 from eirene.refiners.edits import Edit
 from eirene.refiners.layout import Layout
+
+_NEAR = 200
+"""Characters before an offset that tell whether a sentence goes on there."""
 
 
 @dataclass(slots=True)
@@ -25,7 +29,8 @@ class Removed:
         result = cls()
         for i, here in text.spans_by_sentence(spans).items():
             atoms = text.atoms[i]
-            dropped = [u for u in atoms if _covered(text.answer, u, here)]
+            covered = _Covered(here)
+            dropped = [u for u in atoms if covered.holds(text.answer, u)]
             if len(dropped) == len(atoms):
                 result.sentences.add(i)
             elif dropped:
@@ -40,22 +45,36 @@ class Removed:
         return not stays or (bool(self.sentences) and not any(map(claims, stays)) and any(map(claims, self.sentences)))
 
 
-def _covered(answer: str, unit: Unit, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether the spans hold at least half of what a unit says, its opening left out."""
-    start, end = unit.start + opening_length(answer[unit.start : unit.end]), unit.end
-    inside = sum(max(0, min(b, end) - max(a, start)) for a, b in spans)
-    return 2 * inside >= max(end - start, 1)
+class _Covered:
+    """How much of a text spans hold; what two of them hold counts twice."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        self._edges = tuple(sorted(edge) for edge in zip(*spans, strict=True))  # starts, ends
+        self._sums = tuple([0, *accumulate(edges)] for edges in self._edges)
+
+    def holds(self, answer: str, unit: Unit) -> bool:
+        """Whether the spans hold at least half of what a unit says, its opening left out."""
+        start, end = unit.start + opening_length(answer[unit.start : unit.end]), unit.end
+        return 2 * (self._before(end) - self._before(start)) >= max(end - start, 1)
+
+    def _before(self, offset: int) -> int:
+        opened, closed = (
+            offset * bisect_left(edges, offset) - sums[bisect_left(edges, offset)]
+            for edges, sums in zip(self._edges, self._sums, strict=True)
+        )
+        return opened - closed
 
 
 def _clause_edits(answer: str, atoms: Sequence[Unit], dropped: Sequence[Unit]) -> list[Edit]:
     """A clause goes with the joint before it, the first ones with the joint after them; the opening stays."""
-    kept = [u for u in atoms if u not in dropped]
+    gone = frozenset(dropped)
+    kept = [u for u in atoms if u not in gone]
     edits = []
     for before, unit in pairwise(atoms):
-        if unit in dropped and unit.start > kept[0].start:
+        if unit in gone and unit.start > kept[0].start:
             end = unit.start + len(answer[unit.start : unit.end].rstrip(" \t.!?…\"'”’)]*_"))
             edits.append(Edit(before.end, end))
-    if atoms[0] in dropped:
+    if atoms[0] in gone:
         opening = opening_length(answer[atoms[0].start : atoms[0].end])
         start = atoms[0].start + opening
         end = kept[0].start + opening_length(answer[kept[0].start : kept[0].end])
@@ -67,7 +86,7 @@ def _clause_edits(answer: str, atoms: Sequence[Unit], dropped: Sequence[Unit]) -
 
 def _goes_on(answer: str, offset: int) -> bool:
     """Whether an offset stands inside a sentence, after "that" or a comma, where no capital letter is needed."""
-    before = answer[:offset].rstrip()
+    before = answer[max(0, offset - _NEAR) : offset].rstrip()
     return before.endswith((",", " that", ":", ";"))
 
 

@@ -32,11 +32,16 @@ def rewrite(answer: str, changes: Changes, *, phrase: Phrase, claims: Callable[[
     removed = Removed.of(text, changes.removals + tuple(span for span, _ in changes.moves))
     if not changes.moves and removed.every_claim(text, claims):
         removed = Removed()
-    wanted = [(text.sentence_of(a.after), a) for a in additions]
+    wanted: dict[int, list[tuple[int, Addition]]] = {}  # by the first sentence of the line
+    groups = list(text.groups())
+    firsts = [group[0] for group in groups]
+    for addition in additions:
+        i = text.sentence_of(addition.after)
+        wanted.setdefault(firsts[bisect_right(firsts, i) - 1] if firsts else 0, []).append((i, addition))
     edits: list[Edit] = []
-    for group in text.groups():
+    for group in groups:
         check_cancelled()
-        edits += _group_edits(text, group, removed, wanted, phrase)
+        edits += _group_edits(text, group, removed, wanted.get(group[0], ()), phrase)
     edits += removed.clauses + [Edit(e.start, e.end, e.new) for e in changes.replacements]
     edits += _carried_openings(text, removed, claims, letters)
     edits = compatible(edits)
@@ -47,7 +52,6 @@ def _group_edits(
     text: AnswerText, group: list[int], removed: Removed, wanted: Sequence[tuple[int, Addition]], phrase: Phrase
 ) -> Iterator[Edit]:
     """The edits on one line of sentences: what is dropped, and what is added after which sentence."""
-    wanted = [(i, a) for i, a in wanted if group[0] <= i <= group[-1]]
     kept = [i for i in group if i not in removed.sentences]
     if kept:
         yield from _dropped_beside_kept(text, group, kept)
@@ -76,7 +80,7 @@ def _dropped_beside_kept(text: AnswerText, group: list[int], kept: list[int]) ->
 
 
 def _added_beside_kept(
-    text: AnswerText, kept: list[int], wanted: list[tuple[int, Addition]], phrase: Phrase
+    text: AnswerText, kept: list[int], wanted: Sequence[tuple[int, Addition]], phrase: Phrase
 ) -> Iterator[Edit]:
     said: dict[int, str] = {}
     items = 0

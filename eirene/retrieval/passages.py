@@ -109,10 +109,10 @@ def cut(text: str, *, words: int = WORDS) -> Iterator[str]:
         if held and len(held) + len(own) > words:
             yield " ".join(held)
             held = []
-        while len(own) > words:
-            yield " ".join(own[:words])
-            own = own[words:]
-        held += own
+        whole = max(len(own) - 1, 0) // words * words  # all pieces but the last, which others may join
+        for at in range(0, whole, words):
+            yield " ".join(own[at : at + words])
+        held += own[whole:]
     if held:
         yield " ".join(held)
 

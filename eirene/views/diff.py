@@ -9,9 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from typing import Literal
 
+from eirene.bounded_matcher import BoundedMatcher
 from eirene.sentences import split_sentences
 
 Kind = Literal["same", "gone", "new"]
@@ -20,7 +20,8 @@ LineKind = Literal["same", "gone", "new", "changed", "moved away", "moved here"]
 _WORDS = re.compile(r"\w+(?:['’]\w+)*|\s+|[^\w\s]")
 _ALIKE = 0.5  # share of words in common from which two sentences count as one, reworded
 _MOST_PAIRS = 10_000  # past this many sentence pairs a block is shown as replaced: a comparison must not take minutes
-_MOST_WORDS = 2_000  # and past this many words a sentence
+_MOST_COUNTED = 1_000_000  # so it is past this many words, each counted once for every sentence that it is held against
+_MOST_WORDS = 2_000  # and a sentence, past this many words
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def diff(old: str, new: str) -> tuple[Line, ...]:
     a = [s.raw for s in split_sentences(old)]
     b = [s.raw for s in split_sentences(new)]
     lines: list[Line] = []
-    matcher = SequenceMatcher(None, [s.strip() for s in a], [s.strip() for s in b], autojunk=False)
+    matcher = BoundedMatcher([s.strip() for s in a], [s.strip() for s in b])
     for _, i, i_end, j, j_end in matcher.get_opcodes():
         lines += _block(a[i:i_end], b[j:j_end])
     return _with_moves(lines)
@@ -73,7 +74,10 @@ def _pairs(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
         return [(n, n) for n in range(len(a))]
     if len(a) * len(b) > _MOST_PAIRS:
         return []
-    like = [[_likeness(x, y) for y in b] for x in a]
+    words_a, words_b = [_counted(s) for s in a], [_counted(s) for s in b]
+    if len(b) * sum(map(len, words_a)) + len(a) * sum(map(len, words_b)) > _MOST_COUNTED:
+        return []
+    like = [[_likeness(x, y) for y in words_b] for x in words_a]
     best = [[0.0] * (len(b) + 1) for _ in range(len(a) + 1)]  # best[i][j]: of a[i:] and b[j:]
     for i in reversed(range(len(a))):
         for j in reversed(range(len(b))):
@@ -90,10 +94,13 @@ def _pairs(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
     return result
 
 
-def _likeness(x: str, y: str) -> float:
+def _counted(text: str) -> Counter[str]:
+    return Counter(w.lower() for w in _WORDS.findall(text) if not w.isspace())
+
+
+def _likeness(a: Counter[str], b: Counter[str]) -> float:
     """Dice's coefficient of the words, 0 where it is under the line that makes two sentences one."""
-    a, b = (Counter(w.lower() for w in _WORDS.findall(s) if not w.isspace()) for s in (x, y))
-    dice = 2 * sum((a & b).values()) / max(1, sum(a.values()) + sum(b.values()))
+    dice = 2 * sum((a & b).values()) / max(1, a.total() + b.total())
     return dice if dice >= _ALIKE else 0.0
 
 
@@ -102,7 +109,7 @@ def _words(old: str, new: str) -> Iterator[Piece]:
     if max(len(a), len(b)) > _MOST_WORDS:
         yield from (Piece("gone", old), Piece("new", new))
         return
-    for tag, i, i_end, j, j_end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+    for tag, i, i_end, j, j_end in BoundedMatcher(a, b).get_opcodes():
         gone, added = "".join(a[i:i_end]), "".join(b[j:j_end])
         if tag == "equal":
             yield Piece("same", gone)
