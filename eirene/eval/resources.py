@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from eirene.errors import InputError
 from eirene.eval.base import MODEL_NEEDS, Need
+from eirene.models.address import check_address
 from eirene.models.limits import DEFAULT_CONCURRENCY
 from eirene.seeds import check_seed
 
@@ -60,6 +61,8 @@ class Resources:
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1, got {getattr(self, name)}", field=name)
         check_seed(self.seed)
+        if self.base_url is not None:
+            check_address(self.base_url)
 
     def lacks(self, needs: frozenset[Need]) -> list[Need]:
         """Those of the needs that no case can bring and that are not here, sorted."""
