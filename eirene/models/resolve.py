@@ -38,7 +38,8 @@ class ChatOptions:
     """How a chat model is reached: the server (None: the provider's), limits, retries and prices.
 
     `concurrency`: calls under way at most, or `limiter`, one that is shared; `timeout_s`: seconds for one attempt;
-    `price` None leaves costs unknown; replies that `cache` knows are not asked for again.
+    `price` None leaves costs unknown; replies that `cache` knows are not asked for again. `offline`: the model is
+    looked at and never called, so that no key is missed.
     """
 
     base_url: str | None = None
@@ -48,6 +49,7 @@ class ChatOptions:
     retry: RetryPolicy | None = None
     price: Price | None = None
     cache: CallCache | None = None
+    offline: bool = False
 
 
 def is_chat_name(name: str) -> bool:
@@ -89,8 +91,8 @@ def resolve_chat(model: str | BaseChatModel, *, options: ChatOptions | None = No
 def chat_builder(name: str, options: ChatOptions) -> Callable[[], BaseChatModel]:
     """A function that makes the named model anew each time; the first problem shows when it is called.
 
-    Of the options, `base_url` alone belongs to the model. Raises `InputError` for a name of another form, and for a
-    `base_url` that is no address.
+    Of the options, `base_url` and `offline` alone belong to the model. Raises `InputError` for a name of another form,
+    and for a `base_url` that is no address.
     """
     found = _NAME.fullmatch(name)
     if found is None:
@@ -99,7 +101,8 @@ def chat_builder(name: str, options: ChatOptions) -> Callable[[], BaseChatModel]
         check_address(options.base_url)
     provider, model = found[1].replace("-", "_").lower(), found[2]
     arguments: dict[str, Any] = {} if options.base_url is None else {"base_url": options.base_url}
-    if options.base_url is not None and provider in _OWN_SERVERS and not os.environ.get(_KEYS[provider], "").strip():
+    needs_none = options.base_url is not None and provider in _OWN_SERVERS
+    if (options.offline or needs_none) and provider in _KEYS and not os.environ.get(_KEYS[provider], "").strip():
         arguments["api_key"] = NO_KEY
 
     def build() -> BaseChatModel:
