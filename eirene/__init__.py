@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from eirene.agent.wrappers.state_mapping import StateKeys, StateMessages
     from eirene.critique import Critique, Finding, Sample, TaggedSentence
     from eirene.errors import (
+        AddressError,
         AuthError,
         BackendError,
         BackendTimeoutError,
@@ -75,6 +76,7 @@ _HOMES = {
     "eirene.agent.wrappers.state_mapping": ("StateKeys", "StateMessages"),
     "eirene.critique": ("Critique", "Finding", "Sample", "TaggedSentence"),
     "eirene.errors": (
+        "AddressError",
         "AuthError",
         "BackendError",
         "BackendTimeoutError",
@@ -112,6 +114,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AddressError",
     "AuthError",
     "BackendError",
     "BackendOptions",

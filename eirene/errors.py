@@ -13,6 +13,7 @@ EireneError
     ├── AuthError              the key is missing, wrong or not allowed (401, 403); never tried again
     ├── QuotaError             the account's credit or quota is used up; never tried again
     ├── RequestRefusedError    the provider will not take this request (400, 404, 422 ...); never tried again
+    ├── AddressError           the server's address cannot be right: no TLS, a web page ...; nobody tries again
     ├── RedirectedError        the server sends calls on to another address; nothing goes there, nobody tries again
     ├── RateLimitError         too many requests (429), still so after the retries
     ├── BackendTimeoutError    no reply in time, still so after the retries
@@ -30,7 +31,7 @@ user as an exception: the record gets status `failed`, the original answer and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from eirene.topics import Near
@@ -101,7 +102,12 @@ class NoTopicError(EireneError):
 
 
 class BackendError(EireneError):
-    """A model could not be reached or gave nothing usable. `reply` holds its raw output, if there was any."""
+    """A model could not be reached or gave nothing usable. `reply` holds its raw output, if there was any.
+
+    `summary` says of each kind what may be told to people who are not to know more.
+    """
+
+    summary: ClassVar[str] = "the model gave nothing usable"
 
     def __init__(self, message: str, *, reply: str | None = None) -> None:
         self.reply = reply
@@ -111,25 +117,46 @@ class BackendError(EireneError):
 class AuthError(BackendError):
     """The provider does not accept the key (HTTP 401, 403). Trying again would not help, so nobody does."""
 
+    summary = "its provider does not accept the key"
+
 
 class QuotaError(BackendError):
     """The account has no credit or quota left. Trying again would not help, so nobody does."""
+
+    summary = "the account's credit or quota is used up"
 
 
 class RequestRefusedError(BackendError):
     """The provider will not take this request: unknown model, too long, a parameter it does not know."""
 
+    summary = "its provider refuses the request"
+
+
+class AddressError(BackendError):
+    """The server's address cannot be right: malformed, TLS that cannot be had or trusted, a web page there.
+
+    Trying again would not help, so nobody does.
+    """
+
+    summary = "its server has another address, or no certificate that is trusted"
+
 
 class RedirectedError(BackendError):
     """The server redirects calls to another scheme, host or port. Prompts and keys are not sent there."""
+
+    summary = "its server redirects calls, which are not sent on"
 
 
 class RateLimitError(BackendError):
     """Too many requests at once; the provider said so on the last attempt as well, or asked for too long a wait."""
 
+    summary = "too many requests at once"
+
 
 class BackendTimeoutError(BackendError):
     """No reply within the time of an attempt, on the last attempt as well."""
+
+    summary = "no reply in time"
 
 
 class TooLongError(BackendError):
@@ -139,9 +166,13 @@ class TooLongError(BackendError):
 class UnreachableError(BackendError):
     """No connection to the server, a connection that broke, or an error of the server's own (HTTP 5xx)."""
 
+    summary = "its server cannot be reached, or failed"
+
 
 class MalformedReplyError(BackendError):
     """The server's reply does not follow its own protocol: no JSON, or JSON without choices."""
+
+    summary = "the reply is not in the protocol's form"
 
 
 class UnusableReplyError(BackendError):
@@ -159,5 +190,5 @@ class ScriptExhaustedError(BackendError):
     """A scripted model was called more often than it has replies: the test or the script is wrong."""
 
 
-HOPELESS = (AuthError, QuotaError, RedirectedError, ScriptExhaustedError)
+HOPELESS = (AuthError, QuotaError, AddressError, RedirectedError, ScriptExhaustedError)
 """Errors of a model that the next call would meet as well: a draw, and a run over many rows, stops at them."""

@@ -39,8 +39,8 @@ class BackendOptions:
 
     `base_url`: the server of a chat model; `concurrency`: its calls under way at most, or a `limiter` that is shared;
     `timeout_s`: seconds for one attempt; `price`: for the cost in the record; `cache`: replies that need not be asked
-    for again. `temperature`, `top_p`: how critiques are drawn (EIR: nucleus 0.9). `reasons_only`: a refiner is shown
-    the reasons alone, as in the EIR paper.
+    for again; `offline`: a chat model that will not be called, and so needs no key. `temperature`, `top_p`: how
+    critiques are drawn (EIR: nucleus 0.9). `reasons_only`: a refiner is shown the reasons alone, as in the EIR paper.
     """
 
     base_url: str | None = None
@@ -49,6 +49,7 @@ class BackendOptions:
     timeout_s: float = 60.0
     price: Price | None = None
     cache: CallCache | None = None
+    offline: bool = False
     temperature: float = 1.0
     top_p: float = 0.9
     reasons_only: bool = False
@@ -126,6 +127,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
             timeout_s=options.timeout_s,
             price=options.price,
             cache=options.cache,
+            offline=options.offline,
         ),
     )
     detectors = _detectors(_encoder())

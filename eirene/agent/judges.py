@@ -28,11 +28,13 @@ def with_judge(
     seed: int = 0,
     price: Price | None = None,
     cache: CallCache | None = None,
+    offline: bool = False,
 ) -> Parts:
     """The parts with a polled judge behind the other detectors: it decides with them, and can measure a gain.
 
     Its scores move in steps of one poll (0.2 of five), so that one poll more that finds a hallucination is harm by any
-    tolerance below. Raises `InputError` for a judge that cannot be used and for fewer polls than a quorum.
+    tolerance below. `offline`: a judge that will not be called, and so needs no key. Raises `InputError` for a judge
+    that cannot be used and for fewer polls than a quorum.
 
     Example:
         >>> import eirene
@@ -43,9 +45,10 @@ def with_judge(
         >>> [detector.name for detector in parts.detectors], sorted(parts.judges)
         (['rouge', 'alignment', 'arrangement', 'chainpoll'], ['chainpoll'])
     """
-    detector = build_detector(
-        JUDGE, Resources(judge_model=judge, base_url=base_url, polls=polls, seed=seed, price=price, cache=cache)
+    resources = Resources(
+        judge_model=judge, base_url=base_url, polls=polls, seed=seed, price=price, cache=cache, offline=offline
     )
+    detector = build_detector(JUDGE, resources)
     made_of = f"{detector.name}:{detector.version}"
     return replace(
         parts,

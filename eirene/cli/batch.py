@@ -140,7 +140,8 @@ def batch(
             raise InputError(f"--max-cost needs to know what the tokens of {unknown} cost: give --price for the "
                              "backend, or --prices with all models", field="max-cost")  # fmt: skip
         limiter = Limiter(concurrency, adaptive=True)
-        parts = models.build(limiter, cache=cache)
+        calls_nothing = export_requests is not None or (dry_run and not dry_run_sample)
+        parts = models.build(limiter, cache=cache, offline=calls_nothing)
         dataset = data_flags.open_data(
             file, format=format, columns=columns, reader=reader, drop_unmapped=drop_unmapped,
             selection=data_flags.selection_of(limit, sample, sample_seed), each=corpus.filler(),

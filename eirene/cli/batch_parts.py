@@ -62,25 +62,26 @@ class PartsFlags:
         """Whether a model is loaded that would use a GPU."""
         return self.backend.startswith("hf:") or any((self.local_model, self.classifier, self.nli))
 
-    def build(self, limiter: Limiter, *, cache: CallCache | None) -> Parts:
-        """The models, whose calls go through the limiter."""
+    def build(self, limiter: Limiter, *, cache: CallCache | None, offline: bool = False) -> Parts:
+        """The models, whose calls go through the limiter; `offline`: there will be none, so that no key is missed."""
         from eirene.agent.backends import BackendOptions, resolve_backend
 
         if self.asks:
             # The event loop has a core of its own to fill; an encoder run on one core does more a CPU second.
             os.environ.setdefault("EIRENE_THREADS", "1")
         options = BackendOptions(base_url=self.base_url, limiter=limiter, price=self.price, cache=cache,
-                                 timeout_s=self.timeout_s)  # fmt: skip
+                                 timeout_s=self.timeout_s, offline=offline)  # fmt: skip
         parts = with_named(
             resolve_backend(self.backend, options), self.detectors, judge_model=self.judge, base_url=self.judge_url,
             local=self.local_model, cache=cache, classifiers_named=self.classifier, nli_named=self.nli,
             polls=self.polls, seed=self.seed, concurrency=limiter.max_concurrent, price=self.judge_price,
+            offline=offline,
         )  # fmt: skip
         if self.detectors is None and self.judge is not None:
             from eirene.agent.judges import with_judge
 
             parts = with_judge(parts, self.judge, base_url=self.judge_url, polls=self.polls, seed=self.seed,
-                               price=self.judge_price, cache=cache)  # fmt: skip
+                               price=self.judge_price, cache=cache, offline=offline)  # fmt: skip
         return parts
 
 

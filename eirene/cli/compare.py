@@ -50,7 +50,13 @@ Judge = Annotated[
     str | None, typer.Option(help="A chat model that looks for errors before and after.", rich_help_panel=_JUDGE)
 ]
 JudgeUrl = Annotated[
-    str | None, typer.Option("--judge-base-url", help="Its server (default: --base-url).", rich_help_panel=_JUDGE)
+    str | None,
+    typer.Option(
+        "--judge-base-url",
+        help="Its server (default: --base-url).",
+        callback=options.checked_address,
+        rich_help_panel=_JUDGE,
+    ),
 ]
 
 

@@ -20,6 +20,16 @@ RemovalName = Literal["remove", "mark"]
 StopName = Literal["none", "exact", "beta"]
 UnmeasuredName = Literal["accept", "keep"]
 
+
+def checked_address(parameter: typer.CallbackParam, value: str | None) -> str | None:
+    """The callback of flags that name a server: an address that is none is refused before anything is done."""
+    if value is None:
+        return None
+    from eirene.models.address import check_address
+
+    return check_address(value, name=parameter.opts[0])
+
+
 _LOOP, _GATE, _DETECTORS, _OUTPUT = "The loop", "The gate", "Detectors", "Output"
 
 File = Annotated[str | None, typer.Argument(metavar="FILE|-", help=IN_HELP)]
@@ -37,7 +47,10 @@ Removal = Annotated[
     typer.Option(help="In mode edit: whether faulty statements go, or stay with a mark.", rich_help_panel=_LOOP),
 ]
 Backend = Annotated[str, typer.Option(help="Who critiques and rewrites.", rich_help_panel=_LOOP)]
-BaseUrl = Annotated[str | None, typer.Option(help="The server of a chat model backend.", rich_help_panel=_LOOP)]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(help="The server of a chat model backend.", callback=checked_address, rich_help_panel=_LOOP),
+]
 Samples = Annotated[int, typer.Option(help="Critiques drawn for each vote.", rich_help_panel=_LOOP)]
 Stop = Annotated[StopName, typer.Option(help="When to stop drawing early.", rich_help_panel=_LOOP)]
 MaxRounds = Annotated[int, typer.Option(help="Rewrites at most.", rich_help_panel=_LOOP)]
@@ -63,10 +76,18 @@ Detectors = Annotated[
 Judge = Annotated[
     str | None, typer.Option(help="The chat model that judges, named provider:model.", rich_help_panel=_DETECTORS)
 ]
-JudgeServer = Annotated[str | None, typer.Option("--base-url", help="The judge's server.", rich_help_panel=_DETECTORS)]
+JudgeServer = Annotated[
+    str | None,
+    typer.Option("--base-url", help="The judge's server.", callback=checked_address, rich_help_panel=_DETECTORS),
+]
 JudgeBaseUrl = Annotated[
     str | None,
-    typer.Option("--judge-base-url", help="The judge's server (default: --base-url).", rich_help_panel=_DETECTORS),
+    typer.Option(
+        "--judge-base-url",
+        help="The judge's server (default: --base-url).",
+        callback=checked_address,
+        rich_help_panel=_DETECTORS,
+    ),
 ]
 Classifier = Annotated[
     list[str] | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from eirene.errors import InputError
 from eirene.eval.base import MODEL_NEEDS, Need
+from eirene.models.address import check_address
 from eirene.models.limits import DEFAULT_CONCURRENCY
 from eirene.seeds import check_seed
 
@@ -38,7 +39,8 @@ class Resources:
     type. `nli_named`: a sequence classifier. `polls`: how often a judge is asked about one answer (ChainPoll: 5).
     `samples`: how many other answers are drawn where the row brings none (SelfCheckGPT: 20). `own_encoder` None: the
     shipped one. `concurrency`: calls of the judge under way at most. `cache`: what the judge said before.
-    `word_maps`: whether salience's scores keep their map of words.
+    `offline`: the judge will not be called, and so needs no key. `word_maps`: whether salience's scores keep their map
+    of words.
     """
 
     judge_model: str | BaseChatModel | ChatModel | None = None
@@ -53,6 +55,7 @@ class Resources:
     concurrency: int = DEFAULT_CONCURRENCY
     price: Price | None = None
     cache: CallCache | None = None
+    offline: bool = False
     word_maps: bool = False
 
     def __post_init__(self) -> None:
@@ -60,6 +63,8 @@ class Resources:
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1, got {getattr(self, name)}", field=name)
         check_seed(self.seed)
+        if self.base_url is not None:
+            check_address(self.base_url)
 
     def lacks(self, needs: frozenset[Need]) -> list[Need]:
         """Those of the needs that no case can bring and that are not here, sorted."""
@@ -89,7 +94,13 @@ class Resources:
             return model
         if isinstance(model, str) and (model.startswith("hf:") or not is_chat_name(model)):
             raise InputError(f"a judge is a chat model named provider:model, got {model!r}", field="judge")
-        options = ChatOptions(base_url=self.base_url, concurrency=self.concurrency, price=self.price, cache=self.cache)
+        options = ChatOptions(
+            base_url=self.base_url,
+            concurrency=self.concurrency,
+            price=self.price,
+            cache=self.cache,
+            offline=self.offline,
+        )
         return resolve_chat(model, options=options)
 
     @cached_property

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from eirene.errors import BackendTimeoutError
+from eirene.models.address import named, told
+from eirene.models.clients import server_of
 from eirene.models.faults import Fault, classify
 from eirene.models.http_guard import GuardedCall, ReplyLimit, guarded
 from eirene.models.redaction import harmless, secrets_of
@@ -24,7 +26,8 @@ _MAX_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_
 class Attempt:
     """What is tried: `model` (for its keys) by its `name`, within `timeout_s` seconds and the bytes of `limit`.
 
-    `parameters` are the optional fields that are sent: a refusal that speaks of one says so in the fault.
+    `parameters` are the optional fields that are sent: a refusal that speaks of one says so in the fault. `address` is
+    that of the model's server; None: as the model's class tells it.
     """
 
     model: object
@@ -32,27 +35,31 @@ class Attempt:
     timeout_s: float
     limit: ReplyLimit
     parameters: frozenset[str] = frozenset()
+    address: str | None = None
 
 
 async def attempted(ask: Callable[[], Awaitable[T]], attempt: Attempt) -> T | Fault:
     """What `ask` gives, or the fault of the call. What is no fault of a call is raised, redacted where it must be."""
-    call = GuardedCall(attempt.name, attempt.limit)
+    address = attempt.address or server_of(attempt.model)
+    call = GuardedCall(named(attempt.name, address), attempt.limit)
     try:
         with guarded(call):
             async with asyncio.timeout(attempt.timeout_s):
                 return await ask()
     except TimeoutError:
-        late = BackendTimeoutError(f"{attempt.name}: no reply within {attempt.timeout_s:g} s")
-        return Fault(late, retryable=True)
+        late = BackendTimeoutError(
+            f"{call.name}: no reply within {attempt.timeout_s:g} s; is it busy? timeout_s (--timeout) moves this limit"
+        )
+        return told(Fault(late, retryable=True), name=attempt.name, address=address)
     # Every client has exceptions of its own, and no root that all share; `classify` lets go what is not theirs.
     except Exception as error:
         raised = error
     secrets = call.secrets | secrets_of(attempt.model)
-    told = call.refused or raised
-    fault = classify(told, name=attempt.name, parameters=attempt.parameters, secrets=frozenset(secrets))
+    fault = classify(call.refused or raised, name=call.name, parameters=attempt.parameters, secrets=frozenset(secrets))
     cause = harmless(raised, secrets)
     if fault is None:
         raise cause
+    fault = told(fault, name=attempt.name, address=address)
     if fault.error is not raised:
         fault.error.__cause__ = cause
     return fault

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from eirene.errors import MalformedReplyError
 from eirene.logs import get_logger
+from eirene.models.address import given_up
 from eirene.models.attempt import Attempt, attempted, limit_of
 from eirene.models.cache import CallCache, reply_keys
 from eirene.models.clients import ModelPerLoop
@@ -200,7 +201,7 @@ class ChatModel:
             attempt += 1
             wait_s = self._retry.wait_s(outcome, attempt=attempt, rng=rng)
             if wait_s is None:
-                raise outcome.error
+                raise given_up(outcome)
             logger.info("attempt %d failed, next in %.1f s: %s", attempt, wait_s, outcome.error)
             await self._sleep(wait_s)
 

@@ -110,7 +110,7 @@ def _close_of(model: BaseChatModel) -> _Close | None:
     return None
 
 
-def _sdk_client(model: BaseChatModel) -> tuple[str, Any] | None:
+def _sdk_client(model: object) -> tuple[str, Any] | None:
     """The attribute that holds the model's async SDK client, and the client, for the SDKs that have `with_options`."""
     for attribute in ("root_async_client", "_async_client"):
         client = getattr(model, attribute, None)
@@ -151,7 +151,7 @@ def _begin(closer: _Closer) -> None:
     raise AssertionError("the generator waited before its first yield")
 
 
-def server_of(model: BaseChatModel) -> str | None:
+def server_of(model: object) -> str | None:
     """The address that a model's requests go to, as far as its class tells."""
     sdk = _sdk_client(model)
     address = getattr(model, "base_url", None) if sdk is None else getattr(sdk[1], "base_url", None)

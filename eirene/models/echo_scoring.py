@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from eirene.errors import AuthError, MalformedReplyError
 from eirene.extras import require
+from eirene.models.address import check_address, given_up
 from eirene.models.attempt import Attempt, attempted
 from eirene.models.faults import Fault
 from eirene.models.http_guard import ReplyLimit, guard_clients
@@ -35,7 +36,7 @@ class EchoScorer:
     """A `TokenScorer` on a server that echoes a prompt with log-probabilities.
 
     `base_url` None is OpenAI's own, whose key comes from the environment. Retries, time limit and usage are those of
-    the chat models; a connection is made for each text.
+    the chat models; a connection is made for each text. Raises `InputError` for a `base_url` that is none.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class EchoScorer:
     ) -> None:
         require("openai")
         self.name = model
-        self._base_url = base_url
+        self._base_url = None if base_url is None else check_address(base_url)
         self._limiter = Limiter() if limiter is None else limiter
         self._retry = RetryPolicy() if retry is None else retry
         self._timeout_s = timeout_s
@@ -73,7 +74,7 @@ class EchoScorer:
             attempt += 1
             wait_s = self._retry.wait_s(outcome, attempt=attempt, rng=rng)
             if wait_s is None:
-                raise outcome.error
+                raise given_up(outcome)
             await self._sleep(wait_s)
 
     async def laid_out(self, lay_out: Callable[[Count, int | None], T]) -> T:
@@ -96,7 +97,7 @@ class EchoScorer:
         limit = ReplyLimit.of(len(whole.encode("utf-8")) + 1, top_logprobs=top)  # a token has a byte at least
         async with self._limiter.slot():
             meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=None if self._price is None else 0.0))
-            found = await attempted(ask, Attempt(None, self.name, self._timeout_s, limit))
+            found = await attempted(ask, Attempt(None, self.name, self._timeout_s, limit, address=self._base_url))
         if not isinstance(found, Fault):
             meter.add(self._usage(found))
         return found

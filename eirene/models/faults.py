@@ -23,6 +23,7 @@ from eirene.errors import (
     RequestRefusedError,
     UnreachableError,
 )
+from eirene.models.connection import told_apart
 from eirene.models.redaction import redacted
 
 _RETRYABLE = (RateLimitError, BackendTimeoutError, UnreachableError, MalformedReplyError)
@@ -46,13 +47,15 @@ _SHOWN = 300
 class Fault:
     """One failed attempt: the error to raise if no attempt is left, and whether another may help.
 
-    `retry_after_s` is the wait that the provider asked for; `parameter` the request field that it does not take.
+    `retry_after_s` is the wait that the provider asked for; `parameter` the request field that it does not take; `log`
+    what is to be logged where the error must not tell it.
     """
 
     error: BackendError
     retryable: bool
     retry_after_s: float | None = None
     parameter: str | None = None
+    log: str | None = None
 
 
 def classify(
@@ -74,6 +77,9 @@ def classify(
         broken = AuthError(f"{name}: {said}")
     elif any(type(e).__name__ == "TooManyRedirects" for e in _chain(error)):
         broken = RedirectedError(f"{name}: the server redirects in a circle; check its address (base_url)")
+    elif (apart := told_apart(error)) is not None:
+        kind, said = apart
+        broken = kind(f"{name}: {said}")
     elif any(_is_timeout(e) for e in _chain(error)):
         broken = BackendTimeoutError(f"{name}: no reply in time ({_said(error, secrets)})")
     elif any(_is_connection(e) for e in _chain(error)):
@@ -108,7 +114,8 @@ def retry_after_s(error: BaseException, *, now: datetime | None = None) -> float
 
 
 def _by_status(status: int, error: Exception, message: str, name: str, parameters: frozenset[str]) -> Fault:
-    said, wait = f"{name}: HTTP {status}: {message}", retry_after_s(error)
+    more = "" if message == f"Error code: {status}" else f": {message}"  # which is an SDK's word for no word at all
+    said, wait = f"{name}: HTTP {status}{more}", retry_after_s(error)
     if _is_quota(status, error):
         return Fault(QuotaError(f"{said} (the account's credit or quota is used up)"), retryable=False)
     if status in (401, 403):
@@ -119,7 +126,17 @@ def _by_status(status: int, error: Exception, message: str, name: str, parameter
         return Fault(BackendTimeoutError(said), retryable=True, retry_after_s=wait)
     if status >= 500 and not ("n" in parameters and _ONE_REPLY.search(str(error))):
         return Fault(UnreachableError(said), retryable=True, retry_after_s=wait)
-    return Fault(RequestRefusedError(said), retryable=False, parameter=_refused_parameter(error, parameters))
+    parameter = _refused_parameter(error, parameters)
+    return Fault(RequestRefusedError(said + _where(status, message)), retryable=False, parameter=parameter)
+
+
+def _where(status: int, message: str) -> str:
+    """What to look at where nothing is found."""
+    if status not in (404, 405):
+        return ""
+    if "model" in message.lower():
+        return " (check the model's name)"
+    return " (check the model's name, and the path of the address: with OpenAI's protocol it mostly ends in /v1)"
 
 
 def _refused_parameter(error: Exception, parameters: frozenset[str]) -> str | None:

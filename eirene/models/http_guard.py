@@ -18,7 +18,7 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
-from eirene.errors import BackendError, MalformedReplyError, RedirectedError, ReplyTooLargeError
+from eirene.errors import AddressError, BackendError, MalformedReplyError, RedirectedError, ReplyTooLargeError
 from eirene.models.redaction import redacted, secrets_sent, shown_address
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -125,10 +125,16 @@ def _on_response(response: Any) -> None:
     if call is None:
         return
     _refuse_elsewhere(response, call)
+    kind = response.headers.get("content-type", "").lower()
+    if kind.startswith("text/html") and response.status_code < 300:
+        raise call.refuse(
+            AddressError,
+            "a web page came instead of JSON, so the address (base_url) is not the model's; with OpenAI's protocol its "
+            "path mostly ends in /v1",
+        )
     packed = response.headers.get("content-encoding", "identity").strip().lower()
     if packed not in ("identity", "gzip", "x-gzip"):
         raise call.refuse(MalformedReplyError, f"the reply is packed as {packed[:40]!r}, which was not asked for")
-    kind = response.headers.get("content-type", "").lower()
     is_streamed = kind.startswith(("text/event-stream", "application/x-ndjson"))
     meter = _Meter(call, call.limit.streamed if is_streamed else call.limit.whole, is_packed=packed != "identity")
     response.headers.pop("content-encoding", None)

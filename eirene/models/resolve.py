@@ -12,8 +12,11 @@ from pydantic import SecretStr
 
 from eirene.errors import InputError
 from eirene.extras import EXTRAS, importing, missing
+from eirene.models.address import check_address
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel, Price
+from eirene.models.clients import server_of
+from eirene.models.connection import told_apart
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
 from eirene.models.redaction import NO_KEY, redacted, secrets_in_url, secrets_of
 from eirene.models.retry import RetryPolicy
@@ -35,7 +38,8 @@ class ChatOptions:
     """How a chat model is reached: the server (None: the provider's), limits, retries and prices.
 
     `concurrency`: calls under way at most, or `limiter`, one that is shared; `timeout_s`: seconds for one attempt;
-    `price` None leaves costs unknown; replies that `cache` knows are not asked for again.
+    `price` None leaves costs unknown; replies that `cache` knows are not asked for again. `offline`: the model is
+    looked at and never called, so that no key is missed.
     """
 
     base_url: str | None = None
@@ -45,6 +49,7 @@ class ChatOptions:
     retry: RetryPolicy | None = None
     price: Price | None = None
     cache: CallCache | None = None
+    offline: bool = False
 
 
 def is_chat_name(name: str) -> bool:
@@ -86,14 +91,18 @@ def resolve_chat(model: str | BaseChatModel, *, options: ChatOptions | None = No
 def chat_builder(name: str, options: ChatOptions) -> Callable[[], BaseChatModel]:
     """A function that makes the named model anew each time; the first problem shows when it is called.
 
-    Of the options, `base_url` alone belongs to the model. Raises `InputError` for a name of another form.
+    Of the options, `base_url` and `offline` alone belong to the model. Raises `InputError` for a name of another form,
+    and for a `base_url` that is no address.
     """
     found = _NAME.fullmatch(name)
     if found is None:
         raise InputError(f"a chat model is named provider:model, such as openai:gpt-4o, got {name!r}", field="backend")
+    if options.base_url is not None:
+        check_address(options.base_url)
     provider, model = found[1].replace("-", "_").lower(), found[2]
     arguments: dict[str, Any] = {} if options.base_url is None else {"base_url": options.base_url}
-    if options.base_url is not None and provider in _OWN_SERVERS and not os.environ.get(_KEYS[provider], "").strip():
+    needs_none = options.base_url is not None and provider in _OWN_SERVERS
+    if (options.offline or needs_none) and provider in _KEYS and not os.environ.get(_KEYS[provider], "").strip():
         arguments["api_key"] = NO_KEY
 
     def build() -> BaseChatModel:
@@ -116,11 +125,19 @@ def _init(provider: str, model: str, arguments: Mapping[str, Any]) -> BaseChatMo
     except ValueError as error:
         raise InputError(_problem(provider, _shown(error, arguments)), field="backend") from None
     except Exception as error:
+        if told_apart(error) is not None:  # by the environment: a client reads its address when it is made
+            raise InputError(
+                f"{_address_name(provider)} must be the address of a server, such as http://HOST:PORT/v1: "
+                f"{_shown(error, arguments)}",
+                field="base_url",
+            ) from None
         if not _speaks_of_key(str(error)):
             raise
         raise InputError(_problem(provider, _shown(error, arguments)), field="backend") from None
     if _lacks_key(built, provider):
         raise InputError(_needs_key(provider), field="backend")
+    if provider in _OWN_SERVERS and (address := server_of(built)) is not None:
+        check_address(address, name=_address_name(provider))  # which may be that of the environment
     return built
 
 
@@ -147,6 +164,11 @@ def _problem(provider: str, message: str) -> str:
         known = message.partition("are: ")[2]
         return f"unknown provider {provider!r}; known: {known}"
     return f"the provider {provider!r} does not take these settings: {' '.join(message.split())}"
+
+
+def _address_name(provider: str) -> str:
+    """What an address is called that a provider's client has found in the environment."""
+    return f"the environment's {provider.upper()}_BASE_URL"
 
 
 def _needs_key(provider: str) -> str:

@@ -124,6 +124,32 @@ def test_a_dry_run_sends_nothing_leaves_no_journal_and_knows_what_is_done(run: R
         assert (left["estimate"]["calls"], left["estimate"]["cost_usd"]) == ([1, 3], None)
 
 
+@pytest.mark.parametrize("backend", ["openai:gpt-4o-mini", "embedded"])
+def test_what_calls_nothing_needs_no_key(run: Run, tmp_path: Path, backend: str) -> None:
+    """Neither of the model nor of a judge; what does call one says so before anything is done."""
+    data, out = write(tmp_path / "in.jsonl", *ROWS), tmp_path / "out.jsonl"
+    command = ["batch", data, "--out", out, "--backend", backend, "--judge", "openai:gpt-4o"]
+    told = json.loads(run(*command, "--dry-run", "--json").out)
+    assert told["rows"]["left"] == 3 and told["estimate"]["calls"][1] > 0
+    named = json.loads(run(*command, "--dry-run", "--json", "--detectors", "rouge,chainpoll").out)
+    assert named["of_which_judge"] is not None
+    for more in ([], ["--dry-run-sample", "1"], ["--dry-run", "--dry-run-sample", "1"]):
+        assert_error(run(*command, *more), "needs an API key: set OPENAI_API_KEY")
+    assert not out.exists()
+
+
+def test_requests_written_without_a_key_are_those_written_with_one(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their ids are what the replies are known by again."""
+    command = ["batch", write(tmp_path / "in.jsonl", *ROWS), "--out", tmp_path / "out.jsonl"]
+    command += ["--backend", "openai:gpt-4o-mini", "--export-requests"]
+    assert run(*command, tmp_path / "without.jsonl").code == 0
+    monkeypatch.setenv("OPENAI_API_KEY", "x-key-for-nobody")
+    assert run(*command, tmp_path / "with.jsonl").code == 0
+    assert (tmp_path / "without.jsonl").read_text("utf-8") == (tmp_path / "with.jsonl").read_text("utf-8")
+
+
 def test_the_rows_of_a_measured_dry_run_are_not_paid_for_twice(run: Run, tmp_path: Path) -> None:
     """K rows are made, into the journal; the estimate is of the rest, and the run afterwards makes only that."""
     rows = [{**ROWS[0], "id": f"row-{n}"} for n in range(8)]

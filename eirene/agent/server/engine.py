@@ -31,6 +31,7 @@ from eirene.blocking import off_loop
 from eirene.cancellation import cancel_scope
 from eirene.errors import BackendError, EireneError, InputError
 from eirene.logs import get_logger
+from eirene.models.address import private_addresses
 from eirene.records import Item, Perspective, Record
 from eirene.usage import Usage
 
@@ -125,8 +126,14 @@ class Engine:
     ) -> Answer:
         """The choices of a task. `deadline` is on the loop's clock: past it the drafts, if any, are the answer.
 
-        Raises `ApiError` where there is none.
+        Raises `ApiError` where there is none. Neither it nor a record tells the address of a model's server.
         """
+        with private_addresses():
+            return await self._answered(task, deadline=deadline, timeout_s=timeout_s, progress=progress, tell=tell)
+
+    async def _answered(
+        self, task: Task, *, deadline: float, timeout_s: float, progress: Progress, tell: Tell | None
+    ) -> Answer:
         try:
             with cancel_scope():
                 async with asyncio.timeout_at(deadline):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from eirene.agent.server.protocol import ChatRequest
 from eirene.errors import MalformedReplyError, UnusableReplyError
 from eirene.logs import get_logger
+from eirene.models.address import given_up
 from eirene.models.attempt import Attempt, attempted, limit_of
 from eirene.models.clients import ModelPerLoop
 from eirene.models.faults import Fault
@@ -91,7 +92,7 @@ class Upstream:
                 return Drafts((), usage)
             wait_s = self._retry.wait_s(outcome, attempt=attempt, rng=rng)
             if wait_s is None:
-                raise outcome.error
+                raise given_up(outcome)
             logger.info("a draft is asked for again in %.1f s: %s", wait_s, outcome.error.kind)
             await self._sleep(wait_s)
 

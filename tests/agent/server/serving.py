@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import httpx
 import openai
 import uvicorn
 
@@ -73,6 +75,17 @@ def served(engine: Engine, *, render: RenderPage | None = None, **options: Any) 
         thread.join(20)
         listener.close()
     assert not thread.is_alive()
+
+
+def everything(server: Served) -> list[str]:
+    """What the server tells of its runs: the list, each run, its events, its page."""
+    runs = httpx.get(f"{server.root}/v1/runs").json()["data"]
+    paths = [
+        f"{at}{run['id']}{end}"
+        for run in runs
+        for at, end in (("/v1/runs/", ""), ("/v1/runs/", "/events"), ("/runs/", ""))
+    ]
+    return [json.dumps(runs), *(httpx.get(server.root + path, timeout=30).text for path in paths)]
 
 
 def embedded_engine(

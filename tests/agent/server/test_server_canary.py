@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,17 @@ import pytest
 from eirene.records import Item, Record
 from eirene.testing.loopback import ChatRequest, LoopbackServer, Outcome
 from eirene.views.html import render_page
-from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, Served, chat_engine, embedded_engine, served
+from tests.agent.server.serving import (
+    ASK,
+    DRAFT,
+    GIVEN,
+    MODEL,
+    Served,
+    chat_engine,
+    embedded_engine,
+    everything,
+    served,
+)
 from tests.canary import KEY, assert_hidden, echo
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -33,17 +42,6 @@ def chat(server: Served, **more: Any) -> httpx.Response:
 
 def page(record: Record, item: Item) -> str:
     return render_page(record, item=item)
-
-
-def everything(server: Served) -> list[str]:
-    """What the server tells of its runs: the list, each run, its events, its page."""
-    runs = httpx.get(f"{server.root}/v1/runs").json()["data"]
-    paths = [
-        f"{at}{run['id']}{end}"
-        for run in runs
-        for at, end in (("/v1/runs/", ""), ("/v1/runs/", "/events"), ("/runs/", ""))
-    ]
-    return [json.dumps(runs), *(httpx.get(server.root + path, timeout=30).text for path in paths)]
 
 
 @STATUSES
