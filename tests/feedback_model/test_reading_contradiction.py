@@ -17,8 +17,8 @@ PHRASINGS = [
 ]
 HOSTILE = (
     "a ", "actually ", "this sentence ", "is ", "it is not ", "information of a ", "missing ", "says a b c ", '"', "“",
-    "(", "and ", "but ", ". ", "it's ", "however, ", "more information about ", "i think that ", "no mention of a ", "  ",
-    "\n", "does not clearly ", "*", "- ", "it says that ", "nothing ", "’",
+    "(", "and ", "but ", ". ", "it's ", "however, ", "more information about ", "i think that ", "no mention of a ",
+    "  ", "\n", "does not clearly ", "*", "- ", "it says that ", "nothing ", "’",
 )  # fmt: skip
 
 
