@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from eirene.denied_fault import denies_fault
 from eirene.errors import InputError
 from eirene.eval.base import Case
 from eirene.io import parse_json
@@ -111,10 +112,14 @@ def read_judgement(reply: Reply) -> Judgement | Unscored:
     fenced = _FENCED.match(text)
     try:
         value = parse_json((fenced[1] if fenced else text).encode("utf-8", "replace"), where="the judge's reply")
-        return Judgement.model_validate_json(json.dumps(value), strict=True)
+        judgement = Judgement.model_validate_json(json.dumps(value), strict=True)
     except InputError as error:
         return Unscored(unscored=str(error))
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         place = ".".join(str(p) for p in problem["loc"]) or "the whole"
         return Unscored(unscored=f"the judge's reply is not in the form asked for: {place}: {problem['msg']}")
+    for n, error in enumerate(judgement.errors, start=1):
+        if denies_fault(error.reason):
+            return Unscored(unscored=f"the judge's reply lists an error {n} and says that it is none")
+    return judgement

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from eirene.errors import BackendError, InputError
 from eirene.eval.base import Case, Need, unmet
 from eirene.eval.judging import Section, fenced, given_sections
+from eirene.eval.judging_denials import is_denied
 from eirene.eval.judging_verdicts import cleaned
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
@@ -46,6 +47,12 @@ _LABELLED = re.compile(
 )
 _BARE = re.compile(rf"[^\w-]*{_VALUE}[^\w]*", re.IGNORECASE)
 _OUT_OF = re.compile(r"(?:/|\bout of)[^\w/]*+\Z", re.IGNORECASE)
+_SHOULD_BE = re.compile(
+    r"\b(?:rating|score|it|this) (?:should|must|ought to) (?:rather )?be (?:an? )?([1-5])\b"
+    r"|\bi (?:would )?(?:rate|score|give) (?:it|this|the answer) (?:an? )?([1-5])\b(?! if\b)",
+    re.IGNORECASE,
+)
+_AFTER = 4000  # characters after a rating that are looked at
 _NEAR = 20  # characters before a token that are looked at
 
 
@@ -156,7 +163,8 @@ def geval_messages(case: Case, aspect: Aspect) -> tuple[Message, ...]:
 def read_rating(reply: Reply) -> int | None:
     """The rating of a reply: the last labelled number, else the number that its last line is; whole, from 1 to 5.
 
-    Anything else is None: a range, a half, another scale, a number among words.
+    Anything else is None: a range, a half, another scale, a number among words. So is a rating that the reply denies: a
+    5 for an answer that it calls hallucinated, a 1 for one that it finds supported throughout, or "it should be 2".
     """
     if reply.is_cut_off or reply.finish_reason == "content_filter":
         return None
@@ -165,7 +173,15 @@ def read_rating(reply: Reply) -> int | None:
     found = labelled[-1] if labelled else _BARE.fullmatch(text.rpartition("\n")[2])
     if found is None or found["range"] or found["of"] not in (None, str(HIGHEST)):
         return None
-    return int(found["n"]) if re.fullmatch("[1-5]", found["n"]) else None
+    if not re.fullmatch("[1-5]", found["n"]):
+        return None
+    start, end = (found.start("n"), found.end("n")) if labelled else (text.rfind("\n") + 1, len(text))
+    rating, after = int(found["n"]), text[end : end + _AFTER]
+    is_taken_back = any((other[1] or other[2]) != found["n"] for other in _SHOULD_BE.finditer(after))
+    is_extreme = rating in (LOWEST, HIGHEST)
+    if is_taken_back or (is_extreme and is_denied(text, start, end, value=rating == LOWEST)):
+        return None
+    return rating
 
 
 def expected_rating(reply: Reply) -> tuple[float, float] | None:

@@ -1,5 +1,7 @@
 """Reads a judge's reply as yes or no. The last verdict counts; what can be read in two ways is not read at all.
 
+A verdict that the reply denies in the same breath is not read either (`eirene.eval.judging_denials`).
+
 A verdict is *labelled* ("Verdict: yes") or, where a judge forgot the label, *bare*: the last sentence, or the first
 one, says yes or no and nothing that speaks against it. "No" before a noun ("there is no support") is no verdict, a
 verdict in quotation marks is someone else's, and other languages are not guessed.
@@ -11,6 +13,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from eirene.eval.judging_denials import is_denied
 from eirene.models.replies import Reply
 from eirene.scores import Poll
 from eirene.sentences import split_sentences
@@ -84,6 +87,7 @@ class _Found:
     """A verdict and where it stands; None where there is one that cannot be told."""
 
     at: int
+    end: int
     value: bool | None
 
 
@@ -125,16 +129,24 @@ def _without_thinking(text: str) -> str:
 
 
 def _verdict(text: str) -> bool | None:
+    found = _found(text)
+    if found is None or found.value is None or is_denied(text, found.at, found.end, value=found.value):
+        return None
+    return found.value
+
+
+def _found(text: str) -> _Found | None:
+    """The verdict of a reply, whatever else the reply says of the answer."""
     labelled = _last_labelled(text)
     sentences = _sentences(text)
     bare = _bare(text, sentences[-1]) if sentences else None
     if labelled is not None:
         if bare is not None and bare.at > labelled.at and bare.value != labelled.value:
             # "Verdict: yes ... Actually, no." takes it back; any other word against the verdict leaves it in doubt.
-            return bare.value if _retracts(text[bare.at :]) else None
-        return labelled.value
+            return bare if _retracts(text[bare.at :]) else None
+        return labelled
     if bare is not None:
-        return bare.value
+        return bare
     return _first_word(text, sentences)
 
 
@@ -150,13 +162,14 @@ def _last_labelled(text: str) -> _Found | None:
             continue
         value = _value_after(text, label.end(), before, is_key=is_key)
         is_firm = " ".join(label["name"].lower().split()) in _FIRM and not label["link"].strip().isalpha()
-        if value is None and not is_firm and not _VALUE.match(text, label.end()):
+        said = _VALUE.match(text, label.end())
+        if value is None and not is_firm and not said:
             continue
         if _CONDITION.search(_SENTENCE_START.split(before)[-1]):
             continue
         if not is_quoted:
-            return _Found(label.start(), value)
-        quoted = _Found(label.start(), value)
+            return _Found(label.start(), said.end() if said else label.end(), value)
+        quoted = _Found(label.start(), said.end() if said else label.end(), value)
     return quoted
 
 
@@ -221,7 +234,7 @@ def _bare(text: str, span: tuple[int, int]) -> _Found | None:
         faulty and not clean if value else clean and not faulty
     )
     is_one = len({w[1].lower() for w in words}) == 1
-    return _Found(span[0], value if is_one and agrees else None)
+    return _Found(span[0], span[1], value if is_one and agrees else None)
 
 
 def _retracts(text: str) -> bool:
@@ -237,10 +250,9 @@ def _answers_another_question(before: str) -> bool:
     return not re.search(r"hallucinat", asked, re.IGNORECASE) or _DENIAL.search(asked) is not None
 
 
-def _first_word(text: str, sentences: list[tuple[int, int]]) -> bool | None:
+def _first_word(text: str, sentences: list[tuple[int, int]]) -> _Found | None:
     """A verdict that stands first, before the reasons, where no other yes or no stands by itself."""
     alone = [w for w in _WORD.finditer(text) if _stands_alone(text, w.end(), w[1])]
     if not sentences or len(alone) != 1 or _WAVERS.search(text, *sentences[0]):
         return None
-    found = _bare(text, sentences[0])
-    return None if found is None else found.value
+    return _bare(text, sentences[0])

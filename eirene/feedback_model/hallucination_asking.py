@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from eirene.critique import Finding, Sample, Tag
+from eirene.denied_fault import denies_fault
 from eirene.errors import InputError
 from eirene.fava.kinds import KINDS
 from eirene.fava.replies import findings_in_reply
@@ -63,8 +64,8 @@ def read_tagged_reply(text: str, request: FeedbackRequest, *, finish_reason: str
 
     The reply must be a copy of the answer but for its tags: one that gives back less than six tenths of its words, or
     adds more than that, is invalid. What else it changed is ignored. Below the copy it may give a reason for each of
-    its findings (`eirene.feedback_model.hallucination_reasons`); where it was cut off there, the copy counts. Never
-    raises.
+    its findings (`eirene.feedback_model.hallucination_reasons`); where it was cut off there, the copy counts. A reason
+    that denies its finding makes it invalid. Never raises.
     """
     is_cut = is_cut_off(finish_reason)
     try:
@@ -81,6 +82,10 @@ def read_tagged_reply(text: str, request: FeedbackRequest, *, finish_reason: str
     read = findings_in_reply(copy, request.answer, reasons=reasons)
     if read.no_copy is not None:
         return Sample(invalid="cut off" if is_cut else read.no_copy, critic="hallucination")
+    denied = next((n for n, reason in enumerate(reasons, start=1) if denies_fault(reason)), None)
+    if denied is not None:
+        why = f"contradiction: reason {denied} says that there is no error"
+        return Sample(invalid=why, critic="hallucination")
     findings = read.findings if reasons else [_quoting(f, request.item) for f in read.findings]
     return sample_of(findings, request.sentences)
 

@@ -10,6 +10,7 @@ from eirene.critique import Sample
 from eirene.feedback_model.reading_answer import answer_read
 from eirene.feedback_model.reading_claims import Claim, UnreadableError, assign, settle
 from eirene.feedback_model.reading_clean import without_frame
+from eirene.feedback_model.reading_contradiction import is_contradicted
 from eirene.feedback_model.reading_doubt import check_surroundings, why_nothing
 from eirene.feedback_model.reading_json import read_json
 from eirene.feedback_model.reading_lines import LineReader, quotes_answer
@@ -35,7 +36,7 @@ def read_reply(text: str, sentences: Sequence[Sentence], *, finish_reason: str |
     `sentences` are the answer's, numbered by their place. `finish_reason` is the provider's word for why the reply
     ended; a reply cut off or withheld is invalid whatever it holds. Never raises; takes time linear in the reply.
     The causes begin with one of: empty, cut off, withheld, too long, refusal, no verdict, broken JSON, echo, example,
-    ambiguous, conflict, missing, extra, no reason.
+    ambiguous, conflict, contradiction, missing, extra, no reason.
     """
     try:
         claims = _read(text, sentences, finish_reason)
@@ -71,6 +72,9 @@ def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -
     if is_suspect:
         _check_suspect(found, claims)
     settled = settle(claims, len(statements))
+    for claim in claims:  # all, not only those that were settled on
+        if is_contradicted(claim.tag, claim.comment):
+            raise UnreadableError(f"contradiction: sentence {claim.n}'s comment denies its tag")
     if (is_suspect or from_json) and quotes_answer(found, statements):
         raise UnreadableError("echo: the verdicts stand in the answer")
     return settled

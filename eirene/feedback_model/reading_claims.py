@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eirene.critique import Tag
 from eirene.feedback_model.reading_words import LABELS, NO, REASONS, TAGS, VERDICTS, YES, fold, is_reason, stream
@@ -66,12 +66,16 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A verdict on sentence `n` (from 1; None where the reply gives no number), and the text that it was read from."""
+    """A verdict on sentence `n` (from 1; None where the reply gives no number), and the text that it was read from.
+
+    `comment` is all that is said beside the tag; of an Incomplete it is the reason.
+    """
 
     n: int | None
     tag: Tag
     reason: str | None
     raw: str
+    comment: str = ""
 
 
 def fold_space(text: str) -> str:
@@ -202,7 +206,7 @@ def assign(claims: Sequence[Claim], n_sentences: int, *, has_numbers: bool) -> l
     if len(loose) != n_sentences:
         what = "missing" if len(loose) < n_sentences else "extra"
         raise UnreadableError(f"{what}: {len(loose)} verdicts without numbers for {n_sentences} sentences")
-    return [Claim(n, c.tag, c.reason, c.raw) for n, c in enumerate(claims, start=1)]
+    return [replace(claim, n=n) for n, claim in enumerate(claims, start=1)]
 
 
 def settle(claims: Sequence[Claim], n_sentences: int) -> list[Claim]:

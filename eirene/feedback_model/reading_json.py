@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from eirene.critique import Tag
 from eirene.feedback_model.reading_claims import Claim, Statement, UnreadableError, number_at, reason_in, tag_at
-from eirene.feedback_model.reading_words import REASON_KEYS, TAGS, VERDICT_KEYS, fold, stream
+from eirene.feedback_model.reading_words import REASON_KEYS, TAGS, VERDICT_KEYS, fold, is_reason, stream
 
 # A value begins a line, or follows words and a colon on it; what has a digit before it may be a numbered line.
 _START = re.compile(r"^[ \t]*(?:[^\W\d_][^\n\d{}\[\]\"]{0,200}:[ \t]*)?(?=\{\s*[\"}]|\[\s*[{\[\"])", re.MULTILINE)
+_NOTHING = frozenset({"nothing", "no", "none", "n/a", "not"})
 _MAX_FAILURES = 8  # each failure may cost the rest of the reply
 _MAX_DEPTH = 4
 _NUMBER_KEYS = frozenset({
@@ -50,7 +52,7 @@ def read_json(text: str, statements: Sequence[Statement]) -> tuple[list[Claim], 
         if new:
             kept.append(text[at : found.start()])
             raw = text[found.end() : end]
-            claims += [Claim(c.n, c.tag, c.reason, raw if i == 0 else "") for i, c in enumerate(new)]
+            claims += [replace(claim, raw=raw if i == 0 else "") for i, claim in enumerate(new)]
             at = end
     return claims, "\n".join(kept), text[at:], failures > 0
 
@@ -119,7 +121,7 @@ def _of_parallel(keys: Mapping[str, Any], statements: Sequence[Statement]) -> li
         read = _tag(tag)
         if read is None:
             return []
-        claims.append(Claim(None, read[0], _text(reason) or None, ""))
+        claims.append(Claim(None, read[0], _text(reason) or None, "", _text(reason) or read[1]))
     return claims
 
 
@@ -130,7 +132,7 @@ def _of_map(keys: Mapping[str, Any], statements: Sequence[Statement]) -> list[Cl
         n = _number(key)
         claim = _one(value) if n is not None else None
         if claim is not None and claim.n in (None, n):
-            claims.append(Claim(n, claim.tag, claim.reason, ""))
+            claims.append(replace(claim, n=n))
     return claims
 
 
@@ -148,7 +150,7 @@ def _of_groups(keys: Mapping[str, Any], statements: Sequence[Statement]) -> list
             said = _reason(held) if held else _text(reason)
             if n is None:
                 return []
-            claims.append(Claim(n, tag, said or None if tag == "Incomplete" else None, ""))
+            claims.append(Claim(n, tag, said or None if tag == "Incomplete" else None, "", said))
     return claims
 
 
@@ -158,12 +160,13 @@ def _one(value: Any) -> Claim | None:
         return _entry({_key(k): v for k, v in value.items()})
     if isinstance(value, list) and len(value) == 2 and all(isinstance(v, str) or v is None for v in value):
         read = _tag(value[0])
-        return None if read is None else Claim(None, read[0], _text(value[1]) or read[1] or None, "")
+        said = "" if read is None else _text(value[1]) or read[1]
+        return None if read is None else Claim(None, read[0], said or None, "", said)
     if not isinstance(value, str):
         return None
     head = number_at(value)
     read = _tag(value) or (_tag(value[head[1] :]) if head else None)
-    return None if read is None else Claim(head[0] if head else None, read[0], read[1] or None, "")
+    return None if read is None else Claim(head[0] if head else None, read[0], read[1] or None, "", read[1])
 
 
 def _entry(keys: Mapping[str, Any]) -> Claim | None:
@@ -187,8 +190,16 @@ def _entry(keys: Mapping[str, Any]) -> Claim | None:
     if len(read) > 1:
         raise UnreadableError("conflict: a JSON entry holds two tags")
     tag_read = next(iter(read))
-    reason = (_reason(keys) or spoken) if tag_read == "Incomplete" else ""
-    return Claim(_entry_number(keys), tag_read, reason or None, "")
+    if tag_read == "Complete" and _names_missing(keys.get("missing")):
+        raise UnreadableError("contradiction: a JSON entry is Complete and names what is missing")
+    comment = _reason(keys) or spoken
+    return Claim(_entry_number(keys), tag_read, comment or None if tag_read == "Incomplete" else None, "", comment)
+
+
+def _names_missing(value: Any) -> bool:
+    """Whether the value of the key "missing" is a text that names something."""
+    said = _text(value)
+    return is_reason(said) and fold(said[:80]).split()[0].strip(".,;:!") not in _NOTHING
 
 
 def _entry_number(keys: Mapping[str, Any]) -> int | None:

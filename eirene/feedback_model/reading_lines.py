@@ -103,8 +103,9 @@ class LineReader:
             raise UnreadableError(f"ambiguous: {where} is followed by text, and the answer holds tags of its own")
         if claim.tag == "Complete":
             self._reading.after += map(fold_space, claim.parts[1:])
-        reason = reason_in(rest) if claim.tag == "Incomplete" else None
-        self._reading.claims.append(Claim(claim.n, claim.tag, reason or None, "\n".join(claim.raw)))
+        comment = reason_in(rest)
+        reason = comment if claim.tag == "Incomplete" else None
+        self._reading.claims.append(Claim(claim.n, claim.tag, reason or None, "\n".join(claim.raw), comment))
 
     def _numbered(self, line: str) -> bool:
         lead = _LEAD.match(line)

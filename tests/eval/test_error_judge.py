@@ -72,3 +72,10 @@ async def test_a_reply_that_was_cut_off_is_unscored() -> None:
     cut = AIMessage(content=reply(), response_metadata={"finish_reason": "length"})
     found = await ErrorJudge(ScriptedChatModel([cut])).judge(CASE, seed=1, meter=Meter())
     assert found == Unscored(unscored="the judge's reply was cut off")
+
+
+@pytest.mark.parametrize("reason", ["The statement is correct.", "No error.", "This is supported by passage 2"])
+def test_an_error_whose_own_reason_denies_it_is_no_score(reason: str) -> None:
+    found = read_judgement(Reply(reply(ERROR, {**ERROR, "reason": reason})))
+    assert isinstance(found, Unscored)
+    assert found.unscored == "the judge's reply lists an error 2 and says that it is none"

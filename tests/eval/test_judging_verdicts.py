@@ -78,6 +78,11 @@ def test_no_reply_is_too_odd_to_be_read(text: str) -> None:
         "- ",
         '"verdict":',
         "not ",
+        "the answer is ",
+        "it contains a ",
+        "all claims ",
+        '": ',
+        "no hallucination in ",
     ],
 )
 def test_a_very_long_reply_is_read_in_time(piece: str) -> None:

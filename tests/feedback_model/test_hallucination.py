@@ -155,6 +155,12 @@ def test_reasons_that_fit_no_finding_are_left_out(tail: str) -> None:
     assert read.findings == read_tagged_reply(BOTH, request()).findings
 
 
+def test_a_reason_that_denies_its_finding_makes_the_sample_invalid() -> None:
+    """Which of the two was meant cannot be told."""
+    read = read_tagged_reply(f"{BOTH}\n{MARK}\n1. It was 1887.\n2. The statement is correct.", request())
+    assert (read.invalid, read.critic) == ("contradiction: reason 2 says that there is no error", "hallucination")
+
+
 def test_a_reply_that_was_cut_off_below_its_copy_counts() -> None:
     """The copy is whole where the mark follows it; cut off before, nothing is known of the rest."""
     for tail in ("", "1. It was", "1. It was 1887.\n2. By wh"):

@@ -23,7 +23,7 @@ CORPUS = [
     if line
 ]
 CAUSES = ("empty", "cut off", "withheld", "too long", "refusal", "no verdict", "broken JSON", "echo", "example",
-          "ambiguous", "conflict", "missing", "extra", "no reason")  # fmt: skip
+          "ambiguous", "conflict", "contradiction", "missing", "extra", "no reason")  # fmt: skip
 
 
 def sentences(texts: list[str]) -> tuple[Sentence, ...]:
