@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -34,6 +38,23 @@ QUESTION = "Should zoos be closed?"
 ASK: list[Any] = [{"role": "user", "content": QUESTION}]
 MODEL = "refine/fine-grained/test"
 GIVEN: dict[str, Any] = {"perspectives": SIDES}
+COMMAND = [sys.executable, "-m", "eirene", "serve", "--port", "0"]
+
+
+@contextlib.contextmanager
+def running(*flags: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command as a process of its own, and its address."""
+    with subprocess.Popen(
+        [*COMMAND, *flags], stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
+    ) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        found = re.search(r"http://[\d.]+:\d+", first)
+        assert found is not None, first + process.stderr.read()
+        try:
+            yield process, found[0]
+        finally:
+            process.kill()
 
 
 class Served:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import shutil
 import signal
 import subprocess
-import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +15,10 @@ import httpx
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
-from tests.agent.server.serving import ASK, DRAFT
+from tests.agent.server.serving import ASK, COMMAND, DRAFT, running
 
 pytestmark = pytest.mark.usefixtures("loopback")
 BROWSER = next((b for b in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if b), None)
-COMMAND = [sys.executable, "-m", "eirene", "serve", "--port", "0"]
-
-
-@contextlib.contextmanager
-def running(*flags: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    with subprocess.Popen(
-        [*COMMAND, *flags], stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
-    ) as process:
-        assert process.stderr is not None
-        first = process.stderr.readline()
-        found = re.search(r"http://[\d.]+:\d+", first)
-        assert found is not None, first + process.stderr.read()
-        try:
-            yield process, found[0]
-        finally:
-            process.kill()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 130)])
