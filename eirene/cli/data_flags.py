@@ -19,6 +19,7 @@ FormatName = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
 IN_HELP = "A file (.jsonl, .json, .csv, .tsv, .parquet, .arrow), a folder, hf-dataset:OWNER/NAME, or - (docs/data.md)."
 
 _DATA = "The data"
+_NAMED, _LONGEST_ID = 10, 80  # how many ids are named where one was not found, and characters of each
 
 Format = Annotated[
     FormatName, typer.Option("--format", help="The form of the data, whatever its name.", rich_help_panel=_DATA)
@@ -77,6 +78,15 @@ def selection_of(limit: int, sample: int, sample_seed: int) -> Selection:
     if sample_seed and not sample:
         raise InputError("--sample-seed goes with --sample", field="sample-seed")
     return Selection(limit, sample, sample_seed)
+
+
+def with_id(items: Sequence[Item], row: str, *, where: str) -> list[Item]:
+    """The one item with this id, as a list; an `InputError` names some of the ids where there is none."""
+    chosen = [item for item in items if item.id == row]
+    if not chosen:
+        known = ", ".join(item.id[:_LONGEST_ID] for item in items[:_NAMED]) + (", ..." if len(items) > _NAMED else "")
+        raise InputError(f"no row has the id {row!r}; ids: {known}", field="id", where=where)
+    return chosen
 
 
 def open_data(

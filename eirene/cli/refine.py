@@ -156,13 +156,7 @@ def _check_sources(file: str | None, question: str | None, answer: str | None) -
 def _items(rows: Dataset, row: str | None) -> Sequence[Item]:
     """What is to be refined, checked whole before anything is spent."""
     items = rows.read()
-    if row is None:
-        return items
-    chosen = [item for item in items if item.id == row]
-    if not chosen:
-        known = ", ".join(item.id for item in items[:10]) + (", ..." if len(items) > 10 else "")
-        raise InputError(f"no row has the id {row!r}; ids: {known}", field="id", where=rows.name)
-    return chosen
+    return items if row is None else data_flags.with_id(items, row, where=rows.name)
 
 
 def _check_output(items: Sequence[Item], html: str | None, *, as_json: bool, force: bool) -> None:

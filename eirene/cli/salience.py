@@ -59,8 +59,10 @@ def salience(
         check_outside(out, file)
         if not is_page:
             check_matplotlib()
-        items = [item for item in read_items(file) if row in (None, item.id)]
-        if len(items) != 1:
+        items = read_items(file)
+        if row is not None:
+            items = data_flags.with_id(items, row, where=file)
+        if len(items) > 1:
             raise InputError(f"one row is shown at a time, and {len(items)} are there; pick one with --id", where=file)
         if not local_model.startswith("hf:"):
             raise InputError(

@@ -41,16 +41,26 @@ def test_the_scores_are_those_of_the_detector_with_the_same_options(run: Run, tm
         (("--out", "map.pdf"), "the name ends in .png, .svg or .html, got 'map.pdf'"),
         (("--out", "map.png", "--aggregate", "median"), "must be one of max, sum, entropy, got 'median'"),
         (("--out", "map.png", "--measure", "l1"), "must be one of dot, l2, got 'l1'"),
-        (("--out", "map.png", "--id", "nobody"), "pick one with --id"),
+        (("--out", "map.png", "--id", "nobody"), "no row has the id 'nobody'; ids: zoo"),
     ],
 )
 def test_bad_options_are_one_line_and_exit_2(
     run: Run, tmp_path: Path, llama: str, more: tuple[str, ...], why: str
 ) -> None:
-    result = run("salience", write(tmp_path / "row.jsonl", GIVEN), "--local-model", llama, *more)
+    result = run("salience", write(tmp_path / "row.jsonl", {"id": "zoo", **GIVEN}), "--local-model", llama, *more)
     assert result.code == 2
     assert why in result.err
     assert result.err.count("\n") == 1
+
+
+def test_one_of_many_rows_is_to_be_picked(run: Run, tmp_path: Path) -> None:
+    file = write(tmp_path / "rows.jsonl", *({"id": f"row-{n}", **GIVEN} for n in range(12)))
+    command = ["salience", file, "--local-model", "hf:nothing", "--out", tmp_path / "map.png"]
+    assert "one row is shown at a time, and 12 are there; pick one with --id" in run(*command).err
+    result = run(*command, "--id", "row-12")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "no row has the id 'row-12'; ids: row-0, row-1, row-2" in result.err
+    assert result.err.endswith("row-9, ...\n")
 
 
 def test_a_model_that_is_not_local_and_a_row_with_nothing_given_say_so(run: Run, tmp_path: Path, llama: str) -> None:
