@@ -15,7 +15,7 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from eirene._version import __version__
 
 if TYPE_CHECKING:
     from eirene.agent.backends import BackendOptions, resolve_backend

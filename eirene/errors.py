@@ -31,10 +31,7 @@ user as an exception: the record gets status `failed`, the original answer and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from eirene.topics import Near
+from typing import ClassVar, Protocol
 
 
 class EireneError(Exception):
@@ -86,6 +83,26 @@ class UnsupportedLanguageError(EireneError):
 
     In the loop this ends the run as abstained, with the answer as it came.
     """
+
+
+class Asked(Protocol):
+    """What was asked for is known by: a topic's id and its question."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def question(self) -> str: ...
+
+
+class Near(Protocol):
+    """A topic, and how near it is to what was asked: a cosine similarity."""
+
+    @property
+    def topic(self) -> Asked: ...
+
+    @property
+    def similarity(self) -> float: ...
 
 
 class NoTopicError(EireneError):

@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
@@ -70,16 +70,6 @@ class Topic:
     def names(self) -> tuple[str, ...]:
         """What the topic goes by: its question and its aliases."""
         return (self.question, *self.aliases)
-
-
-class Near(Protocol):
-    """A topic, and how near it is to what was asked: a cosine similarity."""
-
-    @property
-    def topic(self) -> Topic: ...
-
-    @property
-    def similarity(self) -> float: ...
 
 
 def read_topics(path: str) -> list[Topic]:

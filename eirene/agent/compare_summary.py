@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from eirene import __version__
+from eirene._version import __version__
 from eirene.agent.compare_figures import (
     JUDGED,
     OUTCOMES,

@@ -183,7 +183,7 @@ class _Desk:
 
 def summarise(found: Evaluated, plan: Plan) -> dict[str, Any]:
     """Every figure of an evaluation in plain JSON, with the settings that made it."""
-    from eirene import __version__
+    from eirene._version import __version__
 
     report = detector_report(found.data, found.dev, plan=plan)
     line = signature(

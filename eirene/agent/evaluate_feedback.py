@@ -58,7 +58,7 @@ async def aevaluate_feedback(
 
 def evaluation_signature(parts: Parts, settings: Settings) -> str:
     """The settings that made a row, as one line."""
-    from eirene import __version__
+    from eirene._version import __version__
 
     return signature(
         n=settings.samples,

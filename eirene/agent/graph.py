@@ -10,6 +10,7 @@ The mode decides where a run begins: `human` has its critique, `improve` and `ge
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -27,6 +28,10 @@ from eirene.errors import InputError
 from eirene.records import CRITIQUED_MODES, VOTED_MODES, Item
 
 Graph = CompiledStateGraph[State, None, State, State]
+STEPS = ("sample_feedback", "select_critique", "refine", "rescore", "gate")
+"""The steps of the loop, as `Nodes` and a drawing of the graph call them."""
+
+_Step = Callable[[State], Awaitable[dict[str, Any]]]
 
 
 def compile_graph(
@@ -47,6 +52,18 @@ def compile_graph(
             f"a review needs a critique, and mode {settings.mode} has none; take fine-grained or human", field="mode"
         )
     nodes = Nodes(equipped(parts, settings), settings, review=review)
+    steps = {name: nodes.node(getattr(nodes, name)) for name in STEPS}
+    if review:
+        steps["review"] = nodes.node(review_step(settings))
+    graph = _laid_out(steps, settings)
+    compiled = graph.compile(checkpointer=checkpointer, name="eirene")
+    compiled.config = {**(compiled.config or {}), "recursion_limit": settings.recursion_limit}
+    return compiled
+
+
+def _laid_out(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[State, None, State, State]:
+    """The nodes by name, and the ways between them; with `review` among them the graph waits there for a person."""
+    review = "review" in steps
 
     def begin(state: State) -> Literal["sample_feedback", "select_critique", "refine"]:
         if settings.mode in VOTED_MODES:
@@ -80,21 +97,18 @@ def compile_graph(
         return "sample_feedback" if text_is_new and settings.mode in VOTED_MODES else "refine"
 
     graph = StateGraph(State)
-    for step in (nodes.sample_feedback, nodes.select_critique, nodes.refine, nodes.rescore, nodes.gate):
-        graph.add_node(step.__name__, both_ways(nodes.node(step), name=step.__name__))
+    for name, step in steps.items():
+        graph.add_node(name, both_ways(step, name=name))
     graph.add_conditional_edges(START, begin)
     graph.add_conditional_edges("sample_feedback", after_feedback)
     targets = [*(["review"] if review else []), "refine", "rescore", "__end__"]
     graph.add_conditional_edges("select_critique", after_critique, targets)
     if review:
-        graph.add_node("review", both_ways(nodes.node(review_step(settings)), name="review"))
         graph.add_conditional_edges("review", after_review)
     graph.add_conditional_edges("refine", after_refine)
     graph.add_conditional_edges("rescore", after_rescore)
     graph.add_conditional_edges("gate", after_gate)
-    compiled = graph.compile(checkpointer=checkpointer, name="eirene")
-    compiled.config = {**(compiled.config or {}), "recursion_limit": settings.recursion_limit}
-    return compiled
+    return graph
 
 
 def initial_state(item: Item, seed: int) -> dict[str, Any]:
@@ -124,10 +138,12 @@ def initial_state(item: Item, seed: int) -> dict[str, Any]:
 
 def mermaid() -> str:
     """The state machine as Mermaid text, drawn by LangGraph from the compiled graph."""
-    from eirene.agent.scripted import scripted_parts
 
-    graph = compile_graph(scripted_parts(), Settings()).get_graph()
-    return str(graph.draw_mermaid(with_styles=True))
+    async def nothing(state: State) -> dict[str, Any]:
+        return {}
+
+    graph = _laid_out(dict.fromkeys(STEPS, nothing), Settings()).compile(name="eirene")
+    return str(graph.get_graph().draw_mermaid(with_styles=True))
 
 
 __all__ = ["Graph", "compile_graph", "initial_state", "mermaid"]

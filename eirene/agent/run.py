@@ -181,7 +181,7 @@ _SELECTS = {"completeness": "tag+reason", "hallucination": "findings", "both": "
 
 def run_signature(parts: Parts, settings: Settings) -> str:
     """The settings that made a record, as one line."""
-    from eirene import __version__
+    from eirene._version import __version__
 
     parts = equipped(parts, settings)
     votes = settings.mode in VOTED_MODES

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from eirene import __version__
+from eirene._version import __version__
 from eirene.cli import batch, compare, evaluate, graph, npov, refine, report, salience, score, serve, synth, train
 from eirene.cli.terminal import configure_streams, log_to_stderr, say
 from eirene.errors import AuthError, EireneError, InputError, MissingExtraError

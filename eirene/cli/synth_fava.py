@@ -9,15 +9,14 @@ import typer
 
 from eirene.cli import batch_flags, options
 from eirene.cli.call_flags import CallFlags
-from eirene.cli.corpus_flags import CorpusEncoder
+from eirene.cli.corpus_flags import CorpusEncoder, CorpusFlags
 from eirene.cli.flag_groups import with_groups
 from eirene.cli.progress import watch
 from eirene.cli.terminal import output, say
 from eirene.errors import InputError
 
 if TYPE_CHECKING:
-    from eirene.retrieval.passages import Passage
-    from eirene.synth.fava.recipe import Made, Neighbours, Recipe
+    from eirene.synth.fava.recipe import Made, Recipe
 
 Corpus = Annotated[str, typer.Argument(metavar="FILE|DIR", help="The passages, as --corpus takes them.")]
 Out = Annotated[
@@ -123,60 +122,19 @@ def _listed(text: str | None) -> tuple[str, ...]:
 
 def _by_rule(corpus: str, recipe: Recipe, made: Made, out: str, *, limit: int, encoder: str, force: bool) -> None:
     from eirene.output import check_output, line_writer
-    from eirene.synth.fava import entities, synthesise
+    from eirene.synth.fava import entities, neighbours_by, passages_of, synthesise
 
     check_output(out, force=force)
+    flags = CorpusFlags(corpus_encoder=encoder, passages=recipe.references)
     pool = entities(p.text for p in passages_of(corpus, limit))
     rows = synthesise(
         passages_of(corpus, limit), recipe, made, pool=pool,
-        neighbours=neighbours_in(corpus, recipe.references, encoder),
+        neighbours=neighbours_by(lambda: flags.retriever(corpus), references=recipe.references),
     )  # fmt: skip
     with watch(0) as progress, line_writer(out, force=force) as write:
         for n, item in enumerate(rows, start=1):
             row = {key: value for key, value in item.model_dump(mode="json").items() if value is not None}
             write(json.dumps(row, ensure_ascii=False, allow_nan=False))
             progress.count(n, "making rows")
-    tell(made)
-
-
-def passages_of(corpus: str, limit: int) -> Any:
-    """The passages, one at a time, the first ones alone where there is a limit."""
-    from itertools import islice
-
-    from eirene.retrieval import read_corpus
-
-    return islice(read_corpus(corpus), limit or None)
-
-
-def neighbours_in(corpus: str, references: int, encoder: str) -> Neighbours:
-    """The passages of the whole corpus nearest to one, found in its index on disk, made where there is none."""
-    from eirene.cli.corpus_flags import CorpusFlags
-
-    if references < 2:
-        return lambda _: ()
-    retriever = CorpusFlags(corpus_encoder=encoder, passages=references).retriever(corpus)
-
-    def nearest(passage: Passage) -> list[str]:
-        found = retriever.find(passage.shown)[::-1]
-        return [hit.passage.shown for hit in found if hit.passage.id != passage.id][: references - 1]
-
-    return nearest
-
-
-def tell(made: Made) -> None:
-    """What came of the run, on standard error."""
-    errors = ", ".join(f"{n} {kind}" for kind, n in sorted(made.errors.items())) or "none"
-    say(f"{made.rows} rows of {made.passages} passages, {made.clean} of them without an error; errors: {errors}")
-    for cause, count in made.dropped.items():
-        say(f"left out: {count} x {cause}")
-    for cause, count in sorted(made.refused.items()):
-        say(f"replies that could not be used: {count} x {cause}")
-    if made.failed:
-        say(f"failed: {made.failed} passages whose calls failed; the same command tries them again")
-    usage = made.usage
-    if usage.calls or usage.cache_hits:
-        cost = "unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
-        say(
-            f"{usage.calls} calls ({usage.retries} retries, {usage.cache_hits} from the cache), {usage.input_tokens} "
-            f"tokens in, {usage.output_tokens} out, cost {cost}"
-        )
+    for line in made.told():
+        say(line)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from eirene.cli.call_flags import is_named
+from eirene.cli.corpus_flags import CorpusFlags
 from eirene.cli.progress import Watch, watch
-from eirene.cli.synth_fava import neighbours_in, passages_of, tell
 from eirene.cli.terminal import say
 from eirene.errors import BackendError, InputError
 from eirene.usage import Usage
@@ -52,6 +52,7 @@ def by_model(order: Order, recipe: Recipe, made: Made, *, backend: str, base_url
     """Makes the rows that are missing; raises `typer.Exit` with 130 where the user stopped it."""
     from eirene.models.resolve import ChatOptions
     from eirene.output import STDOUT
+    from eirene.synth.fava import neighbours_by
     from eirene.synth.fava.asking import resolve_writes
     from eirene.synth.fava.pipeline import signature_of
 
@@ -65,8 +66,9 @@ def by_model(order: Order, recipe: Recipe, made: Made, *, backend: str, base_url
         )
     options = ChatOptions(base_url=base_url, concurrency=order.concurrency, price=price, cache=calls.open_cache())
     writes = resolve_writes(backend, options)
+    flags = CorpusFlags(corpus_encoder=order.encoder, passages=recipe.references)
     # In this thread, which Ctrl-C ends at once, and before a file is touched: it reads the corpus to its end.
-    neighbours = neighbours_in(order.corpus, recipe.references, order.encoder)
+    neighbours = neighbours_by(lambda: flags.retriever(order.corpus), references=recipe.references)
     with ExitStack() as stack:
         journals = _Journals(made, signature_of(recipe, writes))
         journals.open(order.out, stack, anew=order.force)
@@ -80,7 +82,8 @@ def by_model(order: Order, recipe: Recipe, made: Made, *, backend: str, base_url
             raise
         left = 0 if stop.control.reason is None else journals.left()
         _write_card(order, recipe, writes, journals, is_finished=not left)
-    tell(made)
+    for line in made.told():
+        say(line)
     if left:
         command = "the same command" if stop.by_user else "with a higher limit the same command"
         say(f"stopped ({stop.control.reason}): {_said(left)}; {command} goes on from there")
@@ -219,7 +222,7 @@ class _Journals:
 
     def missing(self, order: Order, recipe: Recipe) -> Iterator[Plan]:
         """The plans that are not done."""
-        from eirene.synth.fava import plans
+        from eirene.synth.fava import passages_of, plans
 
         # Twins among the passages are found anew by each run: of earlier lines nothing is known of them.
         self._rest = plans(passages_of(order.corpus, order.limit), recipe, self.made)

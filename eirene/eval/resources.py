@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eirene.errors import InputError
 from eirene.eval.base import MODEL_NEEDS, Need
@@ -18,14 +19,13 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from eirene.encoder.runtime import Encodes
-    from eirene.eval.nli import NliModel
-    from eirene.eval.salience import WordMaps
-    from eirene.eval.selfcheck_samples import SampleSource
+    from eirene.eval.nli.model import NliModel
     from eirene.models.cache import CallCache
     from eirene.models.chat import ChatModel, Price
     from eirene.models.local import LocalModel
     from eirene.models.token_scores import TokenScorer
 
+T = TypeVar("T")
 POLLS = 5
 SAMPLES = 20
 
@@ -57,6 +57,7 @@ class Resources:
     cache: CallCache | None = None
     offline: bool = False
     word_maps: bool = False
+    _loaded: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("polls", "samples", "concurrency"):
@@ -71,6 +72,13 @@ class Resources:
         here = {"judge": self.judge_model is not None, "local_model": self.local is not None}
         here |= {"classifier": bool(self.classifiers_named), "nli": self.nli_named is not None}
         return sorted(need for need in needs & MODEL_NEEDS if not here[need])
+
+    def once(self, key: str, load: Callable[[], T]) -> T:
+        """What `load` gives the first time that `key` is asked for; all detectors of a family share it."""
+        if key not in self._loaded:
+            self._loaded[key] = load()
+        found: T = self._loaded[key]
+        return found
 
     @cached_property
     def encoder(self) -> Encodes:
@@ -125,31 +133,8 @@ class Resources:
         return LocalScorer(model)
 
     @cached_property
-    def other_answers(self) -> SampleSource:
-        """Other answers to a question: the row's own, else drawn from the judge, else from the local model."""
-        from eirene.eval.selfcheck_samples import source_of
-
-        return source_of(self)
-
-    @cached_property
-    def salience_maps(self) -> WordMaps:
-        """The local model's salience maps, on which all salience detectors work."""
-        from eirene.eval.salience import WordMaps
-
-        return WordMaps(self.local_model)
-
-    @cached_property
     def classifiers(self) -> list[LocalModel]:
         """The classifiers. Raises what `load_local` raises."""
         from eirene.models.local import load_local
 
         return [load_local(model) if isinstance(model, str) else model for model in self.classifiers_named]
-
-    @cached_property
-    def nli(self) -> NliModel:
-        """The sequence classifier. Raises what `load_nli` raises."""
-        from eirene.eval.nli import load_nli
-
-        if self.nli_named is None:
-            raise InputError("no sequence classifier is named", field="nli")
-        return load_nli(self.nli_named) if isinstance(self.nli_named, str) else self.nli_named

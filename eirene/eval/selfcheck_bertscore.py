@@ -14,7 +14,7 @@ from eirene.errors import InputError
 from eirene.eval.base import Case, Need
 from eirene.eval.selfcheck import compared_sentences, disagreement
 from eirene.eval.selfcheck_detectors import NO_WORDS, sentence_scores, spoken
-from eirene.eval.selfcheck_samples import SampleSource
+from eirene.eval.selfcheck_samples import SampleSource, source_of
 from eirene.extras import require
 from eirene.models.memory import memory_told
 from eirene.scores import Scores, Unscored
@@ -217,7 +217,7 @@ def build(resources: Resources) -> SelfCheckBertScore:
     """`selfcheck-bertscore`, for the registry: `--local-model` names the encoder, samples come from rows or judge."""
     from eirene.models.local_spec import parse_spec
 
-    source = resources.other_answers if resources.judge_model is not None else SampleSource()
+    source = source_of(resources) if resources.judge_model is not None else SampleSource()
     if isinstance(resources.local, str):
         return SelfCheckBertScore(source, load_token_encoder(parse_spec(resources.local).model))
     model = resources.local_model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from eirene.eval.base import Case, Need
 from eirene.eval.judging import bounded
 from eirene.eval.selfcheck import NgramScores, compared_sentences, embedding_scores, ngram_scores
-from eirene.eval.selfcheck_samples import SampleSource
+from eirene.eval.selfcheck_samples import SampleSource, source_of
 from eirene.scores import Scores, SentenceScore, Unscored, WordScore
 from eirene.sentences import Sentence, split_sentences
 from eirene.usage import Meter
@@ -160,9 +160,9 @@ def sentence_scores(sentences: list[Sentence], values: Array, n_samples: int) ->
 
 def build_ngram(resources: Resources) -> SelfCheckNgram:
     """`selfcheck-ngram`, for the registry."""
-    return SelfCheckNgram(resources.other_answers)
+    return SelfCheckNgram(source_of(resources))
 
 
 def build_embedding(resources: Resources) -> SelfCheckEmbedding:
     """`selfcheck-embedding`, for the registry."""
-    return SelfCheckEmbedding(resources.other_answers, resources.encoder)
+    return SelfCheckEmbedding(source_of(resources), resources.encoder)

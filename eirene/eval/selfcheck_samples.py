@@ -118,7 +118,14 @@ def sample_messages(case: Case) -> tuple[Message, ...]:
 
 
 def source_of(resources: Resources) -> SampleSource:
-    """The samples of a run: from the judge if one is named, else from the local model, else from the rows alone."""
+    """The samples of a run: from the judge if one is named, else from the local model, else from the rows alone.
+
+    All detectors that are built from the same resources share them.
+    """
+    return resources.once("samples", lambda: _drawn_from(resources))
+
+
+def _drawn_from(resources: Resources) -> SampleSource:
     model: ChatModel | LocalModel | None = None
     if resources.judge_model is not None:
         model = resources.judge

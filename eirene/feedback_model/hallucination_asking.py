@@ -15,8 +15,7 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citing import plain
 from eirene.feedback_model.hallucination_reasons import cut_copy, parted
 from eirene.feedback_model.reading import check_end, is_cut_off
-from eirene.feedback_model.reading_claims import UnreadableError, statements_of
-from eirene.feedback_model.reading_clean import headings_in, without_frame
+from eirene.feedback_model.reading_clean import UnreadableError, headings_in, without_frame
 from eirene.feedback_model.select import findings_by_sentence
 from eirene.prompts.loader import Message, Prompt, load_prompt
 from eirene.prompts.untrusted import defused, mark_for
@@ -72,7 +71,7 @@ def read_tagged_reply(text: str, request: FeedbackRequest, *, finish_reason: str
         if not is_cut:
             check_end(finish_reason)
         own = headings_in(request.answer)
-        body = without_frame(text, statements_of(request.sentences), own_headings=own)
+        body = without_frame(text, (s.text for s in request.sentences), own_headings=own)
     except UnreadableError as error:
         return Sample(invalid=str(error), critic="hallucination")
     if not body.strip():

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from eirene.critique import Sample
 from eirene.feedback_model.reading_answer import answer_read
-from eirene.feedback_model.reading_claims import Claim, UnreadableError, assign, settle
-from eirene.feedback_model.reading_clean import without_frame
+from eirene.feedback_model.reading_claims import Claim, assign, settle
+from eirene.feedback_model.reading_clean import UnreadableError, without_frame
 from eirene.feedback_model.reading_contradiction import is_contradicted
 from eirene.feedback_model.reading_doubt import check_surroundings, why_nothing
 from eirene.feedback_model.reading_json import read_json
@@ -54,7 +54,7 @@ def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -
         raise UnreadableError("extra: the answer has no sentences")
     answer = answer_read(sentences)
     statements, is_suspect = answer.statements, answer.is_suspect
-    body = without_frame(text, statements)
+    body = without_frame(text, (s.text for s in statements))
     if len(body) > _ROOM[0] + _ROOM[1] * len(statements) or body.count("\n") > _LINES[0] + _LINES[1] * len(statements):
         raise UnreadableError("too long")
     if not body.strip():

@@ -10,6 +10,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from eirene.critique import Tag
+from eirene.feedback_model.reading_clean import UnreadableError
 from eirene.feedback_model.reading_words import LABELS, NO, REASONS, TAGS, VERDICTS, YES, fold, is_reason, stream
 from eirene.sentences import Sentence
 
@@ -58,10 +59,6 @@ class Statement:
 def statements_of(sentences: Sequence[Sentence]) -> list[Statement]:
     """The statements that a reply is held against."""
     return [Statement(n, s.text, stream(s.text), tag_at(s.text) is not None) for n, s in enumerate(sentences, start=1)]
-
-
-class UnreadableError(Exception):
-    """Why a reply is no critique, in few words; `read_reply` turns it into an invalid sample."""
 
 
 @dataclass(frozen=True, slots=True)

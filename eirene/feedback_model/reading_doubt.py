@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from eirene.feedback_model.reading_claims import UnreadableError, bracketed_tags
+from eirene.feedback_model.reading_claims import bracketed_tags
+from eirene.feedback_model.reading_clean import UnreadableError
 
 _SHOWN = 2000  # characters of a reply without a verdict that are looked at for its cause
 _REFUSAL = re.compile(

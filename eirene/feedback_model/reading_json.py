@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from eirene.critique import Tag
-from eirene.feedback_model.reading_claims import Claim, Statement, UnreadableError, number_at, reason_in, tag_at
+from eirene.feedback_model.reading_claims import Claim, Statement, number_at, reason_in, tag_at
+from eirene.feedback_model.reading_clean import UnreadableError
 from eirene.feedback_model.reading_words import REASON_KEYS, TAGS, VERDICT_KEYS, fold, is_reason, stream
 
 # A value begins a line, or follows words and a colon on it; what has a digit before it may be a numbered line.

@@ -11,7 +11,6 @@ from eirene.feedback_model.reading_answer import AnswerRead
 from eirene.feedback_model.reading_claims import (
     Claim,
     Statement,
-    UnreadableError,
     after_echo,
     bracketed_tags,
     fold_space,
@@ -20,6 +19,7 @@ from eirene.feedback_model.reading_claims import (
     tag_at,
     verdict_at,
 )
+from eirene.feedback_model.reading_clean import UnreadableError
 from eirene.feedback_model.reading_words import stream
 
 _LEAD = re.compile(

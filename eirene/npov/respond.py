@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from eirene import __version__
+from eirene._version import __version__
 from eirene.blocking import run_blocking
-from eirene.errors import InputError, NoTopicError
+from eirene.errors import InputError, Near, NoTopicError
 from eirene.npov.check import Check, check
 from eirene.npov.embedded import EmbeddedWriter
 from eirene.npov.knowledge import THRESHOLD, KnowledgeBase, Match, load_topics, shipped_encoder
@@ -22,7 +22,6 @@ from eirene.usage import Meter, Usage
 
 if TYPE_CHECKING:
     from eirene.npov.writers import Backend
-    from eirene.topics import Near
 
 
 @dataclass(frozen=True, slots=True)

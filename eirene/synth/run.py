@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eirene import __version__
+from eirene._version import __version__
 from eirene.records import Item
 from eirene.synth.controls import Control, Counted, controls
 from eirene.synth.groups import Group, Recipe, groups_of

@@ -33,7 +33,7 @@ def logged(log: Iterable[Mapping[str, Any]], name: str) -> list[float]:
 
 def versions(more: Iterable[str] = ()) -> dict[str, str]:
     """What the run was made with; `more` are further packages."""
-    from eirene import __version__
+    from eirene._version import __version__
 
     return {"eirene": __version__, **{name: version(name) for name in (*_PACKAGES, *more)}}
 

@@ -16,7 +16,8 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from eirene import __version__, shown
+from eirene import shown
+from eirene._version import __version__
 from eirene.views.visible import visible
 
 _SHOWN = frozenset({"findings.css", "findings.js"})

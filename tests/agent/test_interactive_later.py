@@ -134,7 +134,7 @@ def test_another_row_setting_or_model_is_another_thread() -> None:
 _ONE_PROCESS = """
     import asyncio, os, sys
     sys.path.insert(0, sys.argv[1])
-    from loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
+    from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
     from eirene.agent.interactive import ReviewedRun
     from eirene.agent.scripted import scripted_parts
@@ -160,7 +160,7 @@ def test_a_process_that_was_killed_at_the_question_is_followed_by_one_that_goes_
     """`kill -9`, no chance to tidy up; the second process could not draw a single critique."""
     script = tmp_path / "run.py"
     script.write_text(textwrap.dedent(_ONE_PROCESS), encoding="utf-8")
-    command = [sys.executable, str(script), str(Path(__file__).parent), str(tmp_path / "runs.sqlite")]
+    command = [sys.executable, str(script), str(Path(__file__).parents[2]), str(tmp_path / "runs.sqlite")]
     killed = subprocess.run([*command, "ask"], capture_output=True, text=True, check=False, timeout=120)
     assert killed.returncode == -9, killed.stderr
     done = subprocess.run([*command, "answer"], capture_output=True, text=True, check=False, timeout=120)

@@ -9,6 +9,7 @@ from eirene.errors import InputError
 from eirene.eval.base import MODEL_NEEDS, Case, UnmetDetector, case_of, unmet
 from eirene.eval.registry import DETECTORS, build_detector, build_detectors, parse_names
 from eirene.eval.resources import Resources
+from eirene.eval.selfcheck_samples import source_of
 from eirene.given import Given, Group
 from eirene.records import parse_item
 from eirene.scores import Unscored
@@ -48,6 +49,9 @@ def test_an_unknown_name_is_refused_with_the_known_ones(names: str, message: str
 def test_what_is_shared_is_loaded_once() -> None:
     resources = Resources()
     assert resources.encoder is resources.encoder
+    assert source_of(resources) is source_of(resources)
+    assert resources.once("a part", list) is resources.once("a part", list)
+    assert Resources().once("a part", list) is not resources.once("a part", list)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Match, Route
 
-from eirene import __version__
+from eirene._version import __version__
 from eirene.agent.server.answers import Envelope, chunks, completion
 from eirene.agent.server.doorman import Doorman, to_response
 from eirene.agent.server.engine import Engine, Task

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eirene.errors import InputError
 from eirene.eval.base import GIVEN, Case, Need
 from eirene.eval.chunks import Piece, sentences_of, share_out, whole
+from eirene.eval.nli.model import NliModel, load_nli
 from eirene.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, number
 from eirene.sentences import split_sentences
 from eirene.usage import Meter, Usage
 
 if TYPE_CHECKING:
-    from eirene.eval.nli.model import NliModel
     from eirene.eval.resources import Resources
 
 _EMPTY = "it is empty"
@@ -139,4 +140,7 @@ def _worst(errors: Sequence[Score]) -> Score:
 
 def build(resources: Resources) -> NliDetector:
     """The detector on the sequence classifier that is named."""
-    return NliDetector(resources.nli)
+    named = resources.nli_named
+    if named is None:
+        raise InputError("no sequence classifier is named", field="nli")
+    return NliDetector(resources.once("nli", lambda: load_nli(named)) if isinstance(named, str) else named)

@@ -139,20 +139,23 @@ class SalienceDetector:
         return error_score(strength, self._aggregate, self._mean)
 
 
+def _maps(resources: Resources) -> WordMaps:
+    """The local model's salience maps, on which all salience detectors work."""
+    return resources.once("salience", lambda: WordMaps(resources.local_model))
+
+
 def build(resources: Resources) -> SalienceDetector:
     """The detector as the paper has it."""
-    return SalienceDetector(resources.salience_maps, keep_shares=resources.word_maps)
+    return SalienceDetector(_maps(resources), keep_shares=resources.word_maps)
 
 
 def build_sum(resources: Resources) -> SalienceDetector:
     """With the sum in the place of the maximum."""
-    return SalienceDetector(
-        resources.salience_maps, aggregate="sum", name="salience-sum", keep_shares=resources.word_maps
-    )
+    return SalienceDetector(_maps(resources), aggregate="sum", name="salience-sum", keep_shares=resources.word_maps)
 
 
 def build_entropy(resources: Resources) -> SalienceDetector:
     """With the negative entropy in the place of the maximum."""
     return SalienceDetector(
-        resources.salience_maps, aggregate="entropy", name="salience-entropy", keep_shares=resources.word_maps
+        _maps(resources), aggregate="entropy", name="salience-entropy", keep_shares=resources.word_maps
     )

@@ -86,6 +86,24 @@ class Made:
             "refused": dict(sorted(self.refused.items())), "usage": self.usage.model_dump(),
         }  # fmt: skip
 
+    def told(self) -> Iterator[str]:
+        """What came of the run, a line each."""
+        errors = ", ".join(f"{n} {kind}" for kind, n in sorted(self.errors.items())) or "none"
+        yield f"{self.rows} rows of {self.passages} passages, {self.clean} of them without an error; errors: {errors}"
+        for cause, count in self.dropped.items():
+            yield f"left out: {count} x {cause}"
+        for cause, count in sorted(self.refused.items()):
+            yield f"replies that could not be used: {count} x {cause}"
+        if self.failed:
+            yield f"failed: {self.failed} passages whose calls failed; the same command tries them again"
+        usage = self.usage
+        if usage.calls or usage.cache_hits:
+            cost = "unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
+            yield (
+                f"{usage.calls} calls ({usage.retries} retries, {usage.cache_hits} from the cache), "
+                f"{usage.input_tokens} tokens in, {usage.output_tokens} out, cost {cost}"
+            )
+
 
 def key_of(passage: Passage) -> str:
     """What stands for a passage's text, but for white space: 24 hex digits."""
