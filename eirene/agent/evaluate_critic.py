@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from eirene.agent.critics import chosen_critique, critics_of
 from eirene.agent.evaluate_feedback import evaluation_signature
 from eirene.agent.kept_rows import RowKind, make_rows
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
+from eirene.checked import Checked
 from eirene.critique import Finding, Sample
 from eirene.errors import HOPELESS, EireneError
 from eirene.eval.base import Detector, case_of
@@ -28,7 +29,7 @@ from eirene.seeds import derive_seed
 from eirene.usage import Meter, Usage
 
 
-class CriticRow(BaseModel):
+class CriticRow(Checked):
     """What a critic found in one answer; `findings` is null where there is no usable critique, and `why` says so."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

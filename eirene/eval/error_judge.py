@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from eirene.checked import form_error
 from eirene.errors import InputError
 from eirene.eval.base import Case
 from eirene.io import parse_json
@@ -115,6 +116,5 @@ def read_judgement(reply: Reply) -> Judgement | Unscored:
     except InputError as error:
         return Unscored(unscored=str(error))
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(str(p) for p in problem["loc"]) or "the whole"
-        return Unscored(unscored=f"the judge's reply is not in the form asked for: {place}: {problem['msg']}")
+        said = form_error(error, Judgement)
+        return Unscored(unscored=f"the judge's reply is not in the form asked for: {said}")
