@@ -231,6 +231,8 @@ def _only_member(annotation: Any) -> Any:
     """The annotation without `Annotated` and without a None beside it."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
+    if not isinstance(annotation, type) and get_origin(annotation) is None:
+        return None  # a name for another type, such as pydantic's for JSON
     if get_origin(annotation) in (Union, UnionType):
         members = [m for m in get_args(annotation) if m is not NoneType]
         return _only_member(members[0]) if len(members) == 1 else annotation

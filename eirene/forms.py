@@ -151,7 +151,9 @@ def _document(value: Any) -> str | None:
     text = passage_text(value)
     if text is None:
         return None
-    about = next((value[key] for key in ("metadata", "meta") if isinstance(value.get(key), Mapping)), {})
+    about: Mapping[str, Any] = next(
+        (value[key] for key in ("metadata", "meta") if isinstance(value.get(key), Mapping)), {}
+    )
     return titled(passage_title(value) or passage_title(about), text)
 
 

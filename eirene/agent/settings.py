@@ -68,6 +68,8 @@ class Settings(Checked):
             return f"unknown setting {name!r}; known: {', '.join(cls.model_fields)}"
         if kind == "value_error":
             return str(problem["ctx"]["error"])
+        if kind != "literal_error" and not kind.startswith(("greater_", "less_")):
+            return None
         return f"{name} must {problem['msg'].lower().removeprefix('input should ')}, got {bare(problem['input'])}"
 
     @property

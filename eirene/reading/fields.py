@@ -38,7 +38,7 @@ def _fitting(form: Callable[[Any], Any], value: object, *, column: str, where: s
         # Looked at once more: a list of nulls is as empty as an empty cell.
         return None if found in ("", [], {}) and field not in NEEDED else found
     except (NotPlainError, UnfitError) as error:
-        hint = _HINTS.get(type(found), "") if isinstance(error, UnfitError) else ""
+        hint = _HINTS.get(found.__class__, "") if isinstance(error, UnfitError) else ""
         raise InputError(f"the column {column!r} {error}{hint}", field=field, where=where) from None
 
 
@@ -48,7 +48,7 @@ def _text(value: Any) -> Any:
     raise UnfitError(f"must be a text, got {shown(value)}")
 
 
-_HINTS = {
+_HINTS: dict[type, str] = {
     list: "; a column can name one entry by its number, such as COLUMN.0, and a part of each, such as COLUMN.content",
     dict: "; a column can name a part, such as COLUMN.content",
 }
