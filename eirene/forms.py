@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from eirene.checked import shown
 from eirene.errors import InputError
 from eirene.io import parse_json
 from eirene.plain import NotPlainError, plain
+from eirene.problems import shown
 from eirene.texts import titled
 
 IDS = "a text or a whole number"
@@ -151,10 +151,9 @@ def _document(value: Any) -> str | None:
     text = passage_text(value)
     if text is None:
         return None
-    about: Mapping[str, Any] = next(
-        (value[key] for key in ("metadata", "meta") if isinstance(value.get(key), Mapping)), {}
-    )
-    return titled(passage_title(value) or passage_title(about), text)
+    holders = (value, value.get("metadata"), value.get("meta"))
+    titles = (passage_title(held) for held in holders if isinstance(held, Mapping))
+    return titled(next(filter(None, titles), ""), text)
 
 
 def _plainly(value: object) -> Any:

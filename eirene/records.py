@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from eirene.checked import Checked, checked, shown
+from eirene.checked import Checked, checked
 from eirene.critique import Critique, Sample
 from eirene.errors import InputError
 from eirene.forms import as_id, as_meta, as_notes, as_passages, as_sides, as_texts
+from eirene.problems import shown
 from eirene.review import FeedbackNote
 from eirene.scores import Scores
 from eirene.texts import HALF_PAIR, Text

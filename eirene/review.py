@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from eirene.checked import Checked, checked, shown
+from eirene.checked import Checked, checked
 from eirene.errors import InputError
+from eirene.problems import shown
 from eirene.texts import Text
 
 Action = Literal["go on", "all complete", "stop", "save"]

@@ -8,8 +8,8 @@ from typing import Any
 
 from eirene.agent.backends import BackendOptions
 from eirene.agent.settings import Settings
-from eirene.checked import shown
 from eirene.errors import InputError
+from eirene.problems import shown
 from eirene.records import Item, parse_item
 
 Asked = Settings | Mapping[str, Any]

@@ -20,6 +20,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, load_critique, load_scores
 from eirene.blocking import run_blocking
 from eirene.errors import InputError
+from eirene.problems import shown
 from eirene.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids
 from eirene.seeds import signature
 from eirene.sentences import split_sentences
@@ -38,14 +39,14 @@ async def arefine(
     thread_id: str | None = None,
     on_event: OnEvent | None = None,
     base_url: str | None = None,
-    backend_options: BackendOptions | None = None,
+    backend_options: BackendOptions | Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Record:
     """Critiques, rewrites and re-scores one answer; returns the record, whose `answer` is the text to show.
 
     `backend` is `embedded`, `provider:model`, a LangChain chat model, or `Parts`; `base_url` names the server of a chat
-    model. `settings` may be a mapping, and `options` single fields of `Settings` (mode, samples, seed, max_rounds, ...),
-    which win. In place of `item`, its fields may be given: `question=`, `answer=`, `perspectives=`, `context=`, ...
+    model. `options` are fields of `Settings` (mode, samples, seed, max_rounds, ...) and win over `settings`, which may be
+    a mapping too. In place of `item` its fields may stand among them: `question=`, `answer=`, `perspectives=`, ...
     Raises `InputError` for an item, setting or backend that cannot be used. Whatever fails after that ends in a record
     with status `failed` and the original.
 
@@ -81,7 +82,7 @@ def refine(
     thread_id: str | None = None,
     on_event: OnEvent | None = None,
     base_url: str | None = None,
-    backend_options: BackendOptions | None = None,
+    backend_options: BackendOptions | Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Record:
     """`arefine` for callers that are not async; takes the same arguments. Works inside a running event loop as well.
@@ -123,7 +124,7 @@ def build_graph(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     review: bool = False,
     base_url: str | None = None,
-    backend_options: BackendOptions | None = None,
+    backend_options: BackendOptions | Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Graph:
     """The loop as a compiled LangGraph graph. Run it on `initial_state(item, seed)`; `make_record` reads its result.
@@ -235,6 +236,9 @@ def _run(
     thread_id: str | None,
 ) -> _Run:
     """Checks everything that a caller may get wrong, while nothing has been spent."""
+    if checkpointer is not None and not isinstance(checkpointer, BaseCheckpointSaver):
+        said = f"checkpointer must be one of LangGraph's, such as InMemorySaver(), got {shown(checkpointer)}"
+        raise InputError(said, field="checkpointer")
     if settings.mode == "human":
         critique_from_notes(item, split_sentences(item.answer))
     parts = resolve_backend(backend, backend_options)

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from eirene.checked import Checked, bare
+from eirene.checked import Checked
+from eirene.problems import bare
 from eirene.records import Mode
 from eirene.seeds import MAX_SEED
 

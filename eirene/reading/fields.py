@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from eirene.checked import shown
 from eirene.errors import InputError
 from eirene.forms import UnfitError, as_id, as_meta, as_notes, as_passages, as_sides, as_texts
 from eirene.plain import NotPlainError, plain
+from eirene.problems import shown
 
 FIELDS = ("id", "question", "answer", "perspectives", "context", "feedback", "gold", "meta")
 NEEDED = ("question", "answer")

@@ -40,8 +40,8 @@ from eirene.agent.server.streaming import (
     soon,
     while_client_waits,
 )
-from eirene.checked import sentence
 from eirene.errors import FormError
+from eirene.problems import sentence
 from eirene.records import Item, Record
 
 logger = logging.getLogger(__name__)

@@ -11,9 +11,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, S
 from eirene.agent.server.faults import ApiError, from_input
 from eirene.agent.server.sizes import MAX_DEPTH, check_sizes
 from eirene.agent.wrappers.conversation import Given
-from eirene.checked import first_problem
 from eirene.critique import Finding, HallucinationKind
 from eirene.errors import InputError
+from eirene.problems import first_problem
 from eirene.records import PASSAGES, SIDES, Perspective, parse_item
 from eirene.texts import Text
 

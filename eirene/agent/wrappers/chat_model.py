@@ -28,9 +28,10 @@ from eirene.agent.wrappers.apart import run_apart, wait_apart
 from eirene.agent.wrappers.conversation import Given, GivenFor, conversation_item, refinable_text, with_text
 from eirene.agent.wrappers.notice import NothingGivenNotice
 from eirene.agent.wrappers.when import When
-from eirene.checked import form_error, shown
+from eirene.checked import form_error
 from eirene.errors import EireneError, InputError
 from eirene.models.chat import model_name
+from eirene.problems import shown
 from eirene.records import Item, Record
 from eirene.usage import Usage
 
