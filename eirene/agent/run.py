@@ -45,8 +45,8 @@ async def arefine(
     """Critiques, rewrites and re-scores one answer; returns the record, whose `answer` is the text to show.
 
     `backend` is `embedded`, `provider:model`, a LangChain chat model, or `Parts`; `base_url` names the server of a chat
-    model. `options` are fields of `Settings` (mode, samples, seed, max_rounds, ...) and win over `settings`, which may be
-    a mapping too. In place of `item` its fields may stand among them: `question=`, `answer=`, `perspectives=`, ...
+    model. `options` are fields of `Settings` (mode, samples, seed, max_rounds, ...) and win over `settings`, which may
+    be a mapping too. In place of `item` its fields may stand among them: `question=`, `answer=`, `perspectives=`, ...
     Raises `InputError` for an item, setting or backend that cannot be used. Whatever fails after that ends in a record
     with status `failed` and the original.
 

@@ -65,7 +65,7 @@ class RefiningChatModel(BaseChatModel):
         ('accepted', True)
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
     inner: BaseChatModel
     backend: Any = None
