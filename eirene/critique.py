@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
+from eirene.checked import Checked
+from eirene.errors import FormError
 from eirene.review import Review
 
 Tag = Literal["Complete", "Incomplete"]
@@ -34,7 +36,7 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
-class _Value(BaseModel):
+class _Value(Checked):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -63,10 +65,8 @@ def findings_in(entries: object) -> tuple[Finding, ...]:
             raise ValueError(f"number {n} must be an object with 'kind', 'start' and 'end'")
         try:
             found.append(Finding.model_validate({"reason": "", **entry}))
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise ValueError(f"number {n}, {where!r}: {first['msg']}") from None
+        except FormError as error:
+            raise ValueError(f"number {n}: {error}") from None
     return tuple(found)
 
 

@@ -2,6 +2,7 @@
 
 EireneError
 ├── InputError            what the user gave cannot be used (row, file, flag); exit code 2
+│   └── FormError         a value does not have the form that a model of ours wants; a `ValueError` as well
 ├── PromptError           a prompt file and the values for it do not fit together
 ├── MissingExtraError     an optional package is needed and not installed; exit code 2
 ├── EncoderError          the encoder's files are missing, damaged or of the wrong kind
@@ -50,6 +51,10 @@ class InputError(EireneError):
         self.field = field
         self.where = where
         super().__init__(f"{where}: {message}" if where else message)
+
+
+class FormError(InputError, ValueError):
+    """A value that does not have the form wanted, of a constructor or of data: a `ValueError` too, as pydantic's is."""
 
 
 class WorkerError(EireneError):

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
+from eirene.checked import Checked, checked
 from eirene.critique import Critique, Sample
 from eirene.errors import InputError
+from eirene.forms import as_id, as_meta, as_notes, as_passages, as_sides, as_texts
+from eirene.problems import shown
 from eirene.review import FeedbackNote
 from eirene.scores import Scores
 from eirene.texts import HALF_PAIR, Text
@@ -48,28 +52,68 @@ def _can_be_written(meta: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return meta
 
 
-class _Row(BaseModel):
+class _Row(Checked):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, ser_json_inf_nan="strings")
 
 
+# The schemas of the server's bodies say what is taken: the forms that come in, not the one that is held.
+_Given = str | list[str | None]
+
+
 class Perspective(_Row):
-    """One side of a question with the arguments that an answer is to carry."""
+    """One side of a question with the arguments that an answer is to carry; one argument may be a text alone."""
+
+    example: ClassVar[str] = '{"name": "pro", "arguments": ["..."]}'
 
     name: Text
-    arguments: Annotated[list[Text], Field(min_length=1)]
+    arguments: Annotated[list[Text], Field(min_length=1), BeforeValidator(as_texts, json_schema_input_type=_Given)]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, name: str, arguments: str | Sequence[str]) -> None: ...
+
+
+SIDES = BeforeValidator(as_sides, json_schema_input_type=str | dict[str, _Given | None] | list[Perspective])
+"""What `perspectives` may be: see `eirene.forms`."""
+PASSAGES = BeforeValidator(as_passages, json_schema_input_type=str | list[Any] | dict[str, Any])
+"""What `context` may be: see `eirene.forms`."""
 
 
 class Item(_Row):
-    """One input row. `gold` and `meta` are never shown to a refiner. Without `id`, the content's hash serves."""
+    """One input row. `gold` and `meta` are never shown to a refiner. Without `id`, the content's hash serves.
 
-    id: Text = Field(default="", validate_default=False)
+    `id` may be a whole number; `perspectives` a mapping of each side to its arguments; `context` one text, or passages
+    in any of the forms that `eirene.forms.as_passages` takes. The item holds them in the one form of its fields.
+    Raises `InputError`, which here is a `ValueError` too, that names the field, what came and what was wanted.
+    """
+
+    id: Annotated[Text, BeforeValidator(as_id)] = Field(default="", validate_default=False)
     question: Text
     answer: Text
-    perspectives: Annotated[list[Perspective], Field(min_length=1), AfterValidator(_distinct_names)] | None = None
-    context: Annotated[list[Text], Field(min_length=1)] | None = None
-    feedback: Annotated[list[FeedbackNote], Field(min_length=1)] | None = None
+    perspectives: Annotated[list[Perspective], Field(min_length=1), AfterValidator(_distinct_names), SIDES] | None = (
+        None
+    )
+    context: Annotated[list[Text], Field(min_length=1), PASSAGES] | None = None
+    feedback: Annotated[list[FeedbackNote], Field(min_length=1), BeforeValidator(as_notes)] | None = None
     gold: Text | None = None
-    meta: Annotated[dict[str, JsonValue], AfterValidator(_can_be_written)] = Field(default_factory=dict)
+    meta: Annotated[dict[str, JsonValue], AfterValidator(_can_be_written), BeforeValidator(as_meta)] = Field(
+        default_factory=dict
+    )
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            id: str | int = ...,
+            question: str,
+            answer: str,
+            perspectives: Mapping[str, str | Sequence[str]] | Sequence[Perspective | Mapping[str, Any]] | None = ...,
+            context: str | Sequence[Any] | None = ...,
+            feedback: Sequence[FeedbackNote | Mapping[str, Any]] | None = ...,
+            gold: str | None = ...,
+            meta: Mapping[str, Any] = ...,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _has_an_id(self) -> Self:
@@ -78,7 +122,7 @@ class Item(_Row):
         return self
 
 
-class _Output(BaseModel):
+class _Output(Checked):
     # Not strict: what comes here is our own, and from a checkpoint or a file its tuples are lists.
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -156,76 +200,15 @@ def canonical(value: Any) -> str:
 
 
 def parse_item(data: object, *, where: str | None = None) -> Item:
-    """Checks one row and returns it as an `Item`.
+    """Checks one row and returns it as an `Item`, whose fields may be in any of the forms that it takes.
 
     Raises `InputError` that names the field, what came and what was wanted; `where` (file and row) stands before it.
     """
     if isinstance(data, Item):
         return data
-    if not isinstance(data, dict):
-        raise InputError(f"a row must be a JSON object with 'question' and 'answer', got {_shown(data)}", where=where)
-    try:
-        return Item.model_validate(data)
-    except ValidationError as error:
-        raise _first_error(error, where) from None
-
-
-_WANTED = {
-    "string_type": "a text (a JSON string)",
-    "list_type": "a list",
-    "dict_type": "an object with keys and values",
-    "model_type": "an object with keys and values",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "invalid-json-value": "plain JSON",
-}
-"""What was wanted, by pydantic's name of the error."""
-
-
-def _first_error(error: ValidationError, where: str | None) -> InputError:
-    """The first problem of a validation as one clear sentence."""
-    problem = error.errors(include_url=False)[0]
-    field = _path(problem["loc"])
-    kind, more = problem["type"], error.error_count() - 1
-    if kind == "extra_forbidden":
-        text = f"unknown key {field!r}; known keys: {_known_keys(problem['loc'])} (free data goes under 'meta')"
-    elif kind == "missing":
-        text = f"{field!r} is missing"
-    elif kind == "too_short":
-        text = f"{field!r} is empty; give at least one entry, or leave the key out"
-    elif kind == "value_error":
-        text = f"{field!r} {problem['ctx']['error']}" if field else str(problem["ctx"]["error"])
-    elif kind == "greater_than_equal":
-        text = f"{field!r} must be at least {problem['ctx']['ge']}, got {problem['input']!r}"
-    elif kind == "invalid_key":
-        text = f"keys must be texts, got {_shown(problem['input'])}"
-    else:
-        text = f"{field!r} must be {_WANTED.get(kind, problem['msg'])}, got {_shown(problem['input'])}"
-    others = "" if not more else f" (and {more} more problem{'s' if more > 1 else ''})"
-    return InputError(text + others, field=field or None, where=where)
-
-
-def _known_keys(loc: tuple[int | str, ...]) -> str:
-    inner: dict[int | str, type[BaseModel]] = {"perspectives": Perspective, "feedback": FeedbackNote}
-    model = inner.get(loc[0], Item) if len(loc) > 1 else Item
-    return ", ".join(model.model_fields)
-
-
-def _path(loc: tuple[int | str, ...]) -> str:
-    out = ""
-    for part in loc:
-        out += f"[{part}]" if isinstance(part, int) else f".{part}" if out else part
-    return out
-
-
-def _shown(value: object, limit: int = 60) -> str:
-    """A value as a message shows it: in JSON's words, short."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    names = {str: "the text", int: "the number", float: "the number", list: "the list", dict: "the object"}
-    text = repr(value)
-    name = names.get(type(value), type(value).__name__)
-    return f"{name} {text[:limit]}…" if len(text) > limit else f"{name} {text}"
+    if not isinstance(data, Mapping):
+        raise InputError(f"a row must be a JSON object with 'question' and 'answer', got {shown(data)}", where=where)
+    return checked(Item, dict(data), where=where)
 
 
 def found_ids(item: Item) -> tuple[str, ...]:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
+from eirene.checked import Checked, checked
 from eirene.errors import InputError
+from eirene.problems import shown
 from eirene.texts import Text
 
 Action = Literal["go on", "all complete", "stop", "save"]
 
 
-class FeedbackNote(BaseModel):
+class FeedbackNote(Checked):
     """A person's remark on one sentence of the answer. Sentences count from 1."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    example: ClassVar[str] = '{"sentence": 1, "reason": "..."}'
 
     sentence: Annotated[int, Field(ge=1)]
     reason: Text
 
 
-class Review(BaseModel):
+class Review(Checked):
     """A person's answer to a critique.
 
     - `go on`: rewrite with the critique, after `drop` (these sentences are complete after all), `replace` (this is the
@@ -33,6 +36,7 @@ class Review(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)  # not strict: from a file or a checkpoint tuples are lists
+    whole_name: ClassVar[str] = "a review"
 
     action: Action
     replace: tuple[FeedbackNote, ...] = ()
@@ -68,25 +72,8 @@ def parse_review(data: object) -> Review:
     if isinstance(data, Review):
         return data
     if not isinstance(data, dict):
-        raise InputError(f"a review must be an object such as {{'action': 'go on'}}, got {str(data)[:60]!r}")
+        raise InputError(f"a review must be an object such as {{'action': 'go on'}}, got {shown(data)}")
     try:
-        return Review.model_validate(data)
-    except ValidationError as error:
-        raise InputError(_told(error), field="review") from None
-
-
-def _told(error: ValidationError) -> str:
-    """The first problem of a validation as one sentence."""
-    problem: Any = error.errors(include_url=False)[0]
-    place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in problem["loc"]).removeprefix(".")
-    kind, got = problem["type"], str(problem["input"])[:60]
-    if kind == "extra_forbidden":
-        known = FeedbackNote if len(problem["loc"]) > 1 else Review
-        return f"unknown key {place!r} in a review; known keys: {', '.join(known.model_fields)}"
-    if kind == "missing":
-        return f"{place!r} is missing in a review"
-    if kind == "value_error":
-        said = str(problem["ctx"]["error"])
-        return f"{place!r} {said}" if place else said
-    rule = problem["msg"].removeprefix("Input should ")
-    return f"{place!r} of a review must {rule}, got {got!r}"
+        return checked(Review, data)
+    except InputError as error:
+        raise InputError(str(error), field="review") from None

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+from eirene.checked import Checked
 
 
-class _Value(BaseModel):
+class _Value(Checked):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 

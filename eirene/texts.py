@@ -59,6 +59,11 @@ def whole_values(value: Any, *, deepest: int = 100) -> Any:
     return parts if isinstance(value, list) else tuple(parts)
 
 
+def titled(title: str, text: str) -> str:
+    """A passage as it is shown and encoded: its title before it, unless it has none or begins with it."""
+    return text if not title or text.startswith(title) else f"{title}: {text}"
+
+
 def _clean(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be blank; give a text, or leave the key out")

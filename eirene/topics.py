@@ -7,8 +7,9 @@ Two forms are read. Ours:
                        "arguments": [{"id": "zoos-1", "text": "...", "paraphrases": ["..."], "source": "..."}, "..."]}],
      "sources": ["..."], "meta": {}}
 
-where only `question` and `perspectives` must be there and an argument may be a text alone; and that of Perspectrum's
-claims (`claim`, `query`, `pro`, `con`). Both strictly: an unknown key is an error that names it.
+where only `question` and `perspectives` must be there, an argument may be a text alone, and `perspectives` an object of
+each side's name and its arguments, as in a row; and that of Perspectrum's claims (`claim`, `query`, `pro`, `con`). Both
+strictly: an unknown key is an error that names it.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
+from eirene.checked import Checked, checked
 from eirene.errors import InputError
+from eirene.forms import as_id, as_sides, as_texts
 from eirene.io import read_source
 from eirene.records import digest
 from eirene.texts import Text
@@ -100,10 +103,7 @@ def parse_topic(data: object, *, where: str | None = None) -> Topic:
         raise InputError("a topic must be a JSON object with 'question' and 'perspectives'", where=where)
     paired = "perspectives" not in data and ("pro" in data or "con" in data)
     row: type[_ClaimRow] | type[_TopicRow] = _ClaimRow if paired else _TopicRow
-    try:
-        return row.model_validate(data).topic(where)
-    except ValidationError as error:
-        raise _first_error(error, row, where) from None
+    return checked(row, data, where=where).topic(where)
 
 
 def key_of(text: str) -> str:
@@ -135,7 +135,7 @@ def without_copies(topic: Topic, *, across_sides: bool) -> tuple[Topic, int]:
 _WORD = re.compile(r"[^\W_]+")
 
 
-class _Row(BaseModel):
+class _Row(Checked):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
@@ -150,8 +150,10 @@ class _ParaphraseRow(_Row):
 
 
 class _ArgumentRow(_Row):
+    example: ClassVar[str] = '{"text": "..."}, or the text alone'
+
     text: Text
-    id: Text | None = None
+    id: _Id | None = None
     paraphrases: list[Annotated[_ParaphraseRow, BeforeValidator(_as_object)]] = Field(default_factory=list)
     source: str | None = None
     # Perspectrum's own; nothing is made of them.
@@ -166,10 +168,18 @@ class _ArgumentRow(_Row):
         )
 
 
-_Arguments = list[Annotated[_ArgumentRow, BeforeValidator(_as_object)]]
+def _as_arguments(value: object) -> object:
+    return as_texts(value) if isinstance(value, str) else [value] if isinstance(value, dict) else value
+
+
+_Arguments = Annotated[list[Annotated[_ArgumentRow, BeforeValidator(_as_object)]], BeforeValidator(_as_arguments)]
+_Texts = Annotated[list[Text], BeforeValidator(as_texts)]
+_Id = Annotated[Text, BeforeValidator(as_id)]
 
 
 class _SideRow(_Row):
+    example: ClassVar[str] = '{"name": "pro", "arguments": ["..."]}'
+
     name: Text
     arguments: _Arguments
     speakers: Text | None = None
@@ -177,10 +187,10 @@ class _SideRow(_Row):
 
 class _TopicRow(_Row):
     question: Text
-    perspectives: list[_SideRow]
-    id: Text | None = None
-    aliases: list[Text] = Field(default_factory=list)
-    sources: list[Text] = Field(default_factory=list)
+    perspectives: Annotated[list[_SideRow], BeforeValidator(as_sides)]
+    id: _Id | None = None
+    aliases: _Texts = Field(default_factory=list)
+    sources: _Texts = Field(default_factory=list)
     meta: dict[str, JsonValue] = Field(default_factory=dict)
 
     def topic(self, where: str | None) -> Topic:
@@ -222,22 +232,3 @@ def _sides(topic: str, rows: list[tuple[str, list[_ArgumentRow], str | None]], w
         if found:
             sides.append(Side(name, tuple(found), speakers))
     return tuple(sides)
-
-
-_INNER: dict[str, type[_Row]] = {
-    "perspectives": _SideRow, "arguments": _ArgumentRow, "pro": _ArgumentRow, "con": _ArgumentRow,
-    "paraphrases": _ParaphraseRow,
-}  # fmt: skip
-
-
-def _first_error(error: ValidationError, row: type[_Row], where: str | None) -> InputError:
-    problem = error.errors(include_url=False)[0]
-    field = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in problem["loc"]).lstrip(".")
-    message: Any = problem.get("ctx", {}).get("error", problem["msg"])
-    if problem["type"] == "extra_forbidden":
-        lists = [p for p in problem["loc"][:-1] if isinstance(p, str)]
-        known = (_INNER[lists[-1]] if lists and lists[-1] in _INNER else row).model_fields
-        return InputError(f"unknown key {field!r}; known keys: {', '.join(known)}", field=field, where=where)
-    if problem["type"] == "missing":
-        return InputError(f"{field!r} is missing", field=field, where=where)
-    return InputError(f"{field!r}: {str(message)[:1].lower()}{str(message)[1:]}", field=field, where=where)

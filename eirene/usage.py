@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from eirene.checked import Checked
 
 _Count = Annotated[int, Field(ge=0)]
 
 
-class Usage(BaseModel):
+class Usage(Checked):
     """Sums over all model calls of a run; `cost_usd` is null where a price is unknown. Embedded parts call no model.
 
     `cached_tokens` are those that the provider had read before (its prompt cache). `cache_hits` are replies that came

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from eirene.critique import Critique, TaggedSentence
 from eirene.errors import InputError
@@ -56,18 +55,41 @@ BAD: list[tuple[dict[Any, Any], str | None, str]] = [
     ({**ROW, "qestion": "x"}, "qestion", "unknown key 'qestion'; known keys: id, question, answer, perspectives,"),
     ({**ROW, 5: "x"}, "[5]", "keys must be texts, got the number 5"),
     ({**ROW, "id": ""}, "id", "'id' must not be blank"),
-    ({**ROW, "id": 7}, "id", "'id' must be a text"),
+    ({**ROW, "id": 7.5}, "id", "'id' must be a text or a whole number, got the number 7.5"),
+    ({**ROW, "id": True}, "id", "'id' must be a text or a whole number, got true"),
     ({**ROW, "gold": " "}, "gold", "'gold' must not be blank"),
     ({**ROW, "perspectives": []}, "perspectives", "'perspectives' is empty; give at least one entry"),
-    ({**ROW, "perspectives": {"pro": ["a"]}}, "perspectives", "must be a list, got the object {'pro': ['a']}"),
+    ({**ROW, "perspectives": {"pro": 5}}, "perspectives[0].arguments", "must be a text or a list of texts, got the nu"),
+    ({**ROW, "perspectives": {}}, "perspectives", "'perspectives' is empty; give at least one entry"),
+    (
+        {**ROW, "perspectives": 5},
+        "perspectives",
+        """must be {"pro": ["..."], "con": "..."} or [{"name": "pro",""",
+    ),
+    ({**ROW, "perspectives": "pro"}, "perspectives", """must be {"pro": ["..."], "con": "..."} or [{"name": "pro","""),
     ({**ROW, "perspectives": ["a"]}, "perspectives[0]", "must be an object with keys and values, got the text 'a'"),
     ({**ROW, "perspectives": [{**PRO, "arguments": []}]}, "perspectives[0].arguments", "is empty"),
-    ({**ROW, "perspectives": [{**PRO, "arguments": "a"}]}, "perspectives[0].arguments", "must be a list"),
+    ({**ROW, "perspectives": ["a"]}, "perspectives[0]", """; write {"name": "pro", "arguments": ["..."]}"""),
+    (
+        {**ROW, "perspectives": [{**PRO, "arguments": {"a": 1}}]},
+        "perspectives[0].arguments",
+        "must be a text or a list",
+    ),
     ({**ROW, "perspectives": [{**PRO, "arguments": ["a", ""]}]}, "perspectives[0].arguments[1]", "not be blank"),
     ({**ROW, "perspectives": [{"name": "pro"}]}, "perspectives[0].arguments", "is missing"),
     ({**ROW, "perspectives": [PRO, {**PRO, "x": 1}]}, "perspectives[1].x", "known keys: name, arguments"),
     ({**ROW, "perspectives": [PRO, {**PRO, "name": "pro "}]}, "perspectives", "has the name 'pro' twice"),
-    ({**ROW, "context": "passage"}, "context", "must be a list, got the text 'passage'"),
+    ({**ROW, "context": 5}, "context", "'context' must be a text or a list of texts, or of passages such as {"),
+    ({**ROW, "context": ["a", 5]}, "context", "got the number 5 among them"),
+    ({**ROW, "context": [{"id": 1}]}, "context", "its text is looked for under text, page_content, passage,"),
+    ({**ROW, "context": " "}, "context[0]", "must not be blank"),
+    ({**ROW, "context": '["a'}, "context", "'context' begins as JSON and is not JSON"),
+    (
+        {**ROW, "feedback": "r"},
+        "feedback",
+        """must be [{"sentence": 1, "reason": "..."}], got the text 'r'""",
+    ),
+    ({**ROW, "feedback": ["r"]}, "feedback[0]", """; write {"sentence": 1, "reason": "..."}"""),
     ({**ROW, "context": []}, "context", "is empty"),
     ({**ROW, "context": ["a", "\x00"]}, "context[1]", "contains a NUL character"),
     ({**ROW, "feedback": [{"sentence": 0, "reason": "r"}]}, "feedback[0].sentence", "must be at least 1, got 0"),
@@ -132,10 +154,10 @@ def test_duplicate_arguments_and_one_or_many_perspectives_are_legal() -> None:
 
 def test_items_and_their_parts_are_frozen() -> None:
     item = parse_item(FULL)
-    with pytest.raises(ValidationError, match="frozen"):
+    with pytest.raises(InputError, match="frozen"):
         item.answer = "other"
     assert item.perspectives is not None
-    with pytest.raises(ValidationError, match="frozen"):
+    with pytest.raises(InputError, match="frozen"):
         item.perspectives[0].name = "other"
 
 
@@ -196,7 +218,7 @@ def record(*, status: Status = "kept", answer: str = "A.", error: ErrorInfo | No
 def test_the_original_stands_in_every_status_but_accepted(status: Status) -> None:
     error = ErrorInfo(kind="BackendError", message="gone") if status == "failed" else None
     assert record(status=status, error=error).answer == "A."
-    with pytest.raises(ValidationError, match="must show the original answer"):
+    with pytest.raises(InputError, match="must show the original answer"):
         record(status=status, answer="A. ", error=error)
 
 
@@ -206,7 +228,7 @@ def test_an_accepted_record_shows_another_text() -> None:
 
 def test_an_error_goes_with_failed_and_with_nothing_else() -> None:
     for status, error in (("failed", None), ("kept", ErrorInfo(kind="E", message="m"))):
-        with pytest.raises(ValidationError, match="goes with status 'failed'"):
+        with pytest.raises(InputError, match="goes with status 'failed'"):
             record(status=status, error=error)  # type: ignore[arg-type]  # a plain str from the loop
 
 
@@ -242,7 +264,7 @@ def test_no_number_in_a_record_can_be_nan_or_out_of_range(value: float) -> None:
         lambda: CRITIQUE.__class__(**{**dict(CRITIQUE), "tag_consistency": value}),
         lambda: CRITIQUE.__class__(**{**dict(CRITIQUE), "reason_consistency": value}),
     ):
-        with pytest.raises(ValidationError):
+        with pytest.raises(InputError):
             build()
 
 

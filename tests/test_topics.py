@@ -75,7 +75,7 @@ def changed(**fields: object) -> dict[str, Any]:
         ([], "must be a JSON object"),
         ({}, "'question' is missing"),
         (changed(qestion="x"), "unknown key 'qestion'; known keys: question, perspectives"),
-        (changed(question=" "), "'question': must not be blank"),
+        (changed(question=" "), "'question' must not be blank"),
         (changed(question="a\x00"), "NUL"),
         (changed(perspectives="pro"), "'perspectives'"),
         (changed(perspectives=[{"name": "pro", "arguments": [{"txt": "x"}]}]), r"'perspectives\[0\].arguments\[0\]"),

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
+from eirene.errors import InputError
 from eirene.scores import ArgumentScore, Poll, Polls, Scores, SentenceScore, Unscored, WordScore, number
 from eirene.usage import Meter, Usage
 
@@ -62,7 +62,7 @@ def test_meters_share_nothing() -> None:
     "fields", [{"calls": -1}, {"seconds": -0.1}, {"seconds": math.nan}, {"cost_usd": math.inf}, {"dollars": 1}]
 )
 def test_impossible_usage_cannot_be_built(fields: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(InputError):
         Usage(**fields)
 
 
@@ -80,13 +80,13 @@ def test_what_is_no_score_cannot_be_built(value: Any) -> None:
         lambda: SentenceScore(n=1, hallucination=value),
         lambda: ArgumentScore(group="pro", n=1, coverage=value),
     ):
-        with pytest.raises(ValidationError):
+        with pytest.raises(InputError):
             build()
 
 
 def test_a_word_score_is_a_number_in_range() -> None:
     for value in (-0.1, 1.5, math.nan):
-        with pytest.raises(ValidationError):
+        with pytest.raises(InputError):
             WordScore(start=0, end=1, score=value)
 
 
@@ -110,5 +110,5 @@ def test_polls_and_raw_values_come_back_and_are_left_out_where_there_are_none() 
     assert (polls.yes, polls.answered) == (1, 1)
     assert Scores.model_validate_json(scores.model_dump_json()) == scores
     assert not {"polls", "raw"} & set(Scores.none("no").model_dump(mode="json"))
-    with pytest.raises(ValidationError):
+    with pytest.raises(InputError):
         Scores(hallucination=0.0, coverage=0.0, raw={"nll": math.inf})

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+from eirene.agent.calling import make_settings
 from eirene.agent.compare_rows import (
     CompareRow,
     Job,
@@ -61,6 +62,9 @@ class Plan:
     settings: Settings = field(default_factory=Settings)
     concurrency: int = DEFAULT_CONCURRENCY
     retry_failed: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", make_settings(self.settings, {}))
 
     def check(self, items: Sequence[Item]) -> None:
         """Raises `InputError` for what cannot be compared, before anything is spent."""

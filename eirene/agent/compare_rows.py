@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict
 
 from eirene.agent.journal import Journal
 from eirene.agent.line_journal import Line
@@ -15,7 +15,7 @@ from eirene.agent.row_hash import row_hash
 from eirene.agent.run import run_signature
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.errors import InputError
+from eirene.checked import Checked, checked
 from eirene.eval.base import Case
 from eirene.eval.error_judge import Judgement
 from eirene.given import Source, given_for
@@ -24,7 +24,7 @@ from eirene.scores import Unscored
 from eirene.usage import Usage
 
 
-class _Line(BaseModel):
+class _Line(Checked):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -129,9 +129,4 @@ def judgements_in(journal: Journal) -> dict[str, JudgedText]:
 
 
 def _read(kind: type[_Kind], line: dict[str, Any], journal: Journal, n: int) -> _Kind:
-    try:
-        return kind.model_validate(line)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(str(p) for p in problem["loc"])
-        raise InputError(f"{place}: {problem['msg']}", where=f"{journal.path}, line {n}") from None
+    return checked(kind, line, where=f"{journal.path}, line {n}")

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
+from eirene.agent.calling import Asked, make_settings
 from eirene.agent.critics import chosen_critique, critics_of
 from eirene.agent.evaluate_feedback import evaluation_signature
 from eirene.agent.kept_rows import RowKind, make_rows
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
+from eirene.checked import Checked
 from eirene.critique import Finding, Sample
 from eirene.errors import HOPELESS, EireneError
 from eirene.eval.base import Detector, case_of
@@ -28,7 +30,7 @@ from eirene.seeds import derive_seed
 from eirene.usage import Meter, Usage
 
 
-class CriticRow(BaseModel):
+class CriticRow(Checked):
     """What a critic found in one answer; `findings` is null where there is no usable critique, and `why` says so."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,7 +52,7 @@ async def arun_critic(
     cases: Sequence[Annotated],
     parts: Parts,
     *,
-    settings: Settings | None = None,
+    settings: Asked | None = None,
     journal: str | Path | None = None,
     concurrency: int = 8,
     retry_failed: bool = False,
@@ -61,7 +63,7 @@ async def arun_critic(
     With `journal`, rows are on disk as they come, and a rerun does what is missing. Raises what every case would meet
     (no access, no credit), and `InputError` for a journal that holds something else.
     """
-    settings = Settings() if settings is None else settings
+    settings = make_settings(settings, {})
     line = f"{evaluation_signature(parts, settings)}|critic:{settings.critic}|{parts.hallucination_version or ''}"
 
     async def make(key: str, case: Annotated) -> CriticRow:

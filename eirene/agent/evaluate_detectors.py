@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from eirene.agent.journal import Journal
-from eirene.errors import InputError
+from eirene.errors import FormError, InputError
 from eirene.eval.base import Case, Detector, case_of, only_computes, unmet
 from eirene.eval.detector_report import Part, Plan, costs, detector_report
 from eirene.eval.detector_rows import DetectorRow, row_key, row_of
@@ -202,7 +200,7 @@ def _rows_in(journal: Journal) -> dict[str, DetectorRow]:
     for key, line in journal.lines.items():
         try:
             found[key] = DetectorRow.model_validate(line)
-        except ValidationError:
+        except FormError:
             raise InputError(
                 "holds something else than rows of detectors; name another folder", where=str(journal.path)
             ) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from eirene.agent.calling import Asked, make_settings
 from eirene.agent.kept_rows import MadeRows, RowKind, make_rows
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -25,7 +26,7 @@ async def aevaluate_feedback(
     cases: Sequence[FeedbackCase],
     parts: Parts,
     *,
-    settings: Settings | None = None,
+    settings: Asked | None = None,
     journal: str | Path | None = None,
     concurrency: int = 8,
     retry_failed: bool = False,
@@ -38,7 +39,7 @@ async def aevaluate_feedback(
     what failed, with `retry_failed`). Raises `InputError` for a journal of other settings or data, `AuthError` and
     `QuotaError` from the model.
     """
-    settings = Settings() if settings is None else settings
+    settings = make_settings(settings, {})
     line = evaluation_signature(parts, settings)
 
     async def make(key: str, case: FeedbackCase) -> FeedbackRow:

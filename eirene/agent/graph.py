@@ -25,7 +25,7 @@ from eirene.agent.review import review_step
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State
 from eirene.errors import InputError
-from eirene.records import CRITIQUED_MODES, VOTED_MODES, Item
+from eirene.records import CRITIQUED_MODES, VOTED_MODES, Item, parse_item
 
 Graph = CompiledStateGraph[State, None, State, State]
 STEPS = ("sample_feedback", "select_critique", "refine", "rescore", "gate")
@@ -111,8 +111,12 @@ def _laid_out(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[Stat
     return graph
 
 
-def initial_state(item: Item, seed: int) -> dict[str, Any]:
-    """The input of a run. Every key is set, past its reducer: a thread that has run before starts anew."""
+def initial_state(item: Item | Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """The input of a run on an item, or on a row of its fields. Raises `InputError` for a row that is none.
+
+    Every key is set, past its reducer: a thread that has run before starts anew.
+    """
+    item = parse_item(item)
     return {
         "item": item.model_dump(mode="json"),
         "seed": seed,

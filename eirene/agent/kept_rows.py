@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from eirene.agent.journal import Journal
-from eirene.errors import InputError
+from eirene.checked import checked
+from eirene.errors import FormError, InputError
 
 Case = TypeVar("Case")
 Row = TypeVar("Row", bound=BaseModel)
@@ -114,8 +115,8 @@ def _rows_in(journal: Journal, kind: RowKind[Row]) -> dict[str, Row]:
     for n, (key, line) in enumerate(journal.lines.items(), start=1):
         where = f"{journal.path}, line {n}"
         try:
-            found[key] = kind.model.model_validate(line)
-        except ValidationError:
+            found[key] = checked(kind.model, line)
+        except FormError:
             raise InputError(f"holds something else than {kind.name}; name another file", where=where) from None
         fault = kind.fault(found[key])
         if fault is not None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.agent.calling import Asked, make_backend_options, make_item, make_settings
 from eirene.agent.critics import equipped
 from eirene.agent.driving import OnEvent, run_graph, run_graph_blocking, run_graph_now
 from eirene.agent.graph import Graph, compile_graph, initial_state
@@ -18,7 +20,8 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, load_critique, load_scores
 from eirene.blocking import run_blocking
 from eirene.errors import InputError
-from eirene.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids, parse_item
+from eirene.problems import shown
+from eirene.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids
 from eirene.seeds import signature
 from eirene.sentences import split_sentences
 from eirene.usage import Usage
@@ -28,23 +31,24 @@ if TYPE_CHECKING:
 
 
 async def arefine(
-    item: Item | dict[str, Any],
+    item: Item | Mapping[str, Any] | None = None,
     *,
     backend: Backend = "embedded",
-    settings: Settings | None = None,
+    settings: Asked | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     thread_id: str | None = None,
     on_event: OnEvent | None = None,
     base_url: str | None = None,
-    backend_options: BackendOptions | None = None,
+    backend_options: BackendOptions | Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Record:
     """Critiques, rewrites and re-scores one answer; returns the record, whose `answer` is the text to show.
 
     `backend` is `embedded`, `provider:model`, a LangChain chat model, or `Parts`; `base_url` names the server of a chat
-    model. `options` are fields of `Settings` (mode, samples, seed, max_rounds, ...). Raises `InputError` for an item,
-    setting or backend that cannot be used. Whatever fails after that ends in a record with status `failed` and the
-    original.
+    model. `options` are fields of `Settings` (mode, samples, seed, max_rounds, ...) and win over `settings`, which may
+    be a mapping too. In place of `item` its fields may stand among them: `question=`, `answer=`, `perspectives=`, ...
+    Raises `InputError` for an item, setting or backend that cannot be used. Whatever fails after that ends in a record
+    with status `failed` and the original.
 
     Example:
         >>> import asyncio, eirene
@@ -52,8 +56,9 @@ async def arefine(
         >>> asyncio.run(eirene.arefine(item, samples=4)).status
         'abstained'
     """
+    row, options = make_item(item, options)
     run = _run(
-        item,
+        row,
         backend=backend,
         backend_options=make_backend_options(backend_options, base_url),
         settings=make_settings(settings, options),
@@ -69,15 +74,15 @@ async def arefine(
 
 
 def refine(
-    item: Item | dict[str, Any],
+    item: Item | Mapping[str, Any] | None = None,
     *,
     backend: Backend = "embedded",
-    settings: Settings | None = None,
+    settings: Asked | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     thread_id: str | None = None,
     on_event: OnEvent | None = None,
     base_url: str | None = None,
-    backend_options: BackendOptions | None = None,
+    backend_options: BackendOptions | Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Record:
     """`arefine` for callers that are not async; takes the same arguments. Works inside a running event loop as well.
@@ -87,19 +92,20 @@ def refine(
 
     Example:
         >>> import eirene
-        >>> record = eirene.refine({
-        ...     "question": "Should school uniforms be compulsory?",
-        ...     "answer": "Supporters say that uniforms make pupils more equal. Opponents say that they limit freedom.",
-        ...     "perspectives": [
-        ...         {"name": "pro", "arguments": ["Uniforms make pupils more equal."]},
-        ...         {"name": "con", "arguments": ["Uniforms limit pupils' freedom of expression."]},
-        ...     ],
-        ... })
+        >>> record = eirene.refine(
+        ...     question="Should school uniforms be compulsory?",
+        ...     answer="Supporters say that uniforms make pupils more equal. Opponents say that they limit freedom.",
+        ...     perspectives={
+        ...         "pro": ["Uniforms make pupils more equal.", "Uniforms save families money."],
+        ...         "con": "Uniforms limit pupils' freedom of expression.",
+        ...     },
+        ... )
         >>> record.original == record.answer or record.status == "accepted"
         True
     """
+    row, options = make_item(item, options)
     run = _run(
-        item,
+        row,
         backend=backend,
         backend_options=make_backend_options(backend_options, base_url),
         settings=make_settings(settings, options),
@@ -114,11 +120,11 @@ def refine(
 def build_graph(
     backend: Backend = "embedded",
     *,
-    settings: Settings | None = None,
+    settings: Asked | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     review: bool = False,
     base_url: str | None = None,
-    backend_options: BackendOptions | None = None,
+    backend_options: BackendOptions | Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Graph:
     """The loop as a compiled LangGraph graph. Run it on `initial_state(item, seed)`; `make_record` reads its result.
@@ -221,7 +227,7 @@ class _Run:
 
 
 def _run(
-    item: Item | dict[str, Any],
+    item: Item,
     *,
     backend: Backend,
     backend_options: BackendOptions,
@@ -230,7 +236,9 @@ def _run(
     thread_id: str | None,
 ) -> _Run:
     """Checks everything that a caller may get wrong, while nothing has been spent."""
-    item = parse_item(item)
+    if checkpointer is not None and not isinstance(checkpointer, BaseCheckpointSaver):
+        said = f"checkpointer must be one of LangGraph's, such as InMemorySaver(), got {shown(checkpointer)}"
+        raise InputError(said, field="checkpointer")
     if settings.mode == "human":
         critique_from_notes(item, split_sentences(item.answer))
     parts = resolve_backend(backend, backend_options)
@@ -259,16 +267,3 @@ def _compiled(parts: Parts, settings: Settings) -> Graph:
     No checkpoints, not even those of a graph in whose node this runs: `refine_node` is for who wants them.
     """
     return compile_graph(parts, settings, checkpointer=False)
-
-
-def make_backend_options(options: BackendOptions | None, base_url: str | None) -> BackendOptions:
-    """The options with the server put in."""
-    options = BackendOptions() if options is None else options
-    return options if base_url is None else replace(options, base_url=base_url)
-
-
-def make_settings(settings: Settings | None, options: dict[str, Any]) -> Settings:
-    """The settings with single ones replaced; raises `InputError`."""
-    if settings is None:
-        return Settings.of(**options)
-    return Settings.of(**{**settings.model_dump(), **options}) if options else settings

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from eirene.errors import InputError
+from eirene.checked import Checked
+from eirene.problems import bare
 from eirene.records import Mode
 from eirene.seeds import MAX_SEED
 
@@ -15,7 +16,7 @@ Critic = Literal["completeness", "hallucination", "both"]
 CRITICS: tuple[Critic, ...] = get_args(Critic)
 
 
-class Settings(BaseModel):
+class Settings(Checked):
     """How one item is refined. Immutable; part of every record's signature.
 
     - `samples`: critiques drawn per vote (EIR: 20; a vote needs 3); `stop`: when to stop drawing early.
@@ -56,19 +57,21 @@ class Settings(BaseModel):
     @classmethod
     def of(cls, **values: Any) -> Self:
         """Settings from keyword values; raises `InputError` that names the setting, the rule and the value."""
-        try:
-            return cls(**values)
-        except ValidationError as error:
-            problem = error.errors(include_url=False)[0]
-            name = str(problem["loc"][0])
-            if problem["type"] == "extra_forbidden":
-                raise InputError(
-                    f"unknown setting {name!r}; known: {', '.join(cls.model_fields)}", field=name
-                ) from None
-            if problem["type"] == "value_error":
-                raise InputError(str(problem["ctx"]["error"]), field=name) from None
-            rule = problem["msg"].lower().removeprefix("input should ")
-            raise InputError(f"{name} must {rule}, got {problem['input']!r}", field=name) from None
+        return cls(**values)
+
+    @classmethod
+    def own_words(cls, problem: Any) -> str | None:
+        """A setting's name stands bare in messages, as it does in calls and in files."""
+        name, kind = str(problem["loc"][0]), problem["type"]
+        if kind == "frozen_instance":
+            return None
+        if kind == "extra_forbidden":
+            return f"unknown setting {name!r}; known: {', '.join(cls.model_fields)}"
+        if kind == "value_error":
+            return str(problem["ctx"]["error"])
+        if kind != "literal_error" and not kind.startswith(("greater_", "less_")):
+            return None
+        return f"{name} must {problem['msg'].lower().removeprefix('input should ')}, got {bare(problem['input'])}"
 
     @property
     def recursion_limit(self) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
+from eirene.checked import Checked
 from eirene.eval.base import Case, Detector, only_computes
 from eirene.eval.scoring import Outcome
 from eirene.records import digest
@@ -11,7 +12,7 @@ from eirene.scores import Scores
 from eirene.usage import Usage
 
 
-class DetectorRow(BaseModel):
+class DetectorRow(Checked):
     """The scores of one answer by one detector. A `failed` one is unscored and says why.
 
     `key` is a hash of all that the scores hang on, so that equal answers share a row. `usage.seconds` is the wall time

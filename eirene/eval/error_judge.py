@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from eirene.checked import form_error
 from eirene.denied_fault import denies_fault
 from eirene.errors import InputError
 from eirene.eval.base import Case
@@ -116,10 +117,9 @@ def read_judgement(reply: Reply) -> Judgement | Unscored:
     except InputError as error:
         return Unscored(unscored=str(error))
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(str(p) for p in problem["loc"]) or "the whole"
-        return Unscored(unscored=f"the judge's reply is not in the form asked for: {place}: {problem['msg']}")
-    for n, error in enumerate(judgement.errors, start=1):
-        if denies_fault(error.reason):
+        said = form_error(error, Judgement)
+        return Unscored(unscored=f"the judge's reply is not in the form asked for: {said}")
+    for n, listed in enumerate(judgement.errors, start=1):
+        if denies_fault(listed.reason):
             return Unscored(unscored=f"the judge's reply lists an error {n} and says that it is none")
     return judgement

@@ -17,6 +17,7 @@ from eirene.haluquestqa import TaggedAnswer, parse_tagged_answer
 from eirene.io import HasRows, Row
 from eirene.records import Item, parse_item
 from eirene.sentences import Sentence, split_sentences
+from eirene.texts import titled
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _from_qa_feedback(data: dict[str, Any], where: str) -> FeedbackCase:
 def _passage(parts: list[str]) -> str:
     """A passage is a title and sentences; the first sentence often begins with the title again."""
     title, text = parts[0], " ".join(" ".join(parts[1:]).split())
-    return text if text.startswith(title) else f"{title}: {text}"
+    return titled(title, text)
 
 
 def _said(error: Exception) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
+from eirene.checked import Checked
 from eirene.critique import Critique, Sample, Tag
 from eirene.eval.feedback_data import FeedbackCase
 from eirene.usage import Usage
@@ -16,7 +17,7 @@ from eirene.words import stems
 _Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
-class FeedbackRow(BaseModel):
+class FeedbackRow(Checked):
     """One answer. `scored` rows have a vote; `abstained` (no quorum, or under the floor) and `failed` ones say why not.
 
     `gold` are the true tags, None where only the answer as a whole is labelled (`lacks`: it lacks information).

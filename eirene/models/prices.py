@@ -8,16 +8,17 @@ from fnmatch import fnmatchcase
 from importlib import resources
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
-from eirene.errors import InputError
+from eirene.checked import Checked
+from eirene.errors import FormError, InputError
 from eirene.io import read_source
 from eirene.models.chat import Price
 
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # strict: a whole number is one as well, a text is none
 
 
-class _Entry(BaseModel):
+class _Entry(Checked):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     input: _Usd
@@ -25,7 +26,7 @@ class _Entry(BaseModel):
     cached: _Usd | None = None
 
 
-class _File(BaseModel):
+class _File(Checked):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     date: str | None = None
@@ -72,11 +73,9 @@ def _parsed(text: str, name: str) -> PriceList:
         file = _File.model_validate(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"is not TOML: {error}", where=name) from None
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in problem["loc"])
+    except FormError as error:
         raise InputError(
-            f'{place}: {problem["msg"].lower()}; a price is written [models."provider:model"] with input, output '
+            f'{error}; a price is written [models."provider:model"] with input, output '
             "and perhaps cached, in dollars for a million tokens",
             where=name,
         ) from None

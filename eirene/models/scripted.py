@@ -15,9 +15,11 @@ from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import PrivateAttr
+from pydantic import PrivateAttr, ValidationError
 
-from eirene.errors import ScriptExhaustedError
+from eirene.checked import form_error
+from eirene.errors import InputError, ScriptExhaustedError
+from eirene.problems import shown
 
 Step = str | AIMessage | Exception
 Script = Sequence[Step] | Callable[[list[BaseMessage]], Step]
@@ -56,7 +58,12 @@ class ScriptedChatModel(BaseChatModel):
 
     def __init__(self, script: Script, **settings: Any) -> None:
         fields: dict[str, Any] = {"script": script, **settings}
-        super().__init__(**fields)
+        if not callable(script) and (isinstance(script, str) or not isinstance(script, Sequence)):
+            raise InputError(f"script must be a list of replies or a function, got {shown(script)}", field="script")
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise form_error(error, type(self)) from None
         if not callable(script):
             self._left.extend(script)
 

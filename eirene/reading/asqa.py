@@ -13,9 +13,9 @@ from typing import Any
 
 from eirene.errors import InputError
 from eirene.io import Row
+from eirene.plain import plain
 from eirene.reading.fields import field_value
 from eirene.reading.mapping import Fields
-from eirene.reading.plain import plain
 
 _KEYS = ("ambiguous_question", "annotations")
 _NO_CONTEXT = "No context provided"

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from eirene.errors import InputError
+from eirene.plain import plain
 from eirene.reading.fields import field_value
 from eirene.reading.mapping import Fields
-from eirene.reading.plain import plain
 
 
 def read(data: Mapping[str, Any], where: str) -> Fields:

@@ -9,9 +9,9 @@ from typing import Any
 
 from eirene.errors import InputError
 from eirene.io import Row
+from eirene.plain import NotPlainError, plain
 from eirene.reading.fields import FIELDS, NEEDED, arguments_value, field_value
 from eirene.reading.paths import MISSING, columns_of, find
-from eirene.reading.plain import NotPlainError, plain
 
 ROW_NUMBER = "#"
 """In place of a column: the number of the row, from 1."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from eirene.errors import InputError
 from eirene.io import Row
+from eirene.plain import plain
 from eirene.reading.base import RowSource
 from eirene.reading.fields import arguments_value, field_value
 from eirene.reading.opening import opened
-from eirene.reading.plain import plain
 from eirene.topics import Topic, checked_ids, parse_topic
 
 _SIDES = ("pro", "con")

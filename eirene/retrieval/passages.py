@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from eirene.errors import InputError
+from eirene.forms import TEXT_KEYS, passage_text, passage_title
 from eirene.io import Row, cannot_read
 from eirene.reading import open_source
 from eirene.reading.base import Unzipped, bytes_of, readable
 from eirene.sentences import split_sentences
+from eirene.texts import titled
 
 WORDS = 100
 """Words of a passage at most; it ends where a sentence does, as far as sentences are no longer than that."""
 
 _PLAIN = (".txt", ".md", ".text", ".rst")
 _ROWS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather")
-_TEXTS = ("text", "passage", "contents", "content", "body")
 _NUMBERED = re.compile(r"#\d+\Z")
 _IDS = ("id", "_id", "passage_id", "doc_id")
 
@@ -39,7 +40,7 @@ class Passage:
     @property
     def shown(self) -> str:
         """What is encoded and shown: the title before the text, unless the text begins with it."""
-        return self.text if not self.title or self.text.startswith(self.title) else f"{self.title}: {self.text}"
+        return titled(self.title, self.text)
 
     @property
     def digest(self) -> bytes:
@@ -67,8 +68,9 @@ def corpus_files(place: str) -> list[Path]:
 def read_corpus(place: str, *, words: int = WORDS) -> Iterator[Passage]:
     """The passages of a file or folder, one at a time; ids are unique.
 
-    Rows (JSON Lines, CSV, Parquet, Arrow) have a `text` (or `passage`, `contents`, `content`, `body`) and may have an
-    `id` and a `title`; text files are cut at blank lines. Raises `InputError` that names the file and the row.
+    Rows (JSON Lines, CSV, Parquet, Arrow) have a `text` (or `page_content`, `passage`, `contents`, `content`, `body`)
+    and may have an `id` and a `title`; text files are cut at blank lines. Raises `InputError` that names the
+    file and the row.
     """
     if words < 1:
         raise InputError(f"words must be at least 1, got {words}", field="words")
@@ -140,14 +142,13 @@ def _document(row: Row, default: str) -> Passage:
         return Passage(default, row.data)
     if not isinstance(row.data, dict):
         raise InputError("a row of a corpus must be an object with 'text', or a text", where=row.where)
-    text = next((row.data[name] for name in _TEXTS if isinstance(row.data.get(name), str)), None)
+    text = passage_text(row.data)
     if text is None:
         raise InputError(
-            f"a row of a corpus needs a text under one of {', '.join(_TEXTS)}", field="text", where=row.where
+            f"a row of a corpus needs a text under one of {', '.join(TEXT_KEYS)}", field="text", where=row.where
         )
     named: Any = next((row.data[name] for name in _IDS if row.data.get(name) not in (None, "")), default)
-    title = row.data.get("title")
-    return Passage(str(named), text, title.strip() if isinstance(title, str) else "")
+    return Passage(str(named), text, passage_title(row.data))
 
 
 def _is_known(file: Path) -> bool:

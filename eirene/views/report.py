@@ -82,9 +82,7 @@ def report_title(path: str) -> str:
 
 def records_in(values: Iterable[tuple[str, object]]) -> Iterator[Record]:
     """Records from (where, value) pairs: a record, or a line of a batch's journal or of a comparison."""
-    from pydantic import ValidationError
-
-    from eirene.errors import InputError
+    from eirene.errors import FormError, InputError
 
     for where, value in values:
         data = value["record"] if isinstance(value, dict) and isinstance(value.get("record"), dict) else value
@@ -92,7 +90,5 @@ def records_in(values: Iterable[tuple[str, object]]) -> Iterator[Record]:
             data = {name: part for name, part in data.items() if name not in ("hash", KEY)}
         try:
             yield Record.model_validate(data)
-        except ValidationError as error:
-            problem = error.errors(include_url=False)[0]
-            place = ".".join(str(p) for p in problem["loc"]) or "the row"
-            raise InputError(f"is no record of a run: {place}: {problem['msg']}", where=where) from None
+        except FormError as error:
+            raise InputError(f"is no record of a run: {error}", where=where) from None

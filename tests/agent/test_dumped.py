@@ -6,9 +6,9 @@ import copy
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from eirene.agent.dumped import dump, load
+from eirene.errors import InputError
 from eirene.scores import Scores, SentenceScore
 
 
@@ -35,7 +35,7 @@ def test_a_copy_is_checked_and_equal() -> None:
 def test_what_is_no_value_is_refused() -> None:
     """Data from outside is never taken unseen."""
     broken: dict[str, Any] = dump(scores()) | {"coverage": 2.0}
-    with pytest.raises(ValidationError):
+    with pytest.raises(InputError):
         load(Scores, broken)
 
 

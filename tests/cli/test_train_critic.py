@@ -171,7 +171,7 @@ def test_rows_that_cannot_teach_are_named(base: Path, data: Path, tmp_path: Path
     for findings, said in (
         (None, "has no meta.findings"),
         ([{**ROWS[0]["meta"]["findings"][0], "end": 99}], "outside"),
-        ([{"kind": "entity", "start": 0}], "number 1, 'end': Field required"),
+        ([{"kind": "entity", "start": 0}], "number 1: 'end' is missing"),
         ("none", "must be a list"),
     ):
         bad = tmp_path / "bad.jsonl"

@@ -103,7 +103,9 @@ def test_columns_inside_columns(tmp_path: Path) -> None:
     item = one(name, "question=q.text", "answer=outs.0.text", "context=docs.p", "gold=outs.1.text")
     assert (item.question, item.answer, item.gold, item.context) == ("Why?", "So.", "Thus.", ["a", "b", "c"])
     assert set(item.meta) == {"q", "outs", "docs"}  # none of them was taken whole
-    with pytest.raises(InputError, match=r"'outs.text' must be a text, got a list of 2; name one .* COLUMN\.0"):
+    with pytest.raises(
+        InputError, match=r"'outs.text' must be a text, got the list .*; a column .* one entry .* COLUMN\.0"
+    ):
         one(name, "question=q.text", "answer=outs.text")
 
 
@@ -159,13 +161,21 @@ def test_the_rows_number_may_be_the_id(tmp_path: Path) -> None:
     [
         (MAPPED, {"prompt": "Why?"}, "x.jsonl, line 1: there is no column 'response'; columns: prompt"),
         (MAPPED, {"prompt": "Why?", "response": None}, "the column 'response' is empty, and 'answer' is needed"),
-        (MAPPED, {"prompt": "Why?", "response": 5}, "the column 'response' must be a text, got a number (5)"),
+        (MAPPED, {"prompt": "Why?", "response": 5}, "the column 'response' must be a text, got the number 5"),
         (MAPPED, {"prompt": "Why?", "response": " "}, "'answer' must not be blank"),
         (MAPPED, {"prompt": "Why?", "response": " "}, "(from the column 'response')"),
-        (("context=docs",), {**QA, "docs": [{"p": "a"}]}, "its entries are an object; name the part"),
-        (("context=docs",), {**QA, "docs": 5}, "must be a text or a list of texts, got a number"),
-        (("meta=info",), {**QA, "info": "[1]"}, "the column 'info' must be an object, got a list"),
-        (("meta=info",), {**QA, "info": "{"}, "x.jsonl, line 1: is not JSON"),
+        (
+            ("context=docs",),
+            {**QA, "docs": [{"p": "a"}]},
+            "object {'p': 'a'} among them; its text is looked for under",
+        ),
+        (("context=docs",), {**QA, "docs": 5}, 'such as {"title": "...", "text": "..."}, got the number 5'),
+        (
+            ("meta=info",),
+            {**QA, "info": "[1]"},
+            "'info' must be an object with keys and values, got the text '[1]'",
+        ),
+        (("meta=info",), {**QA, "info": "{"}, "x.jsonl, line 1: the column 'info' begins as JSON and is not JSON"),
         (("meta.a=b", "meta=meta"), {**QA, "b": 1, "meta": {"a": 2}}, "two columns would be 'a' under 'meta'"),
         (
             ("perspectives=p",),

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -39,7 +39,9 @@ from eirene.agent.server.streaming import (
     soon,
     while_client_waits,
 )
+from eirene.errors import FormError
 from eirene.logs import get_logger
+from eirene.problems import sentence
 from eirene.records import Item, Record
 
 logger = get_logger(__name__)
@@ -173,7 +175,7 @@ class Routes:
             raise ApiError(404, "this run has no record to show", code="not_found")
         try:
             record, item = Record.model_validate(records[choice]), Item.model_validate(found["items"][choice])
-        except ValidationError:  # the file of runs may be an older one
+        except FormError:  # the file of runs may be an older one
             raise ApiError(
                 404, "another version of Eirene made this run; it has no page here", code="not_found"
             ) from None
@@ -268,7 +270,8 @@ def _add_error_handlers(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)
         problem = error.errors()[0]
         field = str(problem["loc"][-1])
-        return to_response(ApiError(400, f"{field}: {problem['msg']}", param=field, code="invalid_value"))
+        said = sentence(problem, (field,), [problem["type"]], BaseModel)
+        return to_response(ApiError(400, said, param=field, code="invalid_value"))
 
     handlers: list[tuple[type[Exception], Callable[..., Any]]] = [
         (ApiError, api_error), (HTTPException, http_error), (RequestValidationError, bad_query),

@@ -13,7 +13,8 @@ from eirene.agent.server.sizes import MAX_DEPTH, check_sizes
 from eirene.agent.wrappers.conversation import Given
 from eirene.critique import Finding, HallucinationKind
 from eirene.errors import InputError
-from eirene.records import Perspective, parse_item
+from eirene.problems import first_problem
+from eirene.records import PASSAGES, SIDES, Perspective, parse_item
 from eirene.texts import Text
 
 MAX_CHOICES = 16
@@ -62,11 +63,18 @@ class StreamOptions(_Asked):
 
 class _WithGiven(_Asked):
     context: Annotated[
-        list[Text] | None, Field(description="Eirene: passages that the answer is held against.")
-    ] = None  # fmt: skip
+        Annotated[list[Text], PASSAGES] | None,
+        Field(
+            description="Eirene: passages that the answer is held against: a text, or a list of texts or of objects "
+            "with a `text` and perhaps a `title`."
+        ),
+    ] = None
     perspectives: Annotated[
-        list[Perspective] | None,
-        Field(description="Eirene: sides with their arguments that the answer is held against."),
+        Annotated[list[Perspective], SIDES] | None,
+        Field(
+            description="Eirene: sides with their arguments that the answer is held against: a list of them, or an "
+            "object of each side's name and its argument or arguments."
+        ),
     ] = None
 
     @property
@@ -182,7 +190,7 @@ def parse_chat(data: dict[str, Any]) -> ChatRequest:
     try:
         return ChatRequest.model_validate(data)
     except ValidationError as error:
-        _refuse(error)
+        _refuse(error, ChatRequest)
 
 
 def parse_run(data: dict[str, Any]) -> RunRequest:
@@ -190,7 +198,7 @@ def parse_run(data: dict[str, Any]) -> RunRequest:
     try:
         return RunRequest.model_validate(data)
     except ValidationError as error:
-        _refuse(error)
+        _refuse(error, RunRequest)
 
 
 def parse_edits(data: dict[str, Any]) -> EditsRequest:
@@ -198,7 +206,7 @@ def parse_edits(data: dict[str, Any]) -> EditsRequest:
     try:
         return EditsRequest.model_validate(data)
     except ValidationError as error:
-        _refuse(error)
+        _refuse(error, EditsRequest)
 
 
 def to_langchain(messages: list[AskedMessage]) -> list[BaseMessage]:
@@ -224,12 +232,8 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _refuse(error: ValidationError) -> NoReturn:
-    problem = error.errors(include_url=False, include_context=False)[0]
-    names = [str(part) for part in problem["loc"] if not str(part).startswith(("list[", "dict[", "function-"))]
-    field = ".".join(names)
-    message = problem["msg"].removeprefix("Value error, ")
-    more = error.error_count() - 1
-    others = "" if not more else f" (and {more} more problem{'s' if more > 1 else ''})"
-    code = "missing_field" if problem["type"] == "missing" else "invalid_value"
-    raise ApiError(400, f"{field}: {message}{others}", param=field or None, code=code) from None
+def _refuse(error: ValidationError, model: type[BaseModel]) -> NoReturn:
+    problem = first_problem(error, model)
+    field = ".".join(map(str, problem.path))
+    code = "missing_field" if problem.is_missing else "invalid_value"
+    raise ApiError(400, problem.text, param=field or None, code=code) from None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from eirene.agent.server.faults import ApiError
+from eirene.forms import UnfitError, as_passages, as_sides, as_texts
 
 MAX_DEPTH = 64
 """Objects and lists inside each other: the schemas of tools nest, conversations hardly do."""
@@ -34,11 +35,10 @@ def check_sizes(body: dict[str, Any]) -> None:
     for field in ("content", "tool_calls"):
         _check("messages", sum(len(_entries(turn.get(field))) for turn in turns), MAX_PARTS, f"parts in {field}")
     _check("tools", len(_entries(body.get("tools"))), MAX_TOOLS)
-    sides = body.get("perspectives")
-    named = sides.items() if isinstance(sides, dict) else [_named(side) for side in _entries(sides)]
+    named = [_named(side) for side in _formed(as_sides, body.get("perspectives"))]
     _check("perspectives", len(named), MAX_PERSPECTIVES)
-    _check("perspectives", sum(len(_entries(said)) for _, said in named), MAX_ARGUMENTS, "arguments")
-    _check("context", len(_entries(body.get("context"))), MAX_PASSAGES, "passages")
+    _check("perspectives", sum(len(_formed(as_texts, said)) for _, said in named), MAX_ARGUMENTS, "arguments")
+    _check("context", len(_formed(as_passages, body.get("context"))), MAX_PASSAGES, "passages")
     _check_names("perspectives", (name for name, _ in named))
     for field in ("model", "user", "reasoning_effort"):
         _check_names(field, [body.get(field)])
@@ -48,6 +48,14 @@ def check_sizes(body: dict[str, Any]) -> None:
 
 def _named(side: Any) -> tuple[Any, Any]:
     return (side.get("name"), side.get("arguments")) if isinstance(side, dict) else (None, None)
+
+
+def _formed(form: Callable[[object], Any], value: Any) -> list[Any]:
+    """The entries of what comes in one of the forms of a row's field."""
+    try:
+        return _entries(form(value))
+    except UnfitError:
+        return []
 
 
 def _entries(value: Any) -> list[Any]:

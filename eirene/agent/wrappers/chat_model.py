@@ -16,9 +16,10 @@ from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, LLMResult
 from langchain_core.runnables import Runnable, RunnableBinding
-from pydantic import ConfigDict, Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
 from eirene.agent.backends import resolve_backend
+from eirene.agent.calling import Asked, make_settings
 from eirene.agent.run import arefine, refine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -26,9 +27,11 @@ from eirene.agent.wrappers.apart import run_apart, wait_apart
 from eirene.agent.wrappers.conversation import Given, GivenFor, conversation_item, refinable_text, with_text
 from eirene.agent.wrappers.notice import NothingGivenNotice
 from eirene.agent.wrappers.when import When
+from eirene.checked import form_error
 from eirene.errors import EireneError, InputError
 from eirene.logs import get_logger
 from eirene.models.chat import model_name
+from eirene.problems import shown
 from eirene.records import Item, Record
 from eirene.usage import Usage
 
@@ -55,9 +58,8 @@ class RefiningChatModel(BaseChatModel):
     Example:
         >>> import eirene
         >>> inner = eirene.ScriptedChatModel(["Zoos teach children."])
-        >>> sides = [{"name": "pro", "arguments": ["Zoos teach children about animals."]},
-        ...          {"name": "con", "arguments": ["Cages make animals suffer."]}]
-        >>> model = eirene.RefiningChatModel(inner=inner, backend="embedded")
+        >>> sides = {"pro": "Zoos teach children about animals.", "con": ["Cages make animals suffer."]}
+        >>> model = eirene.RefiningChatModel(inner, backend="embedded")
         >>> reply = model.invoke("Should zoos be closed?", perspectives=sides)
         >>> reply.response_metadata["eirene"]["status"], "suffer" in reply.text
         ('accepted', True)
@@ -74,6 +76,15 @@ class RefiningChatModel(BaseChatModel):
     trace: str = "full"
     _parts: Parts | None = PrivateAttr(default=None)
     _notice: NothingGivenNotice = PrivateAttr(default_factory=lambda: NothingGivenNotice(_HOW))
+
+    def __init__(self, inner: BaseChatModel | None = None, *, settings: Asked | None = None, **fields: Any) -> None:
+        if not isinstance(inner, BaseChatModel):
+            how = "langchain.chat_models.init_chat_model('provider:model') makes one"
+            raise InputError(f"inner must be a LangChain chat model, got {shown(inner)}; {how}", field="inner")
+        try:
+            super().__init__(**{"inner": inner, "settings": make_settings(settings, {}), **fields})
+        except ValidationError as error:
+            raise form_error(error, type(self)) from None
 
     def model_post_init(self, context: Any, /) -> None:
         """Checks what pydantic does not; `InputError` for a backend that cannot be used comes here, not mid-chat."""

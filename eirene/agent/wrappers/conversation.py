@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -83,8 +83,9 @@ def conversation_item(messages: Sequence[BaseMessage], answer: str, *, given: Gi
     """
     data: dict[str, Any] = {"question": _question(messages), "answer": answer}
     for key in _GIVEN_KEYS:
-        if given is not None and given.get(key):
-            data[key] = given[key]
+        value = None if given is None else given.get(key)
+        if value is not None and (not isinstance(value, Sized) or len(value)):
+            data[key] = value
     return parse_item(data)
 
 

@@ -26,8 +26,8 @@ class Row(TypedDict, total=False):
 
     question: str
     answer: str
-    perspectives: list[Json]
-    context: list[str]
+    perspectives: list[Json] | Json | str
+    context: list[Any] | Json | str
     feedback: list[Json]
     record: Json
 

@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Command
 
 from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.agent.calling import Asked, make_settings
 from eirene.agent.run import arefine, refine
-from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.wrappers.apart import run_apart, wait_apart
 from eirene.agent.wrappers.chat_model import record_outcome, total_usage
@@ -59,7 +59,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         *,
         backend: Any = None,
         backend_options: BackendOptions | None = None,
-        settings: Settings | None = None,
+        settings: Asked | None = None,
         given: GivenFor | None = None,
         when: When | None = None,
         max_refined: int | None = None,
@@ -68,7 +68,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         super().__init__()
         if max_refined is not None and max_refined < 0:
             raise InputError(f"max_refined must be at least 0, got {max_refined}", field="max_refined")
-        self._settings = Settings() if settings is None else settings
+        self._settings = make_settings(settings, {})
         if self._settings.mode == "human":
             raise InputError("mode 'human' needs a person's notes in a row; an agent has none", field="mode")
         self._options = backend_options

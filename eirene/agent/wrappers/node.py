@@ -9,10 +9,10 @@ from langchain_core.runnables.config import RunnableConfig
 from langgraph.utils.runnable import RunnableCallable  # type: ignore[attr-defined]  # re-exported, but not by `as`
 
 from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.agent.calling import Asked, make_backend_options, make_settings
 from eirene.agent.driving import run_graph, run_graph_now
 from eirene.agent.graph import compile_graph, initial_state
-from eirene.agent.run import make_backend_options, make_record, make_settings
-from eirene.agent.settings import Settings
+from eirene.agent.run import make_record
 from eirene.agent.state import Json, State
 from eirene.agent.wrappers.notice import NothingGivenNotice
 from eirene.agent.wrappers.state_mapping import StateKeys, StateMapping, Update
@@ -34,7 +34,7 @@ def refine_node(
     model: BaseChatModel | str | None = None,
     mapping: StateMapping | None = None,
     review: bool = False,
-    settings: Settings | None = None,
+    settings: Asked | None = None,
     base_url: str | None = None,
     backend_options: BackendOptions | None = None,
     **options: Any,

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-
 from eirene.critique import Critique, Finding, findings_in
-from eirene.errors import InputError
+from eirene.errors import FormError, InputError
 from eirene.eval.findings.base import Annotated
 from eirene.fava.replies import findings_in_reply
 from eirene.io import Row
@@ -77,7 +75,7 @@ def _prediction(row: Row, case: Annotated) -> Prediction:
         if critique is None:
             return Prediction(None, str(data.get("why") or "no critique"))
         return Prediction(_inside(findings_of(Critique.model_validate(critique)), case))
-    except (KeyError, TypeError, ValidationError) as error:
+    except (KeyError, TypeError, FormError) as error:
         said = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(
             f"is no prediction: it needs 'tagged', 'findings', 'critique' or 'rounds' ({said})", where=row.where

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from eirene.checked import checked
 from eirene.errors import InputError
 from eirene.eval.labelled.base import Labelled, Mark, find_span, marked_faults
 from eirene.io import Row
@@ -177,12 +178,7 @@ def own(data: dict[str, Any], row: Row) -> Labelled:
 
 def own_item(item: Item, where: str) -> Labelled:
     """An item that has been read, with `labels` in its meta as `own` has them; `where` it stood."""
-    try:
-        labels = _Labels.model_validate(item.meta["labels"])
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(["meta", "labels", *(str(p) for p in problem["loc"])])
-        raise InputError(f"{place!r}: {problem['msg']}", field=place, where=where) from None
+    labels = checked(_Labels, item.meta["labels"], where=where, under="meta.labels")
     known = {(p.name, n) for p in item.perspectives or [] for n in range(1, len(p.arguments) + 1)}
     lacking = {(a.group, a.n) for a in labels.missing or []}
     if not lacking <= known:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from eirene.checked import checked
 from eirene.errors import InputError
 from eirene.io import Row
 from eirene.logs import get_logger
@@ -117,11 +118,7 @@ def _exchanges(source: RowSource, shape: Shape) -> Iterator[Exchange | str]:
 
 
 def _of_pair(row: Row) -> Exchange | str:
-    try:
-        pair = _Pair.model_validate(row.data)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        raise InputError(f"{problem['loc'][0]!r}: {problem['msg']}", where=row.where) from None
+    pair = checked(_Pair, row.data, where=row.where)
     return Exchange(pair.prompt, pair.reply) if pair.task == "generate" else _OTHER_TASK
 
 

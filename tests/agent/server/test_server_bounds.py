@@ -161,7 +161,7 @@ TOO_MUCH: list[tuple[dict[str, Any], str, str]] = [
     ({"messages": ASK, "perspectives": [{"name": "a" * 10**6, "arguments": ["x"]}]}, "perspectives", "a name of"),
     ({"messages": ASK, "user": "u" * 10**6}, "user", "a name of 1000000 characters; give at most 1000"),
     ({"messages": ASK, "model": "m" * 10**6}, "model", "a name of"),
-    ({"messages": ASK, "n": 10**9}, "n", "less than or equal to 16"),
+    ({"messages": ASK, "n": 10**9}, "n", "must be at most 16, got 1000000000"),
     ({"messages": ASK, "stop": ["x"] * 1000}, "stop", ""),
 ]
 

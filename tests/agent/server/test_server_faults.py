@@ -214,7 +214,7 @@ BAD: list[tuple[Any, int, str | None]] = [
     ({"model": "test", "messages": ASK, "seed": False}, 400, "seed"),
     ({"model": "test", "messages": ASK, "max_tokens": "9"}, 400, "max_tokens"),
     ({"model": "test", "messages": ASK, "stream": 1}, 400, "stream"),
-    ({"model": "test", "messages": ASK, "context": "a text"}, 400, "context"),
+    ({"model": "test", "messages": ASK, "context": 5}, 400, "context"),
     ({"model": "test", "messages": ASK, "context": [" "]}, 400, "context.0"),
     ({"model": "test", "messages": ASK, "perspectives": [{"name": "pro"}]}, 400, "perspectives.0.arguments"),
     ({"model": "test", "messages": ASK, "perspectives": [{"name": "a", "arguments": ["x"]}] * 2}, 400, "perspectives"),

@@ -1,15 +1,14 @@
-"""Values of tables as plain JSON: dates, decimals, NumPy and Arrow scalars, missing values."""
+"""Values of tables and of Python as plain JSON: dates, decimals, NumPy and Arrow scalars, missing values."""
 
 from __future__ import annotations
 
 import datetime
 import decimal
+import functools
 import math
 import uuid
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 MAX_DEPTH = 100
 
@@ -29,7 +28,8 @@ def plain(value: object, *, depth: int = 0) -> Any:
         return value
     if depth > MAX_DEPTH:
         raise NotPlainError(f"is nested more than {MAX_DEPTH} levels deep")
-    for kinds, convert in _CONVERT:
+    # NumPy is known by its name, so that who gives no such value need not wait for it to load.
+    for kinds, convert in (*_of_numpy(), *_CONVERT) if type(value).__module__ == "numpy" else _CONVERT:
         if isinstance(value, kinds):
             return convert(value, depth)
     # Scalars and arrays of NumPy, pyarrow and pandas: known by what they can do, so that none needs to be there.
@@ -75,18 +75,18 @@ def _bytes(value: bytes, _: int) -> None:
     raise NotPlainError(f"holds {len(value)} bytes, which are no text")
 
 
-def _moment(value: np.datetime64, _: int) -> str | None:
-    return None if np.isnat(value) else str(value)
+@functools.cache
+def _of_numpy() -> tuple[tuple[Any, Callable[[Any, int], Any]], ...]:
+    import numpy as np
 
-
-def _span(value: np.timedelta64, _: int) -> float | None:
-    return None if np.isnat(value) else float(value / np.timedelta64(1, "s"))
+    return (
+        (np.datetime64, lambda value, _: None if np.isnat(value) else str(value)),
+        (np.timedelta64, lambda value, _: None if np.isnat(value) else float(value / np.timedelta64(1, "s"))),
+    )
 
 
 _CONVERT: tuple[tuple[Any, Callable[[Any, int], Any]], ...] = (
     (str, lambda value, _: str(value)),
-    (np.datetime64, _moment),
-    (np.timedelta64, _span),
     (bool, lambda value, _: bool(value)),
     (int, lambda value, _: int(value)),
     (float, lambda value, _: _finite(float(value))),

@@ -1,0 +1,208 @@
+"""What pydantic finds wrong, as one sentence of ours: what came, what was wanted, what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+Path = tuple[int | str, ...]
+
+_WANTED = {
+    "string_type": "a text (a JSON string)",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "an object with keys and values",
+    "model_type": "an object with keys and values",
+    "model_attributes_type": "an object with keys and values",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "callable_type": "a function",
+    "invalid-json-value": "plain JSON",
+}
+"""What was wanted, by pydantic's name of the error."""
+_BOUNDS = {
+    "greater_than_equal": ("at least", "ge"),
+    "greater_than": ("more than", "gt"),
+    "less_than_equal": ("at most", "le"),
+    "less_than": ("less than", "lt"),
+}
+_LENGTHS = {
+    "string_too_short": "have at least {min_length} characters",
+    "string_too_long": "have at most {max_length} characters",
+    "too_long": "have at most {max_length} entries",
+    "is_instance_of": "be a {class}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The first problem of a validation: where in the data, and what is wrong there, in one sentence."""
+
+    path: Path
+    text: str
+    is_missing: bool = False
+
+
+def first_problem(error: ValidationError, model: type[BaseModel], *, under: str = "") -> Problem:
+    """The first problem of a validation of `model`, and how many more there are."""
+    problems = error.errors(include_url=False)
+    paths = [_field_path(model, p["loc"]) for p in problems]
+    first, path = problems[0], ((under,) if under else ()) + paths[0]
+    kinds = [p["type"] for p, at in zip(problems, paths, strict=True) if at == paths[0]]
+    own_words = getattr(model, "own_words", None)
+    text = None if own_words is None else own_words(first)
+    text = sentence(first, path, kinds, model) if text is None else text
+    # What one value may be is one problem, though each of the forms that it has not is a line of pydantic's.
+    more = len({*paths} - {paths[0]})
+    others = "" if not more else f" (and {more} more problem{'s' if more > 1 else ''})"
+    return Problem(path, text + others, is_missing=first["type"] == "missing")
+
+
+def sentence(problem: Any, path: Path, kinds: list[str], model: type[BaseModel]) -> str:
+    """One sentence on a problem as pydantic describes it, at `path`; `kinds` has the kinds of all problems there."""
+    kind = "invalid_key" if path[-1:] == ("[key]",) else problem["type"]
+    whole: str = getattr(model, "whole_name", "")
+    name = repr(path_text(path)) if path else whole or "the whole"
+    if kind in _WHOLE:
+        return _WHOLE[kind](name, f" in {whole}" if whole else "", problem, model)
+    if "error" in problem.get("ctx", {}):  # what a check of ours raised
+        return f"{name} {problem['ctx']['error']}" if path else str(problem["ctx"]["error"])
+    wanted, came = _wanted(problem, kinds), problem["input"]
+    # A value of the right kind needs no word for what it is.
+    got = bare(came) if kind in _BOUNDS or kind == "literal_error" else shown(came)
+    example = getattr(_model_at(model, problem["loc"]), "example", "") if kind in _WANTED else ""
+    said = f"{name} of {whole}" if whole and path else name
+    return f"{said} must {wanted}, got {got}" + (f"; write {example}" if example else "")
+
+
+def _unknown(name: str, inside: str, problem: Any, model: type[BaseModel]) -> str:
+    known = ", ".join((_model_at(model, problem["loc"][:-1]) or model).model_fields)
+    free = " (free data goes under 'meta')" if "meta" in model.model_fields else ""
+    return f"unknown key {name}{inside}; known keys: {known}{free}"
+
+
+def _empty(name: str, inside: str, problem: Any, model: type[BaseModel]) -> str:
+    least = problem["ctx"]["min_length"]
+    wanted = "one entry" if least == 1 else f"{least} entries"
+    return f"{name}{inside} is empty; give at least {wanted}, or leave the key out"
+
+
+_WHOLE: dict[str, Callable[[str, str, Any, type[BaseModel]], str]] = {
+    "missing": lambda name, inside, _, __: f"{name} is missing{inside}",
+    "extra_forbidden": _unknown,
+    "too_short": _empty,
+    "invalid_key": lambda _, __, problem, ___: f"keys must be texts, got {shown(problem['input'])}",
+    "frozen_instance": lambda name, _, __, model: (
+        f"{model.__name__} is frozen, so {name} cannot be set; model_copy(update={{{name}: ...}}) makes a changed copy"
+    ),
+}
+"""Problems of another form than "must be ..., got ..."."""
+
+
+def _wanted(problem: Any, kinds: list[str]) -> str:
+    """What follows "must"."""
+    kind, limits = problem["type"], problem.get("ctx", {})
+    if kind in _BOUNDS:
+        words, key = _BOUNDS[kind]
+        return f"be {words} {limits[key]}"
+    if kind in _LENGTHS:
+        return _LENGTHS[kind].format(**limits)
+    if kind in _WANTED:
+        return "be " + " or ".join(dict.fromkeys(_WANTED[k] for k in kinds if k in _WANTED))
+    rule = problem["msg"].removeprefix("Input should ")
+    return rule if rule != problem["msg"] else f"be otherwise ({rule[:1].lower()}{rule[1:]})"
+
+
+def _field_path(model: type[BaseModel], loc: Path) -> Path:
+    """Where in the data a problem is: pydantic's place without the names of a union's members, which nobody wrote."""
+    found: list[int | str] = []
+    annotation: Any = model
+    for part in loc:
+        annotation = _only_member(annotation)
+        if get_origin(annotation) in (Union, UnionType):
+            members = [m for m in map(_only_member, get_args(annotation)) if _is_called(m, part)]
+            annotation = members[0] if members else None
+            continue
+        if annotation is None and isinstance(part, str) and _is_tag(part):
+            continue
+        found.append(part)
+        annotation = _inner(annotation, part)
+    return tuple(found)
+
+
+def _only_member(annotation: Any) -> Any:
+    """The annotation without `Annotated` and without a None beside it."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if not isinstance(annotation, type) and get_origin(annotation) is None:
+        return None  # a name for another type, such as pydantic's for JSON
+    if get_origin(annotation) in (Union, UnionType):
+        members = [m for m in get_args(annotation) if m is not NoneType]
+        return _only_member(members[0]) if len(members) == 1 else annotation
+    return annotation
+
+
+def _is_called(member: Any, tag: int | str) -> bool:
+    return isinstance(member, type) and member.__name__ == tag
+
+
+def _is_tag(part: str) -> bool:
+    return part in ("dict", "list", "str", "int", "float", "bool") or part.startswith(("list[", "dict[", "function-"))
+
+
+def _inner(annotation: Any, part: int | str) -> Any:
+    """The annotation of what stands under a key or a number; None where it cannot be told."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        field = annotation.model_fields.get(str(part))
+        return None if field is None else field.annotation
+    arguments = get_args(annotation)
+    if get_origin(annotation) is dict and len(arguments) == 2:
+        return arguments[1] if arguments[1] is not Any else None
+    return arguments[0] if isinstance(part, int) and arguments else None
+
+
+def _model_at(model: type[BaseModel], loc: Path) -> type[BaseModel] | None:
+    """The model that is wanted at a place; None where none is."""
+    annotation: Any = model
+    for part in loc:
+        annotation = _inner(_only_member(annotation), part)
+    found = _only_member(annotation)
+    return found if isinstance(found, type) and issubclass(found, BaseModel) else None
+
+
+def path_text(path: Path) -> str:
+    """A place as messages write it: `perspectives[0].arguments`."""
+    out = ""
+    for part in path:
+        out += f"[{part}]" if isinstance(part, int) else f".{part}" if out else part
+    return out
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """A value as a message shows it: in JSON's words, short, in one line."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    names = {str: "the text", int: "the number", float: "the number", list: "the list", dict: "the object"}
+    return f"{names.get(type(value), type(value).__name__)} {bare(value, limit)}".rstrip()
+
+
+def bare(value: object, limit: int = 60) -> str:
+    """A value as a message shows it without a word for its kind; empty where it cannot be written."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # a number of thousands of digits, or a `__repr__` of somebody else's
+        return ""
+    return f"{text[:limit]}…" if len(text) > limit else text
+
+
+__all__ = ["Path", "Problem", "bare", "first_problem", "path_text", "sentence", "shown"]
