@@ -34,7 +34,7 @@ from eirene.eval.base import Case
 from eirene.feedback_model.calibration import Critic, load_critic
 from eirene.feedback_model.judgement import missing_probabilities, unsupported_margins
 from eirene.given import given_for
-from eirene.scores import number
+from eirene.scores import Scores, number
 from eirene.usage import Meter
 from eirene.words import stems
 
@@ -125,7 +125,9 @@ async def detected(cases: Sequence[QaCase]) -> dict[str, Scored]:
             await detector.score(Case(c.item.question, c.item.answer, given_for(c.item)), meter=Meter()) for c in cases
         ]
         coverage = iter([np.array([number(s.coverage)], float) for s in found])
-        sentences = iter([np.array([number(x.hallucination) for x in s.sentences], float) for s in found])
+        sentences = iter(
+            [_of_sentences(s, len(c.comparison.alignment.sentences)) for s, c in zip(found, cases, strict=True)]
+        )
         table[f"missing, answer: detector {detector.name}"] = pooled(
             cases, lambda c, it=coverage: next(it), lambda c: [bool(missing_sentences(c.row))]
         )
@@ -133,6 +135,12 @@ async def detected(cases: Sequence[QaCase]) -> dict[str, Scored]:
             cases, lambda c, it=sentences: next(it), faulty_sentences
         )
     return table
+
+
+def _of_sentences(scores: Scores, n: int) -> Floats:
+    """The scores of an answer's n sentences, NaN where one has none."""
+    found = [number(s.hallucination) for s in scores.sentences]
+    return np.array(found if len(found) == n else [None] * n, float)
 
 
 def share(text: str, other: str) -> float:
@@ -162,8 +170,12 @@ def pooled(
 
 
 def auc_row(scored: Scored, *, draws: int = 500) -> dict[str, Any]:
-    """AUC and its interval over questions."""
-    score, truth, group = scored
+    """AUC and its interval over questions, of what is scored; `unscored` counts the rest, or says why there is none."""
+    known = ~np.isnan(scored[0])
+    score, truth, group = (part[known] for part in scored)
+    counts = {"n": len(truth), "faulty": int(truth.sum())}
+    if not 0 < counts["faulty"] < counts["n"]:
+        return {"unscored": "no two kinds to tell apart among what is scored", **counts}
     rng = np.random.default_rng(0)
     drawn = []
     for _ in range(draws):
@@ -172,7 +184,7 @@ def auc_row(scored: Scored, *, draws: int = 500) -> dict[str, Any]:
             drawn.append(roc_auc_score(truth, score, sample_weight=weight))
     low, high = np.quantile(drawn, [0.025, 0.975])
     auc = float(roc_auc_score(truth, score))
-    return {"auc": auc, "interval": (float(low), float(high)), "n": len(truth), "faulty": int(truth.sum())}
+    return {"auc": auc, "interval": (float(low), float(high)), **counts, "unscored": int((~known).sum())}
 
 
 def effects(cases: Sequence[QaCase], answers: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
@@ -215,11 +227,13 @@ def share_row(pairs: Sequence[tuple[int, int]], *, draws: int = 2000) -> dict[st
 
 def show(report: dict[str, Any]) -> None:
     table = Table(title=f"Found in {report['n']} answers with passages, ROC AUC")
-    for column in ("score", "AUC", "95 % interval", "n", "faulty"):
+    for column in ("score", "AUC", "95 % interval", "n", "faulty", "unscored"):
         table.add_column(column, justify="left" if column == "score" else "right")
     for name, row in report["found"].items():
-        low, high = row["interval"]
-        table.add_row(name, f"{row['auc']:.3f}", f"{low:.3f} to {high:.3f}", str(row["n"]), str(row["faulty"]))
+        low, high = row.get("interval", (np.nan, np.nan))
+        told = [f"{row['auc']:.3f}", f"{low:.3f} to {high:.3f}"] if "auc" in row else ["unscored", "-"]
+        left_out = str(row["unscored"]) if "auc" in row else "all"
+        table.add_row(name, *told, str(row["n"]), str(row["faulty"]), left_out)
     console.print(table)
     loop = Table(title="What the whole loop did (%)")
     for column in ("", "%", "95 % interval", "of"):

@@ -11,9 +11,9 @@ that lie after the imports, as JSON.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -55,8 +55,10 @@ def owner(frames: list[str]) -> str:
 
 def main() -> None:
     """Reads the stacks, prints the shares."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stacks", type=Path, help="what py-spy wrote with --format raw")
     counts: Counter[str] = Counter()
-    for line in Path(sys.argv[1]).read_text().splitlines():
+    for line in parser.parse_args().stacks.read_text().splitlines():
         stack, _, samples = line.rpartition(" ")
         frames = stack.split(";")
         if any("importlib" in frame for frame in frames) or any(name in frames[-1] for name in WAITING):

@@ -87,6 +87,28 @@ def test_status_of_what_is_no_journal_is_an_error(run: Run, tmp_path: Path) -> N
     )
 
 
+@pytest.mark.parametrize("text", ["notes", '{"id": "a"}', "\x00", '{"id":"a","question":"'])
+def test_status_of_a_file_without_line_ends_is_an_error(run: Run, tmp_path: Path, text: str) -> None:
+    """It was told as a batch of 0 rows."""
+    file = tmp_path / "x.txt"
+    file.write_text(text)
+    assert_error(run("batch", "status", file), "is no journal of a batch: its only line was cut off; it is left as it is")
+    assert file.read_text() == text
+
+
+def test_status_counts_a_last_line_that_lacks_its_end_alone(run: Run, tmp_path: Path) -> None:
+    """As the run does that goes on; one that was cut off does not count."""
+    file, out = data(tmp_path, 2), tmp_path / "out.jsonl"
+    with LoopbackServer(rewrite) as server:
+        assert run(*flags(server, file, out)).code == 0
+    whole = out.read_bytes()
+    for gone, n in ((0, 2), (1, 2), (2, 1), (40, 1)):
+        out.write_bytes(whole[: len(whole) - gone])
+        assert json.loads(run("batch", "status", out, "--json").out)["rows"] == n
+    out.write_bytes(b"")
+    assert json.loads(run("batch", "status", out, "--json").out)["rows"] == 0
+
+
 @pytest.mark.parametrize(
     ("outcome", "kind"),
     [

@@ -111,7 +111,7 @@ class BatchJournal:
         entries = entries_of(_entry(number, line, end, damage) for number, (line, end) in lines)
         end = int(entries["end"][-1]) if len(entries) else 0
         rest = self._file.read(end)
-        last = _whole_entry(rest, end=end + len(rest) + 1) if rest else []
+        last = whole_entry(rest, end=end + len(rest) + 1) if rest else []
         if len(entries) == damage.n and not last and self._file.size:
             raise damage.no_journal("its only line was cut off")
         if damage.n and not damaged_ok:
@@ -142,7 +142,7 @@ def _entry(number: int, line: bytes, end: int, damage: Damage) -> tuple[Any, ...
         return damaged_entry(end)
 
 
-def _whole_entry(line: bytes, *, end: int) -> list[tuple[Any, ...]]:
+def whole_entry(line: bytes, *, end: int) -> list[tuple[Any, ...]]:
     """The entry of a last line that lacks nothing but its end: it has been paid for, and was not cut off."""
     try:
         return [entry_in(line, end=end)]

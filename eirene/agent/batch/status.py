@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from eirene.agent.batch.damage import Damage
 from eirene.agent.batch.entries import Entries, entries_of, entry_in
-from eirene.agent.batch.journal import failed
+from eirene.agent.batch.journal import failed, whole_entry
 from eirene.agent.batch.totals import Totals
 from eirene.agent.journal_file import OnScan, Read, is_held, scan
 from eirene.errors import InputError
@@ -47,7 +47,8 @@ class BatchStatus:
 def read_status(path: str | Path, *, on_scan: OnScan | None = None) -> BatchStatus:
     """The status of a journal; nothing is written, and a line that is just being written is left out.
 
-    Raises `InputError` where there is none, or lines are none of a batch, whose numbers it names.
+    A last line that lacks nothing but its end counts, as it does where the run goes on. Raises `InputError` where there
+    is none, or lines are none of a batch, whose numbers it names.
     """
     path = Path(path)
     try:
@@ -73,7 +74,12 @@ def _entries(path: Path, size: int, read: Read, on_scan: OnScan | None) -> Entri
     entries = entries_of(_whole(lines, damage))
     if damage.n:
         raise damage.error() if len(entries) else damage.no_journal("")
-    return entries
+    end = int(entries["end"][-1]) if len(entries) else 0
+    rest = read(end, size)
+    last = whole_entry(rest, end=end + len(rest)) if rest else []
+    if rest and not last and not len(entries) and not is_held(path):
+        raise damage.no_journal("its only line was cut off")
+    return np.concatenate([entries, entries_of(last)])
 
 
 def _whole(lines: Iterable[tuple[int, tuple[bytes, int]]], damage: Damage) -> Iterator[tuple[Any, ...]]:

@@ -20,11 +20,19 @@ from eirene.testing.loopback import LoopbackServer
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, Served, embedded_engine, served
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.4", "example.org", ""])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.4", "example.org"])
 def test_a_public_address_wants_a_key(host: str) -> None:
     with pytest.raises(InputError, match="EIRENE_API_KEY"):
         ServeOptions(host=host)
     assert ServeOptions(host=host, key="k").host == host
+
+
+@pytest.mark.parametrize("host", ["", " ", "\t"])
+@pytest.mark.parametrize("key", [None, "k"])
+def test_a_blank_address_is_refused_with_and_without_a_key(host: str, key: str | None) -> None:
+    """It would listen somewhere, or nowhere with a message that names nothing."""
+    with pytest.raises(InputError, match=r"^host must be an address or a name of this machine"):
+        ServeOptions(host=host, key=key)
 
 
 @pytest.mark.parametrize(
