@@ -7,8 +7,9 @@ from typing import Any
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict
+from pydantic import ConfigDict, ValidationError
 
+from eirene.checked import form_error
 from eirene.retrieval.items import Finds
 from eirene.retrieval.passages import Passage
 from eirene.retrieval.retriever import Hit
@@ -24,6 +25,12 @@ class CorpusRetriever(BaseRetriever):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     finder: Any
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise form_error(error, type(self)) from None
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         hits: list[Hit] = self.finder.find(query)

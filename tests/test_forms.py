@@ -1,0 +1,129 @@
+"""What Python may hand over as the fields of a row: retrievers' documents, NumPy, pandas, other mappings."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from langchain_core.documents import Document
+from langchain_core.messages import ToolMessage
+
+from eirene.errors import InputError
+from eirene.forms import TEXT_KEYS
+from eirene.records import Item, Perspective, parse_item
+from eirene.retrieval.passages import Passage
+from eirene.retrieval.retriever import Hit
+from eirene.topics import parse_topic
+
+ROW = {"question": "Q?", "answer": "A."}
+TITLED = Document("They teach.", metadata={"title": "Zoos"})
+SIDES = [{"name": "pro", "arguments": ["a"]}, {"name": "con", "arguments": ["b", "c"]}]
+
+
+@dataclass
+class Node:
+    """A retriever's result of another library: its text is an attribute."""
+
+    content: str
+    meta: dict[str, Any]
+
+
+def item(**fields: Any) -> Item:
+    return parse_item({**ROW, **fields})
+
+
+@pytest.mark.parametrize(
+    ("context", "texts"),
+    [
+        (Document("a"), ["a"]),
+        ([Document("a"), TITLED], ["a", "Zoos: They teach."]),
+        ([[TITLED], ["a"]], ["Zoos: They teach.", "a"]),
+        ([Document("Zoos teach.", metadata={"title": "Zoos"})], ["Zoos teach."]),
+        ([TITLED.model_dump()], ["Zoos: They teach."]),
+        ([Node("a", {"title": "T"})], ["T: a"]),
+        ([Passage("1", "They teach.", "Zoos")], ["Zoos: They teach."]),
+        ([Hit(Passage("1", "They teach.", "Zoos"), 1.0, 0.0)], ["Zoos: They teach."]),
+        ([ToolMessage("a", tool_call_id="1")], ["a"]),
+        (("a", "b"), ["a", "b"]),
+        (np.array(["a", "b"]), ["a", "b"]),
+        (pd.Series(["a", None, "b"]), ["a", "b"]),
+        ([np.str_("a")], ["a"]),
+        (MappingProxyType({"text": "a"}), ["a"]),
+        ([{key: "a"} for key in TEXT_KEYS], ["a"] * len(TEXT_KEYS)),
+    ],
+)
+def test_passages_come_as_whatever_a_retriever_gives(context: object, texts: list[str]) -> None:
+    assert item(context=context).context == texts
+    assert Item.model_validate({**ROW, "context": context}).id == item(context=texts).id
+
+
+@pytest.mark.parametrize(
+    "perspectives",
+    [
+        {"pro": "a", "con": ["b", "c"]},
+        MappingProxyType({"pro": "a", "con": ("b", "c")}),
+        {"pro": np.array(["a"]), "con": pd.Series(["b", "c"])},
+        [Perspective(name="pro", arguments="a"), Perspective(name="con", arguments=["b", "c"])],
+        (SIDES[0], SIDES[1]),
+        np.array(SIDES),
+    ],
+)
+def test_sides_come_as_a_mapping_or_as_a_list(perspectives: object) -> None:
+    assert item(perspectives=perspectives).model_dump()["perspectives"] == SIDES
+
+
+def test_one_perspective_is_a_list_of_one() -> None:
+    one = Perspective(name="pro", arguments="a")
+    assert item(perspectives=one).perspectives == [one]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (7, "7"),
+        (np.int64(7), "7"),
+        (7.0, "7"),
+        ("007", "007"),
+        (2**70, str(2**70)),
+        (uuid.UUID(int=7), str(uuid.UUID(int=7))),
+    ],
+)
+def test_an_id_may_be_a_number(value: object, text: str) -> None:
+    assert item(id=value).id == text
+
+
+@pytest.mark.parametrize(
+    "value", [True, 7.5, float("nan"), float("inf"), 10**5000, [7], b"7"], ids=lambda value: type(value).__name__
+)
+def test_what_is_no_id_is_named_with_what_is(value: object) -> None:
+    with pytest.raises(InputError, match=r"\A'id' must be a text or a whole number, got [^\n]*\Z"):
+        item(id=value)
+
+
+def test_what_has_been_taken_is_taken_again_as_it_is() -> None:
+    """A passage that looks like a list stays one, once it is a passage."""
+    taken = item(context=['["a"]', "[[b]]"], perspectives={"pro": ['["a"]']})
+    assert parse_item(taken.model_dump(mode="json")) == taken
+    assert taken.context == ['["a"]', "[[b]]"]
+
+
+def test_a_row_may_be_any_mapping() -> None:
+    assert parse_item(MappingProxyType(ROW)) == parse_item(ROW)
+
+
+def test_a_list_in_itself_is_an_error_and_no_endless_search() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(InputError, match="lists may lie 10 deep"):
+        item(context=endless)
+
+
+def test_topics_take_the_forms_of_rows() -> None:
+    row = {"id": "7", "question": "Q?", "perspectives": SIDES, "aliases": ["x"]}
+    written = {"id": 7, "question": "Q?", "perspectives": {"pro": "a", "con": [{"text": "b"}, "c"]}, "aliases": "x"}
+    assert parse_topic(written) == parse_topic(row)
