@@ -125,7 +125,8 @@ class _Units:
             elif kind in ("SUBPATTERN", "ATOMIC_GROUP"):
                 lead = self._walk(value[3] if kind == "SUBPATTERN" else value, lead)
             elif kind == "BRANCH":
-                lead = [self._walk(branch, lead) for branch in value[1]][0]
+                branches = [self._walk(branch, lead) for branch in value[1]]  # all, for what each repeats
+                lead = branches[0]
             elif kind in ("ASSERT", "ASSERT_NOT"):
                 self._walk(value[1], lead)
             else:
