@@ -8,9 +8,10 @@ from itertools import accumulate
 
 from eirene.cancellation import check_cancelled
 
-EACH = 1_000
-"""Comparisons for each word of the two; texts of a few thousand words take some ten to a hundred."""
-LEAST = 200_000
+EACH = 300
+"""Comparisons for each word of the two. Pairs of answers of some hundred words take up to 50, unrelated texts of 3,500
+words each 230; only past these may runs be missed."""
+LEAST = 50_000
 """Comparisons that any two may take."""
 
 

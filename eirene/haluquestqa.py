@@ -20,7 +20,8 @@ from eirene.io import HasRows, Row
 from eirene.records import digest
 from eirene.sentences import Sentence
 
-_INPUT = re.compile(r"\AQuestion:\s*(?P<question>.*?)\s*\nAnswer:\s*(?=1\.\s)(?P<statements>.*)\Z", re.DOTALL)
+_QUESTION = re.compile(r"Question:\s*+")
+_ANSWER = re.compile(r"\nAnswer:\s*+(?=1\.\s)")
 _NUMBER = re.compile(r"^[ \t]*(\d+)\.[ \t]+", re.MULTILINE)
 _VERDICT = re.compile(r"\[(Complete|Incomplete)\](?:\s*Reasons?:\s*(.*))?\Z", re.DOTALL | re.IGNORECASE)
 PUBLISHED_ROWS = 509
@@ -124,10 +125,12 @@ def _from_sentences(data: dict[str, Any], where: str) -> tuple[str, _Found]:
 
 
 def _from_published(data: dict[str, Any], where: str) -> tuple[str, _Found]:
-    whole = _INPUT.match(_text(data, "input", where))
-    if whole is None:
+    text = _text(data, "input", where)
+    asked = _QUESTION.match(text)
+    told = asked and (_ANSWER.search(text, asked.end()) or _ANSWER.search(text))
+    if asked is None or told is None:
         raise InputError("'input' must hold 'Question: ...' and a line 'Answer: 1. ...'", field="input", where=where)
-    statements = _numbered(whole["statements"])
+    statements = _numbered(text[told.end() :])
     verdicts = _numbered(_text(data, "output", where))
     if len(statements) != len(verdicts):
         raise InputError(
@@ -139,7 +142,7 @@ def _from_published(data: dict[str, Any], where: str) -> tuple[str, _Found]:
         if read is None:
             raise InputError(f"'output' has no tag for statement {n}: {verdict[:60]!r}", field="output", where=where)
         found.append(_checked(n, statement, read[1].capitalize(), read[2] or "", where))
-    return whole["question"], found
+    return text[asked.end() : told.start()].rstrip(), found
 
 
 def _numbered(text: str) -> list[str]:

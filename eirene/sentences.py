@@ -41,7 +41,7 @@ _ABBREVIATION = re.compile(
 )
 _STRETCH = 4_000
 """How many characters the splitter gets at a time."""
-_LONGEST = 4 * _STRETCH
+_LONGEST = 2 * _STRETCH
 """And how many at most, where none of them ends a sentence."""
 _WINDOW = 80
 """How many characters around a cut are looked at: enough for every rule, and what keeps long texts linear."""

@@ -28,7 +28,7 @@ logger = get_logger(__name__)
 
 DEFAULT_SIZE = 2 * 10**9
 """Bytes that a cache may hold: some four million replies of 400 letters."""
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*+(\d+(?:\.\d+)?)\s*+([kmgt]?)i?b?\s*+", re.IGNORECASE)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _T = TypeVar("_T")
 

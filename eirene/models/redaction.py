@@ -42,18 +42,21 @@ _SECRET_VARIABLE = re.compile(r"\w*(?:API_KEY|TOKEN|SECRET|SECRET_ACCESS_KEY|PAS
 
 _KEY = r"[\w*.…%+/=~-]"
 _KEY_NAME = r"(?:api[-_ ]?key|authorization|access[-_ ]?token|secret|password)"
+_FAR = 300
+"""Characters within which a key has a digit: to look further from each of many beginnings takes time by the square."""
 # What looks like a key; group 1, where there is one, stays.
 _LOOKS = tuple(
     re.compile(pattern)
     for pattern in (
         rf"(?<![A-Za-z0-9])sk(?:[-_]|%2[dD]){_KEY}{{6,}}",  # OpenAI, Anthropic, OpenRouter, LangSmith
-        rf"(?<![A-Za-z0-9])(?:csk|fw|glpat|gh[opsu]|github_pat|gsk|lsv2|nvapi|pplx|r8|tvly|xai|xox[abp])[-_](?=[^\s]*\d)"
-        rf"{_KEY}{{10,}}",
+        r"(?<![A-Za-z0-9])(?:csk|fw|glpat|gh[opsu]|github_pat|gsk|lsv2|nvapi|pplx|r8|tvly|xai|xox[abp])[-_]"
+        rf"(?=[^\s]{{0,{_FAR}}}\d){_KEY}{{10,}}",
         r"(?<![A-Za-z0-9])hf_[A-Za-z0-9*…]{10,}",
         r"(?<![A-Za-z0-9])AIza[\w*…-]{10,}",
         r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9*]{12,}",
-        r"(?<![A-Za-z0-9])ey[JK][\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?",  # a JSON web token
-        rf"\b((?i:bearer|basic)(?:\s|%20|\+)+)(?:(?={_KEY}*(?:[\d=]|[a-z][A-Z])){_KEY}{{6,}}|{_KEY}{{20,}})",
+        r"(?<![A-Za-z0-9])ey[JK][\w-]{8,2000}\.[\w-]{8,}(?:\.[\w-]*)?",  # a JSON web token
+        r"\b((?i:bearer|basic)(?:\s|%20|\+){1,100})"
+        rf"(?:(?={_KEY}{{0,{_FAR}}}(?:[\d=]|[a-z][A-Z])){_KEY}{{6,}}|{_KEY}{{20,}})",
         rf"(?i)({_KEY_NAME}['\"]?(?: provided| is| was)?\s*[:=]\s*(?:b?['\"])?)"
         r"(?!bearer\b|basic\b|\[redacted)[^\s'\",;})]{4,}",
         r"(://)[^\s/@'\"]+(?=@)",

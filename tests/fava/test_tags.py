@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from eirene.critique import Finding
 from eirene.errors import InputError
 from eirene.fava.kinds import HALLUCINATIONS, REMOVED, finding_of
-from eirene.fava.tags import escape_tags, in_order, parse_tagged, write_tagged
+from eirene.fava.tags import DEEPEST, escape_tags, in_order, parse_tagged, write_tagged
 
 PIECES = st.sampled_from(
     ["<", ">", "/", "<entity>", "</entity>", "<mark>", "</mark>", "<delete>", "</delete>", "<b>", "</b>", "&lt;",
@@ -119,3 +119,20 @@ def test_findings_that_cross_are_refused() -> None:
     crossing = [finding_of("entity", a, a + 2, text="abc", edit="x") for a in (0, 1)]
     with pytest.raises(InputError, match="crosses"):
         write_tagged("abc", crossing)
+
+
+@pytest.mark.parametrize("depth", [DEEPEST, DEEPEST + 1, 20_000])
+def test_tags_further_in_than_is_read_are_dropped_with_their_other_halves(depth: int) -> None:
+    """The text stays whole, the outer elements keep their ends, and each tag that is dropped is counted."""
+    read = parse_tagged("a " + "<invented>" * depth + "b" + "</invented>" * depth + " c <entity>d</entity>")
+    assert (read.text, read.stray) == ("a b c d", max(depth - DEEPEST, 0))
+    assert {(f.kind, f.start, f.end) for f in read.findings} == {("invented", 2, 3), ("entity", 6, 7)}
+
+
+def test_findings_in_more_others_than_are_read_back_are_refused() -> None:
+    """What is written must be read back."""
+    text = "a" * 100
+    nested = [finding_of("invented", 0, 100 - n, text=text, edit="") for n in range(DEEPEST)]
+    assert parse_tagged(write_tagged(text, nested[:-1])).findings == in_order(nested[:-1])
+    with pytest.raises(InputError, match="nest 64 deep"):
+        write_tagged(text, nested)

@@ -45,6 +45,8 @@ def test_what_models_put_before_an_answer_is_taken_off(before_it: str) -> None:
     [
         f"```\n{NEW}\n```",
         f"```markdown\n{NEW}\n```",
+        f"~~~~ text\n{NEW}\n~~~ \t",
+        f"````\n{NEW}````",
         f"Here is the improved answer:\n\n```text\n{NEW}\n```",
         f'"{NEW}"',
         f"“{NEW}”",
@@ -69,6 +71,8 @@ def test_what_models_put_around_an_answer_is_taken_off(wrapped: str) -> None:
         '"Yes," he said. "No," she said.',
         "'tis true that trams' rails shine'",
         "```python\nprint(1)\n```\n\nThat prints 1.\n\n```\n1\n```",
+        "````\nprint(1)\n```",
+        "~~~ trams\n~~",
         "First.\n\nSecond.\n\n\nThird.",
         "A <think> tag opens a block.",
         "Certainly true is that trams are quiet.",

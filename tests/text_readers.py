@@ -1,0 +1,176 @@
+"""What reads texts of users, documents and models: each as a function of one text, for tests of how long it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from eirene.alignment.verbatim import verbatim
+from eirene.clauses import units_of
+from eirene.encoder.templates import dress
+from eirene.errors import EireneError
+from eirene.eval.error_judge import read_judgement
+from eirene.eval.geval import read_rating
+from eirene.eval.judging_verdicts import read_verdict
+from eirene.fava.edits import apply_findings, is_noted
+from eirene.fava.replies import findings_in_reply
+from eirene.fava.tags import escape_tags, parse_tagged, write_tagged
+from eirene.feedback_model.asking import feedback_messages
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.citing import resolved
+from eirene.feedback_model.hallucination_reasons import parted
+from eirene.feedback_model.hallucination_rules import find_by_rules
+from eirene.feedback_model.reading import read_reply
+from eirene.haluquestqa import parse_tagged_answer
+from eirene.io import Row
+from eirene.language import language_of
+from eirene.models.redaction import redacted
+from eirene.models.replies import Reply
+from eirene.models.token_count import rough_count
+from eirene.models.unwrapping import unwrapped
+from eirene.npov.reading import read_generated, read_response
+from eirene.phrasing import Letters, is_english, is_statement, sentence, side_of
+from eirene.prompts.untrusted import defused
+from eirene.records import Item
+from eirene.refiners.changes import Addition, Changes
+from eirene.refiners.plan import exact_repeats
+from eirene.refiners.rewrite import rewrite
+from eirene.refusals import is_refusal
+from eirene.retrieval.names import names_of
+from eirene.retrieval.passages import cut
+from eirene.sentences import split_sentences
+from eirene.synth.fava.rules import entities
+from eirene.synth.material import unusable
+from eirene.topics import key_of
+from eirene.views.diff import diff
+from eirene.views.visible import visible
+from eirene.words import content_words
+
+Reads = Callable[[str], object]
+ANSWER = split_sentences("Cats sleep most of the day. Dogs bark at strangers.")
+ITEM = Item(question="Why do cats sleep?", answer="They are tired.", context=["Cats hunt at night."])
+
+
+class _Vectors:
+    """Stands for the encoder, the time of which hangs on tokens alone."""
+
+    name = "none"
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        return np.ones((len(texts), 2), np.float32)
+
+
+def _usable(read: Reads) -> Reads:
+    """A reader that may refuse a text with one of our errors."""
+
+    def reads(text: str) -> None:
+        with suppress(EireneError):
+            read(text)
+
+    return reads
+
+
+def _rewritten(text: str) -> object:
+    cuts = split_sentences(text)
+    added = tuple(Addition(f"Point {n}.", cut.text_end, "pro", True) for n, cut in enumerate(cuts[::3]))
+    changes = Changes(added, tuple((cut.start, cut.end) for cut in cuts[1::2]))
+    return rewrite(text, changes, phrase=lambda a, before, _: a.text, claims=lambda i: i % 3 > 0, letters=Letters([]))
+
+
+def _edited(text: str) -> object:
+    read = parse_tagged(text, tidy=True)
+    noted = [is_noted(read.text, finding) for finding in read.findings]
+    return noted, apply_findings(read.text, read.findings), apply_findings(read.text, read.findings, removal="mark")
+
+
+def _asked(text: str) -> object:
+    item = Item(question=text, answer=text, context=[text]) if text.strip() else ITEM
+    return feedback_messages(FeedbackRequest(item, item.answer or "", ANSWER, seed=0))
+
+
+def _published(text: str) -> object:
+    row = {"instruction": "Judge.", "input": f"Question: {text}\nAnswer: 1. {text}", "output": f"1. [Complete] {text}"}
+    return parse_tagged_answer(Row("here", row))
+
+
+def _by_rules(text: str) -> object:
+    return find_by_rules(text, split_sentences(text)[:20], [text[::-1][:4_000]], "Why?", _Vectors())  # type: ignore[arg-type]
+
+
+def _verbatim(text: str) -> object:
+    cuts = split_sentences(text)
+    return verbatim([text[:60], "cats sleep at night"], text, units_of(text, cuts), cuts)
+
+
+READERS: dict[str, Reads] = {
+    "sentences": split_sentences,
+    "clauses": lambda text: units_of(text, split_sentences(text)),
+    "words": content_words,
+    "language": language_of,
+    "refusals": is_refusal,
+    "phrasing": lambda text: (
+        sentence(text),
+        is_statement(text),
+        is_english(text),
+        Letters([text]).lowered("A " + text),
+    ),
+    "sides": side_of,
+    "topics": key_of,
+    "defused": defused,
+    "visible": visible,
+    "asking": _asked,
+    "critique": lambda text: read_reply(text, ANSWER),
+    "critique of it": lambda text: read_reply("1. [Complete]\n2. [Complete]", split_sentences(text)),
+    "reasons": lambda text: parted(f"<entity>a</entity>\nTEXT-1\n{text}\n", "TEXT-1", ITEM),
+    "citing": lambda text: resolved(text, ITEM),
+    "rules": _by_rules,
+    "tags": parse_tagged,
+    "tidied tags": lambda text: parse_tagged(text, tidy=True),
+    "written tags": _usable(lambda text: (escape_tags(text), write_tagged(*_read(text)))),
+    "tagged copy": lambda text: findings_in_reply(text, parse_tagged(text).text),
+    "tagged reply": lambda text: findings_in_reply(f"Cats <entity>{text}</entity> sleep.", text + " Cats sleep."),
+    "edits": _edited,
+    "rewrite": _rewritten,
+    "repeats": exact_repeats,
+    "unwrapped": lambda text: unwrapped(text, before=text[1:], marks=("TEXT-1",)),
+    "verdict": lambda text: read_verdict(Reply(text=text)),
+    "judgement": lambda text: read_judgement(Reply(text=text)),
+    "rating": lambda text: read_rating(Reply(text=text)),
+    "response": _usable(lambda text: read_response(Reply(text=text))),
+    "generated": _usable(lambda text: read_generated(Reply(text=text))),
+    "published row": _usable(_published),
+    "redacted": lambda text: redacted(text, ["sk-secret-key-1"]),
+    "tokens": rough_count,
+    "passages": lambda text: list(cut(text)),
+    "names": names_of,
+    "verbatim": _verbatim,
+    "diff": lambda text: diff(text, text[len(text) // 3 :] + " New."),
+    "diff of others": lambda text: diff(text, text.replace("a", "o") + text[::-1]),
+    "entities": lambda text: entities([text]),
+    "material": unusable,
+    "templates": lambda text: dress(text, "pro", dressed=1.0, cut=1.0, rng=np.random.default_rng(0)),
+}
+
+
+def _read(text: str) -> tuple[str, Sequence[object]]:
+    read = parse_tagged(text)
+    return read.text, read.findings
+
+
+UNITS = (
+    " ", "\n", "a", "a ", "A. ", ". ", ".", '"', "“", "~", "`", "#", "'", "(", ">", "> ", "*", "- a\n", "1. a\n", "|",
+    "<", "a,", ", and ", "; ", "it is and he is , ", "critics say that ", "a b c and ", "[1] ", "\x85", "。", "é",
+    "<entity>", "</entity>", "<entity>a</entity> ", "<mark>", "<delete>a</delete><mark>b</mark>", "</delete>",
+    "<think>",
+)  # fmt: skip
+"""What a text is made long with, for every reader."""
+LEADS = ("", "Cats sleep", "Critics say that ", "verdict: ", "```\n", "~~~", "Question: ", "<entity>", "\\boxed{", "[")
+MORE_UNITS = (
+    "\t", "\r\n", "\u2028", "&amp;", "&lt;", "</think>", "Sure, ", "here is ", "```\n", "~~~\n", "##", "### Input ",
+    "yes ", "so, ", "verdict: no ", "rating: 4 / ", "no hallucinat", "the final ", "(1) ", "a.a", "Mr. ", "「あ。」",
+    "A B ", "a\n\n", "1.\n", "{", '{"1": "Complete"}\n', "[Complete] ", "1. [Complete] ", "key=", "csk-", "bearer%20",
+    "eyJ-", "://", "password ", "TEXT-1\n", "it's ", "n't ", "not ", "</entity", "< entity >", "<relation><entity>",
+    "Aa ", "1,", "the ",
+)  # fmt: skip
