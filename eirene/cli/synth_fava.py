@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -81,8 +82,9 @@ def fava(
                 "name the model that writes with --backend provider:model or hf:..., or add --offline for errors by "
                 "rule (one of them)", field="offline",
             )  # fmt: skip
-        if limit < 0 or concurrency < 1:
-            raise InputError("limit must be at least 0 and concurrency at least 1", field="limit")
+        for name, value, least in (("limit", limit, 0), ("concurrency", concurrency, 1)):
+            if value < least:
+                raise InputError(f"{name} must be at least {least}, got {value}", field=name)
         wanted: Any = _listed(kinds) or (OFFLINE if offline else HALLUCINATIONS)
         recipe = Recipe(
             kinds=wanted, most=most if most is not None else 3 if offline else 5, references=references, clean=clean,
@@ -145,7 +147,7 @@ def passages_of(corpus: str, limit: int) -> Any:
 
     from eirene.retrieval import read_corpus
 
-    return islice(read_corpus(corpus), limit or None)
+    return islice(read_corpus(corpus), min(limit, sys.maxsize) or None)
 
 
 def neighbours_in(corpus: str, references: int, encoder: str) -> Neighbours:

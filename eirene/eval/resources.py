@@ -72,6 +72,12 @@ class Resources:
         here |= {"classifier": bool(self.classifiers_named), "nli": self.nli_named is not None}
         return sorted(need for need in needs & MODEL_NEEDS if not here[need])
 
+    def idle(self, needs: frozenset[Need]) -> list[Need]:
+        """Those of the models here that none of the needs asks for, sorted."""
+        if needs & {"samples", "token_logprobs"}:  # which the judge or the local model brings
+            needs |= {"judge", "local_model"}
+        return sorted(MODEL_NEEDS - needs - set(self.lacks(MODEL_NEEDS)))
+
     @cached_property
     def encoder(self) -> Encodes:
         """The sentence encoder; it keeps the vectors of the latest few thousand texts."""

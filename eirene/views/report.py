@@ -95,4 +95,6 @@ def records_in(values: Iterable[tuple[str, object]]) -> Iterator[Record]:
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             place = ".".join(str(p) for p in problem["loc"]) or "the row"
-            raise InputError(f"is no record of a run: {place}: {problem['msg']}", where=where) from None
+            said = problem.get("ctx", {}).get("error", problem["msg"])
+            rule = "is missing" if problem["type"] == "missing" else f"does not fit ({said})"
+            raise InputError(f"is no record of a run: {place!r} {rule}", where=where) from None
