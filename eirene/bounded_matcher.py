@@ -27,10 +27,11 @@ class BoundedMatcher(SequenceMatcher[str]):
         super().__init__(None, a, b, autojunk=False)
         places: dict[str, list[int]] = getattr(self, "b2j")  # noqa: B009  # public, and typeshed has it not
         self._cost = list(accumulate((1 + len(places.get(word, ())) for word in a), initial=0))
+        self._words = len(a)
         self._left = max(LEAST, EACH * (len(a) + len(b)))
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
         """The longest run in `a[alo:ahi]` and `b[blo:bhi]`; one of length 0 where the comparisons are spent."""
         check_cancelled()
-        self._left -= self._cost[len(self.a) if ahi is None else ahi] - self._cost[alo]
+        self._left -= self._cost[self._words if ahi is None else ahi] - self._cost[alo]
         return Match(alo, blo, 0) if self._left < 0 else super().find_longest_match(alo, ahi, blo, bhi)

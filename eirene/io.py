@@ -129,6 +129,8 @@ def read_source(path: str) -> Source:
 
 def cannot_read(path: str, error: OSError | ValueError) -> InputError:
     """What to say when a file cannot be opened or read."""
+    if not path.strip():
+        return InputError("the name of a file is empty; name one")
     if isinstance(error, FileNotFoundError):
         return InputError("no such file", where=path)
     if isinstance(error, IsADirectoryError):

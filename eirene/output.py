@@ -20,6 +20,8 @@ def check_output(path: str, *, force: bool) -> None:
     """Raises `InputError` if `path` could not be written as asked. Called before any work is done for the file."""
     if path == STDOUT:
         return
+    if not path.strip():
+        raise InputError("the name of a file is empty; name one")
     target = Path(path)
     try:
         mode = target.stat().st_mode

@@ -236,7 +236,8 @@ def _run(
     thread_id: str | None,
 ) -> _Run:
     """Checks everything that a caller may get wrong, while nothing has been spent."""
-    if checkpointer is not None and not isinstance(checkpointer, BaseCheckpointSaver):
+    saver: object = checkpointer  # whatever a caller gave
+    if saver is not None and not isinstance(saver, BaseCheckpointSaver):
         said = f"checkpointer must be one of LangGraph's, such as InMemorySaver(), got {shown(checkpointer)}"
         raise InputError(said, field="checkpointer")
     if settings.mode == "human":

@@ -13,6 +13,7 @@ import typer
 from eirene._version import __version__
 from eirene.cli import batch, compare, evaluate, graph, npov, refine, report, salience, score, serve, synth, train
 from eirene.cli.terminal import configure_streams, log_to_stderr, say
+from eirene.cli.usage import usage_problem
 from eirene.errors import AuthError, EireneError, InputError, MissingExtraError
 from eirene.logs import get_logger
 from eirene.stop_signals import acting_as_ctrl_c
@@ -68,9 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with acting_as_ctrl_c():
             code = app(args=arguments, prog_name="eirene", standalone_mode=False)
     except typer.TyperException as error:  # usage: an unknown flag, a missing argument, a value of the wrong type
-        message = error.format_message()
+        message = usage_problem(error)
         if message:  # none: a group without a command, whose help has been shown instead
-            say(f"error: {_lowered(message)}")
+            say(f"error: {message}")
         return 2
     except EireneError as error:
         say(f"error: {error}")
@@ -86,8 +87,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 1
     return code if isinstance(code, int) else 0
-
-
-def _lowered(message: str) -> str:
-    text = " ".join(message.split())
-    return text[:1].lower() + text[1:]

@@ -152,7 +152,7 @@ def batch(
         ) as opened:  # fmt: skip
             if export_requests is not None or import_replies:
                 exchange(opened, parts, settings, export_requests, import_replies or [], one_reply=one_reply)
-            n_workers = 1 if not models.is_embedded_alone else workers or workers_for(opened.n_left)
+            n_workers = min(workers or workers_for(opened.n_left), opened.n_left) if models.is_embedded_alone else 1
             runner: Runner = LocalRunner(parts, settings, limiter=limiter if models.asks else None)
             running: AbstractContextManager[Runner] = nullcontext(runner)
             if ray is not None:

@@ -33,10 +33,15 @@ Timeout = Annotated[
     typer.Option(metavar="S", min=0.1, help="Seconds that an attempt of a call to the backend's server may take.",
                  rich_help_panel=_RUN),
 ]  # fmt: skip
-Grace = Annotated[float, typer.Option(metavar="S", help="Seconds that rows under way have to end when the run stops.",
-                                      rich_help_panel=_RUN)]  # fmt: skip
+Grace = Annotated[
+    float,
+    typer.Option(
+        metavar="S", min=0, help="Seconds that rows under way have to end when the run stops.", rich_help_panel=_RUN
+    ),
+]
 FailOnError = Annotated[
-    float, typer.Option(help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN)
+    float,
+    typer.Option(min=0, max=1, help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN),
 ]
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Do failed rows of the journal again.", rich_help_panel=_RUN)

@@ -71,12 +71,13 @@ class CallFlags:
         The list that ships is for the providers' own servers and says nothing of a model at `base_url`, or at an
         address that the environment names.
         """
-        if model is None or not is_named(model):
-            return None
         from eirene.models.prices import read_prices, shipped_prices
 
-        if self.prices is not None:
-            return read_prices(self.prices).of(model)
+        listed = None if self.prices is None else read_prices(self.prices)  # what is named is looked at in any case
+        if model is None or not is_named(model):
+            return None
+        if listed is not None:
+            return listed.of(model)
         return shipped_prices().of(model) if base_url is None and not _is_elsewhere(model) else None
 
 

@@ -40,7 +40,8 @@ Modes = Annotated[
 Seeds = Annotated[str, typer.Option(help="Which seeds, with commas between; a row for each.", rich_help_panel=_RUN)]
 Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.", rich_help_panel=_RUN)]
 FailOnError = Annotated[
-    float, typer.Option(help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN)
+    float,
+    typer.Option(min=0, max=1, help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN),
 ]
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Do rows again whose model failed.", rich_help_panel=_RUN)
@@ -134,6 +135,7 @@ def compare(
         parts = with_named(
             parts, detectors, judge_model=judge, base_url=judge_url, local=local_model, cache=cache,
             classifiers_named=classifier or (), nli_named=nli, concurrency=concurrency, price=judge_price,
+            judges_elsewhere=True,
         )  # fmt: skip
         asked = _judge(judge, judge_url, concurrency, price=judge_price, cache=cache)
         gathered = _gather(items, plan, parts, folder, asked)
@@ -220,6 +222,8 @@ def folder_of(out: str) -> Path:
 
     So does a folder with a file of the user's that figures would be written over: an earlier run's has its rows beside.
     """
+    if not out.strip():
+        raise InputError("the name of a folder is empty; name one", field="out")
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)

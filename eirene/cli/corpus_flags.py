@@ -46,6 +46,8 @@ class CorpusFlags:
 
     def filler(self) -> Callable[[Item], Item] | None:
         """What gives items without given text their context, or None where no corpus is named."""
+        if self.passages < 1:
+            raise InputError(f"passages must be at least 1, got {self.passages}", field="passages")
         if self.corpus is None:
             if self.rerank is not None or self.corpus_encoder != "embedded":
                 raise InputError("--rerank and --corpus-encoder go with --corpus", field="corpus")

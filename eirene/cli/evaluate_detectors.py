@@ -14,6 +14,7 @@ from eirene.cli.call_flags import CallFlags
 from eirene.cli.compare_progress import watch_answers
 from eirene.cli.data_flags import DataFlags
 from eirene.cli.flag_groups import with_groups
+from eirene.cli.gate_flags import tell_idle
 from eirene.cli.terminal import console, output, say
 from eirene.errors import AuthError, InputError, MissingExtraError
 
@@ -47,7 +48,8 @@ RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Score answers again whose detector failed.", rich_help_panel=_RUN)
 ]
 FailOnError = Annotated[
-    float, typer.Option(help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN)
+    float,
+    typer.Option(min=0, max=1, help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN),
 ]
 Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the curves as PNG and SVG (extra 'plots').")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
@@ -84,7 +86,7 @@ def detectors(
         from eirene.cli.compare import folder_of
         from eirene.eval.detector_report import Plan
         from eirene.eval.labelled import read_labelled
-        from eirene.eval.registry import build_detectors, check_detectors, parse_names
+        from eirene.eval.registry import DETECTORS, build_detectors, check_detectors, parse_names
 
         names, seed = parse_names(detectors), using.seed
         resources = using.resources(
@@ -93,6 +95,7 @@ def detectors(
             cache=calls.open_cache(),
         )
         check_detectors(names, resources)
+        tell_idle(resources, [DETECTORS[name].needs for name in names])
         fields = tuple(name.strip() for name in slice_by.split(",") if name.strip())
         plan = Plan(draws=draws, seed=seed, dev_share=dev_share, slices=fields)
         whole = read_labelled(rows.open(data), rows.shape)

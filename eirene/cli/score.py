@@ -13,6 +13,7 @@ from eirene.cli import data_flags, options
 from eirene.cli.call_flags import CallFlags
 from eirene.cli.corpus_flags import CorpusFlags
 from eirene.cli.flag_groups import with_groups
+from eirene.cli.gate_flags import tell_idle
 from eirene.cli.progress import Watch, watch
 from eirene.cli.terminal import output, say
 from eirene.output import STDOUT
@@ -51,7 +52,7 @@ def score(
     """Score answers for hallucination and coverage without rewriting them."""
     import asyncio  # a tenth of a second that `--help` does not need
 
-    from eirene.eval.registry import build_detectors, check_detectors, parse_names
+    from eirene.eval.registry import DETECTORS, build_detectors, check_detectors, parse_names
     from eirene.output import check_output
     from eirene.reading import check_outside
 
@@ -60,6 +61,7 @@ def score(
         price = calls.price_of(using.judge, base_url=using.base_url)
         resources = using.resources(word_maps=word_maps, price=price, cache=calls.open_cache())
         check_detectors(names, resources)
+        tell_idle(resources, [DETECTORS[name].needs for name in names])
         check_output(out, force=force)
         check_outside(out, file)
         rows = data_flags.open_data(

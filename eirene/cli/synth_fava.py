@@ -80,8 +80,9 @@ def fava(
                 "name the model that writes with --backend provider:model or hf:..., or add --offline for errors by "
                 "rule (one of them)", field="offline",
             )  # fmt: skip
-        if limit < 0 or concurrency < 1:
-            raise InputError("limit must be at least 0 and concurrency at least 1", field="limit")
+        for name, value, least in (("limit", limit, 0), ("concurrency", concurrency, 1)):
+            if value < least:
+                raise InputError(f"{name} must be at least {least}, got {value}", field=name)
         wanted: Any = _listed(kinds) or (OFFLINE if offline else HALLUCINATIONS)
         recipe = Recipe(
             kinds=wanted, most=most if most is not None else 3 if offline else 5, references=references, clean=clean,

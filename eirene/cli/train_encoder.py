@@ -75,6 +75,8 @@ def _numbers(text: str) -> Sequence[int]:
 def _folder(path: str) -> Path:
     from eirene.io import reason
 
+    if not path.strip():
+        raise InputError("the name of a folder is empty; name one", field="out")
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -80,6 +80,12 @@ class Resources:
         found: T = self._loaded[key]
         return found
 
+    def idle(self, needs: frozenset[Need]) -> list[Need]:
+        """Those of the models here that none of the needs asks for, sorted."""
+        if needs & {"samples", "token_logprobs"}:  # which the judge or the local model brings
+            needs |= {"judge", "local_model"}
+        return sorted(MODEL_NEEDS - needs - set(self.lacks(MODEL_NEEDS)))
+
     @cached_property
     def encoder(self) -> Encodes:
         """The sentence encoder; it keeps the vectors of the latest few thousand texts."""

@@ -56,6 +56,8 @@ def check_outside(out: str, name: str, *, flag: str = "--out") -> None:
 
     `flag` is what named `out`.
     """
+    if not out.strip():
+        raise InputError(f"{flag} is empty; name a file or folder", field="out")
     place = Path(_parts(name)[0])
     if STDIN in (out, name) or not _exists(str(place)):
         return
@@ -77,14 +79,14 @@ def _parts(name: str) -> tuple[str, str | None]:
 
 def _exists(name: str) -> bool:
     try:
-        return Path(name).exists()
+        return bool(name.strip()) and Path(name).exists()  # an empty name would be the folder that one is in
     except (OSError, ValueError):  # too long, a NUL character
         return False
 
 
 def _is_folder(name: str) -> bool:
     try:
-        return Path(name).is_dir()
+        return bool(name.strip()) and Path(name).is_dir()
     except (OSError, ValueError):
         return False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
@@ -49,8 +49,7 @@ class _Covered:
     """How much of a text spans hold; what two of them hold counts twice."""
 
     def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
-        self._edges = tuple(sorted(edge) for edge in zip(*spans, strict=True))  # starts, ends
-        self._sums = tuple([0, *accumulate(edges)] for edges in self._edges)
+        self._starts, self._ends = _Below(start for start, _ in spans), _Below(end for _, end in spans)
 
     def holds(self, answer: str, unit: Unit) -> bool:
         """Whether the spans hold at least half of what a unit says, its opening left out."""
@@ -58,11 +57,19 @@ class _Covered:
         return 2 * (self._before(end) - self._before(start)) >= max(end - start, 1)
 
     def _before(self, offset: int) -> int:
-        opened, closed = (
-            offset * bisect_left(edges, offset) - sums[bisect_left(edges, offset)]
-            for edges, sums in zip(self._edges, self._sums, strict=True)
-        )
-        return opened - closed
+        return self._starts.distances(offset) - self._ends.distances(offset)
+
+
+class _Below:
+    """How far an offset is past those that lie before it, in all."""
+
+    def __init__(self, offsets: Iterable[int]) -> None:
+        self._sorted = sorted(offsets)
+        self._sums = [0, *accumulate(self._sorted)]
+
+    def distances(self, offset: int) -> int:
+        n = bisect_left(self._sorted, offset)
+        return n * offset - self._sums[n]
 
 
 def _clause_edits(answer: str, atoms: Sequence[Unit], dropped: Sequence[Unit]) -> list[Edit]:

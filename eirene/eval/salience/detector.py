@@ -59,7 +59,7 @@ class SalienceDetector:
     ) -> None:
         for field, value, known in (("aggregate", aggregate, AGGREGATES), ("mean", mean, MEANS)):
             if value not in known:
-                raise InputError(f"must be one of {', '.join(known)}, got {value!r}", field=field)
+                raise InputError(f"{field} must be one of {', '.join(known)}, got {value!r}", field=field)
         self._maps = maps
         self._aggregate: Aggregate = aggregate
         self._mean: Mean = mean

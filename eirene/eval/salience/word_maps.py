@@ -56,7 +56,7 @@ class WordMaps:
 
     def __init__(self, model: LocalModel, *, measure: Measure = "dot", max_tokens: int = 2048, chunk: int = 16) -> None:
         if measure not in ("dot", "l2"):
-            raise InputError(f"must be one of dot, l2, got {measure!r}", field="measure")
+            raise InputError(f"measure must be one of dot, l2, got {measure!r}", field="measure")
         if not getattr(model.tokenizer, "is_fast", False):
             raise InputError(f"{model.name}: the tokenizer gives no character offsets; use a fast one", field="model")
         self._model = model

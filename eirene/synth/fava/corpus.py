@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 
@@ -12,7 +13,7 @@ from eirene.synth.fava.recipe import Neighbours
 
 def passages_of(corpus: str, limit: int) -> Iterator[Passage]:
     """The passages, one at a time, the first ones alone where there is a limit."""
-    return islice(read_corpus(corpus), limit or None)
+    return islice(read_corpus(corpus), min(limit, sys.maxsize) or None)
 
 
 def neighbours_by(retriever: Callable[[], Retriever], *, references: int) -> Neighbours:
