@@ -189,6 +189,8 @@ def _read(form: _Form, row: Row, others: Mapping[str, Any] | None) -> Said:
         raise InputError("is no JSON object", where=row.where)
     try:
         return form.read(row.data, row) if others is None else form.read(row.data, row, others)
+    except InputError:  # says where it stands, and what is wrong
+        raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         said = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(f"is no row of {form.taxonomy.name}: {said}", where=row.where) from None
