@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import eirene
@@ -131,6 +133,34 @@ def test_files_take_every_form(name: str, run: Run, tmp_path: Path) -> None:
     for path in files[:1] if isinstance(fields.get("id"), float) else files:
         result = run("refine", path, "--json", "--samples", "3")
         assert result.record["id"] == wanted.id, (path.suffix, result.err)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sides",
+        "a mapping of sides",
+        "a side without any",
+        "passages",
+        "a null among them",
+        "a passage with a title",
+        "documents of one kind",
+        "lists of lists",
+        "a number for an id",
+    ],
+)
+def test_parquet_takes_what_its_columns_can_hold(name: str, run: Run, tmp_path: Path) -> None:
+    """The entries of a column are of one type there."""
+    more: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "documents of one kind": (
+            {"context": [{"page_content": TEACH, "metadata": {"title": "For"}}]},
+            {"context": ["For: " + TEACH]},
+        ),
+        "lists of lists": ({"context": [[TEACH], [FREE]]}, {"context": [TEACH, FREE]}),
+    }
+    fields, canonical = {**FORMS, **more}[name]
+    pq.write_table(pa.Table.from_pylist([{**ROW, **fields}]), tmp_path / "x.parquet")
+    assert run("refine", tmp_path / "x.parquet", "--json", "--samples", "3").record["id"] == item_of(canonical).id
 
 
 @pytest.mark.usefixtures("loopback")

@@ -120,7 +120,7 @@ def test_own_rows_and_unknown_forms(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="within the answer"):
         read_annotated(write(tmp_path / "o.jsonl", row))
     row["meta"] = {"findings": [{"kind": "entity", "start": 0, "end": 1}, {"kind": "typo", "start": 0, "end": 1}]}
-    with pytest.raises(InputError, match="number 2, 'kind'"):
+    with pytest.raises(InputError, match="number 2: 'kind' must be 'entity', "):
         read_annotated(write(tmp_path / "o.jsonl", row))
     with pytest.raises(InputError, match="FavaBench"):
         read_annotated(write(tmp_path / "o.jsonl", {"x": 1}))

@@ -59,14 +59,17 @@ def test_the_shipped_list_says_when_and_where_it_was_taken() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("models = 3", "models: "),
-        ("", "models: field required"),
-        ('[models."a:b"]\ninput = 1', "models.a:b.output: field required"),
-        ('[models."a:b"]\ninput = -1\noutput = 1', "models.a:b.input: "),
-        ('[models."a:b"]\ninput = nan\noutput = 1', "models.a:b.input: "),
-        ('[models."a:b"]\ninput = "1"\noutput = 1', "models.a:b.input: "),
-        ('[models."a:b"]\ninput = true\noutput = 1', "models.a:b.input: "),
-        ('[models."a:b"]\ninput = 1\noutput = 1\nimput = 1', "models.a:b.imput: "),
+        ("models = 3", "'models' must be an object with keys and values, got the number 3"),
+        ("", "'models' is missing"),
+        ('[models."a:b"]\ninput = 1', "'models.a:b.output' is missing"),
+        ('[models."a:b"]\ninput = -1\noutput = 1', "'models.a:b.input' must be at least 0.0, got -1"),
+        ('[models."a:b"]\ninput = nan\noutput = 1', "'models.a:b.input' must be a "),
+        ('[models."a:b"]\ninput = "1"\noutput = 1', "'models.a:b.input' must be a "),
+        ('[models."a:b"]\ninput = true\noutput = 1', "'models.a:b.input' must be a "),
+        (
+            '[models."a:b"]\ninput = 1\noutput = 1\nimput = 1',
+            "unknown key 'models.a:b.imput'; known keys: input, output, cached",
+        ),
         ("[models", "is not TOML"),
     ],
 )

@@ -17,6 +17,7 @@ from eirene.eval.labelled.passages import ragtruth as labelled_ragtruth
 from eirene.eval.labelled.read import rows_beside
 from eirene.fava.tags import parse_tagged
 from eirene.haluquestqa import parse_tagged_answer
+from eirene.forms import as_passages
 from eirene.io import Row
 from eirene.reading import open_source
 from eirene.records import parse_item
@@ -53,8 +54,8 @@ def fava(data: dict[str, Any], row: Row) -> Said:
     """A tagged answer under `annotated` (or `tagged`); the original is what stands there without the tags.
 
     `passage` or `output` may hold the original as well, and must then agree but for white space. `prompt`, `question`
-    or `title` is the question, which the answers of several models share; `reference` or `evidence`, a text or a list
-    of texts, is the context.
+    or `title` is the question, which the answers of several models share; `reference` or `evidence`, passages in any
+    form that a row's may have, is the context.
     """
     tagged = parse_tagged(_text(data, "annotated", "tagged"), tidy=True)
     own = _optional(data, "passage", "output", "answer")
@@ -65,7 +66,7 @@ def fava(data: dict[str, Any], row: Row) -> Said:
     asked = _optional(data, "prompt", "question", "title", "subject")
     question = asked or "What is to be said about this?"
     given = data.get("reference", data.get("evidence", data.get("context")))
-    context = [given] if isinstance(given, str) else list(given or [])
+    context = as_passages(given) or []
     item = {"question": question, "answer": tagged.text, **({"id": str(data["id"])} if "id" in data else {})}
     passages = [text for text in context if text.strip()]
     checked = parse_item({**item, **({"context": passages} if passages else {})}, where=row.where)
@@ -189,6 +190,8 @@ def _read(form: _Form, row: Row, others: Mapping[str, Any] | None) -> Said:
         raise InputError("is no JSON object", where=row.where)
     try:
         return form.read(row.data, row) if others is None else form.read(row.data, row, others)
+    except InputError:  # says where it stands, and what is wrong
+        raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         said = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(f"is no row of {form.taxonomy.name}: {said}", where=row.where) from None

@@ -124,6 +124,8 @@ def _read(form: Form, row: Row, others: Mapping[str, Any] | None) -> Iterator[La
     try:
         found = form.read(row.data, row) if others is None else form.read(row.data, row, others)
         yield from [found] if isinstance(found, Labelled | str) else found
+    except InputError:  # says where it stands, and what is wrong
+        raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         said = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(f"is no row of {form.name}: {said}", where=row.where) from None
