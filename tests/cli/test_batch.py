@@ -92,7 +92,9 @@ def test_status_of_a_file_without_line_ends_is_an_error(run: Run, tmp_path: Path
     """It was told as a batch of 0 rows."""
     file = tmp_path / "x.txt"
     file.write_text(text)
-    assert_error(run("batch", "status", file), "is no journal of a batch: its only line was cut off; it is left as it is")
+    assert_error(
+        run("batch", "status", file), "is no journal of a batch: its only line was cut off; it is left as it is"
+    )
     assert file.read_text() == text
 
 
