@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eirene.errors import InputError
-from eirene.io import parse_json
 from eirene.plain import NotPlainError, plain
 from eirene.problems import shown
+from eirene.strict_json import parse_json
 from eirene.texts import titled
 
 IDS = "a text or a whole number"

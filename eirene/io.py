@@ -1,28 +1,25 @@
 """Reading rows from JSON and JSON Lines, each with the words that say where it stood.
 
-JSON is read strictly: NaN and Infinity, a key given twice and nesting without end are errors, as is anything that is
-not UTF-8 (a byte order mark at the start is skipped). Every message names the file and the row. Other formats, and
-items of rows, are in `eirene.reading`.
+JSON is read strictly (`eirene.strict_json`); a byte order mark at the start is skipped. Every message names the file
+and the row. Other formats, and items of rows, are in `eirene.reading`.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, Protocol, TypeVar
+from typing import BinaryIO, Protocol, TypeVar
 
 from eirene.errors import InputError
 from eirene.line_checksum import DamagedError, check_seal
-from eirene.texts import whole_values
+from eirene.strict_json import parse_json
 
 STDIN = "-"
-MAX_DEPTH = 100
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _BOM = b"\xef\xbb\xbf"
 _T = TypeVar("_T")
@@ -136,96 +133,6 @@ def cannot_read(path: str, error: OSError | ValueError) -> InputError:
     if isinstance(error, IsADirectoryError):
         return InputError("is a directory; name a file in it", where=path)
     return InputError(f"cannot be read: {reason(error)}", where=path)  # ValueError: a NUL character in the name
-
-
-def parse_json(data: bytes, *, where: str, from_model: bool = False) -> Any:
-    """One JSON value, read strictly; raises `InputError` that names the place.
-
-    Half a surrogate pair is refused, but `from_model` mended: a model's words are not the user's to repair.
-    """
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise InputError("is UTF-16; save it as UTF-8", where=where) from None
-        found = f"byte 0x{data[error.start]:02x} at position {error.start + 1}"
-        raise InputError(f"is not UTF-8 ({found}); save it as UTF-8", where=where) from None
-    try:
-        value = _DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}" if "\n" in text.strip() else f"column {error.colno}"
-        raise InputError(f"is not JSON: {error.msg} ({place})", where=where) from None
-    except _BadValueError as error:
-        raise InputError(str(error), where=where) from None
-    except RecursionError:
-        raise InputError(_too_deep(), where=where) from None
-    if _is_deep(value):
-        raise InputError(_too_deep(), where=where)
-    if "\\ud" in text or "\\uD" in text:  # an escape may stand for half a character
-        try:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-        except UnicodeEncodeError:
-            if from_model:
-                return whole_values(value)
-            raise InputError("holds half a surrogate pair (\\ud800 to \\udfff alone); repair it", where=where) from None
-    return value
-
-
-class _BadValueError(Exception):
-    """Legal for Python's JSON reader, not for us."""
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise _BadValueError(f"holds {name}, which is no JSON number; use null, or leave the key out")
-
-
-def _finite(digits: str) -> float:
-    value = float(digits)
-    if not math.isfinite(value):
-        raise _BadValueError(f"holds the number {_short(digits)}, which is too large")
-    return value
-
-
-def _whole(digits: str) -> int:
-    try:
-        return int(digits)
-    except ValueError:  # Python refuses to read numbers of thousands of digits
-        raise _BadValueError(f"holds the number {_short(digits)}, which is too large") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in result:
-            raise _BadValueError(f"has the key {_short(key)!r} twice in one object; keep one of them")
-        result[key] = value
-    return result
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite, parse_int=_whole, object_pairs_hook=_once)
-
-
-def _short(text: str, limit: int = 24) -> str:
-    return text if len(text) <= limit else text[:limit] + "…"
-
-
-def _too_deep() -> str:
-    return f"is nested more than {MAX_DEPTH} levels deep; a row needs four"
-
-
-def _is_deep(value: object) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            child
-            for v in level
-            if isinstance(v, (dict, list))
-            for child in (v.values() if isinstance(v, dict) else v)
-            if isinstance(child, (dict, list))
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _lines_of(file: BinaryIO) -> Iterator[tuple[int, bytes]]:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.errors import InputError
-from eirene.io import Source, count_json_rows, json_rows, parse_json, read_source, taken
+from eirene.io import Source, count_json_rows, json_rows, read_source, taken
+from eirene.strict_json import parse_json
 
 ROW = {"question": "Why?", "answer": "Because."}
 LINE = json.dumps(ROW)

@@ -18,8 +18,8 @@ from typing import Any, Self
 
 from eirene.agent.journal_file import JournalFile, scan
 from eirene.errors import InputError
-from eirene.io import parse_json
 from eirene.line_checksum import DamagedError, check_seal, check_unsealed, sealed, without_seal
+from eirene.strict_json import parse_json
 
 Line = dict[str, Any]
 KeyOf = Callable[[Line], str]

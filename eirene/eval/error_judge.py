@@ -16,11 +16,11 @@ from eirene.checked import form_error
 from eirene.denied_fault import denies_fault
 from eirene.errors import InputError
 from eirene.eval.base import Case
-from eirene.io import parse_json
 from eirene.models.chat import ChatModel, Sampling
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.untrusted import defused, mark_for
 from eirene.scores import Unscored
+from eirene.strict_json import parse_json
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from eirene import caching
 from eirene.errors import InputError
-from eirene.io import parse_json, read_source
+from eirene.io import read_source
 from eirene.npov import index as indexes
 from eirene.npov.index import Index, Progress
 from eirene.reading import read_topics_of
+from eirene.strict_json import parse_json
 from eirene.topics import Topic, key_of, parse_topic
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from eirene.errors import InputError
-from eirene.io import Row, count_json_rows, json_rows, parse_json, taken
+from eirene.io import Row, count_json_rows, json_rows, taken
 from eirene.reading.base import Bytes, readable
+from eirene.strict_json import parse_json
 
 
 class JsonSource:

@@ -20,9 +20,9 @@ from eirene.agent.batch.entries import DAMAGED, STATUSES, Entries, damaged_entry
 from eirene.agent.batch.runner import Outcome
 from eirene.agent.journal_file import JournalFile, OnScan, scan
 from eirene.errors import InputError
-from eirene.io import parse_json
 from eirene.line_checksum import sealed
 from eirene.logs import get_logger
+from eirene.strict_json import parse_json
 from eirene.texts import whole
 
 logger = get_logger(__name__)

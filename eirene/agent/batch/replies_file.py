@@ -10,11 +10,12 @@ from typing import Any
 
 from eirene.agent.batch.exchange import CustomId, SamplingStep
 from eirene.errors import InputError
-from eirene.io import cannot_read, parse_json
+from eirene.io import cannot_read
 from eirene.models.cache import is_whole
 from eirene.models.redaction import redacted
 from eirene.models.replies import Reply, ending, token_count
 from eirene.records import Item
+from eirene.strict_json import parse_json
 
 _OK = 200
 

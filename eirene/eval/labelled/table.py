@@ -9,9 +9,9 @@ from typing import Any
 from eirene.errors import InputError
 from eirene.eval.labelled.base import Labelled
 from eirene.eval.labelled.npov import own_item
-from eirene.io import parse_json
 from eirene.reading import ColumnMap, Dataset, RowSource, Shape
 from eirene.records import Item
+from eirene.strict_json import parse_json
 
 FORM = "Rows with labels in columns"
 LABELS = ("hallucination", "coverage", "missing", "spans", "cluster")
