@@ -27,7 +27,7 @@ def with_named(parts: Parts, detectors: str | None, *, judges_elsewhere: bool = 
 
         parts = with_detectors(parts, parse_names(detectors), found)
     # Where no detectors are named, a judge comes beside those of the backend.
-    needs = [getattr(detector, "needs", frozenset()) for detector in parts.detectors]
+    needs: list[frozenset[Need]] = [getattr(detector, "needs", frozenset()) for detector in parts.detectors]
     tell_idle(found, needs, but_judge=judges_elsewhere or detectors is None)
     return parts
 
