@@ -25,7 +25,7 @@ VALUES = {
     ("--polls", "0"): "polls must be at least 1, got 0",
     ("--passages", "-1"): "passages must be at least 1, got -1",
     ("--prices", "nobody.toml"): "nobody.toml: no such file",
-    ("--out", ""): "the name of a file is empty; name one for --out",
+    ("--out", ""): "--out is empty; name a file or folder",
     ("--config", ""): "the name of a file is empty; name one",
     ("--base-url", "http://127.0.0.1:70000/v1"): "--base-url must be the address of a server, such as",
     ("--judge-base-url", "localhost:8000"): "--judge-base-url must be the address of a server, such as",
@@ -89,7 +89,9 @@ def test_an_empty_name_is_no_file(command: tuple[str, ...], run: Run, tmp_path: 
 
 
 def test_an_empty_name_is_no_folder(run: Run) -> None:
-    assert_error(run("compare", EXAMPLES / "dropped-argument.json", "--out", ""), "the name of a folder is empty")
+    assert_error(
+        run("compare", EXAMPLES / "dropped-argument.json", "--out", ""), "--out is empty; name a file or folder"
+    )
 
 
 def test_more_workers_than_rows_are_not_started(run: Run, tmp_path: Path) -> None:
