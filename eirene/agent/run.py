@@ -236,8 +236,9 @@ def _run(
     thread_id: str | None,
 ) -> _Run:
     """Checks everything that a caller may get wrong, while nothing has been spent."""
-    if checkpointer is not None and not isinstance(checkpointer, BaseCheckpointSaver):
-        said = f"checkpointer must be one of LangGraph's, such as InMemorySaver(), got {shown(checkpointer)}"
+    saver: object = checkpointer
+    if saver is not None and not isinstance(saver, BaseCheckpointSaver):
+        said = f"checkpointer must be one of LangGraph's, such as InMemorySaver(), got {shown(saver)}"
         raise InputError(said, field="checkpointer")
     if settings.mode == "human":
         critique_from_notes(item, split_sentences(item.answer))
