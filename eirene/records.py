@@ -208,7 +208,7 @@ def parse_item(data: object, *, where: str | None = None) -> Item:
         return data
     if not isinstance(data, Mapping):
         raise InputError(f"a row must be a JSON object with 'question' and 'answer', got {shown(data)}", where=where)
-    return checked(Item, dict(data), where=where)
+    return checked(Item, data if isinstance(data, dict) else dict(data), where=where)
 
 
 def found_ids(item: Item) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ from eirene.eval.labelled.passages import qa_feedback as labelled_qa_feedback
 from eirene.eval.labelled.passages import ragtruth as labelled_ragtruth
 from eirene.eval.labelled.read import rows_beside
 from eirene.fava.tags import parse_tagged
-from eirene.haluquestqa import parse_tagged_answer
 from eirene.forms import as_passages
+from eirene.haluquestqa import parse_tagged_answer
 from eirene.io import Row
 from eirene.reading import open_source
 from eirene.records import parse_item
