@@ -35,6 +35,10 @@ OTHER_SCRIPT = 0.5
 _READ = 10_000
 """Characters that are looked at: enough to tell, and no long text costs more."""
 _FEWEST_IN_SCRIPT = 4
+_NO_SCRIPT = frozenset(
+    ["MODIFIER", "SUPERSCRIPT", "SUBSCRIPT", "FEMININE", "MASCULINE", "MICRO", "FULLWIDTH", "MATHEMATICAL"]
+)
+"""First words in Unicode's names of letters that are of no script of their own: they count as Latin."""
 _CODE = re.compile(
     r"""(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z) | `[^`\n]{1,500}` | \$\$?[^$\n]{1,500}\$\$?
       | (?<!\S)(?=[!-~]*[\d_/\\=<>{}@])[!-~]+(?!\S)   # addresses, paths, names of variables, numbers
@@ -113,7 +117,8 @@ def _script_of(prose: str) -> str | None:
     """The script of most letters, as Unicode names it; None for Latin. Single letters (of formulas) do not count."""
     if prose.isascii():
         return None
-    counts = Counter(_script(c) for word in _WORD.findall(prose) for c in word if len(word) > 1 or _is_ideograph(c))
+    letters = (c for word in _WORD.findall(prose) for c in word if len(word) > 1 or _is_ideograph(c))
+    counts = Counter(_script(c) for c in letters if c.isalpha())  # raised figures and marks of sounds have no script
     latin, total = counts.pop("LATIN", 0), counts.total()
     if total < _FEWEST_IN_SCRIPT or total - latin < OTHER_SCRIPT * total:
         return None
@@ -123,7 +128,8 @@ def _script_of(prose: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _script(character: str) -> str:
-    return unicodedata.name(character, "LATIN").split()[0].split("-")[0]
+    name = unicodedata.name(character, "LATIN").split()[0].split("-")[0]
+    return "LATIN" if name in _NO_SCRIPT else name
 
 
 def _is_ideograph(character: str) -> bool:

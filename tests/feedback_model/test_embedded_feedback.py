@@ -115,7 +115,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6
 @settings(max_examples=60)
 @given(texts, st.lists(texts, min_size=1, max_size=3), st.booleans())
 def test_any_text_can_be_judged(answer: str, given_texts: list[str], as_context: bool) -> None:
-    """Samples are valid and fit the sentences, whatever the texts hold."""
+    """Samples are valid and fit the sentences, whatever the texts hold; or say that the language is not read."""
     import asyncio
 
     more = {"context": given_texts} if as_context else {"perspectives": [{"name": "p", "arguments": given_texts}]}
@@ -125,8 +125,12 @@ def test_any_text_can_be_judged(answer: str, given_texts: list[str], as_context:
         model = EmbeddedFeedback(WordOverlapEncoder())
         return [s async for s in model.draw(asked, start=0, count=3, meter=Meter())]
 
+    language = not_read(answer, given_texts)
     for sample in asyncio.run(drawn()):
-        assert sample.is_valid
+        assert sample.is_valid == (language is None)
+        if language is not None:
+            assert language in (sample.invalid or "")
+            continue
         assert len(sample.tags) == len(asked.sentences)
         assert all(0 <= f.start <= f.end <= len(answer) for f in sample.findings)
 
