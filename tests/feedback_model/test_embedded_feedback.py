@@ -18,6 +18,7 @@ from eirene.feedback_model.embedded import EmbeddedFeedback
 from eirene.feedback_model.judgement import Fault
 from eirene.feedback_model.select import select
 from eirene.given import NOTHING_GIVEN
+from eirene.language import not_read
 from eirene.records import Item
 from eirene.sentences import split_sentences
 from eirene.usage import Meter, Usage
