@@ -64,7 +64,9 @@ def test_what_cannot_be_used_is_one_line(run: Run, tmp_path: Path) -> None:
     assert_error(run("refine", data, "--corpus", tmp_path / "none"), "no such file")
     assert_error(run("refine", data, "--corpus", write(tmp_path / "c.jsonl", {"x": 1})), "needs a text")
     assert_error(run("refine", data, "--rerank", "x"), "go with --corpus")
-    assert_error(run("refine", data, "--corpus", write(tmp_path / "c.jsonl", *PASSAGES), "--passages", "0"), "top must")
+    assert_error(
+        run("refine", data, "--corpus", write(tmp_path / "c.jsonl", *PASSAGES), "--passages", "0"), "passages must be"
+    )
 
 
 def test_a_damaged_index_is_one_line_or_made_again(run: Run, tmp_path: Path) -> None:
