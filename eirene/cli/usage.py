@@ -19,6 +19,6 @@ def usage_problem(error: typer.TyperException) -> str:
         wanted = _WANTED.get(str(problem["type"]).partition("_")[0])
         rule = f"be {wanted}" if wanted else str(problem["msg"]).removeprefix("Input should ")
         if rule != problem["msg"]:
-            return f"{flag[0]} must {rule}, got {str(problem['input'])[:200]!r}"
+            return f"{flag[0]!r} must {rule}, got {str(problem['input'])[:200]!r}"
     text = _PYDANTICS.sub(r"\1", " ".join(error.format_message().split()))
     return text[:1].lower() + text[1:]

@@ -113,7 +113,7 @@ def test_the_input_is_not_taken_for_the_output(run: Run, tmp_path: Path) -> None
         (("--question", "q", "--answer", " "), "'answer' must not be blank"),
         (("x.json", "--question", "q", "--answer", "a"), "not both"),
         (("--sampels", "3"), "no such option: --sampels"),
-        (("--samples", "many"), "--samples must be an integer, got 'many'"),
+        (("--samples", "many"), "'--samples' must be an integer, got 'many'"),
         (("--samples", "0", "--question", "q", "--answer", "a"), "samples must be"),
         (("--seed", "-1", "--question", "q", "--answer", "a"), "seed must be"),
         (("--seed", "9" * 30, "--question", "q", "--answer", "a"), "seed must be"),

@@ -65,7 +65,7 @@ def test_what_cannot_be_used_is_one_line(run: Run, tmp_path: Path) -> None:
     assert_error(run("refine", data, "--corpus", write(tmp_path / "c.jsonl", {"x": 1})), "needs a text")
     assert_error(run("refine", data, "--rerank", "x"), "go with --corpus")
     assert_error(
-        run("refine", data, "--corpus", write(tmp_path / "c.jsonl", *PASSAGES), "--passages", "0"), "passages must"
+        run("refine", data, "--corpus", write(tmp_path / "c.jsonl", *PASSAGES), "--passages", "0"), "passages must be"
     )
 
 

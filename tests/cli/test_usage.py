@@ -10,15 +10,15 @@ from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
 from tests.tiny_llama import make_llama
 
 VALUES = {
-    ("--seed", "x"): "--seed must be an integer, got 'x'",
-    ("--seed", "1.5"): "--seed must be an integer, got '1.5'",
-    ("--seed", ""): "--seed must be an integer, got ''",
-    ("--tolerance", "half"): "--tolerance must be a number, got 'half'",
-    ("--workers", "0"): "--workers must be greater than or equal to 1, got '0'",
-    ("--timeout", "-1"): "--timeout must be greater than or equal to 0.1, got '-1'",
-    ("--grace", "-1"): "--grace must be greater than or equal to 0, got '-1'",
-    ("--fail-on-error", "nan"): "--fail-on-error must be less than or equal to 1, got 'nan'",
-    ("--fail-on-error", "-1"): "--fail-on-error must be greater than or equal to 0, got '-1'",
+    ("--seed", "x"): "'--seed' must be an integer, got 'x'",
+    ("--seed", "1.5"): "'--seed' must be an integer, got '1.5'",
+    ("--seed", ""): "'--seed' must be an integer, got ''",
+    ("--tolerance", "half"): "'--tolerance' must be a number, got 'half'",
+    ("--workers", "0"): "'--workers' must be greater than or equal to 1, got '0'",
+    ("--timeout", "-1"): "'--timeout' must be greater than or equal to 0.1, got '-1'",
+    ("--grace", "-1"): "'--grace' must be greater than or equal to 0, got '-1'",
+    ("--fail-on-error", "nan"): "'--fail-on-error' must be less than or equal to 1, got 'nan'",
+    ("--fail-on-error", "-1"): "'--fail-on-error' must be greater than or equal to 0, got '-1'",
     ("--mode", "best"): "invalid value for '--mode': 'best' is not one of 'improve', 'generic',",
     ("--mode", "edit"): "mode edit carries out the edits of hallucinations; take critic hallucination or both",
     ("--stop", "Value error, x"): "invalid value for '--stop': 'Value error, x' is not one of",
@@ -50,7 +50,7 @@ def test_a_config_file_is_held_to_the_same_rules(run: Run, tmp_path: Path) -> No
             'base-url = "ftp://x"',
             "--base-url must be the address of a server, such as http://HOST:PORT/v1, got 'ftp://x'",
         ),
-        ("fail-on-error = 2", "--fail-on-error must be less than or equal to 1, got '2'"),
+        ("fail-on-error = 2", "'--fail-on-error' must be less than or equal to 1, got '2'"),
         ('seed = "x"', "'seed' must be an integer, got str 'x'"),
     ):
         config.write_text(line, encoding="utf-8")
