@@ -16,7 +16,7 @@ from tests.text_readers import LEADS, MORE_UNITS, READERS, UNITS, Reads
 LONG = 12_000
 TIMES = 10.0
 FLOOR_S = 0.3
-"""Processor time that says nothing, also on a busy machine: what needs no more for the long text is not looked at again"""
+"""Processor seconds that say nothing, on a busy machine too: a long text that takes no more is not looked at again."""
 IN_A_WINDOW = {"sentences.py _ABBREVIATION": "reads the 80 characters before a cut"}
 
 
