@@ -37,9 +37,9 @@ def page(*, models: Sequence[str], mode: str, modes: Sequence[str], drafts: bool
 
 def policy_of(text: str) -> str:
     """The content security policy: the page's own style and script by digest, requests to this server alone."""
-    style, script = re.search(r"<style>(.*?)</style>", text, re.S), re.search(r"<script>(.*?)</script>", text, re.S)
-    assert style is not None and script is not None  # both stand in page.html
-    rules = ["default-src 'none'", f"style-src {_digest(style[1])}", f"script-src {_digest(script[1])}"]
+    style, script = (text.partition(f"<{name}>")[2].partition(f"</{name}>")[0] for name in ("style", "script"))
+    assert style and script  # both stand in page.html
+    rules = ["default-src 'none'", f"style-src {_digest(style)}", f"script-src {_digest(script)}"]
     more = ["connect-src 'self'", "img-src data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
     return "; ".join([*rules, *more])
 
