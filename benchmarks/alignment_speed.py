@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from eirene.encoder import load_encoder
-from eirene.eval.alignment import score_alignment
+from eirene.core.grounding import Given, Group
 from eirene.eval.base import Case
-from eirene.given import Given, Group
+from eirene.eval.detectors.alignment import score_alignment
+from eirene.models.encoder import load_encoder
 
 QUESTION = "Should the city of {n} close its centre to private cars?"
 PRO = (

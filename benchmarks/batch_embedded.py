@@ -85,7 +85,7 @@ async def workers(
     from eirene.agent.batch.processes import ProcessRunner
     from eirene.agent.batch.runner import Work
     from eirene.agent.settings import Settings
-    from eirene.records import parse_item
+    from eirene.core.records import parse_item
 
     wanted = {row["id"] for row in rows[:compared]}
     runner = ProcessRunner(functools.partial(resolve_backend, "embedded"), Settings(), workers=n)

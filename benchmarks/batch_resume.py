@@ -21,11 +21,10 @@ from typing import Any
 from eirene.agent.backends import resolve_backend
 from eirene.agent.batch.engine import open_batch
 from eirene.agent.batch.journal import BatchJournal
-from eirene.agent.batch.one_row import failed_record
-from eirene.agent.batch.runner import Outcome, Work
-from eirene.agent.row_hash import RowHash
+from eirene.agent.batch.runner import Outcome, Work, failed_record
+from eirene.agent.run import RowHash
 from eirene.agent.settings import Settings
-from eirene.reading import open_dataset
+from eirene.data import open_dataset
 
 
 def main() -> None:

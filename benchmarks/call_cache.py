@@ -16,13 +16,13 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from eirene.core.usage import Meter
 from eirene.models.cache import CallCache, reply_keys
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply
 from eirene.models.scripted import ScriptedChatModel
 from eirene.prompts import Message
-from eirene.usage import Meter
 
 REPLY = "1. [Complete]\n2. [Incomplete] Reasons: " + "it leaves out what the other side says " * 8
 SEEDS = range(20)

@@ -19,17 +19,17 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 
-from eirene.critique import Sample
+from eirene.core.critique import Sample
+from eirene.core.records import Item
+from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.chat import ChatFeedback
 from eirene.feedback_model.sampling import draw_samples
-from eirene.feedback_model.select import select
+from eirene.feedback_model.vote import select
+from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.models.retry import RetryPolicy
-from eirene.records import Item
-from eirene.sentences import split_sentences
 from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, NPolicy, Outcome
-from eirene.usage import Meter
+from eirene.text.sentences import split_sentences
 
 LATENCY_S = 0.2
 SHARE = 0.9

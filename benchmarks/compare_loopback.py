@@ -18,9 +18,9 @@ from collections import Counter
 from multiprocessing.connection import Connection
 
 from eirene.agent.backends import BackendOptions, resolve_backend
-from eirene.agent.compare import Plan, acompare
+from eirene.agent.experiments.compare import Plan, acompare
 from eirene.agent.settings import Settings
-from eirene.records import MODES, Item
+from eirene.core.records import MODES, Item
 from eirene.testing.loopback import ChatRequest, LoopbackServer
 
 SUBJECTS = ("trams", "ferries", "libraries", "solar farms", "night trains", "allotments", "museums", "footpaths")

@@ -28,10 +28,9 @@ from rich.console import Console
 from rich.table import Table
 
 from eirene.agent.backends import resolve_backend
-from eirene.agent.compare import Plan, acompare
-from eirene.eval.bootstrap import Estimate, Resamples
-from eirene.eval.statistics import holm, mcnemar, paired_differences
-from eirene.records import MODES
+from eirene.agent.experiments.compare import Plan, acompare
+from eirene.core.records import MODES
+from eirene.eval.statistics.bootstrap import Estimate, Resamples, holm, mcnemar, paired_differences
 
 console = Console(width=120)
 

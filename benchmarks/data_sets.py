@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eirene.reading import Selection, open_dataset
+from eirene.data import Selection, open_dataset
 
 WORDS = tuple(f"w{n:03d}" for n in range(500))
 CHUNK = 10_000

@@ -20,14 +20,14 @@ from rich.console import Console
 from rich.table import Table
 from roc import Rows, interval, plain_auc, recall_at, rows_of
 
-from eirene.clauses import units_of
-from eirene.encoder import Encoder, load_encoder
-from eirene.eval.alignment import AlignmentDetector
+from eirene.core.scores import Scores, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Detector
-from eirene.eval.rouge import RougeDetector
-from eirene.scores import Scores, number
-from eirene.sentences import split_sentences
-from eirene.usage import Meter
+from eirene.eval.detectors.alignment import AlignmentDetector
+from eirene.eval.detectors.rouge import RougeDetector
+from eirene.models.encoder import Encoder, load_encoder
+from eirene.text.clauses import units_of
+from eirene.text.sentences import split_sentences
 
 FALSE_ALARMS = (0.02, 0.05, 0.10)
 LEVELS = (

@@ -26,7 +26,7 @@ import numpy as np
 
 from eirene.eval.base import MODEL_NEEDS
 from eirene.eval.registry import DETECTORS
-from eirene.sentences import split_sentences
+from eirene.text.sentences import split_sentences
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "npov.jsonl"
 ENCODER = {"alignment", "arrangement", "selfcheck-embedding"}

@@ -34,7 +34,7 @@ def read_rows(file: Path) -> list[Row]:
 
 def unit_texts(sentence: str) -> list[str]:
     """The sentence and its clauses as the detector reads them, openings taken off."""
-    from eirene.clauses import clause_spans, core_text
+    from eirene.text.clauses import clause_spans, core_text
 
     spans = list(clause_spans(sentence))
     clauses = [core_text(sentence[start:end]) for start, end in spans] if len(spans) > 1 else []
@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    from eirene.encoder import load_encoder
+    from eirene.models.encoder import load_encoder
 
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for folder in options.encoder:

@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=30)
     options = parser.parse_args()
-    from eirene.encoder import load_encoder
+    from eirene.models.encoder import load_encoder
 
     started = time.perf_counter()
     encoder = load_encoder(options.encoder, threads=options.threads, cached_texts=0)

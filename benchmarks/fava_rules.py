@@ -26,16 +26,16 @@ from typing import Any
 
 import numpy as np
 
-from eirene.encoder import load_encoder
-from eirene.eval.alignment import AlignmentDetector
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.rouge import RougeDetector
-from eirene.feedback_model.hallucination_rules import find_by_rules
-from eirene.feedback_model.hallucination_words import OPPOSITES, is_name, kind_of_value
-from eirene.given import Given, Group
-from eirene.scores import number
-from eirene.sentences import split_sentences
-from eirene.usage import Meter
+from eirene.eval.detectors.alignment import AlignmentDetector
+from eirene.eval.detectors.rouge import RougeDetector
+from eirene.feedback_model.embedded.lexicon import OPPOSITES, is_name, kind_of_value
+from eirene.feedback_model.embedded.rules import find_by_rules
+from eirene.models.encoder import load_encoder
+from eirene.text.sentences import split_sentences
 
 _WORD = re.compile(r"\w+(?:[.,]\d+)*")
 _AUXILIARY = re.compile(r"\b(is|are|was|were|can|will|has|have|should|could|may)\b(?! (?:not|been|no)\b)")

@@ -13,11 +13,11 @@ import random
 import time
 from collections import Counter
 
-from eirene.critique import Finding
-from eirene.fava.edits import apply_findings, undo
-from eirene.fava.kinds import HALLUCINATIONS, REMOVED, finding_of
-from eirene.fava.replies import findings_in_reply
-from eirene.fava.tags import in_order, parse_tagged, write_tagged
+from eirene.core.critique import Finding
+from eirene.core.findings.edits import apply_findings, undo
+from eirene.core.findings.kinds import HALLUCINATIONS, REMOVED, finding_of
+from eirene.core.findings.tagged_reply import findings_in_reply
+from eirene.core.findings.tags import in_order, parse_tagged, write_tagged
 
 PIECES = (
     "<", ">", "</", "<entity>", "</entity>", "<mark>", "</mark>", "<delete>", "</delete>", "<Subjective >",

@@ -25,9 +25,9 @@ from sklearn.linear_model import LogisticRegression
 from eirene.alignment import features, load_constants
 from eirene.alignment.features import Blend, Features, measure
 from eirene.alignment.verbatim import verbatim
-from eirene.clauses import Unit, units_of
-from eirene.encoder import Encoder, load_encoder
-from eirene.sentences import split_sentences
+from eirene.models.encoder import Encoder, load_encoder
+from eirene.text.clauses import Unit, units_of
+from eirene.text.sentences import split_sentences
 
 Rows = list[tuple[NDArray[np.float32], bool]]
 Fold = tuple[Encoder, list[Labelled]]

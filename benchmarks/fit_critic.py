@@ -30,9 +30,9 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.linear_model import LogisticRegression
 
-from eirene.encoder import load_encoder
-from eirene.feedback_model import evidence
-from eirene.feedback_model.calibration import Critic, OperatingPoint, parse_critic
+from eirene.feedback_model.embedded import evidence
+from eirene.feedback_model.embedded.calibration import Critic, OperatingPoint, parse_critic
+from eirene.models.encoder import load_encoder
 
 HARM = {"lost": 4.0, "added_present": 4.0, "worse": 4.5}
 """Percent; the wanted limits are 5, and what is chosen on some claims does a little worse on others."""

@@ -12,18 +12,18 @@ import time
 
 import eirene
 from eirene.agent.graph import compile_graph, initial_state
-from eirene.agent.scripted import scripted_parts
 from eirene.agent.settings import Settings
-from eirene.critique import Sample
+from eirene.core.critique import Sample
+from eirene.core.grounding import given_for
+from eirene.core.scores import Scores
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
-from eirene.feedback_model.select import select
-from eirene.given import given_for
+from eirene.feedback_model.vote import select
 from eirene.refiners.base import RefineTask
-from eirene.scores import Scores
-from eirene.sentences import split_sentences
-from eirene.usage import Meter
+from eirene.testing.parts import scripted_parts
+from eirene.text.sentences import split_sentences
 
 ANSWER = " ".join(f"Statement number {n} says something of its own." for n in range(12))
 ITEM = eirene.Item(

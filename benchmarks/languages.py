@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from eirene.language import LETTERS, SURE, other_language
-from eirene.sentences import split_sentences
+from eirene.text.language import LETTERS, SURE, other_language
+from eirene.text.sentences import split_sentences
 
-SENTENCES = Path(__file__).parents[1] / "tests" / "languages.json"
+SENTENCES = Path(__file__).parents[1] / "tests" / "text" / "languages.json"
 LONG = 25
 """Words from which a text counts as an answer here."""
 

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
-from eirene.models.local_sampling import LocalSampling, prefill, sample_continuations
+from eirene.models.local.sampling import LocalSampling, prefill, sample_continuations
 
 SAMPLES, PROMPT, NEW = 20, 600, 32
 

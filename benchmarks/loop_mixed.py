@@ -30,14 +30,14 @@ from eirene.agent.backends import resolve_backend
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.encoder import Encoder, load_encoder
-from eirene.eval.alignment import AlignmentDetector
-from eirene.eval.arrangement import ArrangementDetector
-from eirene.eval.rouge import RougeDetector
-from eirene.feedback_model.calibration import OperatingPoint, load_critic
-from eirene.feedback_model.embedded import EmbeddedFeedback
-from eirene.records import Record
-from eirene.refiners.embedded import EmbeddedRefiner
+from eirene.core.records import Record
+from eirene.eval.detectors.alignment import AlignmentDetector
+from eirene.eval.detectors.arrangement import ArrangementDetector
+from eirene.eval.detectors.rouge import RougeDetector
+from eirene.feedback_model.embedded.calibration import OperatingPoint, load_critic
+from eirene.feedback_model.embedded.critic import EmbeddedFeedback
+from eirene.models.encoder import Encoder, load_encoder
+from eirene.refiners.embedded.refiner import EmbeddedRefiner
 
 console = Console(width=118)
 CURVE = [0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95]

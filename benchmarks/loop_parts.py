@@ -12,15 +12,15 @@ from typing import Any
 from loop_truth import Outcome, Row, measure
 
 from eirene.alignment.comparison import Comparison, compare
-from eirene.critique import Critique, TaggedSentence
-from eirene.encoder import Encoder
-from eirene.feedback_model.calibration import Critic
-from eirene.feedback_model.evidence import Evidence, gather
-from eirene.feedback_model.judgement import Fault, faults_of
-from eirene.records import Item
+from eirene.core.critique import Critique, TaggedSentence
+from eirene.core.records import Item
+from eirene.core.usage import Meter
+from eirene.feedback_model.embedded.calibration import Critic
+from eirene.feedback_model.embedded.evidence import Evidence, gather
+from eirene.feedback_model.embedded.faults import Fault, faults_of
+from eirene.models.encoder import Encoder
 from eirene.refiners.base import RefineTask
-from eirene.refiners.embedded import EmbeddedRefiner
-from eirene.usage import Meter
+from eirene.refiners.embedded.refiner import EmbeddedRefiner
 
 
 def read_rows(file: Path, claims: Path | None = None) -> list[Row]:

@@ -28,15 +28,15 @@ from sklearn.metrics import roc_auc_score
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.run import arefine
-from eirene.alignment.given import passage_sentences
-from eirene.encoder import load_encoder
+from eirene.alignment.comparison import passage_sentences
+from eirene.core.grounding import given_for
+from eirene.core.scores import Scores, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.feedback_model.calibration import Critic, load_critic
-from eirene.feedback_model.judgement import missing_probabilities, unsupported_margins
-from eirene.given import given_for
-from eirene.scores import Scores, number
-from eirene.usage import Meter
-from eirene.words import stems
+from eirene.feedback_model.embedded.calibration import Critic, load_critic
+from eirene.feedback_model.embedded.faults import missing_probabilities, unsupported_margins
+from eirene.models.encoder import load_encoder
+from eirene.text.words import stems
 
 Floats = NDArray[np.float64]
 Scored = tuple[Floats, NDArray[np.bool_], NDArray[np.int64]]

@@ -31,16 +31,15 @@ from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.alignment.sides import cue_of
-from eirene.encoder import load_encoder
-from eirene.eval.arrangement import score_arrangement
+from eirene.core.grounding import given_for
+from eirene.core.scores import number
 from eirene.eval.base import case_of
-from eirene.eval.bootstrap import Estimate, Resamples
-from eirene.eval.roc import ranked
-from eirene.eval.statistics import clusters_of, paired_differences
-from eirene.given import given_for
-from eirene.openings import opening_length
-from eirene.scores import number
-from eirene.sentences import split_sentences
+from eirene.eval.detectors.arrangement import score_arrangement
+from eirene.eval.statistics.bootstrap import Estimate, Resamples, clusters_of, paired_differences
+from eirene.eval.statistics.roc import ranked
+from eirene.models.encoder import load_encoder
+from eirene.text.discourse import opening_length
+from eirene.text.sentences import split_sentences
 
 SIDES = ("pro", "con")
 MEASURES = {

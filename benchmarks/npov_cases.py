@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eirene.core.grounding import Given, Group
 from eirene.eval.base import Case
-from eirene.given import Given, Group
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,15 +18,15 @@ from pathlib import Path
 import numpy as np
 
 import eirene
-from eirene.errors import InputError
-from eirene.eval.alignment import AlignmentDetector
+from eirene.core.errors import InputError
+from eirene.core.scores import number
+from eirene.core.usage import Meter
+from eirene.data.topics import read_topics
 from eirene.eval.base import case_of
-from eirene.eval.rouge import RougeDetector
+from eirene.eval.detectors.alignment import AlignmentDetector
+from eirene.eval.detectors.rouge import RougeDetector
 from eirene.npov import KnowledgeBase, respond
 from eirene.npov.knowledge import shipped_encoder
-from eirene.scores import number
-from eirene.topics import read_topics
-from eirene.usage import Meter
 
 
 def main() -> None:

@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene.data.topics import read_topics
 from eirene.npov import KnowledgeBase
 from eirene.npov.knowledge import THRESHOLD, shipped_encoder
-from eirene.topics import read_topics
 
 FITTING = {
     "71e03772": "684 574 462", "80fe6100": "998 24", "992f9e77": "634 344 652 293", "3af3213a": "596",

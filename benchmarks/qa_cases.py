@@ -12,9 +12,9 @@ from typing import Any
 from loop_truth import words
 
 from eirene.alignment.comparison import Comparison, compare
-from eirene.encoder import Encoder
-from eirene.feedback_model.evidence import Evidence, gather
-from eirene.records import Item
+from eirene.core.records import Item
+from eirene.feedback_model.embedded.evidence import Evidence, gather
+from eirene.models.encoder import Encoder
 
 Row = Mapping[str, Any]
 UNSUPPORTED = ("Wrong-Grounding", "Unverifiable")

@@ -15,10 +15,10 @@ from collections import Counter
 
 import numpy as np
 
-from eirene.critique import Tag
-from eirene.feedback_model.asking import render_reply
-from eirene.feedback_model.reading import read_reply
-from eirene.sentences import Sentence, split_sentences
+from eirene.core.critique import Tag
+from eirene.feedback_model.parsing.reply import read_reply
+from eirene.feedback_model.request import render_reply
+from eirene.text.sentences import Sentence, split_sentences
 
 ANSWERS = (
     "Rents rose because few homes were built. Wages did not keep up. Interest rates fell for ten years.",

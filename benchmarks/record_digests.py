@@ -33,9 +33,9 @@ from eirene.agent.server.app import create_app
 from eirene.agent.server.engine import Engine
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.settings import Settings
-from eirene.records import Item, Record, digest
+from eirene.core.records import Item, Record, digest
 from eirene.testing.loopback import LoopbackServer
-from eirene.views.html import render_page
+from eirene.views.report import render_page
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 EMBEDDED, CHAT = 200, 50

@@ -19,10 +19,10 @@ from typing import Any
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from eirene.io import read_source
+from eirene.data.json_rows import read_source
 from eirene.refiners.training import Recipe, train_refiner
-from eirene.refiners.training.card import shown
 from eirene.refiners.training.pairs import read_pairs
+from eirene.refiners.training.run import shown
 from tests.tiny_llama import make_llama
 
 

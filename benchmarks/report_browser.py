@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from eirene.agent.run import refine
-from eirene.reading import read_items
-from eirene.records import MODES, Record
+from eirene.core.records import MODES, Record
+from eirene.data import read_items
 from eirene.views.report import render_report
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "npov.jsonl"

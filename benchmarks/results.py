@@ -30,16 +30,16 @@ from typing import Any
 
 from results_page import between_markers, page
 
-from eirene.agent.evaluate_detectors import Work, aevaluate_detectors, summarise
+from eirene.agent.experiments.detectors import Work, aevaluate_detectors, summarise
+from eirene.core.scores import Scores
+from eirene.core.signature import rng_for
+from eirene.core.usage import Meter
 from eirene.eval.base import MODEL_NEEDS, Case, Detector, Need, case_of
-from eirene.eval.detector_report import Plan
-from eirene.eval.labelled import read_labelled
+from eirene.eval.datasets import read_labelled
+from eirene.eval.metrics.detectors import Plan
 from eirene.eval.registry import DETECTORS, build_detectors
 from eirene.eval.resources import Resources
-from eirene.eval.roc import average_precision, roc_auc
-from eirene.scores import Scores
-from eirene.seeds import rng_for
-from eirene.usage import Meter
+from eirene.eval.statistics.roc import average_precision, roc_auc
 from eirene.views.detectors_table import evaluation_table
 
 DOC = Path(__file__).parents[1] / "docs" / "results.md"

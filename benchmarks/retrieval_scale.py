@@ -32,11 +32,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.encoder import load_encoder
+from eirene.models.encoder import load_encoder
 from eirene.retrieval import Retriever, open_index, search
 from eirene.retrieval import index as indexes
-from eirene.retrieval.names import hashed
 from eirene.retrieval.passages import Passage, read_corpus
+from eirene.retrieval.search import hashed
 
 THINGS, DOINGS, KINDS, SYLLABLES = (
     tuple(words.split())

@@ -21,11 +21,11 @@ import snowballstemmer
 from npov_cases import read_cases
 from rouge_score import rouge_scorer
 
+from eirene.core.scores import Score, number
 from eirene.eval.base import Case
-from eirene.eval.rouge import score_rouge
-from eirene.scores import Score, number
-from eirene.sentences import split_sentences
-from eirene.words import STOP_WORDS, stems, word_spans
+from eirene.eval.detectors.rouge import score_rouge
+from eirene.text.sentences import split_sentences
+from eirene.text.words import STOP_WORDS, stems, word_spans
 
 ANSWERS = 1000
 TOLERANCE = 1e-12

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from eirene.critique import Sample, Tag
-from eirene.feedback_model.select import select, word_tokens
-from eirene.sentences import Sentence, split_sentences
+from eirene.core.critique import Sample, Tag
+from eirene.feedback_model.vote import select, word_tokens
+from eirene.text.sentences import Sentence, split_sentences
 
 WORDS_PER_SAMPLE = 80
 N_SENTENCES = 8

@@ -24,12 +24,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from eirene.encoder import load_encoder
-from eirene.eval.bootstrap import Resamples
-from eirene.eval.ranking import auc_and_ap
-from eirene.eval.selfcheck import compared_sentences, disagreement, embedding_scores, ngram_scores
-from eirene.eval.selfcheck_bertscore import TokenEncoder, bertscore_f1, load_token_encoder
-from eirene.sentences import split_sentences
+from eirene.eval.detectors.selfcheck_bertscore import TokenEncoder, bertscore_f1, load_token_encoder
+from eirene.eval.detectors.selfcheck_metrics import compared_sentences, disagreement, embedding_scores, ngram_scores
+from eirene.eval.statistics.bootstrap import Resamples
+from eirene.eval.statistics.ranking import auc_and_ap
+from eirene.models.encoder import load_encoder
+from eirene.text.sentences import split_sentences
 
 PUBLISHED = {
     "AP of faulty sentences, WikiBio GPT-3 with 20 samples (README of potsawee/selfcheckgpt)": {
@@ -139,7 +139,7 @@ def metrics(named: str | None) -> Iterator[tuple[str, Metric]]:
 def _token_encoder(named: str) -> TokenEncoder:
     if named != "minilm":
         return load_token_encoder(named)
-    from eirene.encoder.base import base_folder
+    from eirene.models.encoder.training.data import base_folder
 
     return load_token_encoder(str(base_folder()))
 

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from eirene.eval.selfcheck import compared_sentences, disagreement, ngram_scores
-from eirene.eval.selfcheck_bertscore import bertscore_f1, load_token_encoder
-from eirene.sentences import split_sentences
+from eirene.eval.detectors.selfcheck_bertscore import bertscore_f1, load_token_encoder
+from eirene.eval.detectors.selfcheck_metrics import compared_sentences, disagreement, ngram_scores
+from eirene.text.sentences import split_sentences
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.tiny_bert import make_bert

@@ -13,8 +13,8 @@ from collections import Counter
 
 import numpy as np
 
-from eirene.critique import Tag
-from eirene.feedback_model.stopping import StopRule, next_round, should_stop
+from eirene.core.critique import Tag
+from eirene.feedback_model.sampling import StopRule, next_round, should_stop
 
 N = 20
 SEQUENCES: tuple[tuple[Tag, ...], ...] = (

@@ -25,20 +25,20 @@ from typing import Any
 
 import numpy as np
 
+from eirene.core.scores import number
+from eirene.core.usage import Meter
+from eirene.data.topics import Side, Topic, read_topics
 from eirene.eval.base import Detector, case_of
-from eirene.eval.classifier import ClassifierDetector, ClassifierTask
-from eirene.eval.classifier.training import Recipe as ClassifierRecipe
-from eirene.eval.classifier.training import train_classifier
-from eirene.eval.labelled import Labelled, read_labelled
-from eirene.eval.rouge import RougeDetector
-from eirene.eval.salience import SalienceDetector, WordMaps
-from eirene.models.local import load_local
+from eirene.eval.datasets import Labelled, read_labelled
+from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask
+from eirene.eval.detectors.classifier.training import Recipe as ClassifierRecipe
+from eirene.eval.detectors.classifier.training import train_classifier
+from eirene.eval.detectors.rouge import RougeDetector
+from eirene.eval.detectors.salience import SalienceDetector, WordMaps
+from eirene.models.local.model import load_local
 from eirene.npov import compose
 from eirene.npov.training import Recipe as GeneratorRecipe
 from eirene.npov.training import train_generator
-from eirene.scores import number
-from eirene.topics import Side, Topic, read_topics
-from eirene.usage import Meter
 
 ERRORS = ("hallucination", "coverage")
 DRAWS = 1000
@@ -135,7 +135,7 @@ async def score(detectors: dict[str, Detector], cases: Sequence[Labelled]) -> di
 
 
 def auc(labels: Sequence[bool], scores: Sequence[float]) -> float:
-    from eirene.eval.roc import roc_auc
+    from eirene.eval.statistics.roc import roc_auc
 
     return roc_auc(labels, scores)
 

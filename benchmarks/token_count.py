@@ -13,11 +13,11 @@ import base64
 from collections.abc import Callable
 from pathlib import Path
 
-from eirene.feedback_model.asking import feedback_messages
+from eirene.data import open_dataset
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.models.token_count import rough_count
-from eirene.reading import open_dataset
-from eirene.sentences import split_sentences
+from eirene.feedback_model.request import feedback_messages
+from eirene.models.costs import rough_count
+from eirene.text.sentences import split_sentences
 
 PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|"

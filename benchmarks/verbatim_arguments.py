@@ -21,9 +21,9 @@ from eirene.agent.gate import judge
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
+from eirene.core.scores import Scores, number
 from eirene.eval.base import case_of
 from eirene.eval.scoring import Scorer
-from eirene.scores import Scores, number
 
 FOUND = ("arguments", "called_missing", "rewrites", "refused", "changed")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from eirene.records import Item
+from eirene.core.records import Item
 
 TOPICS = Path(__file__).with_name("verbatim_topics.json")
 

@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from eirene.agent.state import Parts
     from eirene.agent.wrappers.chat_model import RefiningChatModel
     from eirene.agent.wrappers.middleware import RefineMiddleware
-    from eirene.agent.wrappers.node import refine_node
-    from eirene.agent.wrappers.state_mapping import StateKeys, StateMessages
-    from eirene.critique import Critique, Finding, Sample, TaggedSentence
-    from eirene.errors import (
+    from eirene.agent.wrappers.node import StateKeys, StateMessages, refine_node
+    from eirene.core.critique import Critique, FeedbackNote, Finding, Review, Sample, TaggedSentence
+    from eirene.core.errors import (
         AddressError,
         AuthError,
         BackendError,
@@ -55,28 +54,48 @@ if TYPE_CHECKING:
         UnusableReplyError,
         WorkerError,
     )
+    from eirene.core.records import Item, Perspective, Record, Round
+    from eirene.core.scores import Scores, Unscored
+    from eirene.core.usage import Meter, Usage
     from eirene.models.cache import CallCache
     from eirene.models.chat import Price
     from eirene.models.scripted import ScriptedChatModel
-    from eirene.records import Item, Perspective, Record, Round
-    from eirene.review import FeedbackNote, Review
-    from eirene.scores import Scores, Unscored
-    from eirene.sentences import Sentence, split_sentences
-    from eirene.usage import Meter, Usage
+    from eirene.text.sentences import Sentence, split_sentences
 
 _HOMES = {
-    "eirene.agent.backends": ("BackendOptions", "resolve_backend"),
-    "eirene.agent.gate": ("Verdict", "judge"),
+    "eirene.agent.backends": (
+        "BackendOptions",
+        "resolve_backend",
+    ),
+    "eirene.agent.gate": (
+        "Verdict",
+        "judge",
+    ),
     "eirene.agent.graph": ("initial_state",),
-    "eirene.agent.run": ("arefine", "build_graph", "make_record", "refine"),
+    "eirene.agent.run": (
+        "arefine",
+        "build_graph",
+        "make_record",
+        "refine",
+    ),
     "eirene.agent.settings": ("Settings",),
     "eirene.agent.state": ("Parts",),
     "eirene.agent.wrappers.chat_model": ("RefiningChatModel",),
     "eirene.agent.wrappers.middleware": ("RefineMiddleware",),
-    "eirene.agent.wrappers.node": ("refine_node",),
-    "eirene.agent.wrappers.state_mapping": ("StateKeys", "StateMessages"),
-    "eirene.critique": ("Critique", "Finding", "Sample", "TaggedSentence"),
-    "eirene.errors": (
+    "eirene.agent.wrappers.node": (
+        "StateKeys",
+        "StateMessages",
+        "refine_node",
+    ),
+    "eirene.core.critique": (
+        "Critique",
+        "FeedbackNote",
+        "Finding",
+        "Review",
+        "Sample",
+        "TaggedSentence",
+    ),
+    "eirene.core.errors": (
         "AddressError",
         "AuthError",
         "BackendError",
@@ -102,14 +121,27 @@ _HOMES = {
         "UnusableReplyError",
         "WorkerError",
     ),
+    "eirene.core.records": (
+        "Item",
+        "Perspective",
+        "Record",
+        "Round",
+    ),
+    "eirene.core.scores": (
+        "Scores",
+        "Unscored",
+    ),
+    "eirene.core.usage": (
+        "Meter",
+        "Usage",
+    ),
     "eirene.models.cache": ("CallCache",),
     "eirene.models.chat": ("Price",),
     "eirene.models.scripted": ("ScriptedChatModel",),
-    "eirene.records": ("Item", "Perspective", "Record", "Round"),
-    "eirene.review": ("FeedbackNote", "Review"),
-    "eirene.scores": ("Scores", "Unscored"),
-    "eirene.sentences": ("Sentence", "split_sentences"),
-    "eirene.usage": ("Meter", "Usage"),
+    "eirene.text.sentences": (
+        "Sentence",
+        "split_sentences",
+    ),
 }
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from eirene.io import Row
-from eirene.models.local_checkpoint import load_tokenizer
-from eirene.refiners.training.examples import EncodedPair, asking_for, encode_pair
+from eirene.data.json_rows import Row
+from eirene.models.local.checkpoint import load_tokenizer
+from eirene.refiners.training.examples import EncodedPair, Recipe, asking_for, encode_pair
 from eirene.refiners.training.pairs import parse_pair
-from eirene.refiners.training.recipe import Recipe
 
 ROWS: list[dict[str, Any]] = [
     {

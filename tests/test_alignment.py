@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from eirene.alignment import Placement, align, bearing_sentences, load_constants, placement, repeats
-from eirene.alignment.comparison import compare_sides
-from eirene.alignment.features import mutual_alignment
-from eirene.alignment.given import passage_sentences
-from eirene.alignment.overlap import WordWeights, overlap
-from eirene.encoder import Encoder, load_encoder
+from eirene.alignment.comparison import compare_sides, passage_sentences
+from eirene.alignment.features import WordWeights, mutual_alignment, overlap
+from eirene.models.encoder import Encoder, load_encoder
 
 QUESTION = "Should cities close their centres to cars?"
 PRO = ("The air in town becomes cleaner without cars.", "Children can walk to school safely.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eirene.caching import cache_folder
+from eirene.core.caching import cache_folder
 
 
 @pytest.mark.parametrize("variable", ["EIRENE_CACHE", "XDG_CACHE_HOME", "HOME"])

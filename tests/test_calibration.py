@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from eirene.alignment.calibration import parse_constants, read_json
-from eirene.errors import EncoderError
-from eirene.feedback_model.calibration import parse_critic
+from eirene.core.errors import EncoderError
+from eirene.feedback_model.embedded.calibration import parse_critic
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None, True, "0.5"])
@@ -18,7 +18,7 @@ def test_a_constant_that_is_no_number_is_refused(value: object) -> None:
     data = json.loads(json.dumps({**read_json("eirene.alignment", "constants.json"), "bearing": value}))
     with pytest.raises(EncoderError, match=r"constants\.json: 'bearing' must be a number"):
         parse_constants(data)
-    critic = read_json("eirene.feedback_model", "critic.json")
+    critic = read_json("eirene.feedback_model.embedded", "critic.json")
     critic["operating_point"]["missing"] = value
     with pytest.raises(EncoderError, match=r"critic\.json: 'missing' must be a number"):
         parse_critic(critic)

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from eirene.alignment.comparison import compare, place_of
-from eirene.alignment.overlap import WordWeights, overlap
-from eirene.blocking import DaemonExecutor, in_thread, run_blocking
-from eirene.cancellation import NobodyWaitsError, cancel_scope, check_cancelled
-from eirene.clauses import units_of
-from eirene.encoder import load_encoder
-from eirene.feedback_model.calibration import load_critic
-from eirene.feedback_model.draws import Draws
-from eirene.records import parse_item
-from eirene.sentences import split_sentences
+from eirene.alignment.features import WordWeights, overlap
+from eirene.core.concurrency import DaemonExecutor, in_thread, run_blocking
+from eirene.core.records import parse_item
+from eirene.feedback_model.embedded.calibration import load_critic
+from eirene.feedback_model.embedded.critic import Draws
+from eirene.models.encoder import load_encoder
+from eirene.text.cancellation import NobodyWaitsError, cancel_scope, check_cancelled
+from eirene.text.clauses import units_of
+from eirene.text.sentences import split_sentences
 
 ITEM = parse_item(
     {

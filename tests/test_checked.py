@@ -11,8 +11,8 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 import eirene
-from eirene.checked import Checked
-from eirene.errors import FormError, InputError
+from eirene.core.checked import Checked
+from eirene.core.errors import FormError, InputError
 from eirene.retrieval.langchain import CorpusRetriever
 
 QA = {"question": "Q?", "answer": "A."}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.clauses import clause_spans, core_text, units_of
-from eirene.sentences import split_sentences
+from eirene.text.clauses import clause_spans, core_text, units_of
+from eirene.text.sentences import split_sentences
 
 
 def _clauses(text: str) -> list[str]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from eirene.critique import Critique, Finding, Sample, TaggedSentence
-from eirene.errors import InputError
+from eirene.core.critique import Critique, Finding, Sample, TaggedSentence
+from eirene.core.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eirene.models.prices import read_prices
+from eirene.models.costs import read_prices
 
 PAGE = (Path(__file__).parent.parent / "docs" / "costs.md").read_text("utf-8")
 

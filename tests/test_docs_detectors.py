@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eirene.eval.labelled import FORMS
+from eirene.eval.datasets import FORMS
 from eirene.eval.registry import DETECTORS
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from eirene.review import Action, Review
+from eirene.core.critique import Action, Review
 
 PAGE = (Path(__file__).parent.parent / "docs" / "loop.md").read_text("utf-8")
 SECTION = PAGE.partition("## A person in the loop")[2].partition("\n## ")[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eirene.topics import parse_topic
+from eirene.data.topics import parse_topic
 
 ROOT = Path(__file__).parents[1]
 

@@ -14,25 +14,25 @@ from pathlib import Path
 
 import pytest
 
-from eirene.errors import MissingExtraError
-from eirene.extras import EXTRAS, importing, missing, require
+from eirene.core.errors import MissingExtraError
+from eirene.core.extras import EXTRAS, importing, missing, require
 from tests.cli.run import EXAMPLES, GIVEN, write
 from tests.test_architecture import MODULES, imports_of, module_name
 
 GUARDS = {"require", "importing", "check_packages", "check_pyarrow", "check_matplotlib", "_datasets", "load_local"}
-"""What raises for a missing package before it is imported; all of them by `eirene.extras`."""
+"""What raises for a missing package before it is imported; all of them by `eirene.core.extras`."""
 
 PAST_THE_DOOR = {
-    "eirene.encoder.quantise": "is given an onnx model",
-    "eirene.eval.classifier.verdict": "is given a loaded model",
-    "eirene.eval.salience.word_maps": "is given a loaded model",
-    "eirene.eval.selfcheck_samples": "is given a loaded model",
+    "eirene.models.encoder.training.quantise": "is given an onnx model",
+    "eirene.eval.detectors.classifier.detector": "is given a loaded model",
+    "eirene.eval.detectors.salience.detector": "is given a loaded model",
+    "eirene.eval.detectors.selfcheck_samples": "is given a loaded model",
     "eirene.feedback_model.local": "is given a loaded model",
-    "eirene.models.memory": "is around a pass of a loaded model",
-    "eirene.refiners.local": "is given a loaded model",
+    "eirene.models.local.memory": "is around a pass of a loaded model",
+    "eirene.refiners.model": "is given a loaded model",
     "eirene.refiners.training.measure": "is given a loaded model",
-    "eirene.training.examples": "collates for a trainer",
-    "eirene.training.replies": "is called by trainings that have checked",
+    "eirene.models.training.examples": "collates for a trainer",
+    "eirene.models.training.replies": "is called by trainings that have checked",
 }
 """Modules that import an optional package where nobody gets without it."""
 
@@ -95,8 +95,8 @@ def test_optional_imports_go_through_the_helper() -> None:
 
 def test_a_module_that_needs_an_extra_is_imported_by_no_light_one() -> None:
     """Importing any light module works without extras; the heavy ones are known by what they import."""
-    assert {"eirene.models.local_sampling", "eirene.agent.server.app", "eirene.training.trainer"} <= heavy()
-    assert not {"eirene", "eirene.cli.app", "eirene.eval.registry", "eirene.models.local"} & heavy()
+    assert {"eirene.models.local.sampling", "eirene.agent.server.app", "eirene.models.training.trainer"} <= heavy()
+    assert not {"eirene", "eirene.cli.app", "eirene.eval.registry", "eirene.models.local.model"} & heavy()
 
 
 def test_everything_that_is_imported_is_a_dependency_or_has_its_extra() -> None:
@@ -112,8 +112,8 @@ def test_everything_that_is_imported_is_a_dependency_or_has_its_extra() -> None:
 
 
 def test_nobody_else_looks_for_packages() -> None:
-    """One place knows which extra brings what; `encoder.base` asks where a package lies, not whether it is there."""
-    words = {"MissingExtraError(": {"errors.py", "extras.py"}, "find_spec(": {"extras.py", "base.py"}}
+    """One place knows which extra brings what; others ask where a module lies, not whether it is there."""
+    words = {"MissingExtraError(": {"errors.py", "extras.py"}, "find_spec(": {"extras.py", "data.py"}}
     for word, places in words.items():
         assert {path.name for path in MODULES if word in path.read_text("utf-8")} == places
 

@@ -13,12 +13,12 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import ToolMessage
 
-from eirene.errors import InputError
-from eirene.forms import TEXT_KEYS
-from eirene.records import Item, Perspective, parse_item
+from eirene.core.errors import InputError
+from eirene.core.forms import TEXT_KEYS
+from eirene.core.records import Item, Perspective, parse_item
+from eirene.data.topics import parse_topic
 from eirene.retrieval.passages import Passage
 from eirene.retrieval.retriever import Hit
-from eirene.topics import parse_topic
 
 ROW = {"question": "Q?", "answer": "A."}
 TITLED = Document("They teach.", metadata={"title": "Zoos"})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from eirene.critique import Critique, TaggedSentence
-from eirene.given import Given, Group, given_for
-from eirene.records import Item, Perspective
+from eirene.core.critique import Critique, TaggedSentence
+from eirene.core.grounding import Given, Group, given_for
+from eirene.core.records import Item, Perspective
 
 SIDES = [Perspective(name="pro", arguments=["a", "a"]), Perspective(name="con", arguments=["b"])]
 

@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eirene.errors import InputError
-from eirene.haluquestqa import PUBLISHED_ROWS, TaggedAnswer, parse_tagged_answer, published_split, read_tagged_answers
-from eirene.io import Row, Source
+from eirene.core.errors import InputError
+from eirene.data.haluquestqa import (
+    PUBLISHED_ROWS,
+    TaggedAnswer,
+    parse_tagged_answer,
+    published_split,
+    read_tagged_answers,
+)
+from eirene.data.json_rows import Row, Source
 
 PUBLISHED = {
     "instruction": "Judge.",

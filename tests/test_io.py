@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
-from eirene.io import Source, count_json_rows, json_rows, read_source, taken
-from eirene.strict_json import parse_json
+from eirene.core.errors import InputError
+from eirene.core.strict_json import parse_json
+from eirene.data.json_rows import Source, count_json_rows, json_rows, read_source, taken
 
 ROW = {"question": "Why?", "answer": "Because."}
 LINE = json.dumps(ROW)

@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 import eirene
-from eirene import language
-from eirene.encoder import Encoder, load_encoder
-from eirene.eval.alignment import AlignmentDetector
-from eirene.eval.arrangement import ArrangementDetector
+from eirene.core.grounding import Given, Group
+from eirene.core.records import Item
+from eirene.core.scores import Unscored
+from eirene.core.usage import Meter
+from eirene.data.topics import parse_topic
 from eirene.eval.base import Case, case_of
-from eirene.eval.rouge import score_rouge
-from eirene.given import Given, Group
-from eirene.language import language_of, not_read, other_language
-from eirene.npov.check import check
-from eirene.records import Item
-from eirene.scores import Unscored
-from eirene.topics import parse_topic
-from eirene.usage import Meter
+from eirene.eval.detectors.alignment import AlignmentDetector
+from eirene.eval.detectors.arrangement import ArrangementDetector
+from eirene.eval.detectors.rouge import score_rouge
+from eirene.models.encoder import Encoder, load_encoder
+from eirene.npov.embedded import check
+from eirene.text import language
+from eirene.text.language import language_of, not_read, other_language
 
 LANGUAGES: dict[str, dict[str, list[str]]] = json.loads(
     Path(__file__).with_name("languages.json").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.line_checksum import (
+from eirene.data.line_checksum import (
     DamagedError,
     check_seal,
     check_unsealed,

@@ -17,7 +17,7 @@ LONG = 12_000
 TIMES = 10.0
 FLOOR_S = 0.3
 """Processor seconds that say nothing, on a busy machine too: a long text that takes no more is not looked at again."""
-IN_A_WINDOW = {"sentences.py _ABBREVIATION": "reads the 80 characters before a cut"}
+IN_A_WINDOW = {"text/sentences.py _ABBREVIATION": "reads the 80 characters before a cut"}
 
 
 def taken(work: Callable[[], object]) -> float:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eirene.logs import get_logger
+from eirene.core.logs import get_logger
 
 ROOT = Path(__file__).parents[1] / "eirene"
 HALF = "half \ud800"
@@ -96,4 +96,4 @@ def test_a_logger_mends_once_however_often_it_is_asked_for() -> None:
 def test_no_module_has_a_logger_of_another_kind(path: Path) -> None:
     calls = [n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.Call)]
     own = [n for n in calls if ast.unparse(n) == "logging.getLogger(__name__)"]
-    assert len(own) == (1 if path == ROOT / "__init__.py" else 0), "make it with eirene.logs.get_logger"
+    assert len(own) == (1 if path == ROOT / "__init__.py" else 0), "make it with eirene.core.logs.get_logger"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eirene.errors import InputError
-from eirene.output import check_output, line_writer, write_text
+from eirene.core.errors import InputError
+from eirene.data.output import check_output, line_writer, write_text
 
 
 def test_a_file_that_exists_is_left_alone(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 import typer
 
 import eirene
-from eirene import errors
 from eirene.cli.app import app
+from eirene.core import errors
 
 ROOT = Path(eirene.__file__).parent
 PACKAGES = sorted(".".join(p.parent.relative_to(ROOT.parent).parts) for p in ROOT.rglob("__init__.py"))
@@ -97,7 +97,7 @@ def test_the_package_is_marked_as_typed() -> None:
     [
         "import eirene",
         "import eirene; eirene.Item(question='Q?', answer='A.'); eirene.split_sentences",
-        "import eirene.records, eirene.feedback_model.select, eirene.feedback_model.sampling, eirene.models",
+        "import eirene.core.records, eirene.feedback_model.vote, eirene.feedback_model.sampling, eirene.models",
         "import eirene; eirene.AuthError, eirene.MissingExtraError",
         "from eirene.cli import main; assert main(['--version']) == 0",
     ],

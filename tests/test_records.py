@@ -11,22 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.critique import Critique, TaggedSentence
-from eirene.errors import InputError
-from eirene.records import (
-    MODES,
-    BeforeAfter,
-    ErrorInfo,
-    Item,
-    Mode,
-    Record,
-    Round,
-    Status,
-    digest,
-    parse_item,
-)
-from eirene.scores import Scores, Unscored
-from eirene.usage import Usage
+from eirene.core.critique import Critique, TaggedSentence
+from eirene.core.errors import InputError
+from eirene.core.records import MODES, BeforeAfter, ErrorInfo, Item, Mode, Record, Round, Status, digest, parse_item
+from eirene.core.scores import Scores, Unscored
+from eirene.core.usage import Usage
 
 ROW: dict[str, Any] = {"question": "Q?", "answer": "A."}
 PRO = {"name": "pro", "arguments": ["a", "b"]}
@@ -174,7 +163,7 @@ def test_a_missing_id_is_derived_from_the_content_alone() -> None:
 
 
 def test_a_derived_id_is_the_same_in_every_process() -> None:
-    code = f"from eirene.records import parse_item; import sys; sys.stdout.write(parse_item({ROW!r}).id)"
+    code = f"from eirene.core.records import parse_item; import sys; sys.stdout.write(parse_item({ROW!r}).id)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == parse_item(ROW).id
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.refusals import is_refusal
+from eirene.text.refusals import is_refusal
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
-from eirene.seeds import MAX_SEED, check_seed, derive_seed, rng_for, signature
+from eirene.core.errors import InputError
+from eirene.core.signature import MAX_SEED, check_seed, derive_seed, rng_for, signature
 
 seeds = st.integers(0, MAX_SEED)
 names = st.lists(st.text() | st.integers(), max_size=4)
@@ -34,7 +34,7 @@ def test_names_do_not_run_into_one_another() -> None:
 
 
 def test_a_derived_seed_is_the_same_in_every_process() -> None:
-    code = "from eirene.seeds import derive_seed; import sys; sys.stdout.write(str(derive_seed(7, 'item', 2)))"
+    code = "from eirene.core.signature import derive_seed; import sys; sys.stdout.write(str(derive_seed(7, 'item', 2)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert int(done.stdout) == derive_seed(7, "item", 2) == derive_seed(7, "item", "2")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eirene.sentences import split_sentences
+from eirene.text.sentences import split_sentences
 
 PARTS = [
     *[

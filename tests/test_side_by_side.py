@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from eirene.side_by_side import side_by_side
+from eirene.core.concurrency import side_by_side
 
 
 class Trial:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from eirene.stop_signals import acting_as_ctrl_c, stop_signals
+from eirene.core.stop_signals import acting_as_ctrl_c, stop_signals
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eirene.texts import whole, whole_json, whole_values
+from eirene.text.unicode import whole, whole_json, whole_values
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
-from eirene.topics import key_of, parse_topic, read_topics, without_copies
+from eirene.core.errors import InputError
+from eirene.data.topics import key_of, parse_topic, read_topics, without_copies
 
 OURS: dict[str, Any] = {
     "id": "zoos",

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
-from eirene.scores import ArgumentScore, Poll, Polls, Scores, SentenceScore, Unscored, WordScore, number
-from eirene.usage import Meter, Usage
+from eirene.core.errors import InputError
+from eirene.core.scores import ArgumentScore, Poll, Polls, Scores, SentenceScore, Unscored, WordScore, number
+from eirene.core.usage import Meter, Usage
 
 counts = st.integers(0, 10**6)
 usages = st.builds(

@@ -13,15 +13,15 @@ from eirene.agent.gate import judge
 from eirene.agent.settings import Settings
 from eirene.alignment import align, repeats
 from eirene.alignment.verbatim import verbatim
-from eirene.clauses import units_of
-from eirene.encoder import Encoder, load_encoder
-from eirene.eval.alignment import AlignmentDetector
-from eirene.eval.arrangement import ArrangementDetector
+from eirene.core.records import Item
+from eirene.core.scores import Scores, number
+from eirene.core.usage import Meter
 from eirene.eval.base import case_of
-from eirene.records import Item
-from eirene.scores import Scores, number
-from eirene.sentences import split_sentences
-from eirene.usage import Meter
+from eirene.eval.detectors.alignment import AlignmentDetector
+from eirene.eval.detectors.arrangement import ArrangementDetector
+from eirene.models.encoder import Encoder, load_encoder
+from eirene.text.clauses import units_of
+from eirene.text.sentences import split_sentences
 from tests.word_overlap import WordOverlapEncoder
 
 JOINED = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.words import STOP_WORDS, content_words, stem, stems, word_spans
+from eirene.text.words import STOP_WORDS, content_words, stem, stems, word_spans
 
 
 def test_words_are_split_at_white_space_and_punctuation_and_stop_words_are_dropped() -> None:

@@ -8,45 +8,43 @@ from contextlib import suppress
 import numpy as np
 
 from eirene.alignment.verbatim import verbatim
-from eirene.clauses import units_of
-from eirene.encoder.templates import dress
-from eirene.errors import EireneError
-from eirene.eval.error_judge import read_judgement
-from eirene.eval.geval import read_rating
-from eirene.eval.judging_verdicts import read_verdict
-from eirene.fava.edits import apply_findings, is_noted
-from eirene.fava.replies import findings_in_reply
-from eirene.fava.tags import escape_tags, parse_tagged, write_tagged
-from eirene.feedback_model.asking import feedback_messages
+from eirene.core.errors import EireneError
+from eirene.core.findings.edits import apply_findings, is_noted
+from eirene.core.findings.tagged_reply import findings_in_reply
+from eirene.core.findings.tags import escape_tags, parse_tagged, write_tagged
+from eirene.core.records import Item
+from eirene.data.haluquestqa import parse_tagged_answer
+from eirene.data.json_rows import Row
+from eirene.data.topics import key_of
+from eirene.eval.detectors.geval import read_rating
+from eirene.eval.detectors.judge import read_judgement
+from eirene.eval.detectors.verdict import read_verdict
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.citing import resolved
-from eirene.feedback_model.hallucination_reasons import parted
-from eirene.feedback_model.hallucination_rules import find_by_rules
-from eirene.feedback_model.reading import read_reply
-from eirene.haluquestqa import parse_tagged_answer
-from eirene.io import Row
-from eirene.language import language_of
+from eirene.feedback_model.citation import resolved
+from eirene.feedback_model.embedded.rules import find_by_rules
+from eirene.feedback_model.parsing.reply import read_reply
+from eirene.feedback_model.parsing.tagged import parted
+from eirene.feedback_model.request import feedback_messages
+from eirene.models.costs import rough_count
+from eirene.models.encoder.training.pairs import dress
 from eirene.models.redaction import redacted
-from eirene.models.replies import Reply
-from eirene.models.token_count import rough_count
-from eirene.models.unwrapping import unwrapped
-from eirene.npov.reading import read_generated, read_response
-from eirene.phrasing import Letters, is_english, is_statement, sentence, side_of
-from eirene.prompts.untrusted import defused
-from eirene.records import Item
-from eirene.refiners.changes import Addition, Changes
-from eirene.refiners.plan import exact_repeats
-from eirene.refiners.rewrite import rewrite
-from eirene.refusals import is_refusal
-from eirene.retrieval.names import names_of
+from eirene.models.replies import Reply, unwrapped
+from eirene.npov.chat_writer import read_generated, read_response
+from eirene.prompts.loader import defused
+from eirene.refiners.embedded.plan import Addition, Changes, exact_repeats
+from eirene.refiners.embedded.rewrite import rewrite
 from eirene.retrieval.passages import cut
-from eirene.sentences import split_sentences
+from eirene.retrieval.search import names_of
 from eirene.synth.fava.rules import entities
 from eirene.synth.material import unusable
-from eirene.topics import key_of
+from eirene.text.clauses import units_of
+from eirene.text.english import Letters, is_english, is_statement, sentence, side_of
+from eirene.text.language import language_of
+from eirene.text.refusals import is_refusal
+from eirene.text.sentences import split_sentences
+from eirene.text.words import content_words
 from eirene.views.diff import diff
-from eirene.views.visible import visible
-from eirene.words import content_words
+from eirene.views.facts import visible
 
 Reads = Callable[[str], object]
 ANSWER = split_sentences("Cats sleep most of the day. Dogs bark at strangers.")

@@ -1,11 +1,10 @@
 """The state machine, the gate, and everything that runs them. New detectors, refiners and critics belong elsewhere."""
 
-from eirene.agent.events import Event
 from eirene.agent.gate import Verdict, judge
 from eirene.agent.graph import Graph, compile_graph, initial_state, mermaid
 from eirene.agent.run import arefine, build_graph, make_record, refine, run_signature
 from eirene.agent.settings import Settings
-from eirene.agent.state import Parts, State
+from eirene.agent.state import Event, Parts, State
 
 __all__ = [
     "Event",

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eirene.agent.state import Parts
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from eirene.encoder import Encoder
     from eirene.eval.base import Detector
     from eirene.models.cache import CallCache
     from eirene.models.chat import Price
-    from eirene.models.local import LocalModel
+    from eirene.models.encoder import Encoder
+    from eirene.models.local.model import LocalModel
 
     Backend = str | Parts | BaseChatModel | LocalModel
 
@@ -57,7 +57,7 @@ class BackendOptions:
 
 def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> Parts:
     """The parts behind a backend: `embedded` (no key, no hub, no GPU), `provider:model`, a LangChain chat model, or
-    `hf:path-or-id[+adapter]` for a model on this machine (see `eirene.models.local_spec`), or one that is loaded.
+    `hf:path-or-id[+adapter]` for a model on this machine (see `eirene.models.local.spec`), or one that is loaded.
 
     `Parts` with models of your own are returned as they are. Raises `InputError` for a name that stands for nothing,
     `MissingExtraError` for a provider whose package is not installed.
@@ -71,7 +71,7 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
                 "base_url goes with a chat model; the backend 'embedded' calls no server", field="base_url"
             )
         return _embedded()
-    from eirene.models.local import LocalModel
+    from eirene.models.local.model import LocalModel
 
     if isinstance(backend, LocalModel):
         return _local(backend, options.temperature, options.top_p, options.reasons_only)
@@ -90,10 +90,10 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
 @functools.cache
 def _embedded() -> Parts:
     """Loaded once a process: the encoder's session is safe to share between runs and threads."""
-    from eirene.feedback_model.calibration import load_critic
-    from eirene.feedback_model.embedded import EmbeddedFeedback
-    from eirene.feedback_model.hallucination_embedded import EmbeddedHallucination, rules_digest
-    from eirene.refiners.embedded import EmbeddedRefiner
+    from eirene.feedback_model.embedded.calibration import load_critic
+    from eirene.feedback_model.embedded.critic import EmbeddedFeedback
+    from eirene.feedback_model.embedded.hallucination import EmbeddedHallucination, rules_digest
+    from eirene.refiners.embedded.refiner import EmbeddedRefiner
 
     encoder, critic = _encoder(), load_critic()
     detectors = _detectors(encoder)
@@ -111,12 +111,12 @@ def _embedded() -> Parts:
 
 def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
     """One chat model as feedback model and refiner, with one limit and one memory of what its provider takes."""
-    from eirene.feedback_model.asking import CHAT_PROMPT
     from eirene.feedback_model.chat import ChatFeedback
-    from eirene.feedback_model.roles import HALLUCINATION
+    from eirene.feedback_model.critic_kinds import HALLUCINATION
+    from eirene.feedback_model.request import CHAT_PROMPT
     from eirene.models.resolve import ChatOptions, resolve_chat
-    from eirene.refiners.asking import PARTS, PROMPTS
-    from eirene.refiners.chat import ChatRefiner
+    from eirene.refiners.model import ChatRefiner
+    from eirene.refiners.request import PARTS, PROMPTS
 
     chat = resolve_chat(
         model,
@@ -150,15 +150,15 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
 @functools.lru_cache(maxsize=1)  # items refined in turn share one loaded model; a second would not fit beside it
 def _local(named: str | LocalModel, temperature: float, top_p: float, reasons_only: bool) -> Parts:
     """One local model as feedback model and refiner."""
-    from eirene.feedback_model.asking import CHAT_PROMPT, INSTRUCT_PROMPT
+    from eirene.feedback_model.critic_kinds import HALLUCINATION
     from eirene.feedback_model.local import LocalFeedback
-    from eirene.feedback_model.roles import HALLUCINATION
-    from eirene.models.local import load_local
-    from eirene.refiners.asking import PARTS, PROMPTS
-    from eirene.refiners.local import LocalRefiner
+    from eirene.feedback_model.request import CHAT_PROMPT, INSTRUCT_PROMPT
+    from eirene.models.local.model import load_local
+    from eirene.refiners.model import LocalRefiner
+    from eirene.refiners.request import PARTS, PROMPTS
 
     model = load_local(named) if isinstance(named, str) else named
-    from eirene.models.local_sampling import LocalSampling  # imports torch: after `load_local` has looked for it
+    from eirene.models.local.sampling import LocalSampling  # imports torch: after `load_local` has looked for it
 
     sampling = LocalSampling(temperature=temperature, top_p=top_p)
     detectors = _detectors(_encoder())
@@ -178,15 +178,15 @@ def _local(named: str | LocalModel, temperature: float, top_p: float, reasons_on
 
 @functools.cache
 def _encoder() -> Encoder:
-    from eirene.encoder import load_encoder
+    from eirene.models.encoder import load_encoder
 
     return load_encoder()
 
 
 def _detectors(encoder: Encoder) -> tuple[Detector, ...]:
-    from eirene.eval.alignment import AlignmentDetector
-    from eirene.eval.arrangement import ArrangementDetector
-    from eirene.eval.rouge import RougeDetector
+    from eirene.eval.detectors.alignment import AlignmentDetector
+    from eirene.eval.detectors.arrangement import ArrangementDetector
+    from eirene.eval.detectors.rouge import RougeDetector
 
     return (RougeDetector(), AlignmentDetector(encoder), ArrangementDetector(encoder))
 
@@ -198,8 +198,8 @@ def _made_of(detectors: Iterable[Detector]) -> str:
 
 def _hallucination_prompt() -> str:
     """What stands for the wording of the hallucination critic's prompt, its definitions of the kinds included."""
-    from eirene.fava.kinds import KINDS
-    from eirene.feedback_model.hallucination_asking import HALLUCINATION_PROMPT
+    from eirene.core.findings.kinds import KINDS
+    from eirene.feedback_model.parsing.tagged import HALLUCINATION_PROMPT
 
     kinds = hashlib.sha256("\n".join(kind.definition for kind in KINDS.values()).encode("utf-8")).hexdigest()[:8]
     return f"hallucination={_prompts_digest([HALLUCINATION_PROMPT])}/{kinds}"

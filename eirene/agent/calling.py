@@ -8,9 +8,9 @@ from typing import Any
 
 from eirene.agent.backends import BackendOptions
 from eirene.agent.settings import Settings
-from eirene.errors import InputError
-from eirene.problems import shown
-from eirene.records import Item, parse_item
+from eirene.core.errors import InputError
+from eirene.core.problems import shown
+from eirene.core.records import Item, parse_item
 
 Asked = Settings | Mapping[str, Any]
 """Settings, or a mapping of some of their fields."""

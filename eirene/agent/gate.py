@@ -2,16 +2,25 @@
 
 Two tests on the gated scores: *no harm* (none worse by more than `tolerance`) and *gain* (at least one better by
 `min_gain`). What cannot be measured is named, never guessed.
+
+Tells a rewrite that is worth scoring from one that is not: empty, too long, refusing, unchanged, rejected before.
+
+What a refiner is told of its rewrites that the gate turned down: the gate's reason, and what the scores point at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
 from eirene.agent.settings import Settings
-from eirene.scores import Score, Scores, Unscored, number
+from eirene.agent.state import State, item_of, load_critique, load_scores
+from eirene.core.grounding import Given, given_for
+from eirene.core.scores import ArgumentScore, Score, Scores, Unscored, number
+from eirene.refiners.base import Rejection
+from eirene.text.refusals import opens_as_refusal
+from eirene.text.sentences import split_sentences
 
 _SAID = 0.5
 """Coverage error of an argument under which it counts as said."""
@@ -106,3 +115,97 @@ def _why_unscored(changes: Sequence[_Change]) -> str:
 def _shown(score: Score) -> str:
     value = number(score)
     return f"unscored ({score.unscored})" if isinstance(score, Unscored) else f"{value:.2f}"
+
+
+_TIMES, _MORE = 4, 4_000
+"""A rewrite may have so many times the characters of the answer, or so many more: a model that runs on would have the
+detectors read for minutes what nobody wants to read."""
+
+
+def unusable(candidate: str, *, answer: str, best: str, rejected: Iterable[str]) -> str | None:
+    """Why `candidate` is a rejected round without any score, or None if it may be scored.
+
+    `answer` is the original, `best` the text that was to be rewritten.
+    """
+    if not candidate.strip():
+        return "the rewrite is empty"
+    most = max(_TIMES * len(answer), len(answer) + _MORE)
+    if len(candidate) > most:
+        return f"the rewrite has {len(candidate)} characters; for an answer of {len(answer)} at most {most} are read"
+    if candidate.strip() == best.strip():
+        return "the refiner returned the text unchanged"
+    if any(candidate.strip() == r.strip() for r in rejected):
+        return "the rewrite repeats one that was already rejected"
+    # Only a text that does not share it with the original: an answer about refusals may well begin so.
+    if opens_as_refusal(candidate) and not opens_as_refusal(best):
+        return "the reply is a refusal, not a rewrite"
+    return None
+
+
+FAULTY = 0.5
+"""Error score of an argument or a sentence from which it is named."""
+
+_MOST_NAMED = 6
+_LONGEST = 200
+_OF_SENTENCES = {"arrangement": "stands under the wrong side, or is said twice"}
+_OF_ARGUMENTS = {"kept": "no longer said", "asked": "still not answered"}  # the groups that a critique gives
+
+
+def rejections(state: State, *, advisory: Set[str]) -> tuple[Rejection, ...]:
+    """The candidates for the current text that the gate has turned down, oldest first.
+
+    What is wrong with one is said after the gate's reason: the arguments still missing from it, and its sentences that
+    nothing supports. Detectors in `advisory` decide nothing and name nothing.
+    """
+    given = given_for(item_of(state), load_critique(state))
+    found: list[Rejection] = []
+    for done in reversed(state.get("rounds", [])):
+        if done["decision"] == "accept":
+            break
+        if done["candidate"] is not None:
+            scores = load_scores(done["scores"])
+            deciding = {name: s for name, s in scores.items() if name not in advisory}
+            named = list(faults(deciding, done["candidate"], given))
+            why = done["why"] if not named else f"{done['why']}. Wrong with it: {'; '.join(named)}"
+            found.append(Rejection(done["candidate"], why))
+    return tuple(reversed(found))
+
+
+def faults(scores: Mapping[str, Scores], candidate: str, given: Given) -> Iterator[str]:
+    """The faults that the scores of a text point at, the worst first, a few at most, each once."""
+    found: dict[str, float] = {}
+    for text, score in [*_arguments(scores, given), *_sentences(scores, candidate)]:
+        if score is not None and score >= FAULTY:
+            found[text] = max(score, found.get(text, 0.0))
+    yield from sorted(found, key=lambda text: -found[text])[:_MOST_NAMED]
+
+
+def _arguments(scores: Mapping[str, Scores], given: Given) -> Iterator[tuple[str, float | None]]:
+    if given.source == "context":
+        return  # a number there is not that of a passage
+    texts = {(group.name, n): text for group in given.groups for n, text in enumerate(group.arguments, start=1)}
+    for found in scores.values():
+        for score in found.arguments:
+            text = texts.get((score.group, score.n))
+            if text is not None:
+                yield f"{_missing(score, given)}: {_quoted(text)}", number(score.coverage)
+
+
+def _missing(score: ArgumentScore, given: Given) -> str:
+    if given.source == "derived":
+        return _OF_ARGUMENTS.get(score.group, "missing")
+    return f"still missing for {_quoted(score.group)}"
+
+
+def _sentences(scores: Mapping[str, Scores], candidate: str) -> Iterator[tuple[str, float | None]]:
+    texts = {sentence.n: sentence.text for sentence in split_sentences(candidate)}
+    for name, found in scores.items():
+        said = _OF_SENTENCES.get(name, "not supported by what was given")
+        for score in found.sentences:
+            if texts.get(score.n):
+                yield f"{said}: {_quoted(texts[score.n])}", number(score.hallucination)
+
+
+def _quoted(text: str) -> str:
+    line = " ".join(text.split())
+    return f'"{line if len(line) <= _LONGEST else line[:_LONGEST].rsplit(" ", 1)[0] + " ..."}"'

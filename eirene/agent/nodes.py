@@ -13,45 +13,43 @@ from typing import Any, Literal, Protocol
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
-from eirene.agent.candidates import unusable
-from eirene.agent.critics import critics_of, detectors_for, selected
-from eirene.agent.dumped import dump
-from eirene.agent.events import Event, EventKind
-from eirene.agent.gate import Verdict, judge
-from eirene.agent.human import critique_from_notes
+from eirene.agent.critics import critics_of, critique_from_notes, detectors_for, selected
+from eirene.agent.gate import Verdict, judge, rejections, unusable
 from eirene.agent.outcomes import reach_of, why_kept
-from eirene.agent.rejections import rejections
 from eirene.agent.rounds import failure, new_round
 from eirene.agent.settings import Settings
 from eirene.agent.state import (
+    Event,
+    EventKind,
     Json,
     Parts,
     State,
     best_text,
+    dump,
     dump_scores,
     ended,
     item_of,
     load_critique,
     load_scores,
 )
-from eirene.blocking import off_loop
-from eirene.cancellation import NobodyWaitsError, check_cancelled
-from eirene.critique import Sample
-from eirene.errors import EireneError, UnsupportedLanguageError, UnusableReplyError
+from eirene.core.concurrency import off_loop
+from eirene.core.critique import Sample
+from eirene.core.errors import EireneError, UnsupportedLanguageError, UnusableReplyError
+from eirene.core.grounding import Given, given_for
+from eirene.core.logs import get_logger
+from eirene.core.records import CRITIQUED_MODES, Item
+from eirene.core.scores import Scores
+from eirene.core.signature import derive_seed
+from eirene.core.usage import Meter, Usage
 from eirene.eval.base import Detector, case_of
 from eirene.eval.scoring import Scorer
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
-from eirene.given import Given, given_for
-from eirene.logs import get_logger
-from eirene.records import CRITIQUED_MODES, Item
 from eirene.refiners.base import Refiner, RefineTask
 from eirene.refiners.edit import EditRefiner
-from eirene.scores import Scores
-from eirene.seeds import derive_seed
-from eirene.sentences import split_sentences
-from eirene.texts import whole_json
-from eirene.usage import Meter, Usage
+from eirene.text.cancellation import NobodyWaitsError, check_cancelled
+from eirene.text.sentences import split_sentences
+from eirene.text.unicode import whole_json
 
 logger = get_logger(__name__)
 

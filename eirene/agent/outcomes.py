@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eirene.agent.candidates import unusable
 from eirene.agent.critics import critics_of
+from eirene.agent.gate import unusable
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State, best_text, item_of, load_critique
-from eirene.critique import Critique
+from eirene.core.critique import Critique
+from eirene.core.records import Item
 from eirene.feedback_model.base import Limited, Reach
-from eirene.records import Item
 
 _LONGEST = 160  # characters of a reason
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from langgraph.types import interrupt
 
-from eirene.agent.human import blank_critique
+from eirene.agent.critics import blank_critique
 from eirene.agent.nodes import Step
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, State, best_text, ended, item_of, load_critique, load_samples
-from eirene.critique import Critique, TaggedSentence
-from eirene.errors import InputError
-from eirene.review import Review, parse_review
-from eirene.sentences import split_sentences
-from eirene.usage import Meter
+from eirene.core.critique import Critique, Review, TaggedSentence, parse_review
+from eirene.core.errors import InputError
+from eirene.core.usage import Meter
+from eirene.text.sentences import split_sentences
 
 STOPPED = "a person stopped before the rewriting, so the text stands as it was"
 NOTHING_INCOMPLETE = "a person found nothing incomplete, so nothing was rewritten"

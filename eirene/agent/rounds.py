@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from eirene.agent.state import Json, State
-from eirene.errors import EireneError
+from eirene.core.errors import EireneError
 
 
 def new_round(state: State, *, candidate_scores: Json, decision: Literal["accept", "reject"], why: str) -> list[Json]:

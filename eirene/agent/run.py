@@ -1,8 +1,12 @@
-"""Runs the loop on one item and makes the record: `arefine` where the caller is async, `refine` where it is not."""
+"""Runs the loop on one item and makes the record: `arefine` where the caller is async, `refine` where it is not.
+
+The hash of a row: what a finished one hangs on, so that a rerun knows whether it is still the row that is wanted.
+"""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -12,19 +16,25 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.calling import Asked, make_backend_options, make_item, make_settings
-from eirene.agent.critics import equipped
-from eirene.agent.driving import OnEvent, run_graph, run_graph_blocking, run_graph_now
-from eirene.agent.graph import Graph, compile_graph, initial_state
-from eirene.agent.human import critique_from_notes
+from eirene.agent.critics import critique_from_notes, equipped
+from eirene.agent.graph import (
+    Graph,
+    OnEvent,
+    compile_graph,
+    initial_state,
+    run_graph,
+    run_graph_blocking,
+    run_graph_now,
+)
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, load_critique, load_scores
-from eirene.blocking import run_blocking
-from eirene.errors import InputError
-from eirene.problems import shown
-from eirene.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids
-from eirene.seeds import signature
-from eirene.sentences import split_sentences
-from eirene.usage import Usage
+from eirene.core.concurrency import run_blocking
+from eirene.core.errors import InputError
+from eirene.core.problems import shown
+from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, canonical, found_ids
+from eirene.core.signature import signature
+from eirene.core.usage import Usage
+from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     from eirene.agent.backends import Backend
@@ -268,3 +278,23 @@ def _compiled(parts: Parts, settings: Settings) -> Graph:
     No checkpoints, not even those of a graph in whose node this runs: `refine_node` is for who wants them.
     """
     return compile_graph(parts, settings, checkpointer=False)
+
+
+def row_hash(item: Item, parts: Parts, settings: Settings) -> str:
+    """16 hex digits for the item, every setting, the models and prompts: the same ones are the same piece of work."""
+    return RowHash(parts, settings).of(item)
+
+
+class RowHash:
+    """`row_hash` for many items: what they have in common is looked at once."""
+
+    def __init__(self, parts: Parts, settings: Settings) -> None:
+        self.signature = run_signature(parts, settings)
+        names = [parts.feedback_model.name, parts.refiner.name]
+        self.common = [settings.model_dump(mode="json"), self.signature, *names]
+        self._rest = canonical(self.common).removeprefix("[")
+
+    def of(self, item: Item) -> str:
+        """The item's hash."""
+        text = f"[{canonical(item.model_dump(mode='json'))},{self._rest}"  # the list of the item and what is common
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from eirene.checked import Checked
-from eirene.problems import bare
-from eirene.records import Mode
-from eirene.seeds import MAX_SEED
+from eirene.core.checked import Checked
+from eirene.core.problems import bare
+from eirene.core.records import Mode
+from eirene.core.signature import MAX_SEED
 
 StopRule = Literal["none", "exact", "beta"]
 Critic = Literal["completeness", "hallucination", "both"]

@@ -1,20 +1,33 @@
-"""The graph's state: plain values that survive a checkpoint, and the parts that never enter it."""
+"""The graph's state: plain values that survive a checkpoint, and the parts that never enter it.
+
+What a step has just dumped is not checked again by the next: both are ours.
+
+The state holds plain values, so that it survives a checkpoint. Reading a value back from a checkpoint checks it;
+reading the very object that `dump` returned a moment ago gives the value that it came from.
+
+What a run tells while it runs: small, plain events, in the order in which things happen.
+
+They come out of the graph as LangGraph's `custom` stream, and of `refine` through `on_event`.
+"""
 
 from __future__ import annotations
 
 import operator
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
 
-from eirene.agent.dumped import dump, load
-from eirene.critique import Critique, Sample
+from pydantic import BaseModel
+
+from eirene.core.critique import Critique, Sample
+from eirene.core.records import Item
+from eirene.core.scores import Scores
+from eirene.core.usage import Usage
 from eirene.eval.base import Detector
 from eirene.feedback_model.base import FeedbackModel
-from eirene.records import Item
 from eirene.refiners.base import Refiner
-from eirene.scores import Scores
-from eirene.usage import Usage
 
 Json = dict[str, Any]
 
@@ -115,3 +128,60 @@ def load_scores(data: Json) -> dict[str, Scores]:
 def dump_scores(scores: dict[str, Scores]) -> Json:
     """The JSON form of scores by detector."""
     return {name: dump(s) for name, s in scores.items()}
+
+
+M = TypeVar("M", Scores, Critique)
+
+_KEPT = 256  # a step's values are read in the steps right after it, whatever else is under way
+_KEPT_PARTS = 500
+"""Words, sentences and arguments: what has more is checked again each time, so that memory is bounded in bytes."""
+
+_lock = threading.Lock()
+_latest: OrderedDict[int, tuple[Json, BaseModel]] = OrderedDict()
+
+
+def dump(value: M) -> Json:
+    """The value's JSON form, which nobody may change."""
+    data: Json = value.model_dump(mode="json")
+    if _parts(value) <= _KEPT_PARTS:
+        with _lock:
+            _latest[id(data)] = (data, value)
+            while len(_latest) > _KEPT:
+                _latest.popitem(last=False)
+    return data
+
+
+def load(kind: type[M], data: Json) -> M:
+    """The value of a JSON form. Raises pydantic's `ValidationError` where it is none."""
+    held = _latest.get(id(data))
+    # The object itself is held as well, so that its id cannot have gone to another one.
+    if held is not None and held[0] is data and isinstance(held[1], kind):
+        return held[1]
+    return kind.model_validate(data)
+
+
+def _parts(value: Scores | Critique) -> int:
+    if isinstance(value, Critique):
+        return len(value.sentences)
+    return len(value.words) + len(value.sentences) + len(value.shares) + sum(1 + len(a.words) for a in value.arguments)
+
+
+EventKind = Literal["node_started", "node_finished", "sample", "critique", "scores", "decision"]
+
+
+class Event(TypedDict):
+    """One event. `node` and `round` (from 1) are always there; the rest goes with its kind.
+
+    - `sample`: `n` of `total` critiques have been drawn, `valid` says whether this one may vote
+    - `critique`, `scores`, `decision`: `text` says in a few words what was found
+    - `node_finished`: `seconds` that the node took
+    """
+
+    kind: EventKind
+    node: str
+    round: int
+    n: NotRequired[int]
+    total: NotRequired[int]
+    valid: NotRequired[bool]
+    text: NotRequired[str]
+    seconds: NotRequired[float]

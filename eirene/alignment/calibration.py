@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from eirene.alignment import features
 from eirene.alignment.features import Blend
-from eirene.errors import EncoderError
-from eirene.records import digest
+from eirene.core.errors import EncoderError
+from eirene.core.records import digest
 
 SCORING = 3
 """Counted up whenever the same files give the same text other scores, if only in the last bit: in how vectors are

@@ -1,4 +1,7 @@
-"""What an item's answer is compared with, and where in the answer something that is missing would stand."""
+"""What an item's answer is compared with, and where in the answer something that is missing would stand.
+
+What stands in for arguments where passages are given.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.alignment.core import Alignment, align
-from eirene.alignment.given import bearing_sentences, passage_sentences
-from eirene.alignment.kept import kept
-from eirene.alignment.sides import KEEPS, SURE, opening_of, side_evidence
-from eirene.alignment.telling import told_by_unit
-from eirene.cancellation import check_cancelled
-from eirene.records import Item
-from eirene.sentences import Sentence, split_sentences
+from eirene.alignment.align import Alignment, align, kept
+from eirene.alignment.calibration import Constants, load_constants
+from eirene.alignment.sides import KEEPS, SURE, opening_of, side_evidence, told_by_unit
+from eirene.core.records import Item
+from eirene.text.cancellation import check_cancelled
+from eirene.text.sentences import Sentence, split_sentences
 
 if TYPE_CHECKING:
-    from eirene.encoder.runtime import Encodes
-
+    from eirene.models.encoder.runtime import Encodes
 
 # Openings after which the same side goes on speaking; any other that names a speaker or a contrast may turn to another.
 _GOES_ON = re.compile(
@@ -197,3 +197,26 @@ def place_of(comparison: Comparison, argument: int, *, without: frozenset[int] =
 def _last_claim(comparison: Comparison, usable: Sequence[int]) -> int:
     claiming = [s for s in usable if comparison.alignment.p_claimless_sentences[s] < SURE]
     return claiming[-1] if claiming else usable[-1]
+
+
+def passage_sentences(passages: Sequence[str]) -> tuple[str, ...]:
+    """All sentences of the passages, in order, blank ones and copies left out."""
+    return tuple(dict.fromkeys(s.text for passage in passages for s in split_sentences(passage) if s.text))
+
+
+def bearing_sentences(
+    passages: Sequence[str], question: str, encoder: Encodes, *, constants: Constants | None = None
+) -> tuple[str, ...]:
+    """The passages' sentences that bear on the question, in order: what an answer is expected to cover.
+
+    A sentence bears on it if its cosine with the question reaches the share `bearing` of the highest one there is; at
+    least one does where there are any. This finds the topic, not the answer: on questions with passages it tells little
+    of what a good answer would have used.
+    """
+    constants = load_constants() if constants is None else constants
+    sentences = passage_sentences(passages)
+    if not sentences:
+        return ()
+    similarity = encoder.encode(sentences) @ encoder.encode([question])[0]
+    threshold = float(similarity.max()) * constants.bearing
+    return tuple(s for s, value in zip(sentences, similarity, strict=True) if value >= min(threshold, similarity.max()))

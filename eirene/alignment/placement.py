@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene.alignment.align import Alignment
 from eirene.alignment.comparison import Comparison
-from eirene.alignment.core import Alignment
 
 if TYPE_CHECKING:
-    from eirene.encoder.runtime import Encodes
+    from eirene.models.encoder.runtime import Encodes
 
 Array = NDArray[np.float64]
 

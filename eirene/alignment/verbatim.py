@@ -16,10 +16,10 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.clauses import Unit
-from eirene.openings import opening_length
-from eirene.sentences import Sentence, split_sentences
-from eirene.words import content_words, stem, word_spans
+from eirene.text.clauses import Unit
+from eirene.text.discourse import opening_length
+from eirene.text.sentences import Sentence, split_sentences
+from eirene.text.words import content_words, stem, word_spans
 
 LONG = 5
 """Words from which a text is taken for said wherever it stands. A shorter one must fill a clause: "parks cost money" is

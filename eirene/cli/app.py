@@ -11,12 +11,16 @@ from typing import Annotated
 import typer
 
 from eirene._version import __version__
-from eirene.cli import batch, compare, evaluate, graph, npov, refine, report, salience, score, serve, synth, train
+from eirene.cli import compare, graph, npov, refine, report, salience, score, serve
+from eirene.cli.batch import app as batch
+from eirene.cli.evaluate import app as evaluate
+from eirene.cli.synth import app as synth
 from eirene.cli.terminal import configure_streams, log_to_stderr, say
+from eirene.cli.train import app as train
 from eirene.cli.usage import usage_problem
-from eirene.errors import AuthError, EireneError, InputError, MissingExtraError
-from eirene.logs import get_logger
-from eirene.stop_signals import acting_as_ctrl_c
+from eirene.core.errors import AuthError, EireneError, InputError, MissingExtraError
+from eirene.core.logs import get_logger
+from eirene.core.stop_signals import acting_as_ctrl_c
 
 app = typer.Typer(
     name="eirene",

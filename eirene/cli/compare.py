@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eirene.cli import data_flags, options
-from eirene.cli.call_flags import CallFlags
-from eirene.cli.compare_progress import watch_rows
-from eirene.cli.corpus_flags import CorpusFlags
-from eirene.cli.flag_groups import with_groups
-from eirene.cli.gate_flags import with_named
-from eirene.cli.progress import watch
+from eirene.cli import data_flags
+from eirene.cli import flags as options
+from eirene.cli.data_flags import CallFlags, CorpusFlags
+from eirene.cli.flags import with_groups, with_named
+from eirene.cli.progress import watch, watch_rows
 from eirene.cli.terminal import console, output, say
-from eirene.errors import AuthError, InputError, MissingExtraError
+from eirene.core.errors import AuthError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from eirene.agent.compare import Gathered, Plan
+    from eirene.agent.experiments.compare import Gathered, Plan
     from eirene.agent.state import Parts
-    from eirene.eval.error_judge import ErrorJudge
-    from eirene.records import Item
+    from eirene.core.records import Item
+    from eirene.eval.detectors.judge import ErrorJudge
 
 _RUN, _JUDGE = "The run", "The judge"
 _ROWS = "rows.jsonl"
@@ -104,9 +102,9 @@ def compare(
     """Run feedback modes on the same answers and compare them. The same command again goes on where it was stopped."""
     with output():
         from eirene.agent.backends import BackendOptions, resolve_backend
-        from eirene.agent.compare import Plan
+        from eirene.agent.experiments.compare import Plan
         from eirene.agent.settings import Settings
-        from eirene.reading import check_outside
+        from eirene.data import check_outside
 
         settings = Settings.of(
             critic=critic, removal=removal, samples=samples, stop=stop, max_rounds=max_rounds, patience=patience,
@@ -150,8 +148,8 @@ def compare(
 def _gather(items: Sequence[Item], plan: Plan, parts: Parts, folder: Path, judge: ErrorJudge | None) -> Gathered:
     import asyncio
 
-    from eirene.agent.compare import acompare
-    from eirene.blocking import switching_often
+    from eirene.agent.experiments.compare import acompare
+    from eirene.core.concurrency import switching_often
 
     total = len(items) * len(plan.modes) * len(plan.seeds)
     try:
@@ -176,9 +174,9 @@ def _gather(items: Sequence[Item], plan: Plan, parts: Parts, folder: Path, judge
 
 def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: str, plots: bool) -> dict[str, Any]:
     """The figures and what shows them: made of the rows, and so written anew each time. Returns the summary."""
-    from eirene.agent.compare_figures import points
-    from eirene.agent.compare_summary import summarise
-    from eirene.output import write_text
+    from eirene.agent.experiments.compare_rows import points
+    from eirene.agent.experiments.compare_summary import summarise
+    from eirene.data.output import write_text
     from eirene.views.compare_table import comparison_table
     from eirene.views.plots import write_plots
     from eirene.views.report import render_report
@@ -205,7 +203,7 @@ def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: st
 
 
 def _show(summary: dict[str, Any]) -> None:
-    from eirene.views.compare_terminal import render_comparison
+    from eirene.views.compare_table import render_comparison
 
     console().print(render_comparison(summary))
 
@@ -230,7 +228,7 @@ def folder_of(out: str) -> Path:
         taken = next((name for name in _MADE if (folder / name).exists()), None)
         is_of_a_run = (folder / _ROWS).is_file() and (folder / _ROWS).stat().st_size > 0
     except OSError as error:
-        from eirene.io import reason
+        from eirene.data.json_rows import reason
 
         raise InputError(f"cannot be used as a folder: {reason(error)}", where=out) from None
     if taken is not None and not is_of_a_run:
@@ -241,7 +239,7 @@ def folder_of(out: str) -> Path:
 def _judge(name: str | None, base_url: str | None, concurrency: int, **more: Any) -> ErrorJudge | None:
     if name is None:
         return None
-    from eirene.eval.error_judge import ErrorJudge
+    from eirene.eval.detectors.judge import ErrorJudge
     from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
 
     if not is_chat_name(name):

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 
 _NOT_IN_FILES = {"config", "help", "version"}
 
@@ -37,7 +37,7 @@ def load_config(context: typer.Context, path: str | None) -> str | None:
 
 
 def _read(path: str) -> dict[str, Any]:
-    from eirene.io import read_source
+    from eirene.data.json_rows import read_source
 
     source = read_source(path)
     try:

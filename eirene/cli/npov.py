@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eirene.cli import options
+from eirene.cli import flags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
-from eirene.errors import InputError, NoTopicError
+from eirene.core.errors import InputError, NoTopicError
 
 if TYPE_CHECKING:
-    from eirene.models.local import LocalModel
+    from eirene.core.records import Item
+    from eirene.models.local.model import LocalModel
     from eirene.npov import KnowledgeBase
-    from eirene.records import Item
 
 Query = Annotated[str, typer.Option(help="What somebody asks.")]
 Topics = Annotated[
@@ -31,24 +31,24 @@ def npov(
     *,
     query: Query,
     topics: Topics,
-    backend: options.Backend = "embedded",
-    base_url: options.BaseUrl = None,
+    backend: flags.Backend = "embedded",
+    base_url: flags.BaseUrl = None,
     k: K = 3,
     threshold: Threshold = None,
     per_side: PerSide = None,
-    seed: options.Seed = 0,
+    seed: flags.Seed = 0,
     refine: Refine = False,
     as_json: AsJson = False,
-    html: options.Html = None,
-    force: options.Force = False,
-    config: options.Config = None,
+    html: flags.Html = None,
+    force: flags.Force = False,
+    config: flags.Config = None,
 ) -> None:
     """Write a response that gives each side of a disputed question its say, from the arguments in a file."""
     with output():
+        from eirene.data import check_outside
+        from eirene.data.output import STDOUT, check_output
         from eirene.npov import respond
         from eirene.npov.knowledge import THRESHOLD
-        from eirene.output import STDOUT, check_output
-        from eirene.reading import check_outside
 
         if html is not None:
             if as_json and html == STDOUT:
@@ -87,8 +87,8 @@ def _load(path: str) -> KnowledgeBase:
 
 def _loaded(backend: str) -> str | LocalModel:
     """A local model, loaded once for the writer and the loop; any other backend as it is named."""
-    from eirene.models.local import load_local
-    from eirene.models.local_spec import PREFIX
+    from eirene.models.local.model import load_local
+    from eirene.models.local.spec import PREFIX
 
     return load_local(backend) if backend.startswith(PREFIX) else backend
 
@@ -112,7 +112,7 @@ def _refine(
 
 
 def _show(item: Item, *, as_json: bool, html: str | None, force: bool) -> None:
-    from eirene.output import STDOUT, line_writer, write_text
+    from eirene.data.output import STDOUT, line_writer, write_text
     from eirene.views.response import notes_of, render_response, render_response_page
 
     if html is not None:
@@ -132,8 +132,8 @@ def _show(item: Item, *, as_json: bool, html: str | None, force: bool) -> None:
 def _show_nearest(error: NoTopicError, *, as_json: bool) -> None:
     import json
 
+    from eirene.data.output import STDOUT, line_writer
     from eirene.npov.respond import nearest_json
-    from eirene.output import STDOUT, line_writer
     from eirene.views.response import render_nearest
 
     nearest = [nearest_json(match) for match in error.nearest]

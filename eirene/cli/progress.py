@@ -1,16 +1,24 @@
-"""A line of progress on standard error, for people at a terminal only."""
+"""A line of progress on standard error, for people at a terminal only.
+
+Progress of a comparison, or an evaluation, on standard error: rows, what became of them, cost. For terminals.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich import progress as rich_progress
     from rich.progress import Progress, TaskID
 
-    from eirene.agent.events import Event
+    from eirene.agent.experiments.compare_rows import CompareRow, JudgedText
+    from eirene.agent.state import Event
+    from eirene.core.usage import Usage
+    from eirene.eval.metrics.detector_pairs import DetectorRow
 
 _DOING = {
     "sample_feedback": "drawing critiques",
@@ -77,3 +85,88 @@ def watch(total: int) -> Iterator[Watch]:
     )
     with Progress(*columns, console=console(stderr=True), transient=True) as progress:
         yield Watch(progress, total)
+
+
+class RowsProgress:
+    """Counts rows and judged texts; shows them where somebody watches."""
+
+    def __init__(self, shown: rich_progress.Progress | None, total: int) -> None:
+        self._shown = shown
+        self._task = None if shown is None else shown.add_task("comparing", total=total, said="")
+        self._statuses: Counter[str] = Counter()
+        self._judged = 0
+        self._cost_usd: float | None = 0.0
+        self._calls = 0
+
+    def on_row(self, row: CompareRow) -> None:
+        """A row has been made and is on disk."""
+        self._statuses[row.record.status] += 1
+        self._count(row.record.usage)
+        if self._shown is not None and self._task is not None:
+            self._shown.update(self._task, advance=1, said=self._said())
+
+    def on_judged(self, judged: JudgedText) -> None:
+        """A text has been judged."""
+        self._judged += 1
+        self._count(judged.usage)
+        if self._shown is not None and self._task is not None:
+            self._shown.update(self._task, description="judging", said=self._said())
+
+    def _count(self, usage: Usage) -> None:
+        self._calls += usage.calls
+        unknown = self._cost_usd is None or usage.cost_usd is None
+        self._cost_usd = None if unknown else (self._cost_usd or 0.0) + (usage.cost_usd or 0.0)
+
+    def _said(self) -> str:
+        counts = [f"{count} {status}" for status, count in self._statuses.most_common()]
+        counts += [f"{self._judged} judged"] if self._judged else []
+        money = "" if not self._calls else ", price unknown" if self._cost_usd is None else f", ${self._cost_usd:.4f}"
+        return ", ".join(counts) + (f"; {self._calls:,} calls{money}" if self._calls else "")
+
+
+@contextmanager
+def watch_rows(total: int) -> Iterator[RowsProgress]:
+    """A progress line for `total` rows that is gone when it ends."""
+    with _watched() as shown:
+        yield RowsProgress(shown, total)
+
+
+@contextmanager
+def watch_answers(total: int) -> Iterator[Callable[[DetectorRow], None]]:
+    """A progress line for `total` rows of detectors; gives what is to hear of each row."""
+    counts: Counter[str] = Counter()
+    calls = 0
+    with _watched() as shown:
+        task = None if shown is None else shown.add_task("scoring", total=total, said="")
+
+        def on_row(row: DetectorRow) -> None:
+            nonlocal calls
+            counts[row.detector] += 1
+            calls += row.usage.calls
+            if shown is not None and task is not None:
+                said = ", ".join(f"{name} {count}" for name, count in counts.items())
+                shown.update(task, advance=1, said=said + (f"; {calls:,} calls" if calls else ""))
+
+        yield on_row
+
+
+@contextmanager
+def _watched() -> Iterator[rich_progress.Progress | None]:
+    """A line of progress, None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
+
+    from eirene.cli.terminal import console
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[said]}", markup=False),
+    )
+    with RichProgress(*columns, console=console(stderr=True), transient=True) as shown:
+        yield shown

@@ -8,29 +8,27 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from eirene.cli import data_flags, options
-from eirene.cli.call_flags import CallFlags
-from eirene.cli.corpus_flags import CorpusFlags
-from eirene.cli.flag_groups import with_groups
-from eirene.cli.gate_flags import with_named
+from eirene.cli import data_flags, flags
+from eirene.cli.data_flags import CallFlags, CorpusFlags
+from eirene.cli.flags import with_groups, with_named
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.agent.settings import Settings
     from eirene.agent.state import Parts
-    from eirene.reading import Dataset
-    from eirene.records import Item, Record
+    from eirene.core.records import Item, Record
+    from eirene.data import Dataset
 
 
 @with_groups()
 def refine(
-    file: options.File = None,
+    file: flags.File = None,
     *,
-    question: options.Question = None,
-    answer: options.Answer = None,
-    row: options.RowId = None,
+    question: flags.Question = None,
+    answer: flags.Answer = None,
+    row: flags.RowId = None,
     format: data_flags.Format = "auto",
     columns: data_flags.Map = None,
     reader: data_flags.ReaderName = None,
@@ -38,44 +36,44 @@ def refine(
     limit: data_flags.Limit = 0,
     sample: data_flags.Sample = 0,
     sample_seed: data_flags.SampleSeed = 0,
-    mode: options.Mode = "fine-grained",
-    critic: options.Critic = "completeness",
-    removal: options.Removal = "remove",
-    backend: options.Backend = "embedded",
-    base_url: options.BaseUrl = None,
+    mode: flags.Mode = "fine-grained",
+    critic: flags.Critic = "completeness",
+    removal: flags.Removal = "remove",
+    backend: flags.Backend = "embedded",
+    base_url: flags.BaseUrl = None,
     calls: CallFlags,
     corpus: CorpusFlags,
-    detectors: options.Detectors = None,
-    judge: options.Judge = None,
-    judge_base_url: options.JudgeBaseUrl = None,
-    local_model: options.LocalModel = None,
-    classifier: options.Classifier = None,
-    nli: options.Nli = None,
-    word_maps: options.WordMaps = False,
-    polls: options.Polls = 5,
-    samples: options.Samples = 20,
-    stop: options.Stop = "none",
-    max_rounds: options.MaxRounds = 2,
-    patience: options.Patience = 1,
-    seed: options.Seed = 0,
-    min_consistency: options.MinConsistency = 0.0,
-    tolerance: options.Tolerance = 0.02,
-    min_gain: options.MinGain = 0.02,
-    when_gain_unmeasured: options.WhenGainUnmeasured = "accept",
-    interactive: options.Interactive = False,
-    checkpoint: options.Checkpoint = None,
-    as_json: options.AsJson = False,
-    html: options.Html = None,
-    force: options.Force = False,
-    config: options.Config = None,
+    detectors: flags.Detectors = None,
+    judge: flags.Judge = None,
+    judge_base_url: flags.JudgeBaseUrl = None,
+    local_model: flags.LocalModel = None,
+    classifier: flags.Classifier = None,
+    nli: flags.Nli = None,
+    word_maps: flags.WordMaps = False,
+    polls: flags.Polls = 5,
+    samples: flags.Samples = 20,
+    stop: flags.Stop = "none",
+    max_rounds: flags.MaxRounds = 2,
+    patience: flags.Patience = 1,
+    seed: flags.Seed = 0,
+    min_consistency: flags.MinConsistency = 0.0,
+    tolerance: flags.Tolerance = 0.02,
+    min_gain: flags.MinGain = 0.02,
+    when_gain_unmeasured: flags.WhenGainUnmeasured = "accept",
+    interactive: flags.Interactive = False,
+    checkpoint: flags.Checkpoint = None,
+    as_json: flags.AsJson = False,
+    html: flags.Html = None,
+    force: flags.Force = False,
+    config: flags.Config = None,
 ) -> None:
     """Critique an answer, rewrite it, score both, and show which one stands and why."""
     with output(), ExitStack() as loading:
         _check_interactive(file, interactive=interactive, checkpoint=checkpoint)
         _check_sources(file, question, answer)
         loading.enter_context(watch(1))  # a long text and the models take their time before the first step
-        from eirene.reading import check_outside
-        from eirene.records import parse_item
+        from eirene.core.records import parse_item
+        from eirene.data import check_outside
 
         if file is None:
             fill = corpus.filler()
@@ -109,12 +107,12 @@ def refine(
             word_maps=word_maps or html is not None,
         )  # fmt: skip
         if detectors is None and judge is not None:
-            from eirene.agent.judges import with_judge
+            from eirene.agent.detectors import with_judge
 
             parts = with_judge(parts, judge, base_url=judge_url, polls=polls, seed=seed, price=judge_price, cache=cache)
         loading.close()
         if interactive:
-            from eirene.cli.refine_interactive import refine_items
+            from eirene.cli.review.interactive import refine_items
 
             def show(record: Record, item: Item, n: int) -> None:
                 _present(record, item, n, len(items), as_json=as_json, html=html, force=force)
@@ -137,7 +135,7 @@ def _check_interactive(file: str | None, *, interactive: bool, checkpoint: str |
             "--interactive reads your answers from standard input, so the rows cannot come from there; name a file",
             field="interactive",
         )
-    from eirene.cli.typed_lines import check_terminal
+    from eirene.cli.review.dialogue import check_terminal
 
     check_terminal()
 
@@ -160,7 +158,7 @@ def _items(rows: Dataset, row: str | None) -> Sequence[Item]:
 
 
 def _check_output(items: Sequence[Item], html: str | None, *, as_json: bool, force: bool) -> None:
-    from eirene.output import STDOUT, check_output
+    from eirene.data.output import STDOUT, check_output
 
     if html is None:
         return
@@ -177,9 +175,9 @@ def run_items(
     items: Sequence[Item], settings: Settings, *, backend: Parts, as_json: bool, html: str | None, force: bool
 ) -> list[str]:
     """Refines the rows in turn, shows each as soon as it is there, and returns the kinds of their errors."""
-    from eirene.agent.human import critique_from_notes
+    from eirene.agent.critics import critique_from_notes
     from eirene.agent.run import refine as run
-    from eirene.sentences import split_sentences
+    from eirene.text.sentences import split_sentences
 
     if settings.mode == "human":
         for item in items:  # a row without notes should stop the run before the first is paid for
@@ -206,8 +204,8 @@ def _present(record: Record, item: Item, n: int, total: int, *, as_json: bool, h
 
 
 def _write_page(record: Record, item: Item, path: str, *, force: bool) -> None:
-    from eirene.output import STDOUT, write_text
-    from eirene.views.html import render_page
+    from eirene.data.output import STDOUT, write_text
+    from eirene.views.report import render_page
 
     write_text(path, render_page(record, item=item), force=force)
     if path != STDOUT:
@@ -215,15 +213,15 @@ def _write_page(record: Record, item: Item, path: str, *, force: bool) -> None:
 
 
 def _print_json(record: Record) -> None:
-    from eirene.output import STDOUT, line_writer
+    from eirene.data.output import STDOUT, line_writer
 
     with line_writer(STDOUT) as write:
         write(record.to_json())
 
 
 def _show(record: Record, n: int, total: int) -> None:
+    from eirene.views.facts import visible
     from eirene.views.terminal import render
-    from eirene.views.visible import visible
 
     screen = console()
     if total > 1:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eirene.cli import options
+from eirene.cli import flags
 from eirene.cli.terminal import output, say
 
 if TYPE_CHECKING:
-    from eirene.records import Item
+    from eirene.core.records import Item
 
 Run = Annotated[str, typer.Argument(metavar="RUN.jsonl", help="Records, one a line; - is standard input.")]
 Out = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to write the page; - is standard output.")]
@@ -20,14 +20,12 @@ Items = Annotated[
 ]
 
 
-def report(
-    run: Run, *, out: Out, items: Items = None, force: options.Force = False, config: options.Config = None
-) -> None:
+def report(run: Run, *, out: Out, items: Items = None, force: flags.Force = False, config: flags.Config = None) -> None:
     """Write one page with every record of a run, to filter, search and read. It needs nothing else."""
     with output():
-        from eirene.io import read_source
-        from eirene.output import STDOUT, check_output, write_text
-        from eirene.reading import check_outside
+        from eirene.data import check_outside
+        from eirene.data.json_rows import read_source
+        from eirene.data.output import STDOUT, check_output, write_text
         from eirene.views.report import records_in, render_report, report_title
 
         check_output(out, force=force)
@@ -45,7 +43,7 @@ def report(
 def _items(path: str | None) -> dict[str, Item] | None:
     if path is None:
         return None
-    from eirene.reading import read_items
+    from eirene.data import read_items
 
     return {item.id: item for item in read_items(path)}
 
@@ -55,7 +53,7 @@ def _summary_beside(run: str) -> dict[str, object] | None:
     file = Path(run).with_name("summary.json") if Path(run).name == "rows.jsonl" else None
     if file is None or not file.is_file():
         return None
-    from eirene.strict_json import parse_json
+    from eirene.core.strict_json import parse_json
 
     found = parse_json(file.read_bytes(), where=str(file))
     return found if isinstance(found, dict) and "per_mode" in found else None

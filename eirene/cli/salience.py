@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eirene.cli import data_flags, options
+from eirene.cli import data_flags, flags
 from eirene.cli.terminal import output, say
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
+    from eirene.core.scores import Scores, WordScore
     from eirene.eval.base import Case
-    from eirene.eval.salience import SalienceMap
-    from eirene.scores import Scores, WordScore
+    from eirene.eval.detectors.salience import SalienceMap
     from eirene.views.heatmap import Heatmap
 
 _PAGE = ".html"
@@ -33,19 +33,19 @@ def salience(
     *,
     out: Out,
     local_model: Local,
-    row: options.RowId = None,
+    row: flags.RowId = None,
     measure: Measure = "dot",
     aggregate: Aggregate = "max",
     mean: Mean = "geometric",
-    force: options.Force = False,
+    force: flags.Force = False,
 ) -> None:
     """Draw an answer's salience map, and say what it scores."""
     import asyncio
 
+    from eirene.data import check_outside, read_items
+    from eirene.data.output import STDOUT, check_output, write_text
     from eirene.eval.base import case_of
-    from eirene.models.local import load_local
-    from eirene.output import STDOUT, check_output, write_text
-    from eirene.reading import check_outside, read_items
+    from eirene.models.local.model import load_local
     from eirene.views.facts import shown_score
     from eirene.views.heatmap import ENDINGS, write_heatmap
     from eirene.views.plots import check_matplotlib
@@ -83,9 +83,9 @@ def salience(
 
 
 async def _scored(case: Case, model: object, measure: str, aggregate: str, mean: str) -> tuple[SalienceMap, Scores]:
-    from eirene.eval.salience import SalienceDetector, WordMaps
-    from eirene.scores import Unscored
-    from eirene.usage import Meter
+    from eirene.core.scores import Unscored
+    from eirene.core.usage import Meter
+    from eirene.eval.detectors.salience import SalienceDetector, WordMaps
 
     maps = WordMaps(model, measure=measure)  # type: ignore[arg-type]  # both are checked where they are used
     detector = SalienceDetector(maps, aggregate=aggregate, mean=mean)  # type: ignore[arg-type]  # likewise
@@ -113,7 +113,7 @@ def _picture(case: Case, found: SalienceMap, scores: Scores) -> Heatmap:
 def _page(case: Case, found: SalienceMap, scores: Scores, *, errors: str, model: str) -> str:
     from itertools import groupby
 
-    from eirene.views.salience_page import ShadedText, render_salience_page
+    from eirene.views.salience import ShadedText, render_salience_page
 
     def shade(text: str, words: Sequence[WordScore]) -> ShadedText:
         return ShadedText(text, [(word.start, word.end, word.score) for word in words])

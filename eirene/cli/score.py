@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eirene.cli import data_flags, options
-from eirene.cli.call_flags import CallFlags
-from eirene.cli.corpus_flags import CorpusFlags
-from eirene.cli.flag_groups import with_groups
-from eirene.cli.gate_flags import tell_idle
+from eirene.cli import data_flags, flags
+from eirene.cli.data_flags import CallFlags, CorpusFlags
+from eirene.cli.flags import tell_idle, with_groups
 from eirene.cli.progress import Watch, watch
 from eirene.cli.terminal import output, say
-from eirene.output import STDOUT
+from eirene.data.output import STDOUT
 
 if TYPE_CHECKING:
+    from eirene.data import Dataset
     from eirene.eval.base import Detector
     from eirene.eval.scoring import Outcome
-    from eirene.reading import Dataset
 
 
 In = Annotated[str, typer.Argument(metavar="IN", help=data_flags.IN_HELP)]
@@ -35,10 +33,10 @@ def score(
     *,
     out: Out,
     detectors: Names = "rouge,alignment",
-    using: options.DetectorFlags,
+    using: flags.DetectorFlags,
     calls: CallFlags,
     corpus: CorpusFlags,
-    word_maps: options.WordMaps = False,
+    word_maps: flags.WordMaps = False,
     format: data_flags.Format = "auto",
     columns: data_flags.Map = None,
     reader: data_flags.ReaderName = None,
@@ -46,15 +44,15 @@ def score(
     limit: data_flags.Limit = 0,
     sample: data_flags.Sample = 0,
     sample_seed: data_flags.SampleSeed = 0,
-    force: options.Force = False,
-    config: options.Config = None,
+    force: flags.Force = False,
+    config: flags.Config = None,
 ) -> None:
     """Score answers for hallucination and coverage without rewriting them."""
     import asyncio  # a tenth of a second that `--help` does not need
 
+    from eirene.data import check_outside
+    from eirene.data.output import check_output
     from eirene.eval.registry import DETECTORS, build_detectors, check_detectors, parse_names
-    from eirene.output import check_output
-    from eirene.reading import check_outside
 
     with output():
         names = parse_names(detectors)
@@ -124,10 +122,10 @@ async def _score_all(
     """Writes a line per row, in order, as soon as it is scored."""
     import json
 
+    from eirene.core.usage import Meter
+    from eirene.data.output import line_writer
     from eirene.eval.base import case_of
     from eirene.eval.scoring import Scorer, in_order, workers_for
-    from eirene.output import line_writer
-    from eirene.usage import Meter
 
     done, meter, n = _Done(), Meter(), 0
     scorer = Scorer(detectors)

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eirene.cli import options
-from eirene.cli.corpus_flags import CorpusFlags
-from eirene.cli.flag_groups import with_groups
+from eirene.cli import flags
+from eirene.cli.data_flags import CorpusFlags
+from eirene.cli.flags import with_groups
 from eirene.cli.terminal import output, say
-from eirene.errors import InputError
-from eirene.extras import require
+from eirene.core.errors import InputError
+from eirene.core.extras import require
 
 if TYPE_CHECKING:
     from eirene.agent.server.engine import Engine
     from eirene.agent.settings import Settings
-    from eirene.records import Item, Perspective, Record
+    from eirene.core.records import Item, Perspective, Record
 
 ServedModeName = Literal["improve", "generic", "fine-grained", "edit"]
 _SERVER, _LIMITS = "The server", "Limits"
@@ -58,21 +58,21 @@ Grace = Annotated[float, typer.Option(help="Seconds for what is in flight when t
 @with_groups()
 def serve(
     *,
-    backend: options.Backend = "embedded",
-    base_url: options.BaseUrl = None,
+    backend: flags.Backend = "embedded",
+    base_url: flags.BaseUrl = None,
     upstream: Upstream = None,
     mode: Mode = "fine-grained",
-    critic: options.Critic = "completeness",
-    removal: options.Removal = "remove",
-    samples: options.Samples = 20,
-    stop: options.Stop = "none",
-    max_rounds: options.MaxRounds = 2,
-    patience: options.Patience = 1,
-    seed: options.Seed = 0,
-    min_consistency: options.MinConsistency = 0.0,
-    tolerance: options.Tolerance = 0.02,
-    min_gain: options.MinGain = 0.02,
-    when_gain_unmeasured: options.WhenGainUnmeasured = "accept",
+    critic: flags.Critic = "completeness",
+    removal: flags.Removal = "remove",
+    samples: flags.Samples = 20,
+    stop: flags.Stop = "none",
+    max_rounds: flags.MaxRounds = 2,
+    patience: flags.Patience = 1,
+    seed: flags.Seed = 0,
+    min_consistency: flags.MinConsistency = 0.0,
+    tolerance: flags.Tolerance = 0.02,
+    min_gain: flags.MinGain = 0.02,
+    when_gain_unmeasured: flags.WhenGainUnmeasured = "accept",
     corpus: CorpusFlags,
     host: Host = "127.0.0.1",
     port: Port = 8400,
@@ -85,7 +85,7 @@ def serve(
     upstream_calls: UpstreamCalls = 64,
     grace: Grace = 30.0,
     runs: RunsFile = None,
-    config: options.Config = None,
+    config: flags.Config = None,
 ) -> None:
     """Serve the loop to anything that speaks OpenAI's protocol, with a page at /."""
     with output():
@@ -110,7 +110,7 @@ def serve(
             timeout_s=min(timeout, 60.0), fill=corpus.filler(),
         )  # fmt: skip
         from eirene.agent.server.app import create_app
-        from eirene.agent.server.serving import serve as run
+        from eirene.agent.server.serve import serve as run
 
         app = create_app(engine, listening, render=_render)
         _quiet()
@@ -160,9 +160,9 @@ def build_engine(
 
 
 def _write_draft(question: str, perspectives: list[Perspective], seed: int) -> str:
+    from eirene.data.topics import parse_topic
     from eirene.npov.embedded import compose
     from eirene.npov.respond import to_be_said
-    from eirene.topics import parse_topic
 
     sides = [{"name": side.name, "arguments": list(side.arguments)} for side in perspectives]
     topic, _ = to_be_said(parse_topic({"id": "perspectives", "question": question, "perspectives": sides}))
@@ -171,7 +171,7 @@ def _write_draft(question: str, perspectives: list[Perspective], seed: int) -> s
 
 
 def _render(record: Record, item: Item) -> str:
-    from eirene.views.html import render_page
+    from eirene.views.report import render_page
 
     return render_page(record, item=item)
 

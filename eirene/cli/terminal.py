@@ -23,7 +23,7 @@ def say(line: str) -> None:
 
     Where nobody reads it any more it is lost: no reason to end a run whose rows are paid for.
     """
-    from eirene.views.visible import visible
+    from eirene.views.facts import visible
 
     with contextlib.suppress(OSError):
         typer.echo(visible(line).replace("\n", " "), err=True)
@@ -80,6 +80,6 @@ class ToStderr(logging.Handler):
 
 class _OneLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        from eirene.views.visible import visible
+        from eirene.views.facts import visible
 
         return f"{record.levelname.lower()}: {visible(record.getMessage())}".replace("\n", " ")

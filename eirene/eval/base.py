@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from eirene.given import Given, given_for
-from eirene.records import Item
-from eirene.scores import Scores
-from eirene.usage import Meter
+from eirene.core.grounding import Given, given_for
+from eirene.core.records import Item
+from eirene.core.scores import Scores
+from eirene.core.usage import Meter
 
 Need = Literal["given", "judge", "local_model", "classifier", "nli", "samples", "token_logprobs"]
 """`given`: arguments or passages in the row. `judge`: a chat model. `local_model`: a causal LM on this machine.

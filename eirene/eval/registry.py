@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from eirene.eval.base import GIVEN, Detector, Need, UnmetDetector, unmet
 from eirene.eval.resources import Resources
 
@@ -35,44 +35,60 @@ JUDGE: frozenset[Need] = frozenset({"judge"})
 SAMPLES: frozenset[Need] = frozenset({"samples"})
 
 DETECTORS: dict[str, Entry] = {
-    "rouge": Entry("eirene.eval.rouge:build", GIVEN, "overlap of stemmed content words with what was given (NPOV 3.1)"),
-    "alignment": Entry("eirene.eval.alignment:build", GIVEN, "meaning of clauses against what was given (encoder)"),
+    "rouge": Entry(
+        "eirene.eval.detectors.rouge:build", GIVEN, "overlap of stemmed content words with what was given (NPOV 3.1)"
+    ),
+    "alignment": Entry(
+        "eirene.eval.detectors.alignment:build", GIVEN, "meaning of clauses against what was given (encoder)"
+    ),
     "arrangement": Entry(
-        "eirene.eval.arrangement:build", GIVEN, "arguments under the wrong side, or made twice (encoder)"
+        "eirene.eval.detectors.arrangement:build", GIVEN, "arguments under the wrong side, or made twice (encoder)"
     ),
-    "classifier": Entry("eirene.eval.classifier:build", CLASSIFIER, "a tuned language model's labels (NPOV 3.3)"),
-    "nli": Entry("eirene.eval.nli:build", NLI, "entailment by a sequence classifier, in the manner of TRUE"),
-    "salience": Entry("eirene.eval.salience:build", SALIENCE, "a local model's gradients, largest share (NPOV 3.2)"),
-    "salience-sum": Entry("eirene.eval.salience:build_sum", SALIENCE, "the same, shares summed (NPOV, appendix C)"),
+    "classifier": Entry(
+        "eirene.eval.detectors.classifier:build", CLASSIFIER, "a tuned language model's labels (NPOV 3.3)"
+    ),
+    "nli": Entry("eirene.eval.detectors.nli:build", NLI, "entailment by a sequence classifier, in the manner of TRUE"),
+    "salience": Entry(
+        "eirene.eval.detectors.salience:build", SALIENCE, "a local model's gradients, largest share (NPOV 3.2)"
+    ),
+    "salience-sum": Entry(
+        "eirene.eval.detectors.salience:build_sum", SALIENCE, "the same, shares summed (NPOV, appendix C)"
+    ),
     "salience-entropy": Entry(
-        "eirene.eval.salience:build_entropy", SALIENCE, "the same, negative entropy of the shares"
+        "eirene.eval.detectors.salience:build_entropy", SALIENCE, "the same, negative entropy of the shares"
     ),
-    "chainpoll": Entry("eirene.eval.chainpoll:build", JUDGE, "adherence where text was given, else correctness"),
+    "chainpoll": Entry(
+        "eirene.eval.detectors.chainpoll:build", JUDGE, "adherence where text was given, else correctness"
+    ),
     "chainpoll-adherence": Entry(
-        "eirene.eval.chainpoll:build_adherence", JUDGE | GIVEN, "share of polls that find something not given"
+        "eirene.eval.detectors.chainpoll:build_adherence", JUDGE | GIVEN, "share of polls that find something not given"
     ),
     "chainpoll-correctness": Entry(
-        "eirene.eval.chainpoll:build_correctness", JUDGE, "share of polls that find something false"
+        "eirene.eval.detectors.chainpoll:build_correctness", JUDGE, "share of polls that find something false"
     ),
     "selfcheck-ngram": Entry(
-        "eirene.eval.selfcheck_detectors:build_ngram", SAMPLES, "words that other answers make unlikely"
+        "eirene.eval.detectors.selfcheck:build_ngram", SAMPLES, "words that other answers make unlikely"
     ),
     "selfcheck-embedding": Entry(
-        "eirene.eval.selfcheck_detectors:build_embedding",
+        "eirene.eval.detectors.selfcheck:build_embedding",
         SAMPLES,
         "sentences far from those of other answers (encoder)",
     ),
     "selfcheck-bertscore": Entry(
-        "eirene.eval.selfcheck_bertscore:build",
+        "eirene.eval.detectors.selfcheck_bertscore:build",
         SAMPLES | {"local_model"},
         "the same by BERTScore, on the encoder that the local model names",
     ),
-    "geval": Entry("eirene.eval.geval:build", JUDGE, "expected rating from 1 to 5, by a judge (G-Eval)"),
+    "geval": Entry("eirene.eval.detectors.geval:build", JUDGE, "expected rating from 1 to 5, by a judge (G-Eval)"),
     "gptscore": Entry(
-        "eirene.eval.gptscore:build", frozenset({"local_model"}), "how likely a local model finds the answer (GPTScore)"
+        "eirene.eval.detectors.gptscore:build",
+        frozenset({"local_model"}),
+        "how likely a local model finds the answer (GPTScore)",
     ),
     "pseudo-entropy": Entry(
-        "eirene.eval.entropy:build", frozenset({"token_logprobs"}), "the least sure token (ChainPoll, appendix A.4)"
+        "eirene.eval.detectors.pseudo_entropy:build",
+        frozenset({"token_logprobs"}),
+        "the least sure token (ChainPoll, appendix A.4)",
     ),
 }
 """A judge's or a local model's detector whose need is not met still has its place: every case is unscored."""

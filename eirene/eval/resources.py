@@ -7,22 +7,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.core.signature import check_seed
 from eirene.eval.base import MODEL_NEEDS, Need
 from eirene.models.address import check_address
 from eirene.models.limits import DEFAULT_CONCURRENCY
-from eirene.seeds import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langchain_core.language_models import BaseChatModel
 
-    from eirene.encoder.runtime import Encodes
-    from eirene.eval.nli.model import NliModel
     from eirene.models.cache import CallCache
     from eirene.models.chat import ChatModel, Price
-    from eirene.models.local import LocalModel
+    from eirene.models.encoder.runtime import Encodes
+    from eirene.models.local.model import LocalModel
+    from eirene.models.local.nli import NliModel
     from eirene.models.token_scores import TokenScorer
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class Resources:
         """The sentence encoder; it keeps the vectors of the latest few thousand texts."""
         if self.own_encoder is not None:
             return self.own_encoder
-        from eirene.encoder import load_encoder
+        from eirene.models.encoder import load_encoder
 
         return load_encoder()
 
@@ -120,7 +120,7 @@ class Resources:
     @cached_property
     def local_model(self) -> LocalModel:
         """The local model. Raises `InputError` where none is named, `MissingExtraError` without the extra `local`."""
-        from eirene.models.local import load_local
+        from eirene.models.local.model import load_local
 
         if self.local is None:
             raise InputError("no local model is named", field="local-model")
@@ -134,13 +134,13 @@ class Resources:
     def token_scorer(self) -> TokenScorer:
         """The local model as what tells how likely each token of a text is. Raises what `local_model` raises."""
         model = self.local_model  # before the import below, which needs torch: this says which extra is missing
-        from eirene.models.local_scoring import LocalScorer
+        from eirene.models.local.scoring import LocalScorer
 
         return LocalScorer(model)
 
     @cached_property
     def classifiers(self) -> list[LocalModel]:
         """The classifiers. Raises what `load_local` raises."""
-        from eirene.models.local import load_local
+        from eirene.models.local.model import load_local
 
         return [load_local(model) if isinstance(model, str) else model for model in self.classifiers_named]

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from eirene.critique import Sample
-from eirene.records import Item
-from eirene.sentences import Sentence
-from eirene.usage import Meter
+from eirene.core.critique import Sample
+from eirene.core.records import Item
+from eirene.core.usage import Meter
+from eirene.text.sentences import Sentence
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,16 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from eirene.critique import Sample
-from eirene.errors import BackendError
+from eirene.core.critique import Sample
+from eirene.core.errors import BackendError
+from eirene.core.logs import get_logger
+from eirene.core.signature import derive_seed
+from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.roles import COMPLETENESS, Asking
-from eirene.feedback_model.select import count_distinct
-from eirene.logs import get_logger
+from eirene.feedback_model.critic_kinds import COMPLETENESS, Asking
+from eirene.feedback_model.vote import count_distinct
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import Drawing, draw_replies
-from eirene.seeds import derive_seed
-from eirene.usage import Meter
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -6,19 +6,18 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eirene.critique import Sample
-from eirene.feedback_model.asking import feedback_instruct
+from eirene.core.critique import Sample
+from eirene.core.logs import get_logger
+from eirene.core.signature import derive_seed
+from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.roles import COMPLETENESS, Asking
-from eirene.logs import get_logger
-from eirene.models.carried_prompt import carried
-from eirene.models.local import LocalModel
-from eirene.models.local_layout import as_text
-from eirene.seeds import derive_seed
-from eirene.usage import Meter
+from eirene.feedback_model.critic_kinds import COMPLETENESS, Asking
+from eirene.feedback_model.request import feedback_instruct
+from eirene.models.local.layout import as_text, carried
+from eirene.models.local.model import LocalModel
 
 if TYPE_CHECKING:
-    from eirene.models.local_sampling import LocalSampling
+    from eirene.models.local.sampling import LocalSampling
 
 logger = get_logger(__name__)
 
@@ -36,7 +35,7 @@ class LocalFeedback:
     def __init__(
         self, model: LocalModel, *, sampling: LocalSampling | None = None, asking: Asking = COMPLETENESS
     ) -> None:
-        from eirene.models.local_sampling import LocalSampling
+        from eirene.models.local.sampling import LocalSampling
 
         self._model = model
         self._sampling = LocalSampling() if sampling is None else sampling

@@ -1,17 +1,22 @@
-"""Draws samples from a feedback model, in rounds, until a stopping rule is content."""
+"""Draws samples from a feedback model, in rounds, until a stopping rule is content.
+
+When enough samples have been drawn: the rules `none`, `exact` and `beta`. Pure functions of the tags so far.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
-from eirene.critique import Sample, Tag
-from eirene.errors import BackendError
+from eirene.core.critique import Sample, Tag
+from eirene.core.errors import BackendError, InputError
+from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
-from eirene.feedback_model.select import check_sample
-from eirene.feedback_model.stopping import StopRule, next_round, should_stop
-from eirene.usage import Meter
+from eirene.feedback_model.vote import check_sample, has_quorum
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +80,108 @@ async def _closing(stream: AsyncIterator[Sample]) -> AsyncIterator[AsyncIterator
     finally:
         if isinstance(stream, AsyncGenerator):
             await stream.aclose()
+
+
+StopRule = Literal["none", "exact", "beta"]
+STOP_RULES: tuple[StopRule, ...] = get_args(StopRule)
+POSTERIOR = 0.95
+"""Rule `beta` stops when the leader wins with at least this probability."""
+
+Votes = Sequence[tuple[Tag, ...] | None]
+"""One entry a drawn sample, in order: its tags, or None for an invalid sample (drawn, but without a vote)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tally:
+    """What a rule looks at: how many were drawn and valid, and the votes of the two leading tag sequences."""
+
+    drawn: int
+    valid: int
+    leader: int
+    runner_up: int
+
+
+def should_stop(tags_so_far: Votes, *, n_total: int, rule: StopRule, min_consistency: float = 0.0) -> bool:
+    """Whether drawing may end before `n_total` samples are there.
+
+    - `none`: only when all are drawn.
+    - `exact`: when nothing that is still to come can change the outcome. Either no other tag sequence can reach the
+      leader's votes, were it given all remaining draws (reaching is enough to count: reasons decide between equals),
+      and the quorum and the floor `min_consistency` are safe; or quorum or floor can no longer be reached.
+    - `beta`: when `exact` would, or when there is a quorum and P(leader wins) >= `POSTERIOR`; see `leader_wins`. The
+      consistency is then a share of fewer samples: where a floor matters, `exact` is the rule to use.
+
+    Raises `InputError` for an unknown rule or `n_total` below 1.
+    """
+    _check(n_total, rule)
+    return _stops(_tally(tags_so_far), n_total, rule, min_consistency)
+
+
+def next_round(tags_so_far: Votes, *, n_total: int, rule: StopRule, min_consistency: float = 0.0) -> int:
+    """How many samples to draw at once: the fewest after which the rule could stop, all of them with rule `none`.
+
+    A round that long wastes no draw, and lets a provider answer it as one batch. 0 when nothing is left to draw.
+    """
+    _check(n_total, rule)
+    tally = _tally(tags_so_far)
+    left = n_total - tally.drawn
+    if left <= 0 or rule == "none":
+        return max(left, 0)
+
+    def could_stop(more: int) -> bool:
+        best = replace(
+            tally, drawn=tally.drawn + more, valid=tally.valid + more, leader=tally.leader + more
+        )  # the luckiest case: all of them agree with the leader
+        return _stops(best, n_total, rule, min_consistency)
+
+    return 1 + bisect_left(range(1, left), True, key=could_stop)
+
+
+def leader_wins(leader: int, runner_up: int) -> float:
+    """P(p > 1/2) for p ~ Beta(leader + 1, runner_up + 1): that the leading sequence is the likelier of the two.
+
+    The stopping idea of adaptive-consistency (Aggarwal et al. 2023, "Let's Sample Step by Step"), whose posterior over
+    all answers reduces to the two leading ones. For integers the regularised incomplete beta function is a binomial
+    sum: with N = leader + runner_up + 1, the result is sum over j <= leader of C(N, j) / 2**N, exact here.
+    """
+    n = leader + runner_up + 1
+    total: int = 2**n
+    term, tail = 1, 0  # C(n, j) for j = n, n - 1, ...: the short tail above the leader is summed
+    for above in range(runner_up + 1):
+        tail += term
+        term = term * (n - above) // (above + 1)
+    return (total - tail) / total
+
+
+def _check(n_total: int, rule: str) -> None:
+    if n_total < 1:
+        raise InputError(f"the number of samples must be at least 1, got {n_total}", field="samples")
+    if rule not in STOP_RULES:
+        raise InputError(f"stop must be one of {', '.join(STOP_RULES)}, got {rule!r}", field="stop")
+
+
+def _tally(votes: Votes) -> _Tally:
+    counts = Counter(v for v in votes if v is not None)
+    (_, first), (_, second) = [*counts.most_common(2), ((), 0), ((), 0)][:2]
+    return _Tally(drawn=len(votes), valid=counts.total(), leader=first, runner_up=second)
+
+
+def _stops(tally: _Tally, n_total: int, rule: StopRule, floor: float) -> bool:
+    if tally.drawn >= n_total:
+        return True
+    if rule == "none":
+        return False
+    if _is_settled(tally, n_total, floor):
+        return True
+    if rule == "exact" or not has_quorum(tally.drawn, tally.valid):
+        return False
+    return leader_wins(tally.leader, tally.runner_up) >= POSTERIOR
+
+
+def _is_settled(tally: _Tally, n_total: int, floor: float) -> bool:
+    """Whether the outcome after all `n_total` draws is known already."""
+    left = n_total - tally.drawn
+    if not has_quorum(n_total, tally.valid + left) or (tally.leader + left) / n_total < floor:
+        return True  # there will be no critique
+    is_ahead = tally.leader > tally.runner_up + left and tally.leader >= 1
+    return is_ahead and has_quorum(n_total, tally.valid) and tally.leader / n_total >= floor

@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from eirene.errors import BackendError, InputError, RequestRefusedError, UnusableReplyError
-from eirene.logs import get_logger
+from eirene.core.errors import BackendError, InputError, RequestRefusedError, UnusableReplyError
+from eirene.core.logs import get_logger
 from eirene.models.faults import Fault
 from eirene.models.redaction import redacted, secrets_in_url, shown_address
 

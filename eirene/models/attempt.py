@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from eirene.errors import BackendTimeoutError
+from eirene.core.errors import BackendTimeoutError
 from eirene.models.address import named, told
 from eirene.models.clients import server_of
 from eirene.models.faults import Fault, classify

@@ -18,8 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from eirene.errors import InputError
-from eirene.logs import get_logger
+from eirene.core.errors import InputError
+from eirene.core.logs import get_logger
 from eirene.models.cache_file import CacheFile
 from eirene.models.replies import Reply, ReplyToken
 from eirene.prompts import Message

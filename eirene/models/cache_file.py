@@ -11,9 +11,9 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from eirene.errors import InputError
-from eirene.io import reason
-from eirene.logs import get_logger
+from eirene.core.errors import InputError
+from eirene.core.logs import get_logger
+from eirene.data.json_rows import reason
 from eirene.models.sqlite_look import damage_told, owner_of, tables_in
 
 logger = get_logger(__name__)

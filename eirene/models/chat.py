@@ -13,20 +13,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from eirene.errors import MalformedReplyError
-from eirene.logs import get_logger
+from eirene.core.errors import MalformedReplyError
+from eirene.core.logs import get_logger
+from eirene.core.signature import rng_for
+from eirene.core.usage import Meter, Usage
 from eirene.models.address import given_up
 from eirene.models.attempt import Attempt, attempted, limit_of
 from eirene.models.cache import CallCache, reply_keys
-from eirene.models.clients import ModelPerLoop
+from eirene.models.clients import ModelPerLoop, identity_of
 from eirene.models.faults import Fault
-from eirene.models.identity import identity_of
-from eirene.models.limits import Limiter
+from eirene.models.limits import Limiter, RetryPolicy
 from eirene.models.replies import Reply, Tokens, replies_of, tokens_of
-from eirene.models.retry import RetryPolicy
 from eirene.prompts import Message
-from eirene.seeds import rng_for
-from eirene.usage import Meter, Usage
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -153,8 +151,8 @@ class ChatModel:
         """The model's replies, one a seed, by one request that has the first seed; the call cache is told of them.
 
         Fewer where the provider gives fewer, none where it refuses `n`: `takes_n` is False from then on, and one reply
-        is to be asked for a request. Raises `BackendError` (see `eirene.errors` for its kinds) when no attempt succeeds
-        or none may help.
+        is to be asked for a request. Raises `BackendError` (see `eirene.core.errors` for its kinds) when no attempt
+        succeeds or none may help.
         """
         replies = await self._answered(messages, replace(sampling, seed=seeds[0]), meter, n=len(seeds))
         if self.cache is None:

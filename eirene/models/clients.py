@@ -5,6 +5,8 @@ Three traps, all reproduced with langchain-openai 1.7:
 - langchain-openai and langchain-anthropic share one HTTP client among all models of a process. Its connections belong
   to the event loop that opened them; in the next loop (a second `asyncio.run`) they fail with "Event loop is closed".
 - A loop that ends with connections open complains of each of them.
+
+Tells one chat model from another by what its replies hang on.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from eirene.logs import get_logger
+from pydantic import BaseModel, SecretStr
+
+from eirene.core.logs import get_logger
 from eirene.models.http_guard import guard_clients
 
 if TYPE_CHECKING:
@@ -164,3 +168,34 @@ def _with_client(model: BaseChatModel, attribute: str, client: Any) -> BaseChatM
         return copy.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
     copy.__dict__[attribute] = client  # Anthropic's is a cached property, whose cache this is
     return copy
+
+
+_PLAIN = (str, int, float, bool, type(None))
+
+
+def identity_of(model: BaseChatModel, name: str | None) -> str:
+    """One text for the model: the name that it was made from and its server, or a model object's class and settings.
+
+    Keys, clients and callbacks are left out. A setting that is neither plain nor a model of its own counts as what it
+    prints as: in doubt two models are two.
+    """
+    if name is not None:
+        return f"{name} {server_of(model)}"
+    return f"{server_of(model)} {_shown(model)}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, _PLAIN):
+        return repr(value)
+    if isinstance(value, SecretStr):
+        return "secret"
+    if isinstance(value, BaseModel):
+        kind = type(value)
+        fields = [name for name, field in kind.model_fields.items() if not field.exclude]
+        inner = ", ".join(f"{name}={_shown(getattr(value, name, None))}" for name in fields)
+        return f"{kind.__module__}.{kind.__qualname__}({inner})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_shown(key)}: {_shown(value[key])}" for key in value) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_shown, value)) + "]"
+    return repr(value)

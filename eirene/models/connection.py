@@ -10,7 +10,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 
-from eirene.errors import AddressError, BackendError, BackendTimeoutError, UnreachableError
+from eirene.core.errors import AddressError, BackendError, BackendTimeoutError, UnreachableError
 
 _MOST_LINKS = 50
 _NO_ADDRESS = frozenset({"InvalidURL", "LocationParseError", "UnsupportedProtocol"})

@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from eirene.errors import HOPELESS, BackendError
+from eirene.core.errors import HOPELESS, BackendError
+from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.replies import Reply
 from eirene.prompts import Message
-from eirene.usage import Meter
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from eirene.errors import (
+from eirene.core.errors import (
     AuthError,
     BackendError,
     BackendTimeoutError,

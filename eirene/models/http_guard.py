@@ -18,7 +18,7 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
-from eirene.errors import AddressError, BackendError, MalformedReplyError, RedirectedError, ReplyTooLargeError
+from eirene.core.errors import AddressError, BackendError, MalformedReplyError, RedirectedError, ReplyTooLargeError
 from eirene.models.redaction import redacted, secrets_sent, shown_address
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}

@@ -1,4 +1,9 @@
-"""How many calls may be under way at once."""
+"""How many calls may be under way at once.
+
+How many calls a provider takes at once, found out on the way: up while all goes well, down when it says no.
+
+The one retry policy: what is tried again, how often, and after which wait.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +14,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from eirene.errors import BackendTimeoutError, InputError, RateLimitError
+import numpy as np
+
+from eirene.core.errors import BackendTimeoutError, InputError, RateLimitError
 from eirene.models.faults import Fault
-from eirene.models.level import Level
 
 DEFAULT_CONCURRENCY = 32
 
@@ -106,3 +112,73 @@ class _Door:
             if not turn.done():
                 self.inside += 1
                 turn.set_result(None)
+
+
+START = 16
+"""Calls under way at first: few enough for a small server, and doubled with each round of replies."""
+_BACK_OFF = 0.5
+
+
+class Level:
+    """A number of calls between 1 and `ceiling` that follows the provider, as TCP's congestion window does its line.
+
+    It doubles with every round of good replies until the first refusal; from then on it halves at a refusal and grows
+    by one a round (additive increase, multiplicative decrease: Chiu & Jain 1989). Refusals of calls that were sent
+    before the last step down say nothing new.
+    """
+
+    def __init__(self, ceiling: int, *, start: int = START) -> None:
+        self.ceiling = ceiling
+        self.steps_down = 0
+        self._exact = float(min(start, ceiling))
+        self._steady_from = float(ceiling)
+
+    @property
+    def now(self) -> int:
+        """Calls that may be under way."""
+        return int(self._exact)
+
+    def went_well(self, *, under_way: int) -> None:
+        """A reply came. Where few of the allowed calls are under way, it does not show that more would be taken."""
+        if under_way * 2 < self.now:
+            return
+        step = 1.0 if self._exact < self._steady_from else 1.0 / self._exact
+        self._exact = min(self._exact + step, float(self.ceiling))
+
+    def refused(self, *, sent_at_step: int) -> None:
+        """A call that began after `sent_at_step` steps down met a limit or got no reply in time."""
+        if sent_at_step < self.steps_down:
+            return
+        self.steps_down += 1
+        self._exact = self._steady_from = max(1.0, self._exact * _BACK_OFF)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """At most `attempts` attempts a call, with waits that double from `first_wait_s` to `max_wait_s`, jittered.
+
+    A wait that the provider asks for is honoured up to `max_retry_after_s`; longer, and the call fails at once: the
+    caller can do something better with that time.
+    """
+
+    attempts: int = 5
+    first_wait_s: float = 0.5
+    max_wait_s: float = 20.0
+    max_retry_after_s: float = 120.0
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise InputError(f"attempts must be at least 1, got {self.attempts}", field="attempts")
+
+    def wait_s(self, fault: Fault, *, attempt: int, rng: np.random.Generator) -> float | None:
+        """Seconds to wait after attempt number `attempt` (from 1) failed; None when there is to be no other.
+
+        The jitter takes up to half of the wait off, and adds up to a tenth to one that was asked for: never less.
+        """
+        if not fault.retryable or attempt >= self.attempts:
+            return None
+        if fault.retry_after_s is not None:
+            asked = fault.retry_after_s
+            return None if asked > self.max_retry_after_s else float(asked * (1.0 + 0.1 * rng.random()))
+        longest = min(self.max_wait_s, self.first_wait_s * 2.0 ** (attempt - 1))
+        return float(longest * (1.0 - 0.5 * rng.random()))

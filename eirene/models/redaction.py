@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from pydantic import BaseModel, SecretStr
 
-from eirene.texts import whole
+from eirene.text.unicode import whole
 
 HIDDEN = "[redacted]"
 NO_KEY = "not-needed"

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from eirene.errors import InputError
-from eirene.extras import EXTRAS, importing, missing
+from eirene.core.errors import InputError
+from eirene.core.extras import EXTRAS, importing, missing
 from eirene.models.address import check_address
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel, Price
 from eirene.models.clients import server_of
 from eirene.models.connection import told_apart
-from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
+from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter, RetryPolicy
 from eirene.models.redaction import NO_KEY, redacted, secrets_in_url, secrets_of
-from eirene.models.retry import RetryPolicy
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

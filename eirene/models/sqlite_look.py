@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 
 _HEADER = 100
 _OWNER = slice(68, 72)  # SQLite's `application_id`

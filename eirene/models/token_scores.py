@@ -1,13 +1,34 @@
-"""How likely a model finds a given text, token by token: the common form of what a local model and a server give."""
+"""How likely a model finds a given text, token by token: the common form of what a local model and a server give.
+
+A server's log-probabilities of a given text: OpenAI's plain completions with `echo`, as vLLM and others speak it.
+
+Chat completions give the probabilities of what the model writes, never of a text that is handed in; only the older
+protocol does. Needs the extra `openai`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from eirene.core.errors import AuthError, MalformedReplyError
+from eirene.core.extras import require
+from eirene.core.signature import rng_for
+from eirene.core.usage import Meter, Usage
+from eirene.models.address import check_address, given_up
+from eirene.models.attempt import Attempt, attempted
+from eirene.models.faults import Fault
+from eirene.models.http_guard import ReplyLimit, guard_clients
+from eirene.models.limits import Limiter, RetryPolicy
+from eirene.models.redaction import NO_KEY, redacted
+from eirene.models.replies import token_count
 from eirene.prompts import Message
-from eirene.usage import Meter
+
+if TYPE_CHECKING:
+    from eirene.models.chat import Price
 
 T = TypeVar("T")
 
@@ -46,3 +67,120 @@ class TokenScorer(Protocol):
     async def laid_out(self, lay_out: Callable[[Count, int | None], T]) -> T:
         """What `lay_out` makes of the count and of how many tokens fit: None where nobody here knows."""
         ...
+
+
+class EchoScorer:
+    """A `TokenScorer` on a server that echoes a prompt with log-probabilities.
+
+    `base_url` None is OpenAI's own, whose key comes from the environment. Retries, time limit and usage are those of
+    the chat models; a connection is made for each text. Raises `InputError` for a `base_url` that is none.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        limiter: Limiter | None = None,
+        retry: RetryPolicy | None = None,
+        timeout_s: float = 60.0,
+        price: Price | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        require("openai")
+        self.name = model
+        self._base_url = None if base_url is None else check_address(base_url)
+        self._limiter = Limiter() if limiter is None else limiter
+        self._retry = RetryPolicy() if retry is None else retry
+        self._timeout_s = timeout_s
+        self._price = price
+        self._sleep = sleep
+
+    async def score(self, messages: Sequence[Message], text: str, *, top: int, meter: Meter) -> list[ScoredToken]:
+        """The tokens of `text` on the line after the prompt, each with those of the `top` likeliest.
+
+        Raises `BackendError` when no attempt succeeds, when the server does not echo, and when it echoes less than
+        the whole.
+        """
+        prompt = "\n\n".join(m.content for m in messages) + "\n"
+        rng, attempt = rng_for(0, "retry"), 0
+        while True:
+            outcome = await self._attempt(prompt + text, top, meter, is_retry=attempt > 0)
+            if not isinstance(outcome, Fault):
+                return _read(outcome, prompt, text, name=self.name)
+            attempt += 1
+            wait_s = self._retry.wait_s(outcome, attempt=attempt, rng=rng)
+            if wait_s is None:
+                raise given_up(outcome)
+            await self._sleep(wait_s)
+
+    async def laid_out(self, lay_out: Callable[[Count, int | None], T]) -> T:
+        """What `lay_out` makes where nobody but the server knows how much it takes."""
+        return lay_out(lambda messages, text: 0, None)
+
+    async def _attempt(self, whole: str, top: int, meter: Meter, *, is_retry: bool) -> Any | Fault:
+        """One request; on the meter from the moment it is sent."""
+        from openai import AsyncOpenAI
+
+        key = self._key()
+
+        async def ask() -> Any:
+            async with AsyncOpenAI(base_url=self._base_url, api_key=key, max_retries=0) as client:
+                guard_clients(client)
+                return await client.completions.create(
+                    model=self.name, prompt=whole, echo=True, logprobs=top, max_tokens=1, temperature=0.0
+                )
+
+        limit = ReplyLimit.of(len(whole.encode("utf-8")) + 1, top_logprobs=top)  # a token has a byte at least
+        async with self._limiter.slot():
+            meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=None if self._price is None else 0.0))
+            found = await attempted(ask, Attempt(None, self.name, self._timeout_s, limit, address=self._base_url))
+        if not isinstance(found, Fault):
+            meter.add(self._usage(found))
+        return found
+
+    def _key(self) -> str | None:
+        """None for the key of the environment; raises `AuthError` where OpenAI's own server would have none."""
+        if os.environ.get("OPENAI_API_KEY"):
+            return None
+        if self._base_url is None:
+            raise AuthError(f"{self.name}: OpenAI wants a key: set OPENAI_API_KEY, or name another server by base_url")
+        return NO_KEY
+
+    def _usage(self, found: Any) -> Usage:
+        used = getattr(found, "usage", None)
+        read = token_count(getattr(used, "prompt_tokens", None)) or 0
+        written = token_count(getattr(used, "completion_tokens", None)) or 0
+        cost = None
+        if self._price is not None:
+            cost = self._price.cost_usd(input_tokens=read, output_tokens=written, cached_tokens=0)
+        return Usage(input_tokens=read, output_tokens=written, cost_usd=cost)
+
+
+def _read(found: Any, prompt: str, text: str, *, name: str) -> list[ScoredToken]:
+    try:
+        return _tokens(found, prompt, text, name=name)
+    except (TypeError, ValueError, AttributeError):
+        raise MalformedReplyError(f"{name}: the log-probabilities are not in the protocol's form") from None
+
+
+def _tokens(found: Any, prompt: str, text: str, *, name: str) -> list[ScoredToken]:
+    """The text's tokens of an echoed completion; its one new token is left out."""
+    choice = found.choices[0] if getattr(found, "choices", None) else None
+    logprobs = getattr(choice, "logprobs", None)
+    if choice is None or logprobs is None or not str(choice.text).startswith(prompt + text):
+        raise MalformedReplyError(f"{name}: the server does not echo the whole text with its log-probabilities")
+    kept: list[ScoredToken] = []
+    begin, end = len(prompt), len(prompt) + len(text)
+    rows = zip(logprobs.tokens, logprobs.token_logprobs, logprobs.top_logprobs, logprobs.text_offset, strict=False)
+    for token, logprob, top, offset in rows:
+        if offset + len(token) <= begin or offset >= end:
+            continue
+        if logprob is None:
+            raise MalformedReplyError(f"{name}: the token {redacted(str(token))[:40]!r} has no log-probability")
+        likeliest = {**(top or {}), token: logprob}
+        start, stop = max(0, offset - begin), min(len(text), offset + len(token) - begin)
+        kept.append(ScoredToken(start, stop, float(logprob), tuple(float(v) for v in likeliest.values())))
+    if not kept and text:
+        raise MalformedReplyError(f"{name}: none of the text's tokens came back")
+    return kept

@@ -4,8 +4,7 @@ What belongs here: finding the topic, wording its arguments, with a model or wit
 mending the response (the loop), and making training data of such responses (`eirene.synth`).
 """
 
-from eirene.npov.check import Check
-from eirene.npov.embedded import EmbeddedWriter, compose
+from eirene.npov.embedded import Check, EmbeddedWriter, compose
 from eirene.npov.knowledge import Found, KnowledgeBase, Match, load_topics
 from eirene.npov.respond import Response, arespond, respond
 from eirene.npov.writer import Draft, Writer, WriteTask

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene import caching
-from eirene.errors import InputError
-from eirene.io import read_source
-from eirene.npov import index as indexes
-from eirene.npov.index import Index, Progress
-from eirene.reading import read_topics_of
-from eirene.strict_json import parse_json
-from eirene.topics import Topic, key_of, parse_topic
+from eirene.core import caching
+from eirene.core.errors import InputError
+from eirene.core.strict_json import parse_json
+from eirene.data import read_topics_of
+from eirene.data.json_rows import read_source
+from eirene.data.topics import Topic, key_of, parse_topic
+from eirene.npov import topic_index as indexes
+from eirene.npov.topic_index import Index, Progress
 
 if TYPE_CHECKING:
-    from eirene.encoder.runtime import Encodes
+    from eirene.models.encoder.runtime import Encodes
 
 THRESHOLD = 0.63
 """Cosine from which a topic fits. Chosen on one half of 148 machine-written questions with hand-made labels and checked
@@ -131,7 +131,7 @@ def load_topics(
 @cache
 def shipped_encoder() -> Encodes:
     """Loaded once a process."""
-    from eirene.encoder import load_encoder
+    from eirene.models.encoder import load_encoder
 
     return load_encoder()
 

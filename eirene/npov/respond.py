@@ -8,20 +8,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from eirene._version import __version__
-from eirene.blocking import run_blocking
-from eirene.errors import InputError, Near, NoTopicError
-from eirene.npov.check import Check, check
-from eirene.npov.embedded import EmbeddedWriter
+from eirene.core.concurrency import run_blocking
+from eirene.core.errors import InputError, Near, NoTopicError
+from eirene.core.records import Item, digest, parse_item
+from eirene.core.signature import check_seed, derive_seed, rng_for, signature
+from eirene.core.usage import Meter, Usage
+from eirene.data.topics import Topic, without_copies
+from eirene.npov.chat_writer import resolve_writer
+from eirene.npov.embedded import Check, EmbeddedWriter, check
 from eirene.npov.knowledge import THRESHOLD, KnowledgeBase, Match, load_topics, shipped_encoder
 from eirene.npov.writer import WriteTask
-from eirene.npov.writers import resolve_writer
-from eirene.records import Item, digest, parse_item
-from eirene.seeds import check_seed, derive_seed, rng_for, signature
-from eirene.topics import Topic, without_copies
-from eirene.usage import Meter, Usage
 
 if TYPE_CHECKING:
-    from eirene.npov.writers import Backend
+    from eirene.npov.chat_writer import Backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ async def arespond(
         >>> import asyncio
         >>> from eirene.npov import KnowledgeBase, arespond
         >>> from eirene.npov.knowledge import shipped_encoder
-        >>> from eirene.topics import parse_topic
+        >>> from eirene.data.topics import parse_topic
         >>> sides = [{"name": "pro", "arguments": ["Cages are cruel."]}, {"name": "con", "arguments": ["Zoos teach."]}]
         >>> topic = parse_topic({"id": "zoos", "question": "Should zoos be closed?", "perspectives": sides})
         >>> base = KnowledgeBase([topic], shipped_encoder())

@@ -1,12 +1,17 @@
-"""The interface between a topic and whatever writes a response to it."""
+"""The interface between a topic and whatever writes a response to it.
+
+Puts the request for a response into words.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from eirene.topics import Topic
-from eirene.usage import Meter
+from eirene.core.usage import Meter
+from eirene.data.topics import Side, Topic
+from eirene.prompts import Message, load_prompt
+from eirene.prompts.loader import defused, mark_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +48,26 @@ class Writer(Protocol):
     async def write(self, task: WriteTask, *, meter: Meter) -> Draft:
         """The response. Raises `BackendError` when a model cannot be reached or gives nothing usable."""
         ...
+
+
+PROMPT = "npov_response"
+
+
+def response_messages(task: WriteTask) -> tuple[tuple[Message, ...], str]:
+    """The chat messages that ask for a response, and the word that marks the untrusted texts in them."""
+    values = {
+        "query": defused(task.query),
+        "question": defused(task.topic.question),
+        "arguments": defused("\n\n".join(_side(side) for side in task.topic.sides)),
+    }
+    mark = mark_for(*values.values())
+    return load_prompt(PROMPT).fill({**values, "mark": mark}), mark
+
+
+def _side(side: Side) -> str:
+    who = [f"(taken by: {_line(side.speakers)})"] if side.speakers else []
+    return "\n".join([" ".join([_line(side.name), *who]), *(f"- {_line(a.text)}" for a in side.arguments)])
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

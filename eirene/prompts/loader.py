@@ -3,6 +3,8 @@
 A file holds sections in a fixed order: `# about` (for the reader, never sent), `# system` (optional) and `# user`.
 Placeholders are `{{name}}`. Values are untrusted text: they are put in once and never looked at again, so a value that
 holds a placeholder, a heading or a fence stays what it is.
+
+Keeps text from outside apart from our own words, whatever it says.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from eirene.errors import PromptError
+from eirene.core.errors import PromptError
 
 _SECTIONS = ("about", "system", "user")
 _HEADING = re.compile(r"^# (\w+)[ \t]*$", re.MULTILINE)
@@ -99,3 +102,30 @@ def parse_prompt(name: str, text: str) -> Prompt:
         raise PromptError(f"prompt {name!r} has an empty section 'user'")
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:8]
     return Prompt(name=name, system=sections.get("system", ""), user=sections["user"], digest=digest)
+
+
+# What tokenizers and chat templates read as control: <|...|>, <s>, [INST], <<SYS>>, turns, thinking.
+_CONTROL = re.compile(
+    r"<(?=[|｜][^<>\s]{1,60}>|/?s>|/?(?:bos|eos|pad|unk)>|(?:start|end)_of_turn>|/?think(?:ing)?>|<?/?SYS>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])",
+    re.IGNORECASE,
+)
+
+
+def defused(text: str) -> str:
+    """The text with chat control tokens taken apart by a space; anything else stays as it is."""
+    return _CONTROL.sub(lambda found: found.group() + " ", text)
+
+
+def mark_for(*texts: str) -> str:
+    """A word that occurs in none of the texts, to stand on the lines around each of them.
+
+    It hangs on all of the texts, so that nobody who writes one of them can put it in. The same texts give the
+    same word.
+    """
+    whole = "\x1f".join(texts)
+    for attempt in count():
+        mark = "TEXT-" + hashlib.sha256(f"{attempt}\n{whole}".encode(errors="backslashreplace")).hexdigest()[:12]
+        if mark not in whole:
+            return mark
+    raise AssertionError("unreachable")  # pragma: no cover

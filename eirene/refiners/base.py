@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from eirene.critique import Critique
-from eirene.records import Item, Mode
-from eirene.usage import Meter
+from eirene.core.critique import Critique
+from eirene.core.records import Item, Mode
+from eirene.core.usage import Meter
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,28 @@
-"""The editor: carries out the edits that a critique's findings name, and writes nothing of its own."""
+"""The editor: carries out the edits that a critique's findings name, and writes nothing of its own.
+
+Edits of a text: which characters go and what comes in their place. The rest stays byte for byte.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from eirene.critique import Finding
-from eirene.fava.edits import Removal, apply_findings
-from eirene.fava.kinds import is_hallucination
+from eirene.core.critique import Finding
+from eirene.core.findings.edits import Removal, apply_findings
+from eirene.core.findings.kinds import is_hallucination
+from eirene.core.usage import Meter
 from eirene.refiners.base import RefineTask
-from eirene.usage import Meter
 
 
 class EditRefiner:
     """Applies the voted edits without another model call, for mode `edit`.
 
     Entity and relation are replaced; the other kinds go, or with `removal="mark"` stay with their kind in brackets
-    after them; joints are mended (`eirene.fava.edits`). After a rejection of the same text the next, more careful
-    proposal is made: all edits; replacements alone; removals alone. Where no edit is known, or no proposal is left, the
-    text comes back unchanged.
+    after them; joints are mended (`eirene.core.findings.edits`). After a rejection of the same text the next, more
+    careful proposal is made: all edits; replacements alone; removals alone. Where no edit is known, or no proposal is
+    left, the text comes back unchanged.
     """
 
     name = "edit"
@@ -48,3 +53,49 @@ def _edits(task: RefineTask) -> Sequence[Finding]:
         return ()
     found = [f for s in task.critique.sentences for f in s.findings if f.edit is not None and f.end <= len(task.answer)]
     return [f for f in found if is_hallucination(f) or (f.kind in ("unsupported", "repeated") and not f.edit)]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`text[start:end]` becomes `new`: a deletion where `new` is empty, an insertion where `start == end`."""
+
+    start: int
+    end: int
+    new: str = ""
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """The text with all edits made. Insertions at one place keep their order and stand before a replacement there.
+
+    Raises ValueError where two edits overlap or one lies outside the text.
+    """
+    pieces, at = [], 0
+    for edit in sorted(edits, key=_place):
+        if not at <= edit.start <= edit.end <= len(text):
+            raise ValueError(f"edit {edit.start} to {edit.end} overlaps another or lies outside {len(text)} characters")
+        pieces += [text[at : edit.start], edit.new]
+        at = edit.end
+    return "".join([*pieces, text[at:]])
+
+
+def compatible(edits: Iterable[Edit]) -> list[Edit]:
+    """Those edits that overlap none before them in the list, in the order of the text."""
+    kept: list[Edit] = []
+    spans: list[tuple[int, int]] = []  # of the kept edits that replace something, in order, never overlapping
+    points: list[int] = []  # of the kept insertions
+    for edit in edits:
+        at = bisect_left(spans, (edit.start, edit.end))
+        if any(edit.start < end and start < edit.end for start, end in spans[max(at - 1, 0) : at + 1]):
+            continue
+        if edit.start == edit.end:
+            insort(points, edit.start)
+        elif bisect_right(points, edit.start) < bisect_left(points, edit.end):
+            continue
+        else:
+            spans.insert(at, (edit.start, edit.end))
+        kept.append(edit)
+    return sorted(kept, key=_place)
+
+
+def _place(edit: Edit) -> tuple[int, bool]:
+    return edit.start, edit.end > edit.start

@@ -7,8 +7,7 @@ what is done with them (a critique, a score, a rewrite).
 from __future__ import annotations
 
 from eirene.retrieval.index import open_index
-from eirene.retrieval.items import Finds, with_context
 from eirene.retrieval.passages import Passage, read_corpus
-from eirene.retrieval.retriever import Hit, Retriever
+from eirene.retrieval.retriever import Finds, Hit, Retriever, with_context
 
 __all__ = ["Finds", "Hit", "Passage", "Retriever", "open_index", "read_corpus", "with_context"]

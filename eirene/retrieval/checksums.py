@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 
 _BLOCK = 1 << 22
 _CHECK = "check"

@@ -1,8 +1,8 @@
 """The index of a corpus on disk: built once, memory-mapped, and brought up to date by encoding what is new.
 
-A folder holds the vectors of every passage ever encoded (`eirene.retrieval.store`) and one view of them, the corpus as
-it was last read (`eirene.retrieval.view`). A view is made aside and put in place by one rename; one that is torn, or of
-another version, corpus or encoder, is made again from the vectors that are there.
+A folder holds the vectors of every passage ever encoded (`eirene.retrieval.vectors`) and one view of them, the corpus
+as it was last read (`eirene.retrieval.view`). A view is made aside and put in place by one rename; one that is torn, or
+of another version, corpus or encoder, is made again from the vectors that are there.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eirene.errors import EncoderError, InputError
-from eirene.io import reason
-from eirene.line_checksum import sealed
-from eirene.retrieval.names import hashed, names_of
+from eirene.core.errors import EncoderError, InputError
+from eirene.data.json_rows import reason
+from eirene.data.line_checksum import sealed
 from eirene.retrieval.passages import WORDS, Passage, corpus_files, read_corpus
-from eirene.retrieval.search import signs
-from eirene.retrieval.store import Half, Store
+from eirene.retrieval.search import hashed, names_of, signs
+from eirene.retrieval.vectors import Half, Store
 from eirene.retrieval.view import VERSION, VIEW, Index, open_view, write_about
 
 if TYPE_CHECKING:
-    from eirene.encoder.runtime import Encodes
+    from eirene.models.encoder.runtime import Encodes
 
 _BATCH = 256
 _ROWS = 65_536

@@ -9,11 +9,10 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, ValidationError
 
-from eirene.checked import form_error
-from eirene.retrieval.items import Finds
+from eirene.core.checked import form_error
 from eirene.retrieval.passages import Passage
-from eirene.retrieval.retriever import Hit
-from eirene.texts import whole
+from eirene.retrieval.retriever import Finds, Hit
+from eirene.text.unicode import whole
 
 
 class CorpusRetriever(BaseRetriever):

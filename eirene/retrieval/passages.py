@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eirene.errors import InputError
-from eirene.forms import TEXT_KEYS, passage_text, passage_title
-from eirene.io import Row, cannot_read
-from eirene.reading import open_source
-from eirene.reading.base import Unzipped, bytes_of, readable
-from eirene.sentences import split_sentences
-from eirene.texts import titled
+from eirene.core.errors import InputError
+from eirene.core.forms import TEXT_KEYS, passage_text, passage_title
+from eirene.data import open_source
+from eirene.data.json_rows import Row, cannot_read
+from eirene.data.source import Unzipped, bytes_of, readable
+from eirene.text.sentences import split_sentences
+from eirene.text.unicode import titled
 
 WORDS = 100
 """Words of a passage at most; it ends where a sentence does, as far as sentences are no longer than that."""

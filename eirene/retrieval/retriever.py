@@ -1,4 +1,7 @@
-"""The few passages that bear on a question and an answer, the most relevant last (FAVA, sections 6.2 and C.5)."""
+"""The few passages that bear on a question and an answer, the most relevant last (FAVA, sections 6.2 and C.5).
+
+Items with the passages that were found for them as their context.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.core.records import FOUND_PASSAGES, Item
 from eirene.retrieval.checksums import damaged
 from eirene.retrieval.passages import Passage
 from eirene.retrieval.search import (
@@ -25,7 +29,7 @@ from eirene.retrieval.search import (
 from eirene.retrieval.view import Index
 
 if TYPE_CHECKING:
-    from eirene.encoder.runtime import Encodes
+    from eirene.models.encoder.runtime import Encodes
 
 TOP = 5
 _POOL = 50
@@ -122,3 +126,29 @@ class Retriever:
             chosen = np.union1d(chosen, named)
             shared = {n: s for n in candidates[chosen].tolist() if (s := float(shares[n])) > MOST}
         return dict(zip(candidates[chosen].tolist(), cosines[chosen].tolist(), strict=True)), shared
+
+
+class Finds(Protocol):
+    """Anything that finds passages, the most relevant last: `Retriever`, or LangChain's by `of_langchain`."""
+
+    def find(self, query: str) -> list[Hit]: ...
+
+
+def query_of(item: Item) -> str:
+    """What is searched for: the question and the answer, as the paper's retriever takes both."""
+    return f"{item.question}\n{item.answer}"
+
+
+def with_context(item: Item, retriever: Finds) -> Item:
+    """The item with the passages found as `context`, and their ids in its meta: `FOUND_PASSAGES`, in the same order.
+
+    An item that has a context or perspectives is returned as it is: what was given is not added to. So is one for
+    which nothing was found.
+    """
+    if item.context or item.perspectives:
+        return item
+    found = [hit.passage for hit in retriever.find(query_of(item)) if hit.passage.shown.strip()]
+    if not found:
+        return item
+    meta = {**item.meta, FOUND_PASSAGES: [p.id for p in found]}
+    return item.model_copy(update={"context": [p.shown for p in found], "meta": meta})

@@ -4,17 +4,24 @@ A vector of 384 numbers becomes 48 bytes of signs, whose Hamming distance to the
 two. A million of them are scanned in milliseconds with nothing to build beforehand, the result does not depend on the
 order or the number of builds, and exact cosines of the nearest thousand put right what the signs got wrong
 (docs/retrieval.md has the recall).
+
+A cross-encoder as reranker: any Hugging Face sequence classifier that scores pairs.
+
+Names and numbers of a text: what tells passages on one thing from passages on the like of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.retrieval.names import hashed, names_of
+from eirene.core.extras import require
+from eirene.text.words import STOP_WORDS
 
 Words = NDArray[np.uint64]
 Rows = NDArray[np.int64]
@@ -115,3 +122,69 @@ def _popcount_by_table() -> Callable[[Words], NDArray[np.uint8]]:
 
 # NumPy counts bits itself from version 2 on.
 _bits: Callable[[Words], NDArray[np.uint8]] = getattr(np, "bitwise_count", None) or _popcount_by_table()
+
+
+_TOGETHER = 16
+
+
+class CrossEncoder:
+    """Scores of (query, text): the one logit of a regression head, else that of the last label.
+
+    On the CPU in single precision, so that the same pair gives the same score. Pairs longer than the model reads are
+    cut at their longer side. Raises `MissingExtraError` without the extra `local`, and `InputError` for a model that
+    cannot be loaded whole.
+    """
+
+    def __init__(self, name: str) -> None:
+        require("torch", "transformers")
+        from transformers import AutoModelForSequenceClassification
+
+        from eirene.models.local.checkpoint import load_model, load_tokenizer
+
+        self._tokenizer: Any = load_tokenizer(name, field="rerank")
+        self._model: Any = load_model(
+            AutoModelForSequenceClassification, name, what="reranker", field="rerank", dtype="float32"
+        ).train(False)
+        self.digest = str(name)
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """The score of each text, in order."""
+        import torch
+
+        longest = min(
+            self._tokenizer.model_max_length, getattr(self._model.config, "max_position_embeddings", 512), 512
+        )
+        found: list[float] = []
+        for start in range(0, len(texts), _TOGETHER):
+            some = list(texts[start : start + _TOGETHER])
+            encoded = self._tokenizer(
+                [query] * len(some), some, truncation="longest_first", max_length=longest, padding=True,
+                return_tensors="pt",
+            )  # fmt: skip
+            with torch.no_grad():
+                logits = self._model(**encoded).logits
+            found += [float(v) for v in logits[:, -1]]
+        return found
+
+
+_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*", re.UNICODE)
+_LONGEST = 64
+
+
+def names_of(text: str) -> frozenset[str]:
+    """The words that begin with a capital letter, lower-cased, and the numbers; stop words are no names.
+
+    A sentence's first word counts as well: it cannot be told from a name by its letter, and a common word weighs little
+    (see `eirene.retrieval.search`). Text without any capital letter (a typed query) has its numbers alone.
+    """
+    found = set()
+    for match in _WORD.finditer(text):
+        word = match.group()[:_LONGEST]
+        if word[0].isdigit() or (word[0].isupper() and word.lower() not in STOP_WORDS):
+            found.add(word.lower())
+    return frozenset(found)
+
+
+def hashed(name: str) -> int:
+    """64 bits that stand for a name."""
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

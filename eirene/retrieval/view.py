@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene import line_checksum
-from eirene.errors import InputError
-from eirene.logs import get_logger
+from eirene.core.errors import InputError
+from eirene.core.logs import get_logger
+from eirene.data import line_checksum
 from eirene.retrieval.checksums import damaged, sealed, sha256_of, unsealed
 from eirene.retrieval.passages import Passage
-from eirene.retrieval.store import Half, Rows, Store
+from eirene.retrieval.vectors import Half, Rows, Store
 
 logger = get_logger(__name__)
 

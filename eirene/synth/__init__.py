@@ -4,9 +4,8 @@ What belongs here: making the data and the figures that show what counting alone
 training on it, and measuring detectors with it.
 """
 
-from eirene.synth.controls import Control, Counted, controls
-from eirene.synth.export import pairs_of
-from eirene.synth.groups import Recipe
+from eirene.synth.matching import Recipe
+from eirene.synth.rows import Control, Counted, controls, pairs_of
 from eirene.synth.run import Made, synthesise
 
 __all__ = ["Control", "Counted", "Made", "Recipe", "controls", "pairs_of", "synthesise"]

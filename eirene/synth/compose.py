@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from eirene.clauses import clause_spans
-from eirene.npov.frames import FIRST, FIRST_AS_IT_IS, FURTHER, FURTHER_AS_IT_IS
-from eirene.phrasing import Letters, is_statement, sentence
-from eirene.synth.wordings import FILLERS, INTRODUCTIONS, JOINTS, TAILS
+from eirene.npov.embedded import FIRST, FIRST_AS_IT_IS, FURTHER, FURTHER_AS_IT_IS
+from eirene.synth.material import FILLERS, INTRODUCTIONS, JOINTS, TAILS
+from eirene.text.clauses import clause_spans
+from eirene.text.english import Letters, is_statement, sentence
 
 PartKind = Literal["supported", "repeated", "unsupported", "wrong_side", "half"]
 _FULL_STOPS = ".!…;:, "

@@ -8,10 +8,10 @@ from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
-from eirene.clauses import clause_spans
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from eirene.synth.compose import Part, PartKind
 from eirene.synth.material import Material, Point, unusable
+from eirene.text.clauses import clause_spans
 
 T = TypeVar("T")
 Name = TypeVar("Name", bound=str)

@@ -14,18 +14,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from eirene.errors import InputError
-from eirene.phrasing import Letters
-from eirene.records import Item
-from eirene.seeds import rng_for
-from eirene.sentences import split_sentences
+from eirene.core.errors import InputError
+from eirene.core.records import Item
+from eirene.core.signature import rng_for
+from eirene.data.topics import Topic, key_of
 from eirene.synth.compose import Composer, Part, Sentence, empty, placed
-from eirene.synth.groups import Group, Recipe
-from eirene.synth.matching import Candidate, counts_of, is_cut_as_composed, pick_evenly
-from eirene.synth.material import Material, Point, Tally, material_of, unusable
+from eirene.synth.matching import Candidate, Group, Recipe, counts_of, is_cut_as_composed, pick_evenly
+from eirene.synth.material import FILLERS, Material, Point, Tally, material_of, unusable
 from eirene.synth.plans import Kind, Plan, Wording
-from eirene.synth.wordings import FILLERS
-from eirene.topics import Topic, key_of
+from eirene.text.english import Letters
+from eirene.text.sentences import split_sentences
 
 _VARIANTS = 12
 _MOST_FILLERS = 4

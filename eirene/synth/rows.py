@@ -1,14 +1,27 @@
-"""A synthetic answer as an item: the truth about it stands in `meta`, where no model is shown it."""
+"""A synthetic answer as an item: the truth about it stands in `meta`, where no model is shown it.
+
+The control rows: how well errors are told by counting alone. Near 0.5, or the set flatters whoever counts.
+
+Synthetic answers as training pairs in the curly-braces form: what a model is shown, and what it is to write.
+
+A pair is `{"id", "task", "prompt", "reply", "label"}`; prompt and reply put together are the text that a model is
+trained on, with the loss on the reply. Braces in a text become parentheses (see `eirene.prompts.curly`).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
-from eirene.records import Item, parse_item
+from eirene.core.errors import InputError
+from eirene.core.records import Item, parse_item
+from eirene.eval.statistics.bootstrap import Estimate, Resamples, clusters_of
+from eirene.eval.statistics.ranking import auc_and_ap
+from eirene.prompts.curly import COVERED, FAITHFUL, reply, response_prompt, verdict_prompt
 from eirene.synth.compose import Part, Sentence, answer_of
-from eirene.synth.groups import Group
-from eirene.synth.matching import Candidate
-from eirene.synth.plans import Kind
+from eirene.synth.matching import Candidate, Counts, Group
+from eirene.synth.plans import CORE, Kind
 
 
 def item_of(group: Group, kind: Kind) -> Item:
@@ -97,3 +110,116 @@ def _sentence(sentence: Sentence, names: tuple[str, ...]) -> dict[str, Any]:
 def _counts(candidate: Candidate) -> dict[str, int]:
     counts = candidate.counts
     return {name: getattr(counts, name) for name in counts.__dataclass_fields__}
+
+
+DRAWS = 1000
+ERRORS = ("coverage", "hallucination")
+COUNTS: Mapping[str, Callable[[Counts], float]] = {
+    "arguments": lambda c: c.arguments,
+    "sentences": lambda c: c.sentences,
+    "clauses": lambda c: c.clauses,
+    "words": lambda c: c.words,
+    "clauses - arguments": lambda c: c.clauses - c.arguments,
+    "words - given words": lambda c: c.words - c.argument_words,
+}
+READ: Mapping[str, Callable[[Counts], float]] = {
+    "empty clauses": lambda c: c.empty,
+    "repeated arguments": lambda c: c.repeats,
+}
+"""What takes reading to count. An answer with an argument less, and one with an argument more, cannot be alike in
+everything; this is where they differ, and how much it tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An answer as the controls see it: its topic, the group it was picked in, its kind and its counts."""
+
+    topic: str
+    group: str
+    kind: Kind
+    counts: Counts
+
+    def has(self, error: str) -> bool:
+        """Whether it has a coverage error, or a hallucination."""
+        return self.kind in (error, "both")
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """ROC AUC of one count as a score of one error, with a 95 % interval by bootstrap over topics."""
+
+    error: str
+    count: str
+    auc: Estimate
+    errors: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"error": self.error, "count": self.count, "auc": self.auc.to_json(), "errors": self.errors}
+
+
+def controls(rows: Sequence[Counted], *, seed: int = 0, draws: int = DRAWS) -> list[Control]:
+    """The controls of a set of answers: for each error every count, over the kinds of the paper; and for each further
+    kind every count, against the answers without an error of the same groups.
+
+    0.5 gives nothing away; 0.4 gives as much away as 0.6.
+    """
+    resamples = Resamples(draws=draws, seed=seed)
+    found = []
+    core = [row for row in rows if row.kind in CORE]
+    for error in ERRORS:
+        found += _of(core, error, [row.has(error) for row in core], resamples)
+    for kind in dict.fromkeys(row.kind for row in rows if row.kind not in CORE):
+        groups = {row.group for row in rows if row.kind == kind}
+        pairs = [row for row in rows if row.group in groups and row.kind in ("none", kind)]
+        found += _of(pairs, kind, [row.kind == kind for row in pairs], resamples)
+    return found
+
+
+def _of(rows: Sequence[Counted], error: str, labels: Sequence[bool], resamples: Resamples) -> list[Control]:
+    topics, numbers = clusters_of([row.topic for row in rows])
+    found = []
+    for name, count in {**COUNTS, **READ}.items():
+        auc = Estimate(None, unscored="no rows")
+        if rows:
+            metric = auc_and_ap(topics, numbers.tolist(), [float(count(row.counts)) for row in rows], labels)
+            auc = resamples.estimate(topics, metric, n=len(rows))[0]
+        found.append(Control(error, name, auc, sum(labels)))
+    return found
+
+
+Task = Literal["hallucination", "coverage", "generate"]
+TASKS: tuple[Task, ...] = get_args(Task)
+NO, YES = "NO", "YES"
+"""The labels of the NPOV paper (section 3.3): NO where there is a full error, YES where there is none."""
+
+
+def pairs_of(item: Item, tasks: tuple[Task, ...] = TASKS) -> Iterator[dict[str, Any]]:
+    """The training pairs of a synthetic answer, one a task; a generator learns from answers without an error alone."""
+    arguments = [(side.name, text) for side in item.perspectives or () for text in side.arguments]
+    for task in tasks:
+        if task == "generate":
+            if item.meta["kind"] == "none":
+                prompt = response_prompt(item.question, arguments).text
+                yield _pair(item, task, prompt, reply(item.answer), None)
+            continue
+        has_error = item.meta["has_hallucination" if task == "hallucination" else "has_coverage_error"]
+        asks = FAITHFUL if task == "hallucination" else COVERED
+        label = NO if has_error else YES
+        prompt = verdict_prompt(item.question, arguments, item.answer, asks=asks)
+        yield _pair(item, task, prompt, reply(label), label)
+
+
+def parse_tasks(names: str) -> tuple[Task, ...]:
+    """Tasks from a list with commas, in the order of `TASKS`; raises `InputError` for one that is not known."""
+    asked = [name.strip() for name in names.split(",") if name.strip()]
+    wrong = [name for name in asked if name not in TASKS]
+    if wrong or not asked:
+        what = f"unknown: {', '.join(map(repr, wrong))}" if wrong else "none is named"
+        raise InputError(f"{what}; tasks are {', '.join(TASKS)}", field="tasks")
+    return tuple(task for task in TASKS if task in asked)
+
+
+def _pair(item: Item, task: Task, prompt: str, written: str, label: str | None) -> dict[str, Any]:
+    found = {"id": f"{item.id}-{task}", "task": task, "prompt": prompt, "reply": written}
+    return found if label is None else {**found, "label": label}

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eirene._version import __version__
-from eirene.records import Item
-from eirene.synth.controls import Control, Counted, controls
-from eirene.synth.groups import Group, Recipe, groups_of
+from eirene.core.records import Item
+from eirene.data.topics import Topic
+from eirene.synth.matching import Group, Recipe, groups_of
 from eirene.synth.material import Tally, material_of
 from eirene.synth.responses import bases_of, groups_from
-from eirene.synth.rows import item_of
-from eirene.topics import Topic
+from eirene.synth.rows import Control, Counted, controls, item_of
 
 CARD_VERSION = 1
 
@@ -73,7 +72,7 @@ def synthesise(
 
     Example:
         >>> from eirene.synth import Made, Recipe, synthesise
-        >>> from eirene.topics import read_topics
+        >>> from eirene.data.topics import read_topics
         >>> recipe = Recipe(per_topic=1, seed=7)
         >>> made = Made(recipe)
         >>> rows = list(synthesise(read_topics("examples/topics.jsonl"), recipe, made))

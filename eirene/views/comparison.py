@@ -20,7 +20,7 @@ from eirene.views.compare_table import (
     spent,
     unscored,
 )
-from eirene.views.web import Cell, Group, HtmlTable
+from eirene.views.page import Cell, Group, HtmlTable
 
 Json = Mapping[str, Any]
 

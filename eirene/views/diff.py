@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from eirene.bounded_matcher import BoundedMatcher
-from eirene.sentences import split_sentences
+from eirene.text.bounded_matcher import BoundedMatcher
+from eirene.text.sentences import split_sentences
 
 Kind = Literal["same", "gone", "new"]
 LineKind = Literal["same", "gone", "new", "changed", "moved away", "moved here"]

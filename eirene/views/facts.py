@@ -1,16 +1,21 @@
-"""What both views say of a record, before it is laid out: votes, score columns, cost, and the status in words."""
+"""What both views say of a record, before it is laid out: votes, score columns, cost, and the status in words.
+
+Makes characters visible that would otherwise act on a terminal or a page, or hide in it.
+
+What polled judges said of the original and of what is shown, for both views.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from eirene.critique import Critique, FindingVote, TaggedSentence
-from eirene.records import Record, Round, Status
-from eirene.review import Review
-from eirene.scores import Score, Scores, Unscored, number
-from eirene.usage import Usage
+from eirene.core.critique import Critique, FindingVote, Review, TaggedSentence
+from eirene.core.records import Record, Round, Status
+from eirene.core.scores import Poll, Polls, Score, Scores, Unscored, number
+from eirene.core.usage import Usage
 
 Vote = Literal["complete", "incomplete", "invalid"]
 
@@ -217,3 +222,64 @@ def cost(usage: Usage) -> str:
     tokens = f"{usage.input_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out"
     money = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     return f"{calls}, {tokens}, {hits}{money}, {usage.seconds:.2f} s"
+
+
+# Controls except tab and line feed, C1 controls, line separators, and what overrides the direction of writing (a text
+# with those can be made to read otherwise than it is). Joiners stay: emoji and several scripts need them.
+_ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+def visible(text: str) -> str:
+    """The text with control characters shown as symbols (`␛`) or escapes (`\\u202e`); a line break CR LF becomes LF."""
+    return _ACTS.sub(_symbol, text.replace("\r\n", "\n"))
+
+
+def _symbol(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else f"\\u{code:04x}"
+
+
+_QUESTIONS = {"adherence": "something that was not given", "correctness": "something false"}
+
+
+@dataclass(frozen=True, slots=True)
+class PolledText:
+    """A judge's polls on one text: which, the outcome in one line, and the replies as (verdict in words, text)."""
+
+    summary: str
+    replies: tuple[tuple[str, str], ...]
+
+
+def polled_texts(record: Record) -> tuple[PolledText, ...]:
+    """The polls before and, where another text is shown, after; none where no judge was polled."""
+    texts = [("before", record.scores.original)]
+    if record.status == "accepted":
+        texts.append(("after", record.scores.final))
+    return tuple(
+        PolledText(
+            f"{detector}, {when}: {_outcome(scores.polls)}", tuple((_said(p), p.text) for p in scores.polls.replies)
+        )
+        for when, found in texts
+        for detector, scores in found.items()
+        if scores.polls is not None
+    )
+
+
+def _outcome(polls: Polls) -> str:
+    text = f"{polls.yes} of {polls.answered} polls find {_QUESTIONS[polls.asked]}"
+    if polls.low is not None and polls.high is not None:
+        text += f" (95 % interval {polls.low:.2f} to {polls.high:.2f})"
+    unread = len(polls.replies) - polls.answered
+    if unread:
+        text += f"; {unread} could not be read"
+    if polls.early_stop:
+        text += f"; stopped early, {polls.requested} asked for"
+    return text
+
+
+def _said(poll: Poll) -> str:
+    if poll.error is None:
+        return f"not read: {poll.unread or 'no reason'}"
+    return "yes" if poll.error else "no"

@@ -13,9 +13,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.views.facts import visible
 from eirene.views.plots import check_matplotlib
-from eirene.views.visible import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

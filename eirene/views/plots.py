@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eirene.extras import importing
+from eirene.core.extras import importing
 from eirene.views.compare_table import KINDS, drawn
 
 if TYPE_CHECKING:

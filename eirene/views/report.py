@@ -1,23 +1,29 @@
-"""A whole run as one web page that needs nothing else: a list to filter and search, each record drawn when opened."""
+"""A whole run as one web page that needs nothing else: a list to filter and search, each record drawn when opened.
+
+A record as one web page that needs nothing else: no outside script, style, font or picture; everything escaped.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple
+from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
-from eirene.critique import HALLUCINATIONS
-from eirene.line_checksum import KEY
-from eirene.records import Item, Record
-from eirene.shown import kinds_in
-from eirene.usage import Usage
+from eirene.core.critique import HALLUCINATIONS
+from eirene.core.records import Item, Record
+from eirene.core.usage import Usage
+from eirene.data.line_checksum import KEY
+from eirene.views import kinds_in
 from eirene.views.compare_table import STATUSES
 from eirene.views.comparison import sections
-from eirene.views.facts import cost, tone
-from eirene.views.record_view import view_of
-from eirene.views.web import compact, page, script_safe
+from eirene.views.facts import ADVISORY, STATUS_WORDS, cost, tone
+from eirene.views.page import Group, HtmlTable, change_cell, compact, page, score_cell, script_safe
+from eirene.views.record import RecordView, view_of
+from eirene.views.salience import picture
 
 Json = Mapping[str, Any]
 
@@ -82,7 +88,7 @@ def report_title(path: str) -> str:
 
 def records_in(values: Iterable[tuple[str, object]]) -> Iterator[Record]:
     """Records from (where, value) pairs: a record, or a line of a batch's journal or of a comparison."""
-    from eirene.errors import FormError, InputError
+    from eirene.core.errors import FormError, InputError
 
     for where, value in values:
         data = value["record"] if isinstance(value, dict) and isinstance(value.get("record"), dict) else value
@@ -92,3 +98,53 @@ def records_in(values: Iterable[tuple[str, object]]) -> Iterator[Record]:
             yield Record.model_validate(data)
         except FormError as error:
             raise InputError(f"is no record of a run: {error}", where=where) from None
+
+
+def render_page(record: Record, *, item: Item | None = None) -> str:
+    """The page. With the `item`, the given arguments stand in words beside their scores, not by number alone."""
+    view = view_of(record, item)
+    return page(
+        "page.html.j2",
+        styles=("page.css", "findings.css", "salience.css"),
+        scripts=("scroll.js", "page.js"),
+        record=record,
+        view=view,
+        status_words=STATUS_WORDS[record.status],
+        plain=tone(record) == "plain",
+        moved=sum(piece.what == "moved to here" for piece in view.diff),
+        kinds=kinds_in(r.critique for r in record.rounds),
+        has_votes=any(s.cells for c in view.critiques for s in c.sentences),
+        scores=_scores(view),
+        arguments=list(_arguments(view)),
+        maps=[(shown, picture(shown.rows, shown.columns, shown.shares)) for shown in view.maps],
+        cost=cost(record.usage),
+        file_name=re.sub(r"[^\w.-]+", "-", record.id)[:80] + ".json",
+        json=script_safe(record.to_json()),
+    )
+
+
+def _scores(view: RecordView) -> HtmlTable:
+    groups = [
+        Group(
+            ADVISORY if is_advisory else "",
+            [(row.detector, row.error, *map(score_cell, row.scores), change_cell(row.scores[0], row.scores[-1]))
+             for row in rows],
+            muted=is_advisory,
+        )
+        for is_advisory, rows in groupby(view.scores, key=lambda row: row.advisory)
+    ]  # fmt: skip
+    columns = ("Detector", "Error", *(name.capitalize() for name in view.columns), "Change")
+    return HtmlTable("Error scores from 0 to 1; lower is better.", columns, groups, first_number=2)
+
+
+def _arguments(view: RecordView) -> Iterator[tuple[str, HtmlTable]]:
+    """A table for each detector that scores single arguments."""
+    for (detector, is_advisory), rows in groupby(view.arguments, key=lambda row: (row.detector, row.advisory)):
+        groups = [
+            Group(name, [(a.text, score_cell(a.before), score_cell(a.after), change_cell(a.before, a.after))
+                         for a in members], muted=is_advisory)
+            for name, members in groupby(rows, key=lambda row: row.group)
+        ]  # fmt: skip
+        caption = "How far each is missing from the answer: coverage error from 0 to 1; lower is better."
+        caption += f" {ADVISORY}." if is_advisory else " What was said, under 0.5, and is missing after is harm."
+        yield detector, HtmlTable(caption, ("Given", "Before", "After", "Change"), groups)

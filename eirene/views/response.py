@@ -9,11 +9,10 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from eirene.records import Item
-from eirene.usage import Usage
-from eirene.views.facts import cost
-from eirene.views.visible import visible
-from eirene.views.web import page, script_safe
+from eirene.core.records import Item
+from eirene.core.usage import Usage
+from eirene.views.facts import cost, visible
+from eirene.views.page import page, script_safe
 
 
 def render_response(item: Item) -> RenderableType:

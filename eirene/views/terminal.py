@@ -12,11 +12,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from eirene.critique import Critique, TaggedSentence
-from eirene.given import lacks_given
-from eirene.records import Record, Round
-from eirene.scores import Unscored
-from eirene.shown import LETTERS, kinds_in, spans_of
+from eirene.core.critique import Critique, TaggedSentence
+from eirene.core.grounding import lacks_given
+from eirene.core.records import Record, Round
+from eirene.core.scores import Unscored
+from eirene.views import LETTERS, kinds_in, spans_of
 from eirene.views.diff import Line, LineKind, diff
 from eirene.views.facts import (
     ADVISORY,
@@ -28,15 +28,15 @@ from eirene.views.facts import (
     cost,
     last_candidate,
     other_findings,
+    polled_texts,
     rewrites,
     score_table,
     shown_score,
     tone,
     unchecked,
+    visible,
     votes,
 )
-from eirene.views.polls import polled_texts
-from eirene.views.visible import visible
 
 _Entry = TypeVar("_Entry")
 

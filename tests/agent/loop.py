@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from eirene.critique import Sample
-from eirene.scores import Scores
+from eirene.core.critique import Sample
+from eirene.core.scores import Scores
 
 ORIGINAL = "Trams are quiet. Buses are cheap."
 ITEM: dict[str, Any] = {

@@ -11,13 +11,13 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL, WORSE
 
-from eirene.agent.interactive import ReviewedRun
-from eirene.agent.scripted import scripted_parts
+from eirene.agent.session import ReviewedRun
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.critique import Sample
-from eirene.errors import BackendError
-from eirene.records import Item, Record
+from eirene.core.critique import Sample
+from eirene.core.errors import BackendError
+from eirene.core.records import Item, Record
+from eirene.testing.parts import scripted_parts
 
 Json = dict[str, Any]
 GO_ON: Json = {"action": "go on"}

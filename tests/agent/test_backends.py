@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from eirene.agent.backends import resolve_backend
-from eirene.agent.compare import Plan, acompare
-from eirene.agent.evaluate_feedback import evaluation_signature
+from eirene.agent.experiments.compare import Plan, acompare
+from eirene.agent.experiments.feedback import evaluation_signature
 from eirene.agent.run import run_signature
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.alignment.calibration import SCORING, load_constants, parse_constants
-from eirene.errors import EncoderError, InputError
-from eirene.feedback_model.calibration import load_critic, parse_critic
+from eirene.core.errors import EncoderError, InputError
+from eirene.core.records import Item
+from eirene.feedback_model.embedded.calibration import load_critic, parse_critic
 from eirene.models.scripted import ScriptedChatModel
-from eirene.records import Item
 
 ITEM = Item.model_validate({
     "id": "trams",
@@ -38,7 +38,7 @@ def content(package: str, name: str) -> dict[str, Any]:
 
 
 CONSTANTS = content("eirene.alignment", "constants.json")
-CRITIC = content("eirene.feedback_model", "critic.json")
+CRITIC = content("eirene.feedback_model.embedded", "critic.json")
 
 
 def chat() -> Parts:

@@ -13,10 +13,10 @@ from langgraph.graph import START, StateGraph
 from loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
 
 import eirene
-from eirene.agent.scripted import scripted_parts
 from eirene.agent.state import Parts
-from eirene.critique import Sample
+from eirene.core.critique import Sample
 from eirene.feedback_model.base import FeedbackRequest
+from eirene.testing.parts import scripted_parts
 
 
 def parts() -> Parts:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 
-from eirene.agent.checkpoint_file import checkpoint_file
-from eirene.errors import InputError, MissingExtraError
+from eirene.agent.session import checkpoint_file
+from eirene.core.errors import InputError, MissingExtraError
 
 
 def opened(path: Path, *, inside: Any = None) -> None:

@@ -23,10 +23,10 @@ from loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
 from postgres import postgres_binaries, postgres_server
 
 import eirene
-from eirene.agent.scripted import scripted_parts
 from eirene.agent.state import Parts
+from eirene.core.scores import Scores
 from eirene.eval.base import Case
-from eirene.scores import Scores
+from eirene.testing.parts import scripted_parts
 
 Config = dict[str, Any]
 THREAD: Config = {"configurable": {"thread_id": "trams"}}

@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from eirene.agent.compare import Gathered, Plan, acompare
-from eirene.agent.compare_summary import summarise
+from eirene.agent.experiments.compare import Gathered, Plan, acompare
+from eirene.agent.experiments.compare_summary import summarise
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.critique import Sample
-from eirene.errors import AuthError, InputError, UnreachableError
+from eirene.core.critique import Sample
+from eirene.core.errors import AuthError, InputError, UnreachableError
+from eirene.core.records import Item, Mode
+from eirene.core.scores import Scores
+from eirene.core.usage import Meter, Usage
 from eirene.eval.base import Need
-from eirene.eval.error_judge import ErrorJudge
-from eirene.feedback_model.scripted import ScriptedFeedback
+from eirene.eval.detectors.judge import ErrorJudge
 from eirene.models.scripted import ScriptedChatModel
-from eirene.records import Item, Mode
 from eirene.refiners.base import RefineTask
-from eirene.scores import Scores
-from eirene.usage import Meter, Usage
+from eirene.testing.parts import ScriptedFeedback
 
 MODES: tuple[Mode, ...] = ("improve", "generic", "fine-grained")
 BAD, GOOD = Scores(hallucination=0.5, coverage=0.8), Scores(hallucination=0.5, coverage=0.1)

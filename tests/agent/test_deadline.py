@@ -16,10 +16,9 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from loop import BAD, FAULTY, ITEM, ORIGINAL
 
 import eirene
-from eirene.agent.scripted import scripted_parts
-from eirene.cancellation import NobodyWaitsError, check_cancelled
-from eirene.records import Record
-from eirene.refiners.scripted import ScriptedRefiner
+from eirene.core.records import Record
+from eirene.testing.parts import ScriptedRefiner, scripted_parts
+from eirene.text.cancellation import NobodyWaitsError, check_cancelled
 
 
 class Stuck(ScriptedRefiner):
@@ -122,7 +121,7 @@ def test_what_was_left_behind_ends_at_its_next_look() -> None:
 def test_the_process_ends_though_a_thread_was_left_behind() -> None:
     script = (
         "import threading, eirene, asyncio\n"
-        "from eirene.agent.scripted import scripted_parts\n"
+        "from eirene.testing.parts import scripted_parts\n"
         "class Stuck:\n"
         "    name = 'stuck'\n"
         "    async def refine(self, *_, **__): await asyncio.to_thread(threading.Event().wait)\n"

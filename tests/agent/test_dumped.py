@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from eirene.agent.dumped import dump, load
-from eirene.errors import InputError
-from eirene.scores import Scores, SentenceScore
+from eirene.agent.state import dump, load
+from eirene.core.errors import InputError
+from eirene.core.scores import Scores, SentenceScore
 
 
 def scores(n: int = 1) -> Scores:

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from eirene.agent.evaluate_detectors import Work, aevaluate_detectors, summarise
-from eirene.agent.journal import Journal
-from eirene.errors import AuthError, BackendTimeoutError, InputError
+from eirene.agent.experiments.detectors import Work, aevaluate_detectors, summarise
+from eirene.core.errors import AuthError, BackendTimeoutError, InputError
+from eirene.core.records import Item
+from eirene.core.scores import Scores, Unscored
+from eirene.core.usage import Meter, Usage
+from eirene.data.journal import Journal
 from eirene.eval.base import GIVEN, NOTHING, Case, Detector, Need
-from eirene.eval.detector_report import Plan
-from eirene.eval.labelled import Labelled
-from eirene.eval.scripted import ScriptedDetector
-from eirene.records import Item
-from eirene.scores import Scores, Unscored
-from eirene.usage import Meter, Usage
+from eirene.eval.datasets import Labelled
+from eirene.eval.metrics.detectors import Plan
+from eirene.testing.parts import ScriptedDetector
 
 JUDGE: frozenset[Need] = frozenset({"judge"})
 

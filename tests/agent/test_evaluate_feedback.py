@@ -9,17 +9,17 @@ from typing import Any, cast
 
 import pytest
 
-from eirene.agent.evaluate_feedback import aevaluate_feedback
+from eirene.agent.experiments.feedback import aevaluate_feedback
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.critique import Sample
-from eirene.errors import AuthError, BackendError, InputError, UnreachableError
-from eirene.eval.feedback_data import FeedbackCase, case_of
+from eirene.core.critique import Sample
+from eirene.core.errors import AuthError, BackendError, InputError, UnreachableError
+from eirene.core.usage import Meter, Usage
+from eirene.data.haluquestqa import parse_tagged_answer
+from eirene.data.json_rows import Row
+from eirene.data.line_checksum import without_seal
+from eirene.eval.datasets.feedback import FeedbackCase, case_of
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.haluquestqa import parse_tagged_answer
-from eirene.io import Row
-from eirene.line_checksum import without_seal
-from eirene.usage import Meter, Usage
 
 SETTINGS = Settings(samples=4)
 

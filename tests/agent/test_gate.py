@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from eirene.agent.gate import judge
 from eirene.agent.run import refine
 from eirene.agent.settings import Settings
+from eirene.core.scores import ArgumentScore, Scores, Unscored
 from eirene.models.scripted import ScriptedChatModel
-from eirene.scores import ArgumentScore, Scores, Unscored
 
 unit = st.floats(0, 1)
 score = unit | st.just(Unscored(unscored="why"))

@@ -13,10 +13,10 @@ from loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
 
 import eirene
 from eirene.agent import Event, compile_graph, initial_state, make_record, mermaid
-from eirene.agent.events import Event as EventType
-from eirene.agent.scripted import scripted_parts
 from eirene.agent.settings import Settings
+from eirene.agent.state import Event as EventType
 from eirene.agent.state import Parts
+from eirene.testing.parts import scripted_parts
 
 NODES = ["gate", "refine", "rescore", "sample_feedback", "select_critique"]
 

@@ -9,11 +9,11 @@ import pytest
 from loop import BAD, GOOD, ITEM, ORIGINAL
 
 import eirene
-from eirene.agent.scripted import scripted_parts
 from eirene.agent.state import Parts
-from eirene.critique import Sample
-from eirene.errors import BackendError, UnusableReplyError
-from eirene.scores import Scores, Unscored
+from eirene.core.critique import Sample
+from eirene.core.errors import BackendError, UnusableReplyError
+from eirene.core.scores import Scores, Unscored
+from eirene.testing.parts import scripted_parts
 
 REASON = Sample(tags=("Incomplete", "Complete"), reasons=("Pollution \ud800 is missing.", None))
 

@@ -10,13 +10,13 @@ import pytest
 
 from eirene.agent.critics import equipped
 from eirene.agent.run import refine, run_signature
-from eirene.agent.scripted import scripted_parts
 from eirene.agent.settings import Settings
-from eirene.critique import Sample
-from eirene.errors import InputError
-from eirene.fava.tags import parse_tagged
+from eirene.core.critique import Sample
+from eirene.core.errors import InputError
+from eirene.core.findings.tags import parse_tagged
+from eirene.core.records import Record
 from eirene.models.scripted import ScriptedChatModel
-from eirene.records import Record
+from eirene.testing.parts import scripted_parts
 from eirene.views.facts import consistency
 
 EXAMPLE: dict[str, Any] = json.loads(Path("examples/fava.json").read_text("utf-8"))

@@ -16,13 +16,13 @@ from reviewed import GO_ON, Json, answered, opened, parts, reasons
 import eirene
 from eirene.agent import compile_graph, initial_state, make_record
 from eirene.agent.backends import resolve_backend
-from eirene.agent.interactive import ReviewedRun
+from eirene.agent.session import ReviewedRun
 from eirene.agent.settings import Settings
-from eirene.critique import Sample
-from eirene.errors import InputError
+from eirene.core.critique import Sample
+from eirene.core.errors import InputError
+from eirene.core.records import Item, Record
 from eirene.models.scripted import ScriptedChatModel
-from eirene.records import Item, Record
-from eirene.refiners.scripted import ScriptedRefiner
+from eirene.testing.parts import ScriptedRefiner
 
 
 def test_the_question_is_plain_json_with_everything_that_a_person_needs() -> None:

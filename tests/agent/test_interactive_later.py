@@ -12,12 +12,12 @@ from typing import Any
 from loop import FAULTY, ITEM
 from reviewed import GO_ON, SAVERS, on, opened, parts, reasons
 
-from eirene.agent.interactive import ReviewedRun
-from eirene.agent.scripted import scripted_parts
+from eirene.agent.session import ReviewedRun
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.errors import UnreachableError
-from eirene.records import Item, Record
+from eirene.core.errors import UnreachableError
+from eirene.core.records import Item, Record
+from eirene.testing.parts import scripted_parts
 
 
 @SAVERS
@@ -136,10 +136,10 @@ _ONE_PROCESS = """
     sys.path.insert(0, sys.argv[1])
     from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-    from eirene.agent.interactive import ReviewedRun
-    from eirene.agent.scripted import scripted_parts
+    from eirene.agent.session import ReviewedRun
+    from eirene.testing.parts import scripted_parts
     from eirene.agent.settings import Settings
-    from eirene.records import Item
+    from eirene.core.records import Item
 
     async def main(path, step):
         samples = [FAULTY] * 20 if step == "ask" else []

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from eirene.agent.batch.journal import BatchJournal
-from eirene.agent.journal import Journal
-from eirene.agent.line_journal import LineJournal
-from eirene.errors import InputError
-from eirene.line_checksum import without_seal
+from eirene.core.errors import InputError
+from eirene.data.journal import Journal, LineJournal
+from eirene.data.line_checksum import without_seal
 
 
 def line(key: str, value: int = 0) -> dict[str, object]:
@@ -113,7 +112,7 @@ def test_a_link_to_a_journal_stays_one_when_lines_are_dropped(tmp_path: Path) ->
 
 def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    code = f"from eirene.agent.journal import Journal; Journal({str(path)!r})"
+    code = f"from eirene.data.journal import Journal; Journal({str(path)!r})"
     with Journal(path):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert "in use by another run" in done.stderr

@@ -11,15 +11,14 @@ from langchain_core.messages import BaseMessage
 from loop import FAULTY, ITEM, OPEN_ITEM, ORIGINAL, scores
 
 import eirene
-from eirene.agent import judges
-from eirene.agent.judges import with_judge
-from eirene.agent.scripted import scripted_parts
+from eirene.agent import detectors
+from eirene.agent.detectors import with_judge
 from eirene.agent.state import Parts
-from eirene.errors import InputError
-from eirene.eval.scripted import ScriptedDetector
+from eirene.core.errors import InputError
+from eirene.core.records import Record
+from eirene.core.scores import Scores, Unscored
 from eirene.models.scripted import ScriptedChatModel
-from eirene.records import Record
-from eirene.scores import Scores, Unscored
+from eirene.testing.parts import ScriptedDetector, scripted_parts
 
 SAME = scores(0.1, 0.2)
 
@@ -119,5 +118,5 @@ def test_what_is_no_judge_is_refused(judge: str, polls: int, said: str) -> None:
 
 
 def test_the_example_in_the_docstring_holds() -> None:
-    found = doctest.testmod(judges)
+    found = doctest.testmod(detectors)
     assert found.attempted > 0 and found.failed == 0

@@ -8,12 +8,10 @@ import pytest
 from loop import BAD, FAULTY, GOOD, ITEM, NOISE, OPEN_ITEM, ORIGINAL, SPOTLESS, WORSE, scores
 
 import eirene
-from eirene.agent.scripted import scripted_parts
-from eirene.critique import Sample
-from eirene.errors import BackendError, InputError
-from eirene.eval.scripted import ScriptedDetector
-from eirene.records import Record
-from eirene.refiners.scripted import ScriptedRefiner
+from eirene.core.critique import Sample
+from eirene.core.errors import BackendError, InputError
+from eirene.core.records import Record
+from eirene.testing.parts import ScriptedDetector, ScriptedRefiner, scripted_parts
 
 
 def run(item: dict[str, Any] = ITEM, *, parts: Any = None, **options: Any) -> Record:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from eirene.agent.backends import resolve_backend
-from eirene.agent.named_detectors import with_detectors
-from eirene.errors import InputError
+from eirene.agent.detectors import with_detectors
+from eirene.core.errors import InputError
 from eirene.eval.resources import Resources
 from eirene.models.scripted import ScriptedChatModel
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from eirene.agent.run import refine
-from eirene.agent.scripted import scripted_parts
-from eirene.given import NOTHING_GIVEN
+from eirene.core.grounding import NOTHING_GIVEN
+from eirene.core.records import Record
 from eirene.models.scripted import ScriptedChatModel
-from eirene.records import Record
+from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL, SPOTLESS, WORSE
 
 PASSAGES = {**ITEM, "perspectives": None, "context": ["Trams are quiet. Buses are cheap. Trams pollute less."]}

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from eirene.agent import refine
-from eirene.agent.rejections import faults
-from eirene.agent.scripted import scripted_parts
-from eirene.critique import Sample
-from eirene.given import Given, Group
-from eirene.refiners.scripted import ScriptedRefiner
-from eirene.scores import ArgumentScore, Scores, SentenceScore, Unscored
+from eirene.agent.gate import faults
+from eirene.core.critique import Sample
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored
+from eirene.testing.parts import ScriptedRefiner, scripted_parts
 
 SIDES = Given("perspectives", (Group("pro", ("Trams are quiet.", "Trams are cheap.")), Group("con", ("Rails break.",))))
 TEXT = "Trams are quiet. Trams can fly."

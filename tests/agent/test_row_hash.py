@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from eirene.agent.row_hash import RowHash
-from eirene.agent.scripted import scripted_parts
+from eirene.agent.run import RowHash
 from eirene.agent.settings import Settings
-from eirene.records import Item, digest
+from eirene.core.records import Item, digest
+from eirene.testing.parts import scripted_parts
 
 
 def test_it_is_the_digest_of_the_row_and_all_that_its_record_hangs_on() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eirene.agent.settings import Settings
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from eirene.agent.shared_detectors import SharedDetector, shared
+from eirene.agent.detectors import SharedDetector, shared
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import Scores
+from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need
-from eirene.eval.rouge import RougeDetector
-from eirene.given import Given, Group
-from eirene.scores import Scores
-from eirene.usage import Meter
+from eirene.eval.detectors.rouge import RougeDetector
 
 CASE = Case("Trams?", "Trams are quiet.", Given("perspectives", (Group("pro", ("Trams are quiet.",)),)))
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from eirene.agent.batch.totals import Totals
-from eirene.cli.batch_progress import said
-from eirene.usage import Usage
+from eirene.agent.batch.journal import Totals
+from eirene.cli.batch.progress import said
+from eirene.core.usage import Usage
 
 
 def batch(*, made: int, under_way: int) -> Any:

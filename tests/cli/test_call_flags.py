@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from eirene.testing.batch_endpoint import answer_requests
 from eirene.testing.loopback import ChatRequest, LoopbackServer, Outcome
+from eirene.testing.openai_wire import answer_requests
 from tests.cli.run import Run, assert_error, write
 
 REWRITE = "Trams are quiet and pollute less. Buses are cheap."
@@ -174,7 +174,7 @@ def test_json_without_a_dry_run_is_refused(run: Run, tmp_path: Path) -> None:
 
 def test_the_list_of_prices_that_ships_is_for_the_providers_own_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the environment sends the client elsewhere, what a model costs is not known."""
-    from eirene.cli.call_flags import CallFlags
+    from eirene.cli.data_flags import CallFlags
 
     for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)

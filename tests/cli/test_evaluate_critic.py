@@ -9,16 +9,16 @@ from typing import Any, cast
 
 import pytest
 
-from eirene.agent.evaluate_critic import ameasure_gain, arun_critic, found_by
+from eirene.agent.experiments.critic import ameasure_gain, arun_critic, found_by
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.critique import Finding, Sample
-from eirene.errors import AuthError, BackendError, InputError, UnreachableError
-from eirene.eval.findings import Annotated
-from eirene.eval.rouge import RougeDetector
+from eirene.core.critique import Finding, Sample
+from eirene.core.errors import AuthError, BackendError, InputError, UnreachableError
+from eirene.core.records import Item
+from eirene.core.usage import Meter, Usage
+from eirene.eval.detectors.rouge import RougeDetector
+from eirene.eval.metrics import Annotated
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.records import Item
-from eirene.usage import Meter, Usage
 from tests.cli.run import Run, assert_error, write
 
 TAGGED = [

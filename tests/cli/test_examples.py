@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eirene.records import Record, parse_item
+from eirene.core.records import Record, parse_item
 from tests.cli.run import EXAMPLES, Run
 
 FILES = sorted(EXAMPLES.glob("*.json"))

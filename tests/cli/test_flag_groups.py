@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from eirene.cli.flag_groups import with_groups
+from eirene.cli.flags import with_groups
 
 
 @dataclass(frozen=True, kw_only=True)

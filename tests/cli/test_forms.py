@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import eirene
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from tests.agent.server.serving import embedded_engine, served
 from tests.cli.run import Run, assert_error
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eirene.records import Record, parse_item
+from eirene.core.records import Record, parse_item
 from tests.cli.run import EXAMPLES, Run, assert_error, write
 from tests.tiny_llama import make_llama
 

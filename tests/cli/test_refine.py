@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import get_args
 
 from eirene.agent import Settings
-from eirene.cli import options
-from eirene.records import MODES, Record
+from eirene.cli import flags as options
+from eirene.core.records import MODES, Record
 from tests.cli.run import EXAMPLES, GIVEN, Run, write
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from eirene.records import Record
+from eirene.core.records import Record
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
 
 pexpect = pytest.importorskip("pexpect")

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.agent.review import reviewed
-from eirene.cli.review_dialogue import Command, edited, parse
-from eirene.critique import Critique, Finding, TaggedSentence
-from eirene.errors import InputError
-from eirene.review import Review
+from eirene.cli.review.dialogue import Command, edited, parse
+from eirene.core.critique import Critique, Finding, Review, TaggedSentence
+from eirene.core.errors import InputError
 
 FINDING = Finding(kind="unsupported", start=0, end=2, reason="Old.", edit="")
 CRITIQUE = Critique(

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from eirene.agent.interactive import ReviewedRun
-from eirene.agent.scripted import scripted_parts
+from eirene.agent.session import ReviewedRun
 from eirene.agent.settings import Settings
-from eirene.cli.review_screen import Dialogue
-from eirene.cli.typed_lines import LeftError
-from eirene.critique import Sample
-from eirene.records import Item
-from eirene.review import FeedbackNote, Review
+from eirene.cli.review.dialogue import LeftError
+from eirene.cli.review.screen import Dialogue
+from eirene.core.critique import FeedbackNote, Review, Sample
+from eirene.core.records import Item
+from eirene.testing.parts import scripted_parts
 
 FAULTY = Sample(tags=("Incomplete", "Complete"), reasons=("Pollution is missing.", None))
 SPOTLESS = Sample(tags=("Complete", "Complete"), reasons=(None, None))

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from eirene.core.scores import Scores
 from eirene.eval.base import MODEL_NEEDS
 from eirene.eval.registry import DETECTORS
-from eirene.scores import Scores
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
 
 

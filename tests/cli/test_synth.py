@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eirene.records import parse_item
+from eirene.core.records import parse_item
 from tests.cli.run import EXAMPLES, Run, assert_error, write
 
 TOPICS = EXAMPLES / "topics.jsonl"

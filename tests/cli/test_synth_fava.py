@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from eirene.critique import Finding
-from eirene.errors import InputError
-from eirene.fava.edits import apply_findings
-from eirene.fava.tags import parse_tagged
-from eirene.records import Item
+from eirene.core.critique import Finding
+from eirene.core.errors import InputError
+from eirene.core.findings.edits import apply_findings
+from eirene.core.findings.tags import parse_tagged
+from eirene.core.records import Item
 from eirene.retrieval import Passage
 from eirene.synth.fava import Made, Recipe, entities, synthesise
 from tests.cli.run import Run, assert_error, write

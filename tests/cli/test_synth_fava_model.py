@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from eirene.agent.journal_file import JournalFile
-from eirene.critique import Finding
-from eirene.fava.edits import apply_findings
-from eirene.fava.kinds import HALLUCINATIONS
-from eirene.fava.tags import parse_tagged
+from eirene.core.critique import Finding
+from eirene.core.findings.edits import apply_findings
+from eirene.core.findings.kinds import HALLUCINATIONS
+from eirene.core.findings.tags import parse_tagged
+from eirene.data.journal_file import JournalFile
 from eirene.testing.loopback import ChatRequest, HttpError, LoopbackServer, Outcome, Text
 from tests.cli.run import Result, Run, assert_error, write
 from tests.tiny_llama import make_llama

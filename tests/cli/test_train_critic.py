@@ -12,20 +12,20 @@ import torch
 from safetensors.torch import load_file
 
 from eirene.agent.run import refine
-from eirene.critique import Finding
-from eirene.errors import InputError
-from eirene.fava.kinds import HallucinationKind, finding_of
+from eirene.core.critique import Finding
+from eirene.core.errors import InputError
+from eirene.core.findings.kinds import HallucinationKind, finding_of
 from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.critic_kinds import HALLUCINATION
 from eirene.feedback_model.local import LocalFeedback
-from eirene.feedback_model.roles import HALLUCINATION
 from eirene.feedback_model.training import CriticRecipe, train_critic
-from eirene.feedback_model.training.critic import exchange_of, read_marked
-from eirene.models.carried_prompt import CarriedPrompt
-from eirene.models.local import load_local
+from eirene.feedback_model.training.run import exchange_of, read_marked
+from eirene.models.local.layout import CarriedPrompt
+from eirene.models.local.model import load_local
+from eirene.models.training import Step
+from eirene.models.training.examples import encode_example
 from eirene.prompts import load_prompt
-from eirene.sentences import split_sentences
-from eirene.training import Step
-from eirene.training.examples import encode_example
+from eirene.text.sentences import split_sentences
 from tests.cli.run import Run
 from tests.tiny_llama import make_llama
 

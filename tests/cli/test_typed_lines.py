@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from eirene.cli.typed_lines import LeftError, check_terminal, read_line
-from eirene.errors import InputError
+from eirene.cli.review.dialogue import LeftError, check_terminal, read_line
+from eirene.core.errors import InputError
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eirene.encoder.data import Batching, Claim, Cluster, epoch, make_batch, normal, read_claims, texts_of, without
-from eirene.encoder.pairs import pair_auc, read_pairs
-from eirene.encoder.templates import dress
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.models.encoder.training.data import (
+    Batching,
+    Claim,
+    Cluster,
+    epoch,
+    make_batch,
+    normal,
+    read_claims,
+    texts_of,
+    without,
+)
+from eirene.models.encoder.training.pairs import dress, pair_auc, read_pairs
 
 
 def test_every_claim_comes_once_an_epoch(topics_dir: Path) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from eirene.encoder import load_encoder
-from eirene.errors import EncoderError, InputError
-from eirene.line_checksum import check_value
+from eirene.core.errors import EncoderError, InputError
+from eirene.data.line_checksum import check_value
+from eirene.models.encoder import load_encoder
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
@@ -21,12 +21,12 @@ transformers = pytest.importorskip("transformers")
 if TYPE_CHECKING:
     from transformers import BertModel
 
-from eirene.encoder import base as base_module  # noqa: E402 - after the skips
-from eirene.encoder.export import PROBE_TEXTS, export_encoder, measure_parity  # noqa: E402
-from eirene.encoder.fit import Recipe, fit  # noqa: E402
-from eirene.encoder.graph import PackedBert  # noqa: E402
-from eirene.encoder.runtime import WEIGHTS  # noqa: E402
-from eirene.encoder.train import mean_weights, train_encoder  # noqa: E402
+from eirene.models.encoder.graph import PackedBert  # noqa: E402
+from eirene.models.encoder.runtime import WEIGHTS  # noqa: E402
+from eirene.models.encoder.training import data as base_module  # noqa: E402 - after the skips
+from eirene.models.encoder.training.export import PROBE_TEXTS, export_encoder, measure_parity  # noqa: E402
+from eirene.models.encoder.training.fit import Recipe, fit  # noqa: E402
+from eirene.models.encoder.training.run import mean_weights, train_encoder  # noqa: E402
 
 SMALL = Recipe(epochs=2, rank=2, alpha=4)
 
@@ -52,7 +52,7 @@ def base(bert: BertModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     folder = tmp_path / "base"
     bert.save_pretrained(folder)
     (folder / "tokenizer.json").write_bytes((WEIGHTS / "tokenizer.json").read_bytes())
-    from eirene.encoder.train import sha256
+    from eirene.models.encoder.training.run import sha256
 
     monkeypatch.setattr(base_module, "BASE_SHA256", sha256(folder / "model.safetensors"))
     return folder
@@ -79,7 +79,7 @@ def test_export_agrees_with_torch(bert: BertModel, tmp_path: Path) -> None:
 
 
 def test_a_bad_export_is_refused(bert: BertModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eirene.encoder.export.MIN_COSINE", 1.1)
+    monkeypatch.setattr("eirene.models.encoder.training.export.MIN_COSINE", 1.1)
     with pytest.raises(EncoderError, match="differs from torch"):
         export_encoder(bert, base_module.load_tokenizer(WEIGHTS), tmp_path / "out")
     assert not (tmp_path / "out" / "model.int8.onnx").exists()
@@ -165,7 +165,7 @@ def test_seeds_must_be_distinct(seeds: tuple[int, ...], topics_dir: Path, tmp_pa
 
 
 def test_the_same_seed_gives_the_same_weights(base: Path, topics_dir: Path) -> None:
-    from eirene.encoder.data import read_claims
+    from eirene.models.encoder.training.data import read_claims
 
     claims, tokenizer = read_claims(topics_dir / "topics_train.jsonl"), base_module.load_tokenizer(base)
     one, two = (

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from eirene.encoder.losses import contrastive, coverage_ranking, hallucination_ranking  # noqa: E402 - after the skip
+from eirene.models.encoder.training.fit import contrastive, coverage_ranking, hallucination_ranking  # noqa: E402 - after the skip
 
 GOOD = torch.tensor([[0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.0, 0.0, 0.9]])
 OWNER = torch.tensor([0, 1, 2])

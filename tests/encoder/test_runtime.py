@@ -10,10 +10,16 @@ import numpy as np
 import pytest
 
 from eirene.alignment import load_constants
-from eirene.encoder import Encoder, load_encoder, runtime
-from eirene.encoder.runtime import MODEL_FILE, SHIPPED_DIGEST, TOKENIZER_FILE, WEIGHTS, default_threads
-from eirene.encoder.windows import cut_windows
-from eirene.errors import EncoderError
+from eirene.core.errors import EncoderError
+from eirene.models.encoder import Encoder, load_encoder, runtime
+from eirene.models.encoder.runtime import (
+    MODEL_FILE,
+    SHIPPED_DIGEST,
+    TOKENIZER_FILE,
+    WEIGHTS,
+    cut_windows,
+    default_threads,
+)
 
 TEXTS = [
     "Parents know what is best for their child.",
@@ -178,7 +184,7 @@ def test_threads_from_the_environment(monkeypatch: pytest.MonkeyPatch, value: st
 
 def test_importing_loads_no_heavy_package() -> None:
     code = (
-        "import sys, eirene.encoder;"
+        "import sys, eirene.models.encoder;"
         "print([m for m in ('onnxruntime', 'tokenizers', 'torch', 'transformers', 'peft', 'onnx') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from eirene.eval.labelled import Labelled, LabelledSet, read_labelled
-from eirene.sentences import split_sentences
+from eirene.eval.datasets import Labelled, LabelledSet, read_labelled
+from eirene.text.sentences import split_sentences
 
 
 def read(tmp_path: Path, *rows: object, beside: tuple[str, object] | None = None) -> LabelledSet:

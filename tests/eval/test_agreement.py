@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from eirene.errors import InputError
-from eirene.eval.agreement import Level, krippendorff_alpha
-from eirene.scores import Unscored
+from eirene.core.errors import InputError
+from eirene.core.scores import Unscored
+from eirene.eval.statistics.agreement import Level, krippendorff_alpha
 
 # Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", four observers, twelve units.
 N = None

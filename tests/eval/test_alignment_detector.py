@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.encoder import Encoder, load_encoder
-from eirene.eval.alignment import AlignmentDetector, score_alignment
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import Scores, Unscored, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.given import Given, Group
-from eirene.scores import Scores, Unscored, number
-from eirene.usage import Meter
+from eirene.eval.detectors.alignment import AlignmentDetector, score_alignment
+from eirene.models.encoder import Encoder, load_encoder
 
 GIVEN = Given(
     "perspectives",

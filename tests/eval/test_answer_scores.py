@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.errors import InputError
-from eirene.eval.answer_scores import answer_score, error_correction
-from eirene.eval.bootstrap import Resamples
+from eirene.core.errors import InputError
+from eirene.eval.metrics.answers import answer_score, error_correction
+from eirene.eval.statistics.bootstrap import Resamples
 
 FEW = Resamples(draws=200)
 

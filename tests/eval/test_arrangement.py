@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eirene.encoder import Encoder, load_encoder
-from eirene.eval.alignment import score_alignment
-from eirene.eval.arrangement import ArrangementDetector, score_arrangement
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import Scores, Unscored, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.given import Given, Group
-from eirene.scores import Scores, Unscored, number
-from eirene.usage import Meter
+from eirene.eval.detectors.alignment import score_alignment
+from eirene.eval.detectors.arrangement import ArrangementDetector, score_arrangement
+from eirene.models.encoder import Encoder, load_encoder
 
 PRO = ("A car-free centre has cleaner air.", "Children can walk to school safely without cars.")
 CON = ("Shops lose customers who come by car.", "Frail people cannot walk far.")

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 from statsmodels.stats.proportion import proportion_confint
 
-from eirene.errors import AuthError, InputError, UnreachableError
+from eirene.core.errors import AuthError, InputError, UnreachableError
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import Poll, Scores, Unscored, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.chainpoll import ChainPoll, chainpoll_messages, next_polls, scores_of
-from eirene.eval.judging import bounded, wilson
-from eirene.given import Given, Group
+from eirene.eval.detectors.chainpoll import ChainPoll, chainpoll_messages, next_polls, scores_of
+from eirene.eval.detectors.judge import bounded, wilson
 from eirene.models.chat import ChatModel
+from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.models.retry import RetryPolicy
 from eirene.models.scripted import ScriptedChatModel
-from eirene.scores import Poll, Scores, Unscored, number
 from eirene.testing.loopback import HttpError, LoopbackServer, Text
-from eirene.usage import Meter
 
 YES, NO, MAYBE = "Claim 2 is nowhere.\n\nVerdict: yes", "All is there.\n\nVerdict: no", "Hard to say."
 PASSAGES = Given("context", (Group("context", ("Trams are quiet.", "Buses are cheap.")),))

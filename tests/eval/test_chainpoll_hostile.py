@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import Scores
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.chainpoll import ChainPoll, Question, chainpoll_messages
-from eirene.eval.judging import Section, fenced, given_sections
-from eirene.eval.judging_scripted import ScriptedGullibleJudge
-from eirene.given import Given, Group
+from eirene.eval.detectors.chainpoll import ChainPoll, Question, chainpoll_messages
+from eirene.eval.detectors.judge import Section, fenced, given_sections
 from eirene.models.scripted import ScriptedChatModel
-from eirene.scores import Scores
-from eirene.usage import Meter
+from eirene.testing.parts import ScriptedGullibleJudge
 
 HOSTILE = {
     row["name"]: row["text"]

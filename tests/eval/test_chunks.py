@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eirene.eval.chunks import Piece, part_of, sentences_of, share_out, whole
-from eirene.given import Given, Group
-from eirene.scores import Unscored
-from eirene.sentences import split_sentences
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import Unscored
+from eirene.eval.detectors.chunks import Piece, part_of, sentences_of, share_out, whole
+from eirene.text.sentences import split_sentences
 
 SENTENCES = st.sampled_from(["Wind is clean.", "Birds die.", "Does it cost little?", "It is so and so and so!", "\n"])
 TEXTS = st.lists(st.lists(SENTENCES, max_size=8).map(" ".join), max_size=6)

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import torch
 
-from eirene.errors import BackendError, InputError
+from eirene.core.errors import BackendError, InputError
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import Unscored, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.classifier import ClassifierDetector, ClassifierTask, Labels
-from eirene.eval.classifier.likelihood import log_likelihoods
-from eirene.given import Given, Group
-from eirene.models.local import LocalModel, load_local
+from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask, Labels
+from eirene.eval.detectors.classifier.likelihood import log_likelihoods
+from eirene.models.local.model import LocalModel, load_local
 from eirene.prompts.curly import reply
-from eirene.scores import Unscored, number
-from eirene.usage import Meter
 from tests.tiny_llama import make_llama
 
 SIDES = (Group("pro", ("Wind is clean.",)), Group("con", ("Turbines kill birds.",)))

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from eirene.errors import InputError, TrainingStoppedError
+from eirene.core.errors import InputError, TrainingStoppedError
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.classifier import ClassifierDetector, ClassifierTask, Labels
-from eirene.eval.classifier.training import Recipe, train_classifier
-from eirene.given import Given, Group
-from eirene.models.local import load_local
-from eirene.scores import number
-from eirene.usage import Meter
+from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask, Labels
+from eirene.eval.detectors.classifier.training import Recipe, train_classifier
+from eirene.models.local.model import load_local
 from tests.tiny_llama import make_llama
 
 GOOD, BAD = "Wind is clean.", "Wind is clean. The moon is green."
@@ -114,8 +114,8 @@ def test_what_is_no_data_is_refused(tmp_path: Path, llama: str, values: Any, dev
 def test_virtual_tokens_begin_as_common_words_drawn_with_the_seed(llama: str) -> None:
     import torch
 
-    from eirene.training.adapters import adapted, load_trainable
-    from eirene.training.folder import Run
+    from eirene.models.training.adapters import adapted, load_trainable
+    from eirene.models.training.folder import Run
 
     def tokens(seed: int) -> torch.Tensor:
         run, recipe = Run(llama, Path("unused"), seed), Recipe(virtual_tokens=3)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from eirene.errors import InputError
-from eirene.eval.delong import area_correlation, area_se, delong, hanley_mcneil
-from eirene.eval.roc import roc_auc
-from eirene.eval.statistics import bonferroni, holm
-from eirene.scores import Unscored
+from eirene.core.errors import InputError
+from eirene.core.scores import Unscored
+from eirene.eval.statistics.bootstrap import bonferroni, holm
+from eirene.eval.statistics.delong import area_correlation, area_se, delong, hanley_mcneil
+from eirene.eval.statistics.roc import roc_auc
 
 
 def drawn(seed: int, n: int = 80) -> tuple[list[bool], list[float], list[float]]:

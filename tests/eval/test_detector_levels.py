@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from eirene.eval.detector_floors import Text
-from eirene.eval.detector_levels import Level, levels
-from eirene.eval.labelled import Labelled
-from eirene.eval.labelled.base import marked_faults
-from eirene.records import Item, Perspective
-from eirene.scores import ArgumentScore, Scores, SentenceScore, Unscored, WordScore
-from eirene.sentences import split_sentences
+from eirene.core.records import Item, Perspective
+from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored, WordScore
+from eirene.eval.datasets import Labelled
+from eirene.eval.datasets.base import marked_faults
+from eirene.eval.metrics.levels import Level, Text, levels
+from eirene.text.sentences import split_sentences
 
 ITEM = Item(
     id="a",

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.core.grounding import Given, Group
+from eirene.core.records import Item
+from eirene.core.scores import Score, Scores, Unscored
+from eirene.core.usage import Usage
 from eirene.eval.base import Case
-from eirene.eval.detector_report import MAX_SLICES, Part, Plan, costs, curves, detector_report, dev_clusters
-from eirene.eval.detector_rows import DetectorRow, row_key
-from eirene.eval.labelled import Labelled
-from eirene.eval.scripted import ScriptedDetector
-from eirene.given import Given, Group
-from eirene.records import Item
-from eirene.scores import Score, Scores, Unscored
-from eirene.usage import Usage
+from eirene.eval.datasets import Labelled
+from eirene.eval.metrics.detector_pairs import DetectorRow, row_key
+from eirene.eval.metrics.detectors import MAX_SLICES, Part, Plan, costs, curves, detector_report, dev_clusters
+from eirene.testing.parts import ScriptedDetector
 
 PLAN = Plan(draws=200)
 

@@ -9,16 +9,23 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
-from eirene.critique import Critique, Sample, Tag, TaggedSentence
-from eirene.errors import InputError
-from eirene.eval.feedback_data import FeedbackCase, parse_feedback_case, read_feedback_cases
-from eirene.eval.feedback_metrics import counts, feedback_report
-from eirene.eval.feedback_rows import FeedbackRow, reason_overlap, scored_row
-from eirene.eval.paper_accuracy import OUTCOMES, always, outcome, random_outcomes
-from eirene.io import Row, Source
-from eirene.records import Item
-from eirene.sentences import split_sentences
-from eirene.usage import Usage
+from eirene.core.critique import Critique, Sample, Tag, TaggedSentence
+from eirene.core.errors import InputError
+from eirene.core.records import Item
+from eirene.core.usage import Usage
+from eirene.data.json_rows import Row, Source
+from eirene.eval.datasets.feedback import FeedbackCase, parse_feedback_case, read_feedback_cases
+from eirene.eval.metrics.feedback import counts, feedback_report
+from eirene.eval.metrics.feedback_rows import (
+    OUTCOMES,
+    FeedbackRow,
+    always,
+    outcome,
+    random_outcomes,
+    reason_overlap,
+    scored_row,
+)
+from eirene.text.sentences import split_sentences
 
 C: Tag = "Complete"
 I: Tag = "Incomplete"  # noqa: E741  # the two tags, in tables

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.critique import Finding
-from eirene.eval.findings import Annotated, Found, findings_report
-from eirene.eval.findings.counts import count_case
-from eirene.eval.findings.report import as_printed
-from eirene.eval.findings.taxonomy import TAXONOMIES
-from eirene.records import Item
+from eirene.core.critique import Finding
+from eirene.core.records import Item
+from eirene.eval.datasets.taxonomy import TAXONOMIES
+from eirene.eval.metrics import Annotated, Found, findings_report
+from eirene.eval.metrics.findings import as_printed, count_case
 
 FAVA = TAXONOMIES["FAVA"]
 ANSWER = "Ann was born in Oslo. She sings well. He won a prize. It rained. The sun is hot."

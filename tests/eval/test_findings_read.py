@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from eirene.critique import Critique, TaggedSentence
-from eirene.errors import InputError
-from eirene.eval.findings import Annotated, Found, findings_report, read_annotated
-from eirene.eval.findings.predictions import findings_of, read_predictions
-from eirene.records import Item
+from eirene.core.critique import Critique, TaggedSentence
+from eirene.core.errors import InputError
+from eirene.core.records import Item
+from eirene.eval.datasets.predictions import findings_of, read_predictions
+from eirene.eval.metrics import Annotated, Found, findings_report, read_annotated
 from tests.eval.test_findings import case, found
 
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import AuthError, InputError, UnreachableError
+from eirene.core.errors import AuthError, InputError, UnreachableError
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import Scores, Unscored
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.geval import GEval, expected_rating, geval_messages, read_rating
-from eirene.given import Given, Group
+from eirene.eval.detectors.geval import GEval, expected_rating, geval_messages, read_rating
 from eirene.models.chat import ChatModel
+from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply, ReplyToken
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.models.retry import RetryPolicy
 from eirene.models.scripted import ScriptedChatModel
-from eirene.scores import Scores, Unscored
 from eirene.testing.loopback import HttpError, LoopbackServer, Text
-from eirene.usage import Meter
 
 PASSAGES = Given("context", (Group("context", ("Trams are quiet.",)),))
 NOTHING = Given("derived", ())

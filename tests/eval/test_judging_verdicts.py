@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.eval.judging_verdicts import read_verdict
+from eirene.eval.detectors.verdict import read_verdict
 from eirene.models.replies import Reply
 
 CORPUS = [

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from eirene.eval.kept import Kept
+from eirene.eval.scoring import Kept
 
 
 async def test_who_comes_meanwhile_waits_and_who_comes_later_finds_it() -> None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
-from eirene.eval.labelled import FORMS, Labelled, Mark
-from eirene.eval.labelled.base import find_span, marked_faults
-from eirene.records import Item
+from eirene.core.errors import InputError
+from eirene.core.records import Item
+from eirene.eval.datasets import FORMS, Labelled, Mark
+from eirene.eval.datasets.base import find_span, marked_faults
 from tests.eval.labelled_rows import BEGIN, labels, one, read
 
 NPOV = {

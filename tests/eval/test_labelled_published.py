@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from tests.eval.labelled_rows import BEGIN, labels, one, read
 
 

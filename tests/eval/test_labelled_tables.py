@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from eirene.errors import InputError
-from eirene.eval.labelled import read_labelled
-from eirene.reading import ColumnMap, Shape, open_source
+from eirene.core.errors import InputError
+from eirene.data import ColumnMap, Shape, open_source
+from eirene.eval.datasets import read_labelled
 from tests.eval.labelled_rows import BEGIN
 
 

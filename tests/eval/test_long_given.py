@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 import torch
 
-from eirene.eval.answer_tokens import read_answer
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import Scores, Unscored, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case, Detector
-from eirene.eval.chunks import Piece, part_of, share_out, whole
-from eirene.eval.classifier import ClassifierDetector, ClassifierTask
-from eirene.eval.entropy import PseudoEntropy
-from eirene.eval.gptscore import GptScore, gptscore_messages
-from eirene.eval.salience import SalienceDetector, WordMaps
-from eirene.given import Given, Group
-from eirene.models.local import LocalModel, load_local
-from eirene.models.local_scoring import LocalScorer
-from eirene.scores import Scores, Unscored, number
-from eirene.usage import Meter
+from eirene.eval.detectors.answer_tokens import read_answer
+from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
+from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask
+from eirene.eval.detectors.gptscore import GptScore, gptscore_messages
+from eirene.eval.detectors.pseudo_entropy import PseudoEntropy
+from eirene.eval.detectors.salience import SalienceDetector, WordMaps
+from eirene.models.local.model import LocalModel, load_local
+from eirene.models.local.scoring import LocalScorer
 from tests.tiny_llama import make_llama
 
 SENTENCES = ["Wind is clean.", "Turbines kill birds.", "Power gets cheap.", "Towns get taxes.", "Blades make noise."]
@@ -125,7 +125,7 @@ async def test_a_score_that_is_not_finite_in_one_chunk_leaves_the_answer_unscore
     model: LocalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It might have been the one that counts."""
-    from eirene.eval.classifier import likelihood
+    from eirene.eval.detectors.classifier import likelihood
 
     found = iter([[-1.0, -2.0], [float("nan"), -1.0], *[[-1.0, -1.0]] * 99])
     monkeypatch.setattr(likelihood, "log_likelihoods", lambda *a, **k: next(found))

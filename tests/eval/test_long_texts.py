@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.encoder import load_encoder
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import Scores, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
 from eirene.eval.registry import build_detector
 from eirene.eval.resources import Resources
-from eirene.given import Given, Group
-from eirene.scores import Scores, number
-from eirene.usage import Meter
+from eirene.models.encoder import load_encoder
 
 RESOURCES = Resources(own_encoder=load_encoder(threads=1))
 SAID = "Trams are quiet and clean."

@@ -16,14 +16,15 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
-from eirene.errors import BackendError, InputError
+from eirene.core.errors import BackendError, InputError
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import Unscored, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.chunks import sentences_of
-from eirene.eval.nli import NliDetector, NliModel, load_nli
-from eirene.given import Given, Group
-from eirene.models.local_checkpoint import no_progress_bar
-from eirene.scores import Unscored, number
-from eirene.usage import Meter
+from eirene.eval.detectors.chunks import sentences_of
+from eirene.eval.detectors.nli import NliDetector
+from eirene.models.local.checkpoint import no_progress_bar
+from eirene.models.local.nli import NliModel, load_nli
 
 WORDS = ["wind", "is", "clean", "turbines", "kill", "birds", "cheap", "power", ".", "?"]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.encoder import load_encoder
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.core.grounding import Given, Group
+from eirene.core.records import parse_item
+from eirene.core.scores import Unscored
+from eirene.core.usage import Meter
 from eirene.eval.base import MODEL_NEEDS, Case, UnmetDetector, case_of, unmet
+from eirene.eval.detectors.selfcheck_samples import source_of
 from eirene.eval.registry import DETECTORS, build_detector, build_detectors, parse_names
 from eirene.eval.resources import Resources
-from eirene.eval.selfcheck_samples import source_of
-from eirene.given import Given, Group
-from eirene.records import parse_item
-from eirene.scores import Unscored
-from eirene.usage import Meter
+from eirene.models.encoder import load_encoder
 
 CASE = Case("Trams?", "Trams are quiet.", Given("perspectives", (Group("pro", ("Trams are quiet.",)),)))
 OPTIONS = {"judge": "--judge", "local_model": "--local-model", "classifier": "--classifier", "nli": "--nli"}

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
-from eirene.eval import roc
-from eirene.eval.bootstrap import Resamples
-from eirene.eval.ranking import auc_and_ap
-from eirene.eval.roc import average_precision, best_threshold, curve, in_parts, ranked, roc_auc, thresholded
-from eirene.eval.statistics import clusters_of
+from eirene.core.errors import InputError
+from eirene.eval.statistics import roc
+from eirene.eval.statistics.bootstrap import Resamples, clusters_of
+from eirene.eval.statistics.ranking import auc_and_ap
+from eirene.eval.statistics.roc import average_precision, best_threshold, curve, in_parts, ranked, roc_auc, thresholded
 
 
 def drawn(seed: int, n: int, levels: int) -> tuple[np.ndarray, np.ndarray]:

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eirene.core.grounding import Given, Group, Source
+from eirene.core.scores import Scores, Unscored, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.rouge import NO_ARGUMENT_WORDS, RougeDetector, score_rouge
-from eirene.given import Given, Group, Source
-from eirene.scores import Scores, Unscored, number
-from eirene.sentences import split_sentences
-from eirene.usage import Meter
-from eirene.words import stems
+from eirene.eval.detectors.rouge import NO_ARGUMENT_WORDS, RougeDetector, score_rouge
+from eirene.text.sentences import split_sentences
+from eirene.text.words import stems
 
 
 def _case(answer: str, pro: tuple[str, ...], con: tuple[str, ...], source: Source = "perspectives") -> Case:

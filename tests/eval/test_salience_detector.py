@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.core.grounding import Given, Group
+from eirene.core.scores import Unscored, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.salience import SalienceDetector, WordMaps
-from eirene.given import Given, Group
-from eirene.models.local import LocalModel, load_local
-from eirene.scores import Unscored, number
-from eirene.usage import Meter
+from eirene.eval.detectors.salience import SalienceDetector, WordMaps
+from eirene.models.local.model import LocalModel, load_local
 from tests.tiny_llama import make_llama
 
 SIDES = (

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eirene.eval.salience.maps import (
+from eirene.eval.detectors.salience.maps import (
     content_spans,
     error_score,
     normalised,

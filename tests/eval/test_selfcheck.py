@@ -14,25 +14,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.encoder import load_encoder
-from eirene.errors import InputError, UnreachableError
-from eirene.eval import chainpoll, selfcheck_detectors
+from eirene.core.errors import InputError, UnreachableError
+from eirene.core.grounding import Given, Group
+from eirene.core.records import parse_item
+from eirene.core.scores import Scores, Unscored, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case, case_of
-from eirene.eval.judging import bounded
-from eirene.eval.labelled import read_labelled
-from eirene.eval.selfcheck import compared_sentences, disagreement, ngram_scores, tokens_of
-from eirene.eval.selfcheck_detectors import HALF_NLL, SelfCheckEmbedding, SelfCheckNgram
-from eirene.eval.selfcheck_samples import SampleSource, sample_messages
-from eirene.given import Given, Group
+from eirene.eval.datasets import read_labelled
+from eirene.eval.detectors import chainpoll, selfcheck
+from eirene.eval.detectors.judge import bounded
+from eirene.eval.detectors.selfcheck import HALF_NLL, SelfCheckEmbedding, SelfCheckNgram
+from eirene.eval.detectors.selfcheck_metrics import compared_sentences, disagreement, ngram_scores, tokens_of
+from eirene.eval.detectors.selfcheck_samples import SampleSource, sample_messages
 from eirene.models.chat import ChatModel
-from eirene.models.local import load_local
+from eirene.models.encoder import load_encoder
+from eirene.models.limits import RetryPolicy
+from eirene.models.local.model import load_local
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.models.retry import RetryPolicy
 from eirene.models.scripted import ScriptedChatModel
-from eirene.records import parse_item
-from eirene.scores import Scores, Unscored, number
 from eirene.testing.loopback import LoopbackServer
-from eirene.usage import Meter
 from tests.tiny_llama import make_llama
 
 OPEN = Given("derived", ())
@@ -220,7 +220,7 @@ async def test_samples_are_drawn_from_a_local_model(tmp_path: Path) -> None:
         assert await SampleSource(model, count=3).get(case("Ann."), meter=Meter()) == samples
 
 
-@pytest.mark.parametrize("module", [chainpoll, selfcheck_detectors])
+@pytest.mark.parametrize("module", [chainpoll, selfcheck])
 def test_the_examples_in_the_docstrings_hold(module: Any) -> None:
     found = doctest.testmod(module)
     assert found.attempted > 0 and found.failed == 0

@@ -9,22 +9,22 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.core.grounding import Given
+from eirene.core.scores import Unscored, number
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.registry import build_detector
-from eirene.eval.resources import Resources
-from eirene.eval.selfcheck_bertscore import (
+from eirene.eval.detectors.selfcheck_bertscore import (
     SelfCheckBertScore,
     TokenEncoder,
     TokenVectors,
     bertscore_f1,
     load_token_encoder,
 )
-from eirene.eval.selfcheck_samples import SampleSource
-from eirene.given import Given
-from eirene.models.local import load_local
-from eirene.scores import Unscored, number
-from eirene.usage import Meter
+from eirene.eval.detectors.selfcheck_samples import SampleSource
+from eirene.eval.registry import build_detector
+from eirene.eval.resources import Resources
+from eirene.models.local.model import load_local
 from tests.tiny_bert import make_bert
 from tests.tiny_llama import make_llama
 

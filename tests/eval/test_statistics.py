@@ -8,9 +8,8 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
 from statsmodels.stats.multitest import multipletests
 
-from eirene.errors import InputError
-from eirene.eval.bootstrap import Resamples
-from eirene.eval.statistics import holm, mcnemar, mcnemar_exact, paired_differences
+from eirene.core.errors import InputError
+from eirene.eval.statistics.bootstrap import Resamples, holm, mcnemar, mcnemar_exact, paired_differences
 
 
 @pytest.mark.parametrize(("only_a", "only_b"), [(0, 0), (1, 0), (5, 5), (3, 12), (40, 61), (300, 200), (5000, 4800)])

@@ -11,21 +11,21 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.core.grounding import Given, Group
+from eirene.core.records import parse_item
+from eirene.core.scores import Scores, Unscored, number
+from eirene.core.usage import Meter, Usage
 from eirene.eval.base import Case, case_of
-from eirene.eval.entropy import HALF, PseudoEntropy, pseudo_entropy
-from eirene.eval.gptscore import HALF_NLL, GptScore, gptscore_messages
-from eirene.eval.judging import bounded
+from eirene.eval.detectors.gptscore import HALF_NLL, GptScore, gptscore_messages
+from eirene.eval.detectors.judge import bounded
+from eirene.eval.detectors.pseudo_entropy import HALF, PseudoEntropy, pseudo_entropy
 from eirene.eval.registry import build_detector
 from eirene.eval.resources import Resources
 from eirene.eval.scoring import Scorer
-from eirene.given import Given, Group
-from eirene.models.local import LocalModel, load_local
+from eirene.models.local.model import LocalModel, load_local
 from eirene.models.token_scores import ScoredToken
 from eirene.prompts import Message
-from eirene.records import parse_item
-from eirene.scores import Scores, Unscored, number
-from eirene.usage import Meter, Usage
 from tests.tiny_llama import make_llama
 
 NOTHING = Given("derived", ())

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.critique import Finding
-from eirene.errors import InputError
-from eirene.fava.edits import Removal, apply_findings, undo
-from eirene.fava.kinds import HALLUCINATIONS, finding_of
-from eirene.fava.tags import parse_tagged
+from eirene.core.critique import Finding
+from eirene.core.errors import InputError
+from eirene.core.findings.edits import Removal, apply_findings, undo
+from eirene.core.findings.kinds import HALLUCINATIONS, finding_of
+from eirene.core.findings.tags import parse_tagged
 
 WORDS = st.sampled_from(
     ["A", "an", "the", "and", "Paris", "is", "not", " ", "  ", ",", ".", "\n", "- ", "!", "“", "x", "E", "日"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.fava.edits import apply_findings
-from eirene.fava.replies import findings_in_reply
-from eirene.fava.tags import write_tagged
+from eirene.core.findings.edits import apply_findings
+from eirene.core.findings.tagged_reply import findings_in_reply
+from eirene.core.findings.tags import write_tagged
 
 from .test_tags import TEXTS, tagged
 

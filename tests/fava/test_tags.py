@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eirene.critique import Finding
-from eirene.errors import InputError
-from eirene.fava.kinds import HALLUCINATIONS, REMOVED, finding_of
-from eirene.fava.tags import DEEPEST, escape_tags, in_order, parse_tagged, write_tagged
+from eirene.core.critique import Finding
+from eirene.core.errors import InputError
+from eirene.core.findings.kinds import HALLUCINATIONS, REMOVED, finding_of
+from eirene.core.findings.tags import DEEPEST, escape_tags, in_order, parse_tagged, write_tagged
 
 PIECES = st.sampled_from(
     ["<", ">", "/", "<entity>", "</entity>", "<mark>", "</mark>", "<delete>", "</delete>", "<b>", "</b>", "&lt;",

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.critique import Tag
-from eirene.errors import InputError, PromptError
-from eirene.feedback_model.asking import feedback_instruct, feedback_messages, one_line, render_reply
+from eirene.core.critique import Tag
+from eirene.core.errors import InputError, PromptError
+from eirene.core.records import Item, Perspective
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.reading import read_reply
+from eirene.feedback_model.parsing.reply import read_reply
+from eirene.feedback_model.request import feedback_instruct, feedback_messages, one_line, render_reply
 from eirene.prompts.loader import load_prompt, parse_prompt
-from eirene.records import Item, Perspective
-from eirene.sentences import split_sentences
+from eirene.text.sentences import split_sentences
 
 QUESTION = "Why do rents rise?"
 

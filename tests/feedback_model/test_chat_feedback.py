@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from eirene.critique import Sample
-from eirene.errors import AuthError, UnreachableError
+from eirene.core.critique import Sample
+from eirene.core.errors import AuthError, UnreachableError
+from eirene.core.records import Item
+from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.chat import ChatFeedback
 from eirene.feedback_model.sampling import draw_samples
 from eirene.models.chat import ChatModel
-from eirene.models.retry import RetryPolicy
+from eirene.models.limits import RetryPolicy
 from eirene.models.scripted import Script, ScriptedChatModel
-from eirene.records import Item
-from eirene.sentences import split_sentences
-from eirene.usage import Meter
+from eirene.text.sentences import split_sentences
 
 ANSWER = "Trams are quiet. Buses are cheap."
 REQUEST = FeedbackRequest(Item(question="Trams or buses?", answer=ANSWER), ANSWER, split_sentences(ANSWER), seed=5)

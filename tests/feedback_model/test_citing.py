@@ -8,18 +8,18 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.critique import Finding, Sample
-from eirene.encoder import load_encoder
-from eirene.feedback_model.asking import feedback_messages
+from eirene.core.critique import Finding, Sample
+from eirene.core.records import FOUND_PASSAGES, Item
+from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
-from eirene.feedback_model.citing import naming, with_ids
-from eirene.feedback_model.embedded import EmbeddedFeedback
-from eirene.feedback_model.hallucination_embedded import EmbeddedHallucination
-from eirene.feedback_model.judgement import Fault
-from eirene.feedback_model.roles import COMPLETENESS, HALLUCINATION
-from eirene.records import FOUND_PASSAGES, Item
-from eirene.sentences import split_sentences
-from eirene.usage import Meter
+from eirene.feedback_model.citation import naming, with_ids
+from eirene.feedback_model.critic_kinds import COMPLETENESS, HALLUCINATION
+from eirene.feedback_model.embedded.critic import EmbeddedFeedback
+from eirene.feedback_model.embedded.faults import Fault
+from eirene.feedback_model.embedded.hallucination import EmbeddedHallucination
+from eirene.feedback_model.request import feedback_messages
+from eirene.models.encoder import load_encoder
+from eirene.text.sentences import split_sentences
 
 ENCODER = load_encoder(threads=1)
 PASSAGES = ["Bread is baked from flour and water.", "Oslo is the capital of Norway. It was founded in 1040."]

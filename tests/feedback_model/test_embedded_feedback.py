@@ -9,19 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eirene.critique import Finding, Sample
-from eirene.encoder import Encoder, load_encoder
+from eirene.core.critique import Finding, Sample
+from eirene.core.grounding import NOTHING_GIVEN
+from eirene.core.records import Item
+from eirene.core.usage import Meter, Usage
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.calibration import OperatingPoint, load_critic, parse_critic
-from eirene.feedback_model.draws import Draws
-from eirene.feedback_model.embedded import EmbeddedFeedback
-from eirene.feedback_model.judgement import Fault
-from eirene.feedback_model.select import select
-from eirene.given import NOTHING_GIVEN
-from eirene.language import not_read
-from eirene.records import Item
-from eirene.sentences import split_sentences
-from eirene.usage import Meter, Usage
+from eirene.feedback_model.embedded.calibration import OperatingPoint, load_critic, parse_critic
+from eirene.feedback_model.embedded.critic import Draws, EmbeddedFeedback
+from eirene.feedback_model.embedded.faults import Fault
+from eirene.feedback_model.vote import select
+from eirene.models.encoder import Encoder, load_encoder
+from eirene.text.language import not_read
+from eirene.text.sentences import split_sentences
 from tests.word_overlap import WordOverlapEncoder
 
 PERSPECTIVES = [
@@ -175,9 +174,9 @@ def test_the_shipped_constants_say_where_they_come_from_and_wrong_ones_are_an_er
     import json
     from importlib.resources import files
 
-    from eirene.errors import EncoderError
+    from eirene.core.errors import EncoderError
 
-    data = json.loads(files("eirene.feedback_model").joinpath("critic.json").read_text("utf-8"))
+    data = json.loads(files("eirene.feedback_model.embedded").joinpath("critic.json").read_text("utf-8"))
     assert "mixed_train" in data["source"]
     assert parse_critic(data) == load_critic()
     with pytest.raises(EncoderError, match="operating point"):

@@ -9,23 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.critique import HALLUCINATIONS, Finding, Sample
-from eirene.encoder import load_encoder
-from eirene.fava.edits import apply_findings
-from eirene.fava.kinds import KINDS, finding_of
+from eirene.core.critique import HALLUCINATIONS, Finding, Sample
+from eirene.core.findings.edits import apply_findings
+from eirene.core.findings.kinds import KINDS, finding_of
+from eirene.core.records import Item
+from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.hallucination_asking import (
-    NO_REFERENCES,
-    hallucination_messages,
-    read_tagged_reply,
-    sample_of,
-)
-from eirene.feedback_model.hallucination_embedded import EmbeddedHallucination
-from eirene.feedback_model.hallucination_rules import find_by_rules
-from eirene.feedback_model.hallucination_vote import overlap, vote_on_findings
-from eirene.records import Item
-from eirene.sentences import split_sentences
-from eirene.usage import Meter
+from eirene.feedback_model.embedded.hallucination import EmbeddedHallucination
+from eirene.feedback_model.embedded.rules import find_by_rules
+from eirene.feedback_model.finding_vote import overlap, vote_on_findings
+from eirene.feedback_model.parsing.tagged import NO_REFERENCES, hallucination_messages, read_tagged_reply, sample_of
+from eirene.models.encoder import load_encoder
+from eirene.text.sentences import split_sentences
 
 ANSWER = "The tower was built in 1889. It is loved. It is 300 metres high."
 SENTENCES = split_sentences(ANSWER)

@@ -11,22 +11,22 @@ import pytest
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.run import arefine
-from eirene.errors import BackendError, InputError
-from eirene.feedback_model.asking import feedback_instruct, feedback_messages
+from eirene.core.errors import BackendError, InputError
+from eirene.core.records import Item
+from eirene.core.signature import derive_seed
+from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.critic_kinds import COMPLETENESS, HALLUCINATION
 from eirene.feedback_model.local import LocalFeedback
-from eirene.feedback_model.roles import COMPLETENESS, HALLUCINATION
-from eirene.models.carried_prompt import CarriedPrompt
-from eirene.models.local import LocalModel, load_local
-from eirene.models.local_sampling import LocalSampling
+from eirene.feedback_model.request import feedback_instruct, feedback_messages
+from eirene.models.local.layout import CarriedPrompt
+from eirene.models.local.model import LocalModel, load_local
+from eirene.models.local.sampling import LocalSampling
 from eirene.models.replies import Reply
 from eirene.prompts import load_prompt
-from eirene.records import Item
 from eirene.refiners.base import RefineTask
-from eirene.refiners.local import LocalRefiner
-from eirene.seeds import derive_seed
-from eirene.sentences import split_sentences
-from eirene.usage import Meter
+from eirene.refiners.model import LocalRefiner
+from eirene.text.sentences import split_sentences
 from tests.tiny_llama import make_llama
 
 ANSWER = "Trams are quiet. Buses are cheap."

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.critique import Tag
-from eirene.feedback_model.asking import render_reply
-from eirene.feedback_model.reading import read_reply
-from eirene.sentences import Sentence, split_sentences
+from eirene.core.critique import Tag
+from eirene.feedback_model.parsing.reply import read_reply
+from eirene.feedback_model.request import render_reply
+from eirene.text.sentences import Sentence, split_sentences
 
 CORPUS = [
     json.loads(line)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.feedback_model.reading_contradiction import is_contradicted
+from eirene.feedback_model.parsing.contradiction import is_contradicted
 
 PHRASINGS = [
     json.loads(line) for line in Path(__file__).with_name("contradictions.jsonl").read_text("utf-8").split("\n") if line
@@ -46,6 +46,6 @@ def test_no_comment_contradicts_both_tags(comment: str) -> None:
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_a_long_comment_is_read_in_linear_time(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No time is asserted; anything quadratic would take minutes here."""
-    monkeypatch.setattr("eirene.feedback_model.reading_contradiction._LOOKED_AT", 200_000)
+    monkeypatch.setattr("eirene.feedback_model.parsing.contradiction._LOOKED_AT", 200_000)
     text = unit * (200_000 // len(unit))
     assert {is_contradicted("Complete", text), is_contradicted("Incomplete", text)} != {True}

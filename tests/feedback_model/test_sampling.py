@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from eirene.critique import Sample
-from eirene.errors import BackendError, InputError
+from eirene.core.critique import Sample
+from eirene.core.errors import BackendError, InputError
+from eirene.core.records import Item
+from eirene.core.usage import Meter, Usage
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.sampling import draw_samples
-from eirene.feedback_model.stopping import StopRule
-from eirene.records import Item
-from eirene.sentences import split_sentences
-from eirene.usage import Meter, Usage
+from eirene.feedback_model.sampling import StopRule, draw_samples
+from eirene.text.sentences import split_sentences
 
 ANSWER = "One is here. Two is there."
 REQUEST = FeedbackRequest(

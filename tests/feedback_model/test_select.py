@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eirene.critique import Finding, Sample, Tag
-from eirene.errors import InputError
-from eirene.feedback_model.select import (
+from eirene.core.critique import Finding, Sample, Tag
+from eirene.core.errors import InputError
+from eirene.feedback_model.vote import (
     Selection,
     check_sample,
     count_distinct,
@@ -21,7 +21,7 @@ from eirene.feedback_model.select import (
     tag_consistency,
     word_tokens,
 )
-from eirene.sentences import Sentence, split_sentences
+from eirene.text.sentences import Sentence, split_sentences
 
 C: Tag = "Complete"
 X: Tag = "Incomplete"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.critique import Finding, Sample
-from eirene.feedback_model.select import check_sample, select
-from eirene.sentences import Sentence, split_sentences
+from eirene.core.critique import Finding, Sample
+from eirene.feedback_model.vote import check_sample, select
+from eirene.text.sentences import Sentence, split_sentences
 
 TWO = split_sentences("One is here. Two is there.")
 

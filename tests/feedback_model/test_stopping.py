@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta as beta_distribution
 
-from eirene.critique import Sample, Tag
-from eirene.errors import InputError
-from eirene.feedback_model.select import Selection, select
-from eirene.feedback_model.stopping import POSTERIOR, StopRule, leader_wins, next_round, should_stop
-from eirene.sentences import split_sentences
+from eirene.core.critique import Sample, Tag
+from eirene.core.errors import InputError
+from eirene.feedback_model.sampling import POSTERIOR, StopRule, leader_wins, next_round, should_stop
+from eirene.feedback_model.vote import Selection, select
+from eirene.text.sentences import split_sentences
 
 A: tuple[Tag, ...] = ("Complete", "Incomplete")
 B: tuple[Tag, ...] = ("Incomplete", "Complete")

@@ -11,20 +11,19 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.core.records import Item
+from eirene.core.usage import Meter
+from eirene.data.haluquestqa import parse_tagged_answer
+from eirene.data.json_rows import Row
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.local import LocalFeedback
 from eirene.feedback_model.training import Recipe, train_feedback
-from eirene.feedback_model.training.card import markdown
-from eirene.feedback_model.training.examples import encode, prompt_for
-from eirene.haluquestqa import parse_tagged_answer
-from eirene.io import Row
-from eirene.models.local import load_local
-from eirene.models.local_sampling import LocalSampling
-from eirene.records import Item
-from eirene.training import Step
-from eirene.training.examples import IGNORED, collate
-from eirene.usage import Meter
+from eirene.feedback_model.training.examples import encode, markdown, prompt_for
+from eirene.models.local.model import load_local
+from eirene.models.local.sampling import LocalSampling
+from eirene.models.training import Step
+from eirene.models.training.examples import IGNORED, collate
 from tests.tiny_llama import make_llama
 
 INSTRUCTION = "Judge the statements."

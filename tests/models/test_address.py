@@ -9,12 +9,12 @@ import pytest
 
 import eirene
 from eirene.agent.backends import BackendOptions, resolve_backend
-from eirene.errors import AddressError, BackendError, InputError, RequestRefusedError, UnreachableError
+from eirene.core.errors import AddressError, BackendError, InputError, RequestRefusedError, UnreachableError
 from eirene.eval.resources import Resources
 from eirene.models.address import check_address, given_up, named, private_addresses, told
-from eirene.models.echo_scoring import EchoScorer
 from eirene.models.faults import Fault
 from eirene.models.resolve import resolve_chat
+from eirene.models.token_scores import EchoScorer
 
 NONE = {
     "": "empty",

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from eirene.models.cache import CallCache, is_whole, parse_size, reply_keys
 from eirene.models.replies import Reply, ReplyToken
 from eirene.prompts import Message

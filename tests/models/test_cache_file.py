@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from eirene.models.cache_file import CacheFile
 
 BIG = 10**9

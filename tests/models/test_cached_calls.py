@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from eirene.errors import BackendError
+from eirene.core.errors import BackendError
+from eirene.core.usage import Meter, Usage
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
+from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
-from eirene.models.retry import RetryPolicy
 from eirene.models.scripted import Script, ScriptedChatModel
 from eirene.prompts import Message
-from eirene.usage import Meter, Usage
 
 ASK = (Message("system", "be brief"), Message("user", "how are you"))
 DRAWN = Sampling(temperature=1.0, top_p=0.9)
@@ -127,7 +127,7 @@ def test_the_settings_of_a_real_client_are_told_apart_and_its_key_is_not(monkeyp
     """Every process makes the same text of the same settings; a key is in no text."""
     from langchain_openai import ChatOpenAI
 
-    from eirene.models.identity import identity_of
+    from eirene.models.clients import identity_of
 
     def made(**settings: Any) -> str:
         return identity_of(ChatOpenAI(model="m", **settings), None)

@@ -14,13 +14,13 @@ from langchain_core.language_models import ParrotFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
-from eirene.errors import AuthError, BackendTimeoutError, RateLimitError, UnreachableError
+from eirene.core.errors import AuthError, BackendTimeoutError, RateLimitError, UnreachableError
+from eirene.core.usage import Meter, Usage
 from eirene.models.chat import ChatModel, Price, Sampling
+from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
-from eirene.models.retry import RetryPolicy
 from eirene.models.scripted import Script, ScriptedChatModel
 from eirene.prompts import Message
-from eirene.usage import Meter, Usage
 
 ASK = (Message("system", "be brief"), Message("user", "how are you"))
 SAMPLING = Sampling(temperature=1.0, top_p=0.9, seed=7)

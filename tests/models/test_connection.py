@@ -12,21 +12,15 @@ import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from eirene.errors import (
-    AddressError,
-    BackendError,
-    BackendTimeoutError,
-    RequestRefusedError,
-    UnreachableError,
-)
+from eirene.core.errors import AddressError, BackendError, BackendTimeoutError, RequestRefusedError, UnreachableError
+from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.connection import told_apart
 from eirene.models.faults import classify
+from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.models.retry import RetryPolicy
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer, Raw
-from eirene.usage import Meter
 
 pytestmark = pytest.mark.usefixtures("loopback")
 QUICK = RetryPolicy(attempts=3, first_wait_s=0.001, max_wait_s=0.002)

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 
-from eirene.errors import AuthError, BackendError, ScriptExhaustedError, UnreachableError
+from eirene.core.errors import AuthError, BackendError, ScriptExhaustedError, UnreachableError
+from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
+from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
-from eirene.models.retry import RetryPolicy
 from eirene.models.scripted import ScriptedChatModel
 from eirene.prompts import Message
-from eirene.usage import Meter
 
 ASK = (Message("user", "how are you"),)
 ONCE = RetryPolicy(attempts=1)

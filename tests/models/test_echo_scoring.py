@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from eirene.errors import AuthError, BackendError, BackendTimeoutError, MalformedReplyError, UnreachableError
+from eirene.core.errors import AuthError, BackendError, BackendTimeoutError, MalformedReplyError, UnreachableError
+from eirene.core.grounding import Given
+from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.gptscore import GptScore
-from eirene.given import Given
-from eirene.models.echo_scoring import EchoScorer
-from eirene.models.retry import RetryPolicy
+from eirene.eval.detectors.gptscore import GptScore
+from eirene.models.limits import RetryPolicy
+from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
 from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Text
-from eirene.usage import Meter
 
 pytestmark = pytest.mark.usefixtures("loopback")
 

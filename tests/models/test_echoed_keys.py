@@ -17,15 +17,15 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import PrivateAttr, SecretStr
 
-from eirene.errors import BackendError
+from eirene.core.errors import BackendError
+from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.echo_scoring import EchoScorer
+from eirene.models.limits import RetryPolicy
 from eirene.models.redaction import HIDDEN
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.models.retry import RetryPolicy
+from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
 from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Raw
-from eirene.usage import Meter
 from tests.canary import assert_hidden
 
 pytestmark = pytest.mark.usefixtures("loopback")

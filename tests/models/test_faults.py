@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eirene.errors import (
+from eirene.core.errors import (
     AuthError,
     BackendTimeoutError,
     MalformedReplyError,
@@ -19,7 +19,7 @@ from eirene.errors import (
     UnreachableError,
 )
 from eirene.models.faults import classify, retry_after_s
-from eirene.models.retry import RetryPolicy
+from eirene.models.limits import RetryPolicy
 
 
 class Response:

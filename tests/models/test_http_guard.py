@@ -18,26 +18,26 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import PrivateAttr, SecretStr
 
-from eirene.errors import (
+from eirene.core.errors import (
     MalformedReplyError,
     RedirectedError,
     ReplyTooLargeError,
     UnreachableError,
     UnusableReplyError,
 )
+from eirene.core.usage import Meter
 from eirene.models.attempt import limit_of
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
-from eirene.models.echo_scoring import EchoScorer
 from eirene.models.http_guard import ReplyLimit, guard_clients
+from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.models.retry import RetryPolicy
+from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
 from eirene.testing.loopback import ChatRequest, HttpError, LoopbackServer, Outcome, Raw
 from eirene.testing.openai_wire import completion_body
 from eirene.testing.script import Text
-from eirene.usage import Meter
 
 pytestmark = pytest.mark.usefixtures("loopback")
 

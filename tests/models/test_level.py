@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eirene.models.level import Level
+from eirene.models.limits import Level
 
 
 def test_good_replies_lift_it_to_the_ceiling_and_no_further() -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from eirene.models.limits import Limiter
 
 

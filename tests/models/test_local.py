@@ -12,12 +12,12 @@ import torch
 from peft import LoraConfig, PrefixTuningConfig, PromptTuningConfig, TaskType, get_peft_model
 from transformers import AutoModelForCausalLM
 
-from eirene.errors import BackendError, InputError, MissingExtraError
-from eirene.models.local import LocalModel, load_local
-from eirene.models.local_adapter import quiet_peft
-from eirene.models.local_sampling import LocalSampling
+from eirene.core.errors import BackendError, InputError, MissingExtraError
+from eirene.core.usage import Meter
+from eirene.models.local.adapter import quiet_peft
+from eirene.models.local.model import LocalModel, load_local
+from eirene.models.local.sampling import LocalSampling
 from eirene.prompts import Message
-from eirene.usage import Meter
 from tests.tiny_llama import make_llama
 
 SHORT = LocalSampling(max_new_tokens=8)

@@ -20,12 +20,12 @@ from peft import LoraConfig, PromptEncoderConfig, PromptTuningConfig, TaskType, 
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
-from eirene.errors import InputError
-from eirene.eval.nli import load_nli
-from eirene.eval.selfcheck_bertscore import load_token_encoder
-from eirene.models.local import load_local
-from eirene.models.local_adapter import quiet_peft
-from eirene.retrieval.rerank import CrossEncoder
+from eirene.core.errors import InputError
+from eirene.eval.detectors.selfcheck_bertscore import load_token_encoder
+from eirene.models.local.adapter import quiet_peft
+from eirene.models.local.model import load_local
+from eirene.models.local.nli import load_nli
+from eirene.retrieval.search import CrossEncoder
 from tests.hostile_models import TRACE, change, make_hostile
 from tests.retrieval.tiny_pairs import make_cross_encoder
 from tests.tiny_bert import make_bert

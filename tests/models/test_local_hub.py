@@ -13,8 +13,8 @@ import torch
 from peft import LoraConfig, TaskType, get_peft_model
 from transformers import AutoModelForCausalLM
 
-from eirene.models.local_adapter import quiet_peft
-from eirene.models.local_checkpoint import beside
+from eirene.models.local.adapter import quiet_peft
+from eirene.models.local.checkpoint import beside
 from tests.tiny_llama import make_llama
 
 PROMPT = {"layout": "instruct", "name": "own", "system": "Judge.", "user": "{{instruction}} {{material}}",
@@ -34,7 +34,7 @@ def snapshot(cache: Path, name: str, commit: str) -> Path:
 LOADED_TWICE = """
 import json, sys
 from pathlib import Path
-from eirene.models.local import load_local
+from eirene.models.local.model import load_local
 
 for prompt in (None, sys.argv[2]):
     if prompt is not None:

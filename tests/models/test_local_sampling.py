@@ -20,9 +20,9 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from eirene.errors import InputError, MalformedReplyError
-from eirene.models.local_sampling import Batch, LocalSampling, StoppedError, pick, prefill, sample_continuations
-from eirene.seeds import rng_for
+from eirene.core.errors import InputError, MalformedReplyError
+from eirene.core.signature import rng_for
+from eirene.models.local.sampling import Batch, LocalSampling, StoppedError, pick, prefill, sample_continuations
 from tests.tiny_llama import make_llama
 
 PROMPT = list(range(10, 90))

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from eirene.errors import BackendError
-from eirene.models.local import LocalModel, load_local
-from eirene.models.local_scoring import LocalScorer, score_text
+from eirene.core.errors import BackendError
+from eirene.core.usage import Meter
+from eirene.models.local.model import LocalModel, load_local
+from eirene.models.local.scoring import LocalScorer, score_text
 from eirene.prompts import Message
-from eirene.usage import Meter
 from tests.tiny_llama import make_llama
 
 TEXT = "The answer is complete. It has no </s> é漢 in it."

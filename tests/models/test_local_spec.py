@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from eirene.errors import InputError
-from eirene.line_checksum import sealed_value
-from eirene.models.local_spec import LocalSpec, parse_spec, read_prompt
+from eirene.core.errors import InputError
+from eirene.data.line_checksum import sealed_value
+from eirene.models.local.spec import LocalSpec, parse_spec, read_prompt
 
 
 @pytest.mark.parametrize(

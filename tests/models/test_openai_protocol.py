@@ -11,7 +11,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from eirene.errors import (
+from eirene.core.errors import (
     AuthError,
     BackendError,
     MalformedReplyError,
@@ -20,14 +20,14 @@ from eirene.errors import (
     RequestRefusedError,
     UnreachableError,
 )
+from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Price, Sampling
 from eirene.models.drawing import draw_replies
+from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.models.retry import RetryPolicy
 from eirene.prompts import Message
 from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Raw, Text
-from eirene.usage import Meter
 
 pytestmark = pytest.mark.usefixtures("loopback")
 

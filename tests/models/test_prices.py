@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from eirene.cli.call_flags import CallFlags
-from eirene.errors import InputError
+from eirene.cli.data_flags import CallFlags
+from eirene.core.errors import InputError
 from eirene.models.chat import Price
-from eirene.models.prices import read_prices, shipped_prices
+from eirene.models.costs import read_prices, shipped_prices
 
 FILE = """
 date = "2026-11"

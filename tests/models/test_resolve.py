@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eirene.errors import InputError, MissingExtraError
+from eirene.core.errors import InputError, MissingExtraError
 from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
 
@@ -59,7 +59,7 @@ import sys, types
 from typing import Any
 from langchain_core.utils import secret_from_env
 from pydantic import Field, SecretStr
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError, RateLimitError
+from eirene.core.errors import InputError, RateLimitError
 from eirene.models.faults import Fault
-from eirene.models.retry import RetryPolicy
+from eirene.models.limits import RetryPolicy
 
 POLICY = RetryPolicy(attempts=4, first_wait_s=1.0, max_wait_s=3.0, max_retry_after_s=60.0)
 BUSY = Fault(RateLimitError("busy"), retryable=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from eirene.errors import ScriptExhaustedError
+from eirene.core.errors import ScriptExhaustedError
 from eirene.models.scripted import ScriptedChatModel
 
 ASK: list[BaseMessage] = [HumanMessage("how are you")]

@@ -10,15 +10,24 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eirene.clauses import core_text
-from eirene.errors import InputError
-from eirene.language import other_language
-from eirene.npov.embedded import INTRODUCTIONS, compose
-from eirene.npov.frames import FIRST, FIRST_AS_IT_IS, FURTHER, FURTHER_AS_IT_IS, all_openings, quoted, speakers_of
+from eirene.core.errors import InputError
+from eirene.data.topics import Argument, Side, Topic, parse_topic, read_topics
+from eirene.npov.embedded import (
+    FIRST,
+    FIRST_AS_IT_IS,
+    FURTHER,
+    FURTHER_AS_IT_IS,
+    INTRODUCTIONS,
+    all_openings,
+    compose,
+    quoted,
+    speakers_of,
+)
 from eirene.npov.respond import to_be_said
-from eirene.openings import opening_length
-from eirene.sentences import split_sentences
-from eirene.topics import Argument, Side, Topic, parse_topic, read_topics
+from eirene.text.clauses import core_text
+from eirene.text.discourse import opening_length
+from eirene.text.language import other_language
+from eirene.text.sentences import split_sentences
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "topics.jsonl"
 TOPICS = read_topics(str(EXAMPLES))

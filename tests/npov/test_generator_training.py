@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from eirene.errors import InputError
-from eirene.models.local import load_local
+from eirene.core.errors import InputError
+from eirene.core.usage import Meter
+from eirene.data.topics import Argument, Side, Topic
+from eirene.models.local.model import load_local
 from eirene.npov import WriteTask
+from eirene.npov.chat_writer import LocalWriter
 from eirene.npov.training import Recipe, train_generator
 from eirene.npov.training.run import read_exchanges
-from eirene.npov.writers import LocalWriter
 from eirene.synth import Made, pairs_of, synthesise
 from eirene.synth import Recipe as SynthRecipe
-from eirene.topics import Argument, Side, Topic
-from eirene.usage import Meter
 from tests.synth.material import TOPICS
 from tests.tiny_llama import make_llama
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import eirene
-from eirene.errors import InputError, NoTopicError
+from eirene.core.errors import InputError, NoTopicError
+from eirene.core.records import parse_item
+from eirene.data.topics import parse_topic
 from eirene.npov import KnowledgeBase, arespond, load_topics, respond
 from eirene.npov.knowledge import shipped_encoder
-from eirene.records import parse_item
-from eirene.topics import parse_topic
 
 EXAMPLES = str(Path(__file__).parents[2] / "examples" / "topics.jsonl")
 

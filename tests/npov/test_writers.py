@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from eirene.errors import InputError, UnusableReplyError
+from eirene.core.errors import InputError, UnusableReplyError
+from eirene.data.topics import Topic, parse_topic, read_topics
 from eirene.models.replies import Reply
 from eirene.models.scripted import ScriptedChatModel
 from eirene.npov import EmbeddedWriter, WriteTask, respond
-from eirene.npov.asking import response_messages
-from eirene.npov.reading import read_generated, read_response
-from eirene.npov.writers import resolve_writer
+from eirene.npov.chat_writer import read_generated, read_response, resolve_writer
+from eirene.npov.writer import response_messages
 from eirene.testing.loopback import ChatRequest, LoopbackServer
-from eirene.topics import Topic, parse_topic, read_topics
 
 EXAMPLES = str(Path(__file__).parents[2] / "examples" / "topics.jsonl")
 CASES = [json.loads(line) for line in Path(__file__).with_name("replies.jsonl").read_text("utf-8").splitlines()]
@@ -151,10 +150,10 @@ def test_the_prompt_names_no_topic_of_the_examples() -> None:
 
 
 async def test_a_local_model_is_asked_in_the_same_words_and_its_endless_reply_is_an_error(tmp_path: Path) -> None:
-    from eirene.models.local import load_local
-    from eirene.models.local_sampling import LocalSampling
-    from eirene.npov.writers import LocalWriter
-    from eirene.usage import Meter
+    from eirene.core.usage import Meter
+    from eirene.models.local.model import load_local
+    from eirene.models.local.sampling import LocalSampling
+    from eirene.npov.chat_writer import LocalWriter
     from tests.tiny_llama import make_llama
 
     model = load_local(f"hf:{make_llama(tmp_path)}")

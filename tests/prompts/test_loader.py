@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import PromptError
+from eirene.core.errors import PromptError
 from eirene.prompts import load_prompt, parse_prompt
 
 TEXT = "# about\nFor tests.\n\n# system\nBe brief, {{name}}.\n\n# user\nQ: {{ question }}\nAgain: {{question}}\n"

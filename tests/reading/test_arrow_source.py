@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError, MissingExtraError
-from eirene.reading import open_source
-from eirene.reading.arrow_source import arrow_rows
+from eirene.core.errors import InputError, MissingExtraError
+from eirene.data import open_source
+from eirene.data.arrow import arrow_rows
 
 ROWS = 2500  # several batches
 TABLE = pa.table(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
-from eirene.reading.base import PipedBytes
-from eirene.reading.csv_source import CsvSource
+from eirene.core.errors import InputError
+from eirene.data.source import PipedBytes
+from eirene.data.text_files import CsvSource
 
 
 def source(text: str | bytes, *, separator: str | None = None) -> CsvSource:

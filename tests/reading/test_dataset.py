@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
-from eirene.reading import Selection, open_dataset, read_items
-from eirene.records import Item
+from eirene.core.errors import InputError
+from eirene.core.records import Item
+from eirene.data import Selection, open_dataset, read_items
 
 QA = {"question": "Why?", "answer": "So."}
 

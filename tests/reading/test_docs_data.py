@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eirene.reading.published import READERS
+from eirene.data.published import READERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
-from eirene.reading import open_source
-from eirene.reading.base import PipedBytes
-from eirene.reading.folder import FolderSource
-from eirene.reading.json_source import JsonSource
+from eirene.core.errors import InputError
+from eirene.data import open_source
+from eirene.data.folder import FolderSource
+from eirene.data.source import PipedBytes
+from eirene.data.text_files import JsonSource
 
 
 def put(folder: Path, *names: str, rows: int = 2) -> Path:

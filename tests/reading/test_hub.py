@@ -10,8 +10,8 @@ from pathlib import Path
 import datasets
 import pytest
 
-from eirene.errors import InputError, MissingExtraError
-from eirene.reading import open_source
+from eirene.core.errors import InputError, MissingExtraError
+from eirene.data import open_source
 
 ROWS = [{"question": f"Why {n}?", "answers": {"text": ["a", "b"], "score": [n, 1]}} for n in range(2100)]
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eirene.errors import InputError
-from eirene.reading import open_dataset
-from eirene.reading.paths import MISSING, find
-from eirene.records import Item
+from eirene.core.errors import InputError
+from eirene.core.records import Item
+from eirene.data import open_dataset
+from eirene.data.columns import MISSING, find
 
 QA = {"question": "Why?", "answer": "So."}
 MAPPED = ("question=prompt", "answer=response")

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eirene.errors import InputError
-from eirene.reading import open_dataset
-from eirene.records import Item
-from eirene.sentences import split_sentences
+from eirene.core.errors import InputError
+from eirene.core.records import Item
+from eirene.data import open_dataset
+from eirene.text.sentences import split_sentences
 
 ASQA = {
     "ambiguous_question": "Who wrote the song?",

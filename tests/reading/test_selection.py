@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from eirene.errors import InputError
-from eirene.reading import Selection
-from eirene.reading.selection import sampled
-from eirene.seeds import derive_seed
+from eirene.core.errors import InputError
+from eirene.core.signature import derive_seed
+from eirene.data import Selection
+from eirene.data.selection import sampled
 
 MASK = 2**64 - 1
 TOTAL = st.integers(0, 400)

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from eirene.cli.data_flags import FormatName
-from eirene.errors import InputError
-from eirene.reading import check_outside, open_source
-from eirene.reading.base import PipedBytes
-from eirene.reading.sources import FORMATS
+from eirene.core.errors import InputError
+from eirene.data import check_outside, open_source
+from eirene.data.open import FORMATS
+from eirene.data.source import PipedBytes
 
 ROWS = [{"question": f"Why {n}?", "answer": "So."} for n in range(5)]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()

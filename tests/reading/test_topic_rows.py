@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eirene.errors import InputError
-from eirene.reading.topic_rows import read_topics_of
+from eirene.core.errors import InputError
+from eirene.data.topic_tables import read_topics_of
 
 ROW = {
     "id": "zoos",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage
 
-from eirene.critique import Critique, Finding, TaggedSentence
-from eirene.errors import InputError, UnusableReplyError
+from eirene.core.critique import Critique, Finding, TaggedSentence
+from eirene.core.errors import InputError, UnusableReplyError
+from eirene.core.records import FeedbackNote, Item, Mode, Perspective
+from eirene.core.usage import Meter
 from eirene.models.scripted import ScriptedChatModel
-from eirene.records import FeedbackNote, Item, Mode, Perspective
-from eirene.refiners.asking import PARTS, PROMPTS, refine_messages
 from eirene.refiners.base import RefineTask, Rejection
-from eirene.refiners.chat import ChatRefiner
-from eirene.usage import Meter
+from eirene.refiners.model import ChatRefiner
+from eirene.refiners.request import PARTS, PROMPTS, refine_messages
 
 ANSWER = "Trams are quiet. Buses fly."
 ITEM = Item(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.refiners.edits import Edit, apply_edits, compatible
+from eirene.refiners.edit import Edit, apply_edits, compatible
 
 
 @st.composite

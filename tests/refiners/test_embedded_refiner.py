@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eirene.critique import Critique, Finding, TaggedSentence
-from eirene.records import Item, Mode
+from eirene.core.critique import Critique, FeedbackNote, Finding, Review, TaggedSentence
+from eirene.core.records import Item, Mode
+from eirene.core.usage import Meter, Usage
 from eirene.refiners.base import RefineTask, Rejection
-from eirene.refiners.embedded import EmbeddedRefiner
-from eirene.review import FeedbackNote, Review
-from eirene.sentences import split_sentences
-from eirene.usage import Meter, Usage
+from eirene.refiners.embedded.refiner import EmbeddedRefiner
+from eirene.text.sentences import split_sentences
 from tests.word_overlap import WordOverlapEncoder
 
 ANSWER = "Supporters say that parks cool the city. Parks were invented by pirates. Critics say that parks cost money."

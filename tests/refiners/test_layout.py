@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.refiners.layout import Layout, renumbered
+from eirene.refiners.embedded.layout import Layout, renumbered
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,19 @@ from typing import Any, cast
 
 import pytest
 
-from eirene.errors import InputError
-from eirene.models.local import LocalModel, load_local
+from eirene.core.errors import InputError
+from eirene.core.records import Item
+from eirene.core.usage import Meter
+from eirene.models.local.model import LocalModel, load_local
 from eirene.models.replies import Reply
+from eirene.models.training.examples import Encoded
 from eirene.prompts import load_prompt
-from eirene.records import Item
 from eirene.refiners.base import RefineTask
-from eirene.refiners.local import LocalRefiner
+from eirene.refiners.model import LocalRefiner
 from eirene.refiners.training.examples import (
     SAME_TOKENS,
     TOO_LONG,
+    Recipe,
     asking_for,
     collate_pairs,
     columns,
@@ -26,9 +29,6 @@ from eirene.refiners.training.examples import (
     fitting,
 )
 from eirene.refiners.training.pairs import ChatTurn, Pair
-from eirene.refiners.training.recipe import Recipe
-from eirene.training.examples import Encoded
-from eirene.usage import Meter
 from tests.tiny_llama import make_llama
 
 PAIR = Pair("Trams or buses?", "Trams are quiet, buses are cheap.\n", "Trams.", True, "row 1")

@@ -10,14 +10,13 @@ import pytest
 import torch
 from statsmodels.stats.proportion import proportion_confint
 
-from eirene.models.local import load_local
-from eirene.models.local_checkpoint import load_tokenizer
-from eirene.refiners.training.examples import collate_pairs, columns
+from eirene.models.local.checkpoint import load_tokenizer
+from eirene.models.local.model import load_local
+from eirene.models.training.examples import Encoded
+from eirene.models.training.folder import Run
+from eirene.refiners.training.examples import Recipe, collate_pairs, columns
 from eirene.refiners.training.fit import make_trainer, quiet_trl
 from eirene.refiners.training.measure import Ranked, rank, summarise, wilson
-from eirene.refiners.training.recipe import Recipe
-from eirene.training.examples import Encoded
-from eirene.training.folder import Run
 from tests.preference_rows import ROWS, encoded
 from tests.tiny_llama import make_llama
 

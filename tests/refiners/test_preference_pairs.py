@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
-from eirene.io import Row, Source
+from eirene.core.errors import InputError
+from eirene.data.json_rows import Row, Source
 from eirene.refiners.training.pairs import (
     EMPTY_PROMPT,
     EMPTY_SIDE,

@@ -14,20 +14,20 @@ from typing import Any
 import pytest
 
 from eirene.agent.run import refine
-from eirene.errors import BackendError, InputError, MissingExtraError, TrainingStoppedError
-from eirene.io import read_source
-from eirene.line_checksum import check_value
-from eirene.models.local import LocalModel, load_local
-from eirene.models.local_sampling import LocalSampling
-from eirene.records import Item, Mode
+from eirene.core.errors import BackendError, InputError, MissingExtraError, TrainingStoppedError
+from eirene.core.records import Item, Mode
+from eirene.core.usage import Meter
+from eirene.data.json_rows import read_source
+from eirene.data.line_checksum import check_value
+from eirene.models.local.model import LocalModel, load_local
+from eirene.models.local.sampling import LocalSampling
+from eirene.models.training import Step
 from eirene.refiners.base import RefineTask
-from eirene.refiners.local import LocalRefiner
+from eirene.refiners.model import LocalRefiner
 from eirene.refiners.training import Recipe, train_refiner
-from eirene.refiners.training.card import markdown
 from eirene.refiners.training.measure import rank, summarise
 from eirene.refiners.training.pairs import read_pairs, split_pairs
-from eirene.training import Step
-from eirene.usage import Meter
+from eirene.refiners.training.run import markdown
 from tests.preference_rows import ROWS, encoded, write
 from tests.tiny_llama import make_llama
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eirene.phrasing import Letters, is_english
-from eirene.refiners.changes import Addition, Changes
-from eirene.refiners.rewrite import rewrite
-from eirene.refiners.wording import Phrases
+from eirene.refiners.embedded.plan import Addition, Changes
+from eirene.refiners.embedded.rewrite import rewrite
+from eirene.refiners.embedded.wording import Phrases
+from eirene.text.english import Letters, is_english
 
 PROSE = (
     "People disagree about this. Supporters argue that taxes are too high, and that the state is wasteful. "

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.openings import opening_length
-from eirene.phrasing import Letters, is_english, is_statement, sentence, side_of
-from eirene.refiners.wording import Phrases, all_leads, sets_side
+from eirene.refiners.embedded.wording import Phrases, all_leads, sets_side
+from eirene.text.discourse import opening_length
+from eirene.text.english import Letters, is_english, is_statement, sentence, side_of
 
 
 def phrases(*texts: str, seed: int = 0) -> Phrases:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.encoder import load_encoder
-from eirene.encoder.runtime import Encodes
+from eirene.models.encoder import load_encoder
+from eirene.models.encoder.runtime import Encodes
 from eirene.retrieval import Hit
 
 ROWS: list[dict[str, Any]] = [

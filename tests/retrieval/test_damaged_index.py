@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eirene.errors import EncoderError, InputError
+from eirene.core.errors import EncoderError, InputError
 from eirene.retrieval import Hit, Retriever, open_index
 from tests.retrieval.corpora import ROWS, Counting, Spread, write
 

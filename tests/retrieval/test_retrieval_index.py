@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from eirene.retrieval import Passage, Retriever, open_index, read_corpus
 from eirene.retrieval import index as indexes
 from eirene.retrieval.passages import cut

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eirene.seeds import rng_for
-from eirene.topics import Topic, parse_topic, read_topics
+from eirene.core.signature import rng_for
+from eirene.data.topics import Topic, parse_topic, read_topics
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "topics.jsonl"
 TOPICS = read_topics(str(EXAMPLES))

@@ -9,18 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.clauses import clause_spans
-from eirene.errors import InputError
-from eirene.phrasing import Letters
-from eirene.seeds import rng_for
-from eirene.sentences import split_sentences
+from eirene.core.errors import InputError
+from eirene.core.signature import rng_for
+from eirene.data.topics import Topic, parse_topic
 from eirene.synth.compose import Composer, Part, Style, answer_of, placed
-from eirene.synth.export import parse_tasks
 from eirene.synth.matching import Candidate, Counts, distance, is_cut_as_composed, pick
-from eirene.synth.material import Tally, material_of, unusable
+from eirene.synth.material import JOINTS, TAILS, Tally, all_wordings, material_of, unusable
 from eirene.synth.plans import Kind, Plan, half_of, parse_kinds, parse_wordings, shapes_of
-from eirene.synth.wordings import JOINTS, TAILS, all_wordings
-from eirene.topics import Topic, parse_topic
+from eirene.synth.rows import parse_tasks
+from eirene.text.clauses import clause_spans
+from eirene.text.english import Letters
+from eirene.text.sentences import split_sentences
 from tests.synth.material import TOPICS
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from eirene.core.records import Item, parse_item
 from eirene.eval.base import case_of
-from eirene.eval.classifier.task import ClassifierTask
-from eirene.records import Item, parse_item
+from eirene.eval.detectors.classifier.detector import ClassifierTask
 from eirene.synth import Made, Recipe, pairs_of, synthesise
 from tests.synth.material import TOPICS
 

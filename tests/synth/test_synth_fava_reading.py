@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.critique import Finding
-from eirene.fava.edits import apply_findings
-from eirene.fava.kinds import HALLUCINATIONS, HallucinationKind
+from eirene.core.critique import Finding
+from eirene.core.findings.edits import apply_findings
+from eirene.core.findings.kinds import HALLUCINATIONS, HallucinationKind
 from eirene.models.replies import Reply
-from eirene.synth.fava.changes import changed
-from eirene.synth.fava.reading import RefusedError, read_error, read_genre
+from eirene.synth.fava.replies import RefusedError, read_error, read_genre
+from eirene.synth.fava.rules import changed
 
 TEXT = "The dam was built in 1932 by Olga Brandt. It holds 40 million litres."
 MARK = "TEXT-abc"

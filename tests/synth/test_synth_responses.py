@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.core.records import Item, parse_item
+from eirene.data.topics import Topic
 from eirene.npov import compose
 from eirene.npov.respond import to_be_said
-from eirene.records import Item, parse_item
 from eirene.synth import Made, Recipe, controls, synthesise
 from eirene.synth.plans import CORE, Kind
-from eirene.topics import Topic
 from tests.synth.material import TOPICS, invented
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from eirene.errors import InputError
-from eirene.records import Item, parse_item
-from eirene.sentences import split_sentences
+from eirene.core.errors import InputError
+from eirene.core.records import Item, parse_item
+from eirene.data.topics import Topic, key_of
 from eirene.synth import Made, Recipe, controls, synthesise
-from eirene.synth.controls import COUNTS
 from eirene.synth.plans import CORE, KINDS, Kind
-from eirene.topics import Topic, key_of
+from eirene.synth.rows import COUNTS
+from eirene.text.sentences import split_sentences
 from tests.synth.material import TOPICS, invented
 
 RECIPE = Recipe(per_topic=1, seed=5)

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from eirene.errors import InputError
-from eirene.io import Source
-from eirene.reading import ColumnMap, Shape
-from eirene.training import TrainingRecipe
-from eirene.training.card import CARD_FILE, epoch_means, logged, write_card, write_json
-from eirene.training.folder import RUN_FILE, Run, check_base, claim, told
+from eirene.core.errors import InputError
+from eirene.data import ColumnMap, Shape
+from eirene.data.json_rows import Source
+from eirene.models.training import TrainingRecipe
+from eirene.models.training.folder import RUN_FILE, Run, check_base, claim, told
+from eirene.models.training.recipe import CARD_FILE, epoch_means, logged, write_card, write_json
 
 RUN = Run("base", Path("out"), seed=3)
 ORDER = told(RUN, TrainingRecipe(lora_targets=("q_proj",)), Source("rows.jsonl", b"{}"))

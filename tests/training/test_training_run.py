@@ -10,22 +10,14 @@ import pytest
 import torch
 from transformers import Trainer, TrainingArguments
 
-from eirene.errors import InputError, TrainingStoppedError
-from eirene.models.local_checkpoint import load_tokenizer
-from eirene.training import Step, TrainingRecipe
-from eirene.training.adapters import load_trainable, lora_config, with_adapter
-from eirene.training.checkpoints import last_checkpoint, write_digests
-from eirene.training.examples import Encoded, check_lengths, collate, encode_example, filler
-from eirene.training.folder import Run
-from eirene.training.trainer import (
-    Examples,
-    arguments,
-    save,
-    steps_in,
-    train,
-    training_device,
-    warmup_steps,
-)
+from eirene.core.errors import InputError, TrainingStoppedError
+from eirene.models.local.checkpoint import load_tokenizer
+from eirene.models.training import Step, TrainingRecipe
+from eirene.models.training.adapters import load_trainable, lora_config, with_adapter
+from eirene.models.training.checkpoints import last_checkpoint, write_digests
+from eirene.models.training.examples import Encoded, check_lengths, collate, encode_example, filler
+from eirene.models.training.folder import Run
+from eirene.models.training.trainer import Examples, arguments, save, steps_in, train, training_device, warmup_steps
 from tests.tiny_llama import make_llama
 
 RECIPE = TrainingRecipe(epochs=3, batch_size=2, learning_rate=1e-2, lora_rank=2, checkpoint_steps=1)

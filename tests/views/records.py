@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from eirene.agent import refine
-from eirene.agent.scripted import scripted_parts
-from eirene.critique import Finding, Sample, Tag
-from eirene.records import Record
-from eirene.scores import ArgumentScore, Scores, SentenceScore
-from eirene.sentences import split_sentences
+from eirene.core.critique import Finding, Sample, Tag
+from eirene.core.records import Record
+from eirene.core.scores import ArgumentScore, Scores, SentenceScore
+from eirene.testing.parts import scripted_parts
+from eirene.text.sentences import split_sentences
 
 ANSWER = "Zoos teach children about animals. Cages make the moon shine."
 BETTER = "Zoos teach children about animals. Critics reply that cages make animals suffer."

@@ -9,17 +9,15 @@ from typing import Any
 import pytest
 
 import eirene
-from eirene.agent.compare_rows import CompareRow
-from eirene.agent.compare_summary import summarise
-from eirene.records import BeforeAfter, Record
-from eirene.scores import ArgumentScore, Scores
-from eirene.views.compare_table import comparison_table
-from eirene.views.compare_terminal import render_comparison
+from eirene.agent.experiments.compare_rows import CompareRow
+from eirene.agent.experiments.compare_summary import summarise
+from eirene.core.records import BeforeAfter, Record
+from eirene.core.scores import ArgumentScore, Scores
+from eirene.views.compare_table import comparison_table, render_comparison
 from eirene.views.comparison import sections
 from eirene.views.facts import HOW_TO_GIVE, STATUS_WORDS, score_table, tone
-from eirene.views.html import render_page
-from eirene.views.record_view import view_of
-from eirene.views.report import render_report
+from eirene.views.record import view_of
+from eirene.views.report import render_page, render_report
 from tests.views.records import ANSWER, record
 from tests.views.test_terminal import shown, text_of
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from eirene.records import Item
-from eirene.views.html import render_page
+from eirene.core.records import Item
+from eirene.views.report import render_page
 from tests.views.records import ITEM, record
 
 BROWSER = next((b for b in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if b), None)

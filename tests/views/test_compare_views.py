@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from eirene.views.compare_table import comparison_table, figure
-from eirene.views.compare_terminal import render_comparison
+from eirene.views.compare_table import comparison_table, figure, render_comparison
 from eirene.views.plots import cost_gain, forest, write_plots
 from eirene.views.report import render_report
 

@@ -6,13 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from eirene.critique import HALLUCINATIONS, Critique, Finding, FindingVote, TaggedSentence
-from eirene.fava.kinds import KINDS
-from eirene.records import BeforeAfter, Record, Round
-from eirene.shown import LETTERS, spans_of
-from eirene.usage import Usage
-from eirene.views.html import render_page
-from eirene.views.report import render_report
+from eirene.core.critique import HALLUCINATIONS, Critique, Finding, FindingVote, TaggedSentence
+from eirene.core.findings.kinds import KINDS
+from eirene.core.records import BeforeAfter, Record, Round
+from eirene.core.usage import Usage
+from eirene.views import LETTERS, spans_of
+from eirene.views.report import render_page, render_report
 from eirene.views.terminal import render
 
 TEXT = "Built in <1899>, it is ugly."

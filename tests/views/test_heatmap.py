@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from eirene.views.heatmap import MOST_WORDS, Heatmap, draw_heatmap, write_heatmap
 
 HEATMAP = Heatmap(

@@ -11,10 +11,10 @@ from itertools import pairwise
 
 import pytest
 
-from eirene.records import BeforeAfter, Item, Record
-from eirene.scores import ArgumentScore, Scores
-from eirene.views.html import render_page
-from eirene.views.record_view import view_of
+from eirene.core.records import BeforeAfter, Item, Record
+from eirene.core.scores import ArgumentScore, Scores
+from eirene.views.record import view_of
+from eirene.views.report import render_page
 from tests.views.records import ANSWER, ITEM, record
 
 STATUSES = ("accepted", "complete", "kept", "abstained", "failed")

@@ -6,10 +6,10 @@ import io
 
 from rich.console import Console
 
-from eirene.records import BeforeAfter, Record
-from eirene.scores import Poll, Polls, Scores, Unscored
-from eirene.views.html import render_page
-from eirene.views.polls import polled_texts
+from eirene.core.records import BeforeAfter, Record
+from eirene.core.scores import Poll, Polls, Scores, Unscored
+from eirene.views.facts import polled_texts
+from eirene.views.report import render_page
 from eirene.views.terminal import render
 from tests.views.records import record
 

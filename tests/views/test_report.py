@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from eirene.records import Item, Record
-from eirene.views.record_view import view_of
+from eirene.core.records import Item, Record
+from eirene.views.record import view_of
 from eirene.views.report import render_report
 from tests.views.records import ITEM, record
 from tests.views.test_browser import BROWSER, FLAGS

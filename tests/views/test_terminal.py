@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from eirene.critique import Critique, TaggedSentence
-from eirene.records import BeforeAfter, Record
-from eirene.review import Review
-from eirene.scores import Scores, Unscored
-from eirene.views.facts import consistency, score_table
+from eirene.core.critique import Critique, Review, TaggedSentence
+from eirene.core.records import BeforeAfter, Record
+from eirene.core.scores import Scores, Unscored
+from eirene.views.facts import consistency, score_table, visible
 from eirene.views.terminal import critique_table, render
-from eirene.views.visible import visible
 from tests.views.records import ANSWER, record
 
 STATUSES = ("accepted", "complete", "kept", "abstained", "failed")

@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from eirene.records import Item, Record
-from eirene.scores import ArgumentScore, Scores, WordScore
-from eirene.views.html import render_page
-from eirene.views.report import render_report
-from eirene.views.word_maps import MOST_WORDS, word_maps
+from eirene.core.records import Item, Record
+from eirene.core.scores import ArgumentScore, Scores, WordScore
+from eirene.views.record import MOST_WORDS, word_maps
+from eirene.views.report import render_page, render_report
 from tests.views.records import ITEM, record
 
 EVIL = "<script>alert(1)</script>"

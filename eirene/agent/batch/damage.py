@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 
 _NAMED = 5  # numbers of lines in a message
 

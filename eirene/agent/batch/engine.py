@@ -12,22 +12,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.agent.batch.control import Control, Limits, admitted, until_over
+from eirene.agent.batch.control import Control, Limits, Writer, admitted, until_over
 from eirene.agent.batch.entries import DAMAGED, ENTRY
-from eirene.agent.batch.journal import BatchJournal, failed
-from eirene.agent.batch.rescue import rescue
+from eirene.agent.batch.journal import BatchJournal, Totals, failed, rescue
+from eirene.agent.batch.resume import OnLook, Wanted, look, standing
 from eirene.agent.batch.runner import Outcome, Runner, Work
-from eirene.agent.batch.standing import OnLook, Wanted, look, standing
-from eirene.agent.batch.totals import Totals
-from eirene.agent.batch.writer import Writer
-from eirene.agent.journal_file import OnScan
-from eirene.agent.row_hash import RowHash
+from eirene.agent.run import RowHash
 from eirene.agent.settings import Settings
-from eirene.errors import InputError
-from eirene.logs import get_logger
-from eirene.reading import Dataset
-from eirene.reading.dataset import id_number
-from eirene.records import Item, Record
+from eirene.core.errors import InputError
+from eirene.core.logs import get_logger
+from eirene.core.records import Item, Record
+from eirene.data import Dataset
+from eirene.data.dataset import id_number
+from eirene.data.journal_file import OnScan
 
 logger = get_logger(__name__)
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import from_json
 
-from eirene.line_checksum import check_seal, check_unsealed
-from eirene.reading.dataset import id_number
-from eirene.records import Record
+from eirene.core.records import Record
+from eirene.data.dataset import id_number
+from eirene.data.line_checksum import check_seal, check_unsealed
 
 STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
 DAMAGED = len(STATUSES)

@@ -13,26 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.agent.critics import critics_of
-from eirene.agent.human import critique_from_notes
+from eirene.agent.critics import critics_of, critique_from_notes
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.critique import Critique, TaggedSentence
+from eirene.core.critique import Critique, TaggedSentence
+from eirene.core.grounding import given_for
+from eirene.core.records import VOTED_MODES, Item
+from eirene.core.signature import derive_seed
 from eirene.eval.base import case_of
-from eirene.eval.chainpoll import ChainPoll, chainpoll_messages
-from eirene.feedback_model.asking import render_reply
+from eirene.eval.detectors.chainpoll import ChainPoll, chainpoll_messages
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.chat import ChatFeedback
-from eirene.given import given_for
+from eirene.feedback_model.request import render_reply
 from eirene.models.chat import Price
-from eirene.models.token_count import Count
+from eirene.models.costs import Count
 from eirene.prompts import Message
-from eirene.records import VOTED_MODES, Item
-from eirene.refiners.asking import refine_messages
 from eirene.refiners.base import RefineTask
-from eirene.refiners.chat import ChatRefiner
-from eirene.seeds import derive_seed
-from eirene.sentences import Sentence, split_sentences
+from eirene.refiners.model import ChatRefiner
+from eirene.refiners.request import refine_messages
+from eirene.text.sentences import Sentence, split_sentences
 
 REASON = "It says nothing of what this costs, who would pay for it, and which of the two sides would have to give way "
 """What stands for a reason in the upper bound: some 22 tokens, twice."""

@@ -2,11 +2,19 @@
 
 Of each line an entry is held (`eirene.agent.batch.entries`), and only while a batch is opened. A line that does not
 fit its checksum, or is none of a batch's, is never believed.
+
+Where finished rows go that the journal's disk does not take: they have been paid for.
+
+What the rows of a batch add up to.
 """
 
 from __future__ import annotations
 
+import math
+import os
+import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,12 +26,14 @@ from pydantic_core import PydanticSerializationError
 from eirene.agent.batch.damage import Damage, set_aside
 from eirene.agent.batch.entries import DAMAGED, STATUSES, Entries, damaged_entry, entries_of, entry_in
 from eirene.agent.batch.runner import Outcome
-from eirene.agent.journal_file import JournalFile, OnScan, scan
-from eirene.errors import InputError
-from eirene.line_checksum import sealed
-from eirene.logs import get_logger
-from eirene.strict_json import parse_json
-from eirene.texts import whole
+from eirene.core.errors import InputError
+from eirene.core.logs import get_logger
+from eirene.core.records import Record
+from eirene.core.strict_json import parse_json
+from eirene.core.usage import Usage
+from eirene.data.journal_file import JournalFile, OnScan, scan
+from eirene.data.line_checksum import sealed
+from eirene.text.unicode import whole
 
 logger = get_logger(__name__)
 
@@ -163,3 +173,54 @@ def line_of(outcome: Outcome) -> bytes:
     except PydanticSerializationError:  # half a surrogate pair, in an error's message or from a model of one's own
         text = whole(outcome.record.to_json())
     return sealed(f'{text[:-1]},"hash":"{outcome.work.hash}"}}'.encode()) + b"\n"
+
+
+def rescue(outcomes: Sequence[Outcome], error: OSError) -> OSError:
+    """Writes the rows to a file in the system's folder for temporary ones; the error to raise says where it is."""
+    n = len(outcomes)
+    try:
+        handle, name = tempfile.mkstemp(prefix="eirene-batch-", suffix=".jsonl")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.writelines(line_of(outcome) for outcome in outcomes)
+        except OSError:
+            os.unlink(name)
+            raise
+    except OSError:
+        said = f"{n} finished rows could be written nowhere and will be made again"
+    else:
+        said = f"{n} finished rows are in {name}; append them to the journal before the next run"
+    return OSError(error.errno, f"{error.strerror}; {said}", error.filename)
+
+
+@dataclass(slots=True)
+class Totals:
+    """Rows by status, and their usage. An unknown cost makes the sum unknown."""
+
+    statuses: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STATUSES, 0))
+    usage: Usage = field(default_factory=Usage)
+
+    @classmethod
+    def of(cls, entries: Entries) -> Totals:
+        """Of the lines of a journal, of which none is damaged."""
+        counts = np.bincount(entries["status"].astype(np.int64), minlength=len(STATUSES))
+        cost = float(entries["cost_usd"].sum())
+        usage = Usage(
+            **{
+                name: int(entries[name].sum())
+                for name in ("calls", "retries", "cache_hits", "input_tokens", "output_tokens", "cached_tokens")
+            },
+            cost_usd=None if math.isnan(cost) else cost,
+            seconds=float(entries["seconds"].sum()),
+        )
+        return cls(dict(zip(STATUSES, counts.tolist(), strict=True)), usage)
+
+    def add(self, record: Record) -> None:
+        """Counts one more row."""
+        self.statuses[record.status] += 1
+        self.usage = self.usage + record.usage
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return sum(self.statuses.values())

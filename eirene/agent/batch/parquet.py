@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from eirene.errors import InputError
-from eirene.io import reason
-from eirene.line_checksum import DamagedError, check_seal, without_seal
-from eirene.output import check_output
-from eirene.reading import check_outside
-from eirene.reading.arrow_source import check_pyarrow
+from eirene.core.errors import InputError
+from eirene.data import check_outside
+from eirene.data.arrow import check_pyarrow
+from eirene.data.json_rows import reason
+from eirene.data.line_checksum import DamagedError, check_seal, without_seal
+from eirene.data.output import check_output
 
 if TYPE_CHECKING:
     import pyarrow as pa

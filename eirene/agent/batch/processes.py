@@ -16,14 +16,12 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 
-from eirene.agent.batch.heard import Said, level_here, say
-from eirene.agent.batch.one_row import failed_record
-from eirene.agent.batch.runner import Outcome, Source, Work
-from eirene.agent.batch.worker import PARENTS_OWN, MakeParts, serve
+from eirene.agent.batch.runner import Outcome, Source, Work, failed_record
+from eirene.agent.batch.worker import PARENTS_OWN, MakeParts, Said, level_here, say, serve
 from eirene.agent.settings import Settings
-from eirene.errors import EireneError, WorkerError
-from eirene.logs import get_logger
-from eirene.records import Record
+from eirene.core.errors import EireneError, WorkerError
+from eirene.core.logs import get_logger
+from eirene.core.records import Record
 
 logger = get_logger(__name__)
 

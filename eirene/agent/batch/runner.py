@@ -1,13 +1,31 @@
-"""The seam between the batch engine and whatever does the work: this process, others, or other machines."""
+"""The seam between the batch engine and whatever does the work: this process, others, or other machines.
+
+The runner of this process: rows side by side in one event loop, as many as the provider's limit has use for.
+
+One row of a batch, whatever comes of it.
+
+Failures that the next row would meet as well: a run over many rows stops at them.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
-from dataclasses import dataclass
-from typing import Protocol
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Protocol, cast
 
-from eirene.records import Item, Record
+from eirene.agent.detectors import shared
+from eirene.agent.graph import initial_state
+from eirene.agent.run import arefine, make_record
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts, State
+from eirene.core.concurrency import side_by_side
+from eirene.core.errors import HOPELESS, EireneError
+from eirene.core.logs import get_logger
+from eirene.core.records import Item, Record
+from eirene.models.limits import Limiter
+from eirene.text.unicode import whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +93,79 @@ class Runner(Protocol):
         `work` is pulled from the thread of the event loop, and only as far as there is room: what is held in memory
         does not grow with the data. It may end early, when no more is wanted; what is under way then is still finished
         and yielded. Closing the generator, or cancelling the task that waits for it, ends what is under way at once.
-        What every other row would meet as well (a refused key, a used-up quota: `eirene.agent.hopeless`) is raised as
-        its `BackendError`, after everything else under way was yielded. A row that fails by itself is a record with
+        What every other row would meet as well (a refused key, a used-up quota: `eirene.agent.batch.runner`) is raised
+        as its `BackendError`, after everything else under way was yielded. A row that fails by itself is a record with
         status `failed`.
         """
         ...
+
+
+KEPT_A_ROW = 4
+"""Scores that a detector remembers for each row under way: those of its own texts, in all rounds. Rows share none."""
+
+
+class LocalRunner:
+    """Refines rows in this process.
+
+    `limiter` is the one that the parts' chat model has: twice as many rows as it lets calls through are under way, so
+    that rows that compute leave no call's place empty. Without one (the embedded parts only compute) it is one row.
+    """
+
+    def __init__(self, parts: Parts, settings: Settings, *, limiter: Limiter | None = None) -> None:
+        kept = KEPT_A_ROW * (1 if limiter is None else 2 * limiter.max_concurrent)
+        self._parts = replace(parts, detectors=tuple(shared(d, kept=kept) for d in parts.detectors))
+        self._settings = settings
+        self._limiter = limiter
+
+    async def run(self, work: Iterable[Work | None]) -> AsyncGenerator[Outcome, None]:
+        """Yields the outcomes as they come; where one, or the work itself, raises, those under way are finished."""
+        made = side_by_side(
+            work, lambda piece: one_row(piece, parts=self._parts, settings=self._settings), room=lambda: self._room
+        )
+        async with aclosing(made) as outcomes:
+            async for outcome in outcomes:
+                yield outcome
+
+    @property
+    def _room(self) -> int:
+        return 1 if self._limiter is None else 2 * self._limiter.now
+
+
+logger = get_logger(__name__)
+
+
+async def one_row(work: Work, *, parts: Parts, settings: Settings) -> Outcome:
+    """The row's outcome. Raises what every other row would meet as well, such as a refused key."""
+    try:
+        record = await arefine(work.item, backend=parts, settings=settings)
+    except EireneError:
+        raise
+    # A fault of ours, or of a model of the user's own, that one text among a million brings out: the others go on.
+    except Exception as error:
+        logger.warning("row %r failed unexpectedly: %s: %s", work.item.id, type(error).__name__, error, exc_info=True)
+        record = failed_record(work, error, parts=parts, settings=settings)
+    raise_hopeless(record)
+    return Outcome(work, record)
+
+
+def failed_record(work: Work, error: Exception, *, parts: Parts, settings: Settings) -> Record:
+    """The row as it was, and why nothing came of it."""
+    message = whole(str(error)) or "no message"
+    state = initial_state(work.item, settings.seed) | {
+        "status": "failed",
+        "why": f"failed, the original stands: {type(error).__name__}: {message}",
+        "error": {"kind": type(error).__name__, "message": message},
+        "rounds": [],  # a graph's input has LangGraph's mark around these two
+        "usage": {},
+    }
+    return make_record(cast(State, state), parts=parts, settings=settings)
+
+
+_BY_KIND = {kind.__name__: kind for kind in HOPELESS}
+"""By the name that a record's `error.kind` has. The row that met one is not written: a rerun goes on from there."""
+
+
+def raise_hopeless(record: Record) -> None:
+    """Raises what a record failed with, where it is one of these."""
+    if record.error is not None and record.error.kind in _BY_KIND:
+        raise _BY_KIND[record.error.kind](record.error.message)

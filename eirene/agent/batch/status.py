@@ -15,11 +15,10 @@ from pydantic_core import from_json
 
 from eirene.agent.batch.damage import Damage
 from eirene.agent.batch.entries import Entries, entries_of, entry_in
-from eirene.agent.batch.journal import failed, whole_entry
-from eirene.agent.batch.totals import Totals
-from eirene.agent.journal_file import OnScan, Read, is_held, scan
-from eirene.errors import InputError
-from eirene.io import cannot_read
+from eirene.agent.batch.journal import Totals, failed, whole_entry
+from eirene.core.errors import InputError
+from eirene.data.journal_file import OnScan, Read, is_held, scan
+from eirene.data.json_rows import cannot_read
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,10 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Match, Route
 
 from eirene._version import __version__
+from eirene.agent.server.access import Doorman, to_response
 from eirene.agent.server.answers import Envelope, chunks, completion
-from eirene.agent.server.doorman import Doorman, to_response
 from eirene.agent.server.engine import Engine, Task
-from eirene.agent.server.faults import ApiError
+from eirene.agent.server.errors import ApiError
 from eirene.agent.server.openapi import CHAT, EDITS, RUN, describe
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.page import page, policy_of
@@ -39,10 +39,10 @@ from eirene.agent.server.streaming import (
     soon,
     while_client_waits,
 )
-from eirene.errors import FormError
-from eirene.logs import get_logger
-from eirene.problems import sentence
-from eirene.records import Item, Record
+from eirene.core.errors import FormError
+from eirene.core.logs import get_logger
+from eirene.core.problems import sentence
+from eirene.core.records import Item, Record
 
 logger = get_logger(__name__)
 

@@ -11,29 +11,22 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from eirene.agent.driving import late_state, run_graph
-from eirene.agent.graph import Graph, compile_graph, initial_state
+from eirene.agent.graph import Graph, compile_graph, initial_state, late_state, run_graph
 from eirene.agent.run import make_record
-from eirene.agent.server.faults import ApiError, from_input, from_upstream, timed_out
+from eirene.agent.server.errors import ApiError, from_input, from_upstream, timed_out
 from eirene.agent.server.protocol import ChatRequest, ServedMode
 from eirene.agent.server.upstream import Draft, Upstream
 from eirene.agent.server.watching import Tell, Watcher
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State
-from eirene.agent.wrappers.conversation import (
-    Given,
-    conversation_item,
-    refinable_text,
-    why_untouched,
-    with_text,
-)
-from eirene.blocking import off_loop
-from eirene.cancellation import cancel_scope
-from eirene.errors import BackendError, EireneError, InputError
-from eirene.logs import get_logger
+from eirene.agent.wrappers.conversation import Given, conversation_item, refinable_text, why_untouched, with_text
+from eirene.core.concurrency import off_loop
+from eirene.core.errors import BackendError, EireneError, InputError
+from eirene.core.logs import get_logger
+from eirene.core.records import Item, Perspective, Record
+from eirene.core.usage import Usage
 from eirene.models.address import private_addresses
-from eirene.records import Item, Perspective, Record
-from eirene.usage import Usage
+from eirene.text.cancellation import cancel_scope
 
 logger = get_logger(__name__)
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from eirene.stop_signals import Terminals, stop_signals
+from eirene.core.stop_signals import Terminals, stop_signals
 
 _MARGIN_S = 2.0
 """Seconds beyond the grace for cancelled work to end, before the process ends without it."""

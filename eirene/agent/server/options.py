@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 
 DEFAULT_PORT = 8400
 

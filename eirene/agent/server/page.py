@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from importlib import resources
 
-from eirene import shown
-from eirene.given import NOTHING_GIVEN
+from eirene import views
+from eirene.core.grounding import NOTHING_GIVEN
 
 
 def page(*, models: Sequence[str], mode: str, modes: Sequence[str], drafts: bool, wants_key: bool) -> str:
@@ -30,8 +30,8 @@ def page(*, models: Sequence[str], mode: str, modes: Sequence[str], drafts: bool
     )
     for character in "<>&\u2028\u2029":  # nothing in it can end the element it stands in
         facts = facts.replace(character, f"\\u{ord(character):04x}")
-    scripts = (shown.asset("findings.js"), _asset("edits.js"), _asset("page.js"))
-    parts = {"css": _asset("page.css") + shown.asset("findings.css"), "js": "".join(scripts), "facts": facts}
+    scripts = (views.asset("findings.js"), _asset("edits.js"), _asset("page.js"))
+    parts = {"css": _asset("page.css") + views.asset("findings.css"), "js": "".join(scripts), "facts": facts}
     return re.sub(r"\{\{ (\w+) \}\}", lambda found: parts[found[1]], _asset("page.html"))
 
 

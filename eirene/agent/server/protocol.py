@@ -8,14 +8,14 @@ from typing import Annotated, Any, Literal, NoReturn
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict, ValidationError
 
-from eirene.agent.server.faults import ApiError, from_input
+from eirene.agent.server.errors import ApiError, from_input
 from eirene.agent.server.sizes import MAX_DEPTH, check_sizes
 from eirene.agent.wrappers.conversation import Given
-from eirene.critique import Finding, HallucinationKind
-from eirene.errors import InputError
-from eirene.problems import first_problem
-from eirene.records import PASSAGES, SIDES, Perspective, parse_item
-from eirene.texts import Text
+from eirene.core.critique import Finding, HallucinationKind
+from eirene.core.errors import InputError
+from eirene.core.problems import first_problem
+from eirene.core.records import PASSAGES, SIDES, Perspective, parse_item
+from eirene.text.unicode import Text
 
 MAX_CHOICES = 16
 MAX_GIVEN_CHARACTERS = 200_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from eirene.agent.server.run import Run
-from eirene.errors import InputError
-from eirene.io import reason
-from eirene.line_checksum import sealed, unsealed
-from eirene.logs import get_logger
+from eirene.core.errors import InputError
+from eirene.core.logs import get_logger
+from eirene.data.json_rows import reason
+from eirene.data.line_checksum import sealed, unsealed
 
 logger = get_logger(__name__)
 

@@ -1,20 +1,23 @@
-"""What stands between the routes and the engine: model names, places, runs, counts."""
+"""What stands between the routes and the engine: model names, places, runs, counts.
+
+Lets so many chats run at a time and so many wait; the rest is told to come back.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from eirene.agent.driving import SLACK_S
-from eirene.agent.server.admission import Admission
+from eirene.agent.graph import SLACK_S
 from eirene.agent.server.answers import status_of
 from eirene.agent.server.engine import Answer, Engine, Progress, Task
-from eirene.agent.server.faults import ApiError, from_input
+from eirene.agent.server.errors import ApiError, from_input, timed_out
 from eirene.agent.server.grace import Grace
 from eirene.agent.server.metrics import Metrics
 from eirene.agent.server.options import ServeOptions
@@ -23,10 +26,56 @@ from eirene.agent.server.run import Run, as_json, ended_run
 from eirene.agent.server.runs import Runs
 from eirene.agent.server.watching import News, Tell
 from eirene.agent.server.worker_loop import WorkerLoop
-from eirene.errors import InputError
-from eirene.fava.edits import apply_findings
-from eirene.logs import get_logger
-from eirene.records import Item, Record
+from eirene.core.errors import InputError
+from eirene.core.findings.edits import apply_findings
+from eirene.core.logs import get_logger
+from eirene.core.records import Item, Record
+
+
+class Admission:
+    """A bounded queue before a bounded number of places."""
+
+    def __init__(self, *, concurrency: int, queue: int, metrics: Metrics) -> None:
+        self._places = asyncio.Semaphore(concurrency)
+        self._concurrency = concurrency
+        self._queue = queue
+        self._metrics = metrics
+        self._waiting = 0
+        self._seconds = 1.0  # that a chat takes, as a moving mean: how long a client is asked to wait
+
+    @asynccontextmanager
+    async def place(self, *, deadline: float, timeout_s: float) -> AsyncIterator[None]:
+        """Holds a place. Raises `ApiError` 429 where the queue is full, 504 where none is free before the deadline."""
+        clock = asyncio.get_running_loop().time
+        if self._places.locked() and self._waiting >= self._queue:
+            raise ApiError(
+                429,
+                f"the server is busy: {self._concurrency} chats are under way and {self._waiting} wait",
+                code="server_busy",
+                retry_after_s=self._seconds * (1 + self._waiting / self._concurrency),
+            )
+        await self._wait(deadline, timeout_s)
+        began = clock()
+        self._metrics.in_flight.inc()
+        try:
+            yield
+        finally:
+            self._metrics.in_flight.dec()
+            self._seconds += 0.1 * (clock() - began - self._seconds)
+            self._places.release()
+
+    async def _wait(self, deadline: float, timeout_s: float) -> None:
+        self._waiting += 1
+        self._metrics.waiting.inc()
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._places.acquire()
+        except TimeoutError:
+            raise timed_out(timeout_s) from None
+        finally:
+            self._waiting -= 1
+            self._metrics.waiting.dec()
+
 
 logger = get_logger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from eirene.agent.server.faults import ApiError
-from eirene.forms import UnfitError, as_passages, as_sides, as_texts
+from eirene.agent.server.errors import ApiError
+from eirene.core.forms import UnfitError, as_passages, as_sides, as_texts
 
 MAX_DEPTH = 64
 """Objects and lists inside each other: the schemas of tools nest, conversations hardly do."""

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from eirene.agent.server.answers import DONE, sse
-from eirene.agent.server.faults import CLIENT_GONE, ApiError, internal_error
-from eirene.logs import get_logger
+from eirene.agent.server.errors import CLIENT_GONE, ApiError, internal_error
+from eirene.core.logs import get_logger
 
 logger = get_logger(__name__)
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from eirene.agent.server.protocol import ChatRequest
-from eirene.errors import MalformedReplyError, UnusableReplyError
-from eirene.logs import get_logger
+from eirene.core.errors import MalformedReplyError, UnusableReplyError
+from eirene.core.logs import get_logger
+from eirene.core.signature import rng_for
+from eirene.core.usage import Usage
 from eirene.models.address import given_up
 from eirene.models.attempt import Attempt, attempted, limit_of
 from eirene.models.clients import ModelPerLoop
 from eirene.models.faults import Fault
+from eirene.models.limits import RetryPolicy
 from eirene.models.replies import replies_of, tokens_of, whole_message
-from eirene.models.retry import RetryPolicy
-from eirene.seeds import rng_for
-from eirene.usage import Usage
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

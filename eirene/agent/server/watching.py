@@ -6,11 +6,10 @@ from collections.abc import Callable, Collection
 from dataclasses import astuple
 from typing import Any
 
-from eirene.agent.events import Event
-from eirene.agent.state import State
-from eirene.critique import HALLUCINATIONS, Critique
-from eirene.fava.tags import in_order
-from eirene.shown import kinds_in, spans_of
+from eirene.agent.state import Event, State
+from eirene.core.critique import HALLUCINATIONS, Critique
+from eirene.core.findings.tags import in_order
+from eirene.views import kinds_in, spans_of
 
 News = dict[str, Any]
 Tell = Callable[[News], None]

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from eirene.blocking import DaemonExecutor, usable_cores
+from eirene.core.concurrency import DaemonExecutor, usable_cores
 
 T = TypeVar("T")
 

@@ -23,17 +23,24 @@ from eirene.agent.calling import Asked, make_settings
 from eirene.agent.run import arefine, refine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.agent.wrappers.apart import run_apart, wait_apart
-from eirene.agent.wrappers.conversation import Given, GivenFor, conversation_item, refinable_text, with_text
+from eirene.agent.wrappers.conversation import (
+    Given,
+    GivenFor,
+    When,
+    conversation_item,
+    refinable_text,
+    run_apart,
+    wait_apart,
+    with_text,
+)
 from eirene.agent.wrappers.notice import NothingGivenNotice
-from eirene.agent.wrappers.when import When
-from eirene.checked import form_error
-from eirene.errors import EireneError, InputError
-from eirene.logs import get_logger
+from eirene.core.checked import form_error
+from eirene.core.errors import EireneError, InputError
+from eirene.core.logs import get_logger
+from eirene.core.problems import shown
+from eirene.core.records import Item, Record
+from eirene.core.usage import Usage
 from eirene.models.chat import model_name
-from eirene.problems import shown
-from eirene.records import Item, Record
-from eirene.usage import Usage
 
 logger = get_logger(__name__)
 

@@ -1,14 +1,30 @@
-"""From a chat to an item and back: what is asked, what may be refined, and where the new text goes."""
+"""From a chat to an item and back: what is asked, what may be refined, and where the new text goes.
+
+Runs calls apart from the run that asked for them.
+
+A wrapped model's reply carries the usage of everything that was spent on it. If the calls inside reported to the
+caller's callbacks as well, each token would be counted twice, and drafts would be streamed as if they were the answer.
+
+Which replies to refine: small predicates on (messages, reply), to be passed as `when` and put together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
-from typing import Any
+import asyncio
+import contextvars
+import hashlib
+import re
+from collections.abc import Callable, Coroutine, Mapping, Sequence, Sized
+from typing import Any, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.tracers import context as tracing
 
-from eirene.records import Item, parse_item
-from eirene.refusals import is_refusal
+from eirene.core.errors import InputError
+from eirene.core.records import Item, parse_item
+from eirene.text.refusals import is_refusal
 
 Given = Mapping[str, Any]
 """What the answer is to be held against: `perspectives` or `context`, as in an input row."""
@@ -113,3 +129,72 @@ def _question(messages: Sequence[BaseMessage]) -> str:
     if before:
         parts.append("Earlier in the conversation:\n" + "\n".join(f"{who}: {text}" for who, text in before))
     return "\n\n".join([*parts, f"The question: {last}"]) if parts else last
+
+
+T = TypeVar("T")
+
+
+def run_apart(work: Callable[[], T], *, keep_callbacks: bool = False) -> T:
+    """Calls `work` apart from the caller's run: without its graph's state and, by default, without its callbacks."""
+    return _context(keep_callbacks).run(work)
+
+
+async def wait_apart(work: Coroutine[Any, Any, T], *, keep_callbacks: bool = False) -> T:
+    """Waits for `work` apart from the caller's run; a cancelled wait cancels it."""
+    return await asyncio.create_task(work, context=_context(keep_callbacks))
+
+
+def _context(keep_callbacks: bool) -> contextvars.Context:
+    """The caller's context without what hands a run down: the parent's configuration, and counters such as LangChain's
+    `get_usage_metadata_callback`, which enter every call by variables of their own."""
+    context = contextvars.copy_context()
+    if keep_callbacks:
+        parent = var_child_runnable_config.get() or {}
+        kept: RunnableConfig = {"callbacks": parent.get("callbacks"), "tags": parent.get("tags") or []}
+        context.run(var_child_runnable_config.set, kept)
+        return context
+    context.run(var_child_runnable_config.set, None)
+    for variable, *_ in getattr(tracing, "_configure_hooks", ()):
+        if context.get(variable) is not None:
+            context.run(variable.set, None)
+    return context
+
+
+When = Callable[[Sequence[BaseMessage], str], bool]
+
+
+def longer_than(words: int) -> When:
+    """Replies of more than so many words."""
+    return lambda messages, reply: len(reply.split()) > words
+
+
+def mentions(*topics: str) -> When:
+    """Conversations in which one of the words or phrases occurs, in a message or in the reply, in any case."""
+    if not topics or not all(topic.strip() for topic in topics):
+        raise InputError(f"mentions wants words or phrases, got {topics!r}", field="when")
+    pattern = re.compile(
+        r"(?<!\w)(?:" + "|".join(re.escape(topic.strip()) for topic in topics) + r")(?!\w)", re.IGNORECASE
+    )
+    return lambda messages, reply: any(pattern.search(text) for text in (reply, *(str(m.text) for m in messages)))
+
+
+def share(part: float, *, seed: int = 0) -> When:
+    """A share of all replies in [0, 1], drawn by the reply's text: the same reply is always treated alike."""
+    if not 0 <= part <= 1:
+        raise InputError(f"a share lies between 0 and 1, got {part}", field="when")
+
+    def drawn(messages: Sequence[BaseMessage], reply: str) -> bool:
+        hashed = hashlib.sha256(f"{seed}\n{reply}".encode(errors="backslashreplace")).digest()
+        return int.from_bytes(hashed[:8], "big") / 2**64 < part
+
+    return drawn
+
+
+def all_of(*rules: When) -> When:
+    """Replies that every rule takes."""
+    return lambda messages, reply: all(rule(messages, reply) for rule in rules)
+
+
+def any_of(*rules: When) -> When:
+    """Replies that at least one rule takes."""
+    return lambda messages, reply: any(rule(messages, reply) for rule in rules)

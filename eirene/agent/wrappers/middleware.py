@@ -15,16 +15,22 @@ from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.calling import Asked, make_settings
 from eirene.agent.run import arefine, refine
 from eirene.agent.state import Parts
-from eirene.agent.wrappers.apart import run_apart, wait_apart
 from eirene.agent.wrappers.chat_model import record_outcome, total_usage
-from eirene.agent.wrappers.conversation import GivenFor, conversation_item, refinable_text, with_text
+from eirene.agent.wrappers.conversation import (
+    GivenFor,
+    When,
+    conversation_item,
+    refinable_text,
+    run_apart,
+    wait_apart,
+    with_text,
+)
 from eirene.agent.wrappers.notice import NothingGivenNotice
-from eirene.agent.wrappers.when import When
-from eirene.errors import EireneError, InputError
-from eirene.extras import importing
-from eirene.logs import get_logger
+from eirene.core.errors import EireneError, InputError
+from eirene.core.extras import importing
+from eirene.core.logs import get_logger
+from eirene.core.records import Item, Record
 from eirene.models.chat import NOSTREAM
-from eirene.records import Item, Record
 
 with importing("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
@@ -49,7 +55,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
 
     `backend`: who critiques and rewrites (default: the agent's own model). `given` tells from the messages what an
     answer is held against, such as `tool_results`. `when(messages, answer)` says whether to refine it, see
-    `eirene.agent.wrappers.when`. `max_refined`: answers refined at most in one thread of the agent.
+    `eirene.agent.wrappers.conversation`. `max_refined`: answers refined at most in one thread of the agent.
     """
 
     state_schema = RefineState

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from eirene.given import NOTHING_GIVEN, lacks_given
-from eirene.logs import get_logger
-from eirene.records import Record
+from eirene.core.grounding import NOTHING_GIVEN, lacks_given
+from eirene.core.logs import get_logger
+from eirene.core.records import Record
 
 logger = get_logger(__name__)
 

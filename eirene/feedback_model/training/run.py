@@ -1,26 +1,39 @@
-"""`eirene train feedback`: reads the data, trains, resumes, and leaves a model that `hf:` loads."""
+"""`eirene train feedback`: reads the data, trains, resumes, and leaves a model that `hf:` loads.
+
+`eirene train critic`: rows with marked errors in, a model out that finds such errors and says what is right.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from eirene.feedback_model.training.card import describe_rows, markdown
-from eirene.feedback_model.training.recipe import Recipe
-from eirene.haluquestqa import TaggedAnswer, published_split, read_tagged_answers
-from eirene.line_checksum import sealed_value
-from eirene.logs import get_logger
-from eirene.models.local_spec import PROMPT_FILE
-from eirene.reading import RowSource, opened
-from eirene.seeds import check_seed
-from eirene.training.card import epoch_means, logged, versions, write_card, write_json
-from eirene.training.examples import check_lengths
-from eirene.training.folder import Run, Trained, check_base, check_packages, finished, refuse_leaks, sha256, told
-from eirene.training.recipe import Progress
+from eirene.core.critique import Finding, findings_in
+from eirene.core.errors import InputError
+from eirene.core.findings.kinds import HALLUCINATIONS
+from eirene.core.findings.tags import write_tagged
+from eirene.core.logs import get_logger
+from eirene.core.records import Item
+from eirene.core.signature import check_seed
+from eirene.data import Dataset, RowSource, Shape, opened
+from eirene.data.haluquestqa import TaggedAnswer, published_split, read_tagged_answers
+from eirene.data.line_checksum import sealed_value
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.parsing.tagged import TUNED_PROMPT, hallucination_messages
+from eirene.feedback_model.training.examples import CriticRecipe, Recipe, describe_rows, markdown
+from eirene.models.local.layout import CarriedPrompt, as_text
+from eirene.models.local.spec import PROMPT_FILE, Layout
+from eirene.models.training.examples import check_lengths
+from eirene.models.training.folder import Run, Trained, check_base, check_packages, finished, refuse_leaks, sha256, told
+from eirene.models.training.recipe import Progress, epoch_means, logged, versions, write_card, write_json
+from eirene.models.training.replies import Exchange, Task, train_replies
+from eirene.prompts import load_prompt
+from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from eirene.training.examples import Encoded
+    from eirene.models.training.examples import Encoded
 
 logger = get_logger(__name__)
 
@@ -42,11 +55,11 @@ def train_feedback(
 ) -> Trained:
     """Fine-tunes the causal language model `base` on annotated answers; `hf:OUT` is then a feedback model.
 
-    `data` and `dev`, named or opened, hold rows that `eirene.haluquestqa` reads; `split` takes a part of the published
-    file. The same call goes on where an interrupted one stopped, and returns at once when the run is finished.
-    `progress` is called after each step, and so is `should_stop`; see `eirene.training.folder.Run`. Raises `InputError`
-    for data that cannot be read, a dev set that shares questions with the training set, a folder that holds another
-    run, and a loss that is no longer a number.
+    `data` and `dev`, named or opened, hold rows that `eirene.data.haluquestqa` reads; `split` takes a part of the
+    published file. The same call goes on where an interrupted one stopped, and returns at once when the run is
+    finished. `progress` is called after each step, and so is `should_stop`; see `eirene.models.training.folder.Run`.
+    Raises `InputError` for data that cannot be read, a dev set that shares questions with the training set, a folder
+    that holds another run, and a loss that is no longer a number.
     """
     check_packages("local")
     recipe = Recipe() if recipe is None else recipe
@@ -74,9 +87,9 @@ def _train(
     file_card: dict[str, Any],
 ) -> Trained:
     from eirene.feedback_model.training.examples import encode, prompt_for
-    from eirene.models.local_checkpoint import load_tokenizer
-    from eirene.training.supervised import fit
-    from eirene.training.trainer import drop_checkpoints
+    from eirene.models.local.checkpoint import load_tokenizer
+    from eirene.models.training.supervised import fit
+    from eirene.models.training.trainer import drop_checkpoints
 
     tokenizer = load_tokenizer(run.base)
     prompt = prompt_for(rows, recipe.layout)
@@ -114,3 +127,115 @@ def _fitting(
             "%d of %d answers are longer than %d tokens and left out", fits.count(False), len(fits), max_tokens
         )
     return [r for r, ok in zip(rows, fits, strict=True) if ok], [e for e, ok in zip(examples, fits, strict=True) if ok]
+
+
+class MarkedItem(NamedTuple):
+    """A row, and the errors that are marked in its answer (none: it has none)."""
+
+    item: Item
+    findings: tuple[Finding, ...]
+
+
+def train_critic(
+    data: str | RowSource,
+    out: str | Path,
+    *,
+    base: str,
+    recipe: CriticRecipe | None = None,
+    dev: str | RowSource | None = None,
+    shape: Shape | None = None,
+    seed: int = 0,
+    device: str | None = None,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Trained:
+    """Fine-tunes the causal language model `base` to tag errors; `hf:OUT` is then a critic of hallucinations.
+
+    `data` and `dev`, named or opened, hold rows with `meta.findings`, as `eirene synth fava` writes them (FAVA, section
+    5.2: references and faulty text in, tagged text out). The same call goes on where an interrupted one stopped, and
+    returns at once when the run is finished. Raises `InputError` for rows that cannot be used, a dev set that shares
+    texts with the training set, a folder that holds another run, and a loss that is no longer a number.
+    """
+    check_packages("local")
+    recipe = CriticRecipe() if recipe is None else recipe
+    run = Run(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
+    source, dev_source = opened(data), None if dev is None else opened(dev)
+    rows = read_marked(source, shape)
+    held = [] if dev_source is None else read_marked(dev_source, shape)
+    refuse_leaks(_right_texts(rows), _right_texts(held), what="texts")
+    layout = recipe.layout or _layout_of(run.base)
+    carried = CarriedPrompt("hallucination", layout, load_prompt(TUNED_PROMPT))
+    order = told(run, recipe, source, dev=dev_source, shape=shape, layout=layout, prompt=carried.prompt.digest)
+    done = finished(run, order)
+    if done is not None:
+        return done
+    facts = {"file": Path(source.name).name, "sha256": sha256(source), "train": _described(rows), "dev_rows": len(held)}
+    task = Task("A critic of hallucinations for Eirene", carried.to_json(), facts, list(_lines(facts)))
+    return train_replies(
+        [exchange_of(row, carried) for row in rows], [exchange_of(row, carried) for row in held], run, recipe=recipe,
+        order=order, task=task,
+    )  # fmt: skip
+
+
+def read_marked(data: str | RowSource, shape: Shape | None = None) -> list[MarkedItem]:
+    """The rows of a source with the errors marked in them; raises `InputError` that names a row without any such list,
+    or with errors that tags cannot say."""
+    source = opened(data)
+    rows = []
+    for item in Dataset(source, Shape() if shape is None else shape).items():
+        where = f"{source.name}, row {item.id!r}"
+        if "findings" not in item.meta:
+            raise InputError(
+                "has no meta.findings; rows as `eirene synth fava` writes them are wanted (an empty list where there "
+                "is no error)", field="meta", where=where,
+            )  # fmt: skip
+        try:
+            findings = findings_in(item.meta["findings"])
+            write_tagged(item.answer, findings)
+        except (ValueError, InputError) as error:
+            raise InputError(f"meta.findings: {error}", field="meta", where=where) from None
+        rows.append(MarkedItem(item, findings))
+    if not rows:
+        raise InputError("holds no row to learn from", where=source.name)
+    return rows
+
+
+def exchange_of(row: MarkedItem, carried: CarriedPrompt) -> Exchange:
+    """The prompt as sampling will show it, and the tagged answer as the reply."""
+    item = row.item
+    request = FeedbackRequest(item, item.answer, split_sentences(item.answer), seed=0)
+    messages = hallucination_messages(request, prompt=carried.prompt)
+    return Exchange(
+        messages if carried.layout == "chat" else as_text(messages), write_tagged(item.answer, row.findings)
+    )
+
+
+def _layout_of(base: str) -> Layout:
+    from eirene.models.local.checkpoint import load_tokenizer
+
+    return "chat" if load_tokenizer(base).chat_template else "instruct"
+
+
+def _right_texts(rows: Sequence[MarkedItem]) -> list[str]:
+    return [" ".join((row.item.gold or row.item.answer).split()) for row in rows]
+
+
+def _described(rows: Sequence[MarkedItem]) -> dict[str, Any]:
+    kinds = Counter(f.kind for row in rows for f in row.findings)
+    return {
+        "rows": len(rows),
+        "rows_without_an_error": sum(not row.findings for row in rows),
+        "errors": {kind: kinds[kind] for kind in HALLUCINATIONS if kinds[kind]},
+        "rows_with_references": sum(bool(row.item.context or row.item.perspectives) for row in rows),
+    }
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    train = facts["train"]
+    errors = ", ".join(f"{n} {kind}" for kind, n in train["errors"].items()) or "none"
+    return [
+        f"`{facts['file']}`, SHA-256 `{facts['sha256']}`",
+        f"{train['rows']} rows, {train['rows_without_an_error']} of them without an error, "
+        f"{train['rows_with_references']} with references; errors: {errors}",
+        *([] if train["rows_without_an_error"] else ["no row is without an error: it was never taught to find none"]),
+    ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from eirene.training.recipe import Method, TrainingRecipe
+from eirene.models.training.recipe import Method, TrainingRecipe
 
 
 @dataclass(frozen=True, slots=True)

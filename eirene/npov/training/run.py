@@ -8,19 +8,19 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from eirene.checked import checked
-from eirene.errors import InputError
-from eirene.io import Row
-from eirene.logs import get_logger
+from eirene.core.checked import checked
+from eirene.core.errors import InputError
+from eirene.core.logs import get_logger
+from eirene.core.records import Item, parse_item
+from eirene.core.signature import check_seed
+from eirene.data import Dataset, RowSource, Shape, opened
+from eirene.data.json_rows import Row
+from eirene.models.training.folder import Run, Trained, check_base, check_packages, finished, sha256, told
+from eirene.models.training.recipe import Progress
+from eirene.models.training.replies import Exchange, Task, train_replies
+from eirene.npov.chat_writer import GENERATOR
 from eirene.npov.training.recipe import Recipe
-from eirene.npov.writers import GENERATOR
 from eirene.prompts.curly import reply, response_prompt
-from eirene.reading import Dataset, RowSource, Shape, opened
-from eirene.records import Item, parse_item
-from eirene.seeds import check_seed
-from eirene.training.folder import Run, Trained, check_base, check_packages, finished, sha256, told
-from eirene.training.recipe import Progress
-from eirene.training.replies import Exchange, Task, train_replies
 
 logger = get_logger(__name__)
 

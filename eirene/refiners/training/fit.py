@@ -13,15 +13,14 @@ from datasets import Dataset
 from trl.trainer.dpo_config import DPOConfig
 from trl.trainer.dpo_trainer import DPOTrainer
 
-from eirene.models.local_adapter import quiet_peft
-from eirene.models.local_loading import load_base
-from eirene.refiners.training.examples import EncodedPair, collate_pairs, columns
+from eirene.models.local.adapter import quiet_peft
+from eirene.models.local.loading import load_base
+from eirene.models.training.adapters import load_trainable, lora_config
+from eirene.models.training.examples import filler
+from eirene.models.training.folder import Run
+from eirene.models.training.trainer import arguments, on_one_gpu, save, train, training_device
+from eirene.refiners.training.examples import EncodedPair, Recipe, collate_pairs, columns
 from eirene.refiners.training.measure import Ranked, rank
-from eirene.refiners.training.recipe import Recipe
-from eirene.training.adapters import load_trainable, lora_config
-from eirene.training.examples import filler
-from eirene.training.folder import Run
-from eirene.training.trainer import arguments, on_one_gpu, save, train, training_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eirene.models.training.examples import IGNORED, Encoded, collate
 from eirene.refiners.training.examples import EncodedPair
-from eirene.training.examples import IGNORED, Encoded, collate
 
 if TYPE_CHECKING:
     import torch

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from eirene.errors import InputError
-from eirene.io import HasRows, Row
-from eirene.records import digest
-from eirene.seeds import rng_for
+from eirene.core.errors import InputError
+from eirene.core.records import digest
+from eirene.core.signature import rng_for
+from eirene.data.json_rows import HasRows, Row
 
 ROLES = ("system", "user", "assistant")
 EMPTY_PROMPT = "the prompt is empty"

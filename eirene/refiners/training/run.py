@@ -1,29 +1,29 @@
-"""`eirene train refiner`: reads the pairs, tunes, resumes, and leaves an adapter that `hf:` loads."""
+"""`eirene train refiner`: reads the pairs, tunes, resumes, and leaves an adapter that `hf:` loads.
+
+What a refiner's card says of its data and of what came out.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eirene.errors import InputError
-from eirene.line_checksum import sealed_value
-from eirene.logs import get_logger
-from eirene.models.local_spec import PROMPT_FILE
-from eirene.reading import RowSource, opened
-from eirene.refiners.training.card import describe_asking, describe_pairs, markdown
+from eirene.core.errors import InputError
+from eirene.core.logs import get_logger
+from eirene.core.signature import check_seed
+from eirene.data import RowSource, opened
+from eirene.data.line_checksum import sealed_value
+from eirene.models.local.spec import PROMPT_FILE
+from eirene.models.training import recipe as shared
+from eirene.models.training.folder import Run, Trained, check_base, check_packages, finished, sha256, told
+from eirene.models.training.recipe import Progress, epoch_means, logged, versions, write_card, write_json
+from eirene.refiners.training.examples import Asking, EncodedPair, Recipe
 from eirene.refiners.training.pairs import Pair, read_pairs, split_pairs, usable
-from eirene.refiners.training.recipe import Recipe
-from eirene.seeds import check_seed
-from eirene.training.card import epoch_means, logged, versions, write_card, write_json
-from eirene.training.folder import Run, Trained, check_base, check_packages, finished, sha256, told
-from eirene.training.recipe import Progress
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
-
-    from eirene.refiners.training.examples import Asking, EncodedPair
 
 logger = get_logger(__name__)
 
@@ -45,8 +45,8 @@ def train_refiner(
 
     `data`, named or opened, holds rows that `eirene.refiners.training.pairs` reads. The same call goes on where an
     interrupted one stopped, and returns at once when the run is finished. `progress` is called after each step, and so
-    is `should_stop`; see `eirene.training.folder.Run`. Raises `InputError` for data that cannot be read or holds no
-    pair to learn from, a folder that holds another run, and a loss that is no longer a number.
+    is `should_stop`; see `eirene.models.training.folder.Run`. Raises `InputError` for data that cannot be read or holds
+    no pair to learn from, a folder that holds another run, and a loss that is no longer a number.
     """
     check_packages("train", ("trl", "datasets"))
     recipe = Recipe() if recipe is None else recipe
@@ -73,11 +73,11 @@ def _train(
     source: RowSource,
     dropped: Counter[str],
 ) -> Trained:
-    from eirene.models.local_checkpoint import load_tokenizer
+    from eirene.models.local.checkpoint import load_tokenizer
+    from eirene.models.training.trainer import drop_checkpoints
     from eirene.refiners.training.examples import asking_for
     from eirene.refiners.training.fit import fit
     from eirene.refiners.training.measure import summarise
-    from eirene.training.trainer import drop_checkpoints
 
     n_rows = sum(map(len, parts)) + dropped.total()
     tokenizer = load_tokenizer(run.base)
@@ -127,3 +127,61 @@ def _encoded(
 
 def _causes(dropped: Counter[str]) -> str:
     return ", ".join(f"{n} because {cause}" for cause, n in sorted(dropped.items()))
+
+
+def describe_pairs(pairs: Sequence[EncodedPair]) -> dict[str, Any]:
+    """Counts of a part of the data: pairs, distinct prompts, and how often the preferred reply is the longer one."""
+    return {
+        "pairs": len(pairs),
+        "questions": len({pair.key for pair in pairs}),
+        "longer_preferred": sum(len(p.chosen.ids) > len(p.rejected.ids) for p in pairs),
+    }
+
+
+def describe_asking(asking: Asking) -> dict[str, Any]:
+    """The prompt that the pairs answer, by name and digest; `given`, without a digest, where it is each row's own."""
+    prompt = asking.prompt
+    return {
+        "name": asking.name if prompt is None else prompt.name,
+        "digest": None if prompt is None else prompt.digest,
+        "layout": asking.layout,
+    }
+
+
+def markdown(card: Mapping[str, Any]) -> str:
+    """The card for people."""
+    return shared.markdown(
+        card, title="A refiner for Eirene", data=_data(card), figures=_figures(card["figures"].get("held_out"))
+    )
+
+
+def _data(card: Mapping[str, Any]) -> Iterator[str]:
+    data, asked = card["data"], card["prompt"]
+    train = data["train"]
+    yield f"`{data['file']}`, SHA-256 `{data['sha256']}`, {data['rows']} rows"
+    yield (
+        f"trained on {train['pairs']} pairs of {train['questions']} questions; the preferred reply is the longer one "
+        f"in {train['longer_preferred']}"
+    )
+    yield f"held out: {data['held_out']['pairs']} pairs of {data['held_out']['questions']} other questions"
+    yield from (f"left out: {n}, {cause}" for cause, n in data["dropped"].items())
+    words = f"`{asked['name']}` (digest {asked['digest']})" if asked["digest"] else "the rows' own"
+    yield f"prompt: {words}, layout {asked['layout']}"
+
+
+def _figures(held: Mapping[str, Any] | None) -> Iterator[str]:
+    if held is None:
+        yield "not measured: nothing was held out"
+        return
+    before, after = held["before"], held["after"]
+    yield f"on {held['pairs']} held-out pairs, 95 % Wilson intervals:"
+    yield f"loss {before['loss']} -> {after['loss']}, reward margin 0 -> {after['reward_margin']}"
+    yield f"the preferred reply was raised more than the other: {shown(after['reward_accuracy'])}"
+    for name, said in (("preference_accuracy", "whole"), ("preference_accuracy_per_token", "per token")):
+        yield f"the preferred reply is the likelier one, {said}: {shown(before[name])} -> {shown(after[name])}"
+    yield f"the preferred reply is the longer one: {shown(held['longer_preferred'])}"
+
+
+def shown(share: Mapping[str, float]) -> str:
+    """A share with its interval, in percent."""
+    return f"{100 * share['value']:.1f} % [{100 * share['low']:.1f}, {100 * share['high']:.1f}]"

@@ -8,17 +8,24 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from eirene.critique import Finding
-from eirene.errors import HOPELESS, EireneError
-from eirene.fava.kinds import HallucinationKind
-from eirene.records import Item, digest
-from eirene.seeds import derive_seed, rng_for
-from eirene.side_by_side import side_by_side
-from eirene.synth.fava.asking import Writes, error_question, genre_question, prompts_digest
-from eirene.synth.fava.changes import changed, fault, row
-from eirene.synth.fava.reading import RefusedError, read_error, read_genre
+from eirene.core.concurrency import side_by_side
+from eirene.core.critique import Finding
+from eirene.core.errors import HOPELESS, EireneError
+from eirene.core.findings.kinds import HallucinationKind
+from eirene.core.records import Item, digest
+from eirene.core.signature import derive_seed, rng_for
+from eirene.core.usage import Meter, Usage
 from eirene.synth.fava.recipe import Neighbours, Plan, Recipe
-from eirene.usage import Meter, Usage
+from eirene.synth.fava.replies import (
+    RefusedError,
+    Writes,
+    error_question,
+    genre_question,
+    prompts_digest,
+    read_error,
+    read_genre,
+)
+from eirene.synth.fava.rules import changed, fault, row
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +65,8 @@ async def asynthesise(
     """What comes of each plan, as it comes, with so many under way at once; plans are taken as they are needed.
 
     The same plans, seed and replies make the same rows. `keep` is given each outcome at once, in a thread, to put it on
-    disk. None among the plans: no more until an outcome was yielded (`eirene.side_by_side`). Raises what every passage
-    would meet, no access or no credit, when those under way have ended.
+    disk. None among the plans: no more until an outcome was yielded (`eirene.core.concurrency`). Raises what every
+    passage would meet, no access or no credit, when those under way have ended.
     """
     sign = signature_of(recipe, writes)
 

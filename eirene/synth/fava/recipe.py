@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eirene.errors import InputError
-from eirene.fava.kinds import HALLUCINATIONS, HallucinationKind
+from eirene.core.errors import InputError
+from eirene.core.findings.kinds import HALLUCINATIONS, HallucinationKind
+from eirene.core.signature import check_seed, rng_for
+from eirene.core.usage import Usage
 from eirene.retrieval.passages import Passage
-from eirene.seeds import check_seed, rng_for
 from eirene.synth.fava.rules import OFFLINE
-from eirene.usage import Usage
 
 Neighbours = Callable[[Passage], Sequence[str]]
 """For a passage others that are like it, as they are shown."""

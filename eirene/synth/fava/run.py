@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from eirene.critique import Finding
-from eirene.errors import InputError
-from eirene.records import Item
+from eirene.core.critique import Finding
+from eirene.core.errors import InputError
+from eirene.core.records import Item
+from eirene.core.signature import rng_for
 from eirene.retrieval.passages import Passage
-from eirene.seeds import rng_for
-from eirene.synth.fava.changes import Change, changed, fault, row
 from eirene.synth.fava.recipe import Made, Neighbours, Recipe, without_twins
-from eirene.synth.fava.rules import OFFLINE, propose
+from eirene.synth.fava.rules import OFFLINE, Change, changed, fault, propose, row
 
 
 def synthesise(

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eirene.agent.batch.control import Writer
 from eirene.agent.batch.entries import DAMAGED, Entries, _outline
 from eirene.agent.batch.journal import BatchJournal, failed, line_of
 from eirene.agent.batch.runner import Outcome, Work
-from eirene.agent.batch.writer import Writer
-from eirene.agent.journal_file import scan
-from eirene.errors import InputError
-from eirene.line_checksum import without_seal
-from eirene.records import BeforeAfter, ErrorInfo, Record, parse_item
-from eirene.usage import Usage
+from eirene.core.errors import InputError
+from eirene.core.records import BeforeAfter, ErrorInfo, Record, parse_item
+from eirene.core.usage import Usage
+from eirene.data.journal_file import scan
+from eirene.data.line_checksum import without_seal
 
 SCORES = BeforeAfter(original={}, final={})
 

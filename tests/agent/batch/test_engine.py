@@ -11,14 +11,13 @@ import pytest
 
 from eirene.agent.batch.control import Control
 from eirene.agent.batch.engine import Again, Batch, open_batch, run_batch
-from eirene.agent.batch.local import LocalRunner
-from eirene.agent.batch.runner import Outcome, Work
-from eirene.agent.row_hash import RowHash
+from eirene.agent.batch.runner import LocalRunner, Outcome, Work
+from eirene.agent.run import RowHash
 from eirene.agent.settings import Settings
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.core.records import parse_item
+from eirene.data import open_dataset
 from eirene.models.limits import Limiter
-from eirene.reading import open_dataset
-from eirene.records import parse_item
 from tests.agent.batch.worker_parts import deadly
 
 PARTS = deadly("unused")

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.batch.estimate import assumptions, estimate, measured
-from eirene.agent.judges import with_judge
+from eirene.agent.detectors import with_judge
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
+from eirene.core.records import parse_item
 from eirene.feedback_model.chat import ChatFeedback
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel, Price
+from eirene.models.costs import rough_count
 from eirene.models.scripted import ScriptedChatModel
-from eirene.models.token_count import rough_count
-from eirene.records import parse_item
-from eirene.refiners.chat import ChatRefiner
+from eirene.refiners.model import ChatRefiner
 
 ITEMS = [
     parse_item({"id": f"row-{n}", "question": "Trams or buses?",

@@ -13,20 +13,20 @@ from typing import Any
 import pytest
 
 from eirene.agent.backends import resolve_backend
-from eirene.agent.batch.exchange import CustomId, SamplingStep, export_requests
-from eirene.agent.batch.replies_file import import_replies
+from eirene.agent.batch.offline_replies import import_replies
+from eirene.agent.batch.offline_requests import CustomId, SamplingStep, export_requests
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.errors import InputError
+from eirene.core.errors import InputError
+from eirene.core.records import Item, Record, parse_item
 from eirene.feedback_model.chat import ChatFeedback
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel
 from eirene.models.scripted import ScriptedChatModel
-from eirene.records import Item, Record, parse_item
-from eirene.refiners.chat import ChatRefiner
-from eirene.testing.batch_endpoint import answer_requests
+from eirene.refiners.model import ChatRefiner
 from eirene.testing.loopback import Broken, ChatRequest, HttpError, Outcome, Text
+from eirene.testing.openai_wire import answer_requests
 
 SETTINGS = Settings(samples=6, seed=3)
 TAGS = ("1. [Complete]\n2. [Complete]", "1. [Incomplete] Reasons: Cost is missing.\n2. [Complete]",

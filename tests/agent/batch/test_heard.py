@@ -14,16 +14,15 @@ from typing import Any, cast
 
 import pytest
 
-from eirene.agent.batch.heard import Said, listen, say
 from eirene.agent.batch.processes import ProcessRunner
-from eirene.agent.batch.ray_actor import RowActor
+from eirene.agent.batch.ray_cluster import RowActor
 from eirene.agent.batch.runner import Work
-from eirene.agent.batch.worker import Reply, _Sender
+from eirene.agent.batch.worker import Reply, Said, _Sender, listen, say
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.feedback_model.embedded import EmbeddedFeedback
-from eirene.logs import get_logger
-from eirene.records import Item, Record
+from eirene.core.logs import get_logger
+from eirene.core.records import Item, Record
+from eirene.feedback_model.embedded.critic import EmbeddedFeedback
 from tests.agent.batch.worker_parts import deadly
 
 SAID = Said("eirene.test", logging.WARNING, "so", (), None)

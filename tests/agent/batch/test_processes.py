@@ -16,16 +16,15 @@ from typing import Any
 import pytest
 
 import eirene
-from eirene.agent.batch.local import LocalRunner
 from eirene.agent.batch.processes import ProcessRunner
-from eirene.agent.batch.runner import Outcome, Work
+from eirene.agent.batch.runner import LocalRunner, Outcome, Work
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.encoder import load_encoder
-from eirene.errors import AuthError, WorkerError
-from eirene.feedback_model.embedded import EmbeddedFeedback
-from eirene.reading import read_items
-from eirene.records import Item, Record
+from eirene.core.errors import AuthError, WorkerError
+from eirene.core.records import Item, Record
+from eirene.data import read_items
+from eirene.feedback_model.embedded.critic import EmbeddedFeedback
+from eirene.models.encoder import load_encoder
 from tests.agent.batch.worker_parts import broken, deadly, embedded, killed
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -65,11 +64,11 @@ def test_what_judging_needs_is_encoded_beforehand() -> None:
     encoder = load_encoder(threads=1)
     EmbeddedFeedback(encoder).prepare(items)
     known = set(encoder._cache)
-    from eirene.alignment.claimless import PROTOTYPES
+    from eirene.alignment.features import PROTOTYPES
     from eirene.feedback_model.base import FeedbackRequest
-    from eirene.feedback_model.calibration import load_critic
-    from eirene.feedback_model.judged import compared
-    from eirene.sentences import split_sentences
+    from eirene.feedback_model.embedded.calibration import load_critic
+    from eirene.feedback_model.embedded.critic import compared
+    from eirene.text.sentences import split_sentences
 
     for item in items:
         compared(FeedbackRequest(item, item.answer, split_sentences(item.answer), 0), encoder, load_critic())
@@ -115,7 +114,7 @@ import asyncio
 from eirene.agent.batch.processes import ProcessRunner
 from eirene.agent.batch.runner import Work
 from eirene.agent.settings import Settings
-from eirene.records import Item
+from eirene.core.records import Item
 from tests.agent.batch.worker_parts import {parts}
 
 async def go():

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 import eirene
-from eirene.agent.batch.ray_session import ray_session
-from eirene.errors import InputError, MissingExtraError
-from eirene.reading import read_items
-from eirene.records import Record
+from eirene.agent.batch.ray_cluster import ray_session
+from eirene.core.errors import InputError, MissingExtraError
+from eirene.core.records import Record
+from eirene.data import read_items
 from tests.cli.batch_runs import data
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

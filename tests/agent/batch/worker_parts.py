@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from eirene.agent.backends import resolve_backend
-from eirene.agent.scripted import scripted_parts
 from eirene.agent.state import Parts
-from eirene.errors import AuthError
+from eirene.core.errors import AuthError
+from eirene.core.usage import Meter
 from eirene.refiners.base import RefineTask
-from eirene.usage import Meter
+from eirene.testing.parts import scripted_parts
 
 logger = logging.getLogger(__name__)
 

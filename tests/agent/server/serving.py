@@ -20,13 +20,13 @@ from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.server.app import create_app
 from eirene.agent.server.engine import Engine
 from eirene.agent.server.options import ServeOptions
+from eirene.agent.server.serve import configure, listen
 from eirene.agent.server.service import RenderPage
-from eirene.agent.server.serving import configure, listen
 from eirene.agent.server.upstream import Upstream
 from eirene.agent.settings import Settings
+from eirene.core.records import Item
+from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, chat_builder
-from eirene.models.retry import RetryPolicy
-from eirene.records import Item
 from eirene.testing.loopback import LoopbackServer
 
 SIDES = [

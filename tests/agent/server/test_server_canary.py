@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from eirene.records import Item, Record
+from eirene.core.records import Item, Record
 from eirene.testing.loopback import ChatRequest, LoopbackServer, Outcome
-from eirene.views.html import render_page
+from eirene.views.report import render_page
 from tests.agent.server.serving import (
     ASK,
     DRAFT,

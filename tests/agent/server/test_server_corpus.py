@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from eirene.encoder import load_encoder
-from eirene.records import Item
+from eirene.core.records import Item
+from eirene.models.encoder import load_encoder
 from eirene.retrieval import Retriever, open_index, with_context
 from eirene.testing.loopback import LoopbackServer
 from tests.agent.server.serving import ASK, DRAFT, embedded_engine, served

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eirene.critique import HALLUCINATIONS, Finding
-from eirene.fava.edits import apply_findings
+from eirene.core.critique import HALLUCINATIONS, Finding
+from eirene.core.findings.edits import apply_findings
 from tests.agent.server.chromium import BROWSER, Browser, browser
 from tests.agent.server.serving import Served, embedded_engine, served
 from tests.agent.server.test_server_page import CONTRASTS, ENDED

@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from eirene.records import Item, Record
+from eirene.core.records import Item, Record
 from eirene.testing.loopback import LoopbackServer, Text
-from eirene.views.html import render_page
+from eirene.views.report import render_page
 from tests.agent.server.chromium import BROWSER, Browser, browser
 from tests.agent.server.serving import QUESTION, Served, chat_engine, embedded_engine, served
 

@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from eirene.records import Item, Record
+from eirene.core.records import Item, Record
 from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Raw
-from eirene.views.html import render_page
+from eirene.views.report import render_page
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, Served, chat_engine, embedded_engine, everything, served
 
 pytestmark = pytest.mark.usefixtures("loopback")

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from eirene.agent.server.runs import Runs
-from eirene.errors import InputError
-from eirene.records import Record
+from eirene.core.errors import InputError
+from eirene.core.records import Record
 from eirene.testing.loopback import LoopbackServer
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, QUESTION, Served, embedded_engine, served
 

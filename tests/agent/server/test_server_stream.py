@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage
 from eirene.agent.server.answers import DONE, Envelope, chunks
 from eirene.agent.server.engine import Answer, Choice
 from eirene.agent.server.streaming import _PART_CHARACTERS, _in_parts
-from eirene.records import BeforeAfter, Item, Record
-from eirene.usage import Usage
+from eirene.core.records import BeforeAfter, Item, Record
+from eirene.core.usage import Usage
 
 ENVELOPE = Envelope("run-1", 0, "test")
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=80)

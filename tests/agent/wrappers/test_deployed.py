@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 import eirene
-from eirene.agent.wrappers.deployed import graph
+from eirene.agent.wrappers.node import graph
 from eirene.testing.loopback import LoopbackServer
 
 ROOT = Path(__file__).parents[3]

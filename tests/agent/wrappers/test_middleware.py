@@ -14,10 +14,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
 from eirene.agent.settings import Settings
-from eirene.agent.wrappers.conversation import tool_results
+from eirene.agent.wrappers.conversation import all_of, any_of, longer_than, mentions, share, tool_results
 from eirene.agent.wrappers.middleware import RefineMiddleware
-from eirene.agent.wrappers.when import all_of, any_of, longer_than, mentions, share
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from eirene.models.scripted import ScriptedChatModel
 
 SIDES = [

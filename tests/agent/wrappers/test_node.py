@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 import eirene
 from eirene.agent.state import Parts
-from eirene.agent.wrappers.when import longer_than
+from eirene.agent.wrappers.conversation import longer_than
 from eirene.models.scripted import ScriptedChatModel
 
 SIDES = [

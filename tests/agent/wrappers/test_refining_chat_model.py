@@ -14,7 +14,7 @@ from langgraph.graph.message import add_messages
 from eirene.agent.settings import Settings
 from eirene.agent.wrappers.chat_model import RefiningChatModel
 from eirene.agent.wrappers.conversation import conversation_item, refinable_text, tool_results, with_text
-from eirene.errors import InputError
+from eirene.core.errors import InputError
 from eirene.models.scripted import ScriptedChatModel
 
 SIDES = [

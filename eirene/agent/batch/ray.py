@@ -1,0 +1,252 @@
+"""The runner of many machines: Ray actors that each have the models, and take rows as they have room.
+
+These are actors, not a dataset of Ray's: a dataset is cut into blocks before it runs, and hands a block on when all of
+its rows are done. Here rows are pulled from an iterator that may end at any row (a limit, Ctrl-C), each is journaled as
+soon as it is made, and a row that kills its actor must be told from those beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from eirene.agent.batch.ray_cluster import RowActor
+from eirene.agent.batch.runner import Outcome, Source, Work, failed_record
+from eirene.agent.batch.worker import MakeParts, level_here, say
+from eirene.agent.run import RowHash
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts
+from eirene.core.errors import EireneError, WorkerError
+from eirene.core.logs import get_logger
+from eirene.core.records import Record
+
+logger = get_logger(__name__)
+
+_TOGETHER = 2
+"""Deaths of its actor after which a row is tried without others beside it. A machine that goes away takes many rows
+with it that are not at fault; a death alone names the row."""
+
+_STARTS = 3
+"""Tries to start an actor: the machine that it was put on may go away at that moment."""
+
+_PATIENCE_S = 30.0
+"""Seconds without a slot for an actor before a line says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What an actor is given. `side_by_side`: calls that it works on at once; `chunk_rows`: rows a call.
+
+    One more call than that waits at the actor where rows only compute, so that it is never without work.
+    """
+
+    side_by_side: int = 1
+    chunk_rows: int = 1
+    cpus: float = 1.0
+    gpus: float = 0.0
+
+    @property
+    def calls(self) -> int:
+        """Calls that are sent at once."""
+        return self.side_by_side + 1 if self.side_by_side == 1 else self.side_by_side
+
+
+class RayRunner:
+    """Refines rows in `workers` Ray actors of one `shape`, which build their parts with `make`.
+
+    Needs a process that is connected (`eirene.agent.batch.ray_cluster`); `parts` and `settings` are this process's, and
+    an actor whose own parts make for another hash is refused (another version of Eirene, another model of that name).
+    When an actor dies, another does again what it had not finished; a row that takes three with it, the last one alone,
+    becomes a failed record. No more rows are held than actors work on. `make` is pickled.
+    """
+
+    def __init__(
+        self, ray: ModuleType, make: MakeParts, settings: Settings, *, parts: Parts, workers: int, shape: Shape
+    ) -> None:
+        self._ray = ray
+        self._make = make
+        self._settings = settings
+        self._parts = parts
+        self._workers = workers
+        self._shape = shape
+
+    async def run(self, work: Iterable[Work | None]) -> AsyncGenerator[Outcome, None]:
+        """Yields the outcomes as they come. Raises `WorkerError` where an actor cannot begin."""
+        flow = _Flow(Source(work), asyncio.Queue(maxsize=2 * self._workers))
+        hands = [_Hand(self._ray, self._make, self._settings, self._parts, self._shape, flow)
+                 for _ in range(self._workers)]  # fmt: skip
+        tasks = [asyncio.create_task(hand.work()) for hand in hands]
+        try:
+            while not flow.is_over:  # an actor that still waits for a slot then is not waited for
+                got = await flow.made.get()
+                if isinstance(got, BaseException):
+                    raise got
+                if got is not None:
+                    flow.under_way -= 1
+                    yield got
+                    flow.source.tell()
+            if flow.fault is not None:
+                raise flow.fault
+        finally:
+            for task in tasks:
+                task.cancel()
+            for hand in hands:
+                hand.end()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@dataclass(slots=True)
+class _Flow:
+    """What the actors' hands share: work goes out, outcomes come in. A None among them: look whether it is over."""
+
+    source: Source
+    made: asyncio.Queue[Outcome | BaseException | None]
+    under_way: int = 0
+    fault: EireneError | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.source.is_over and self.under_way == 0
+
+    def take(self, n: int) -> list[Work]:
+        rows = self.source.take(n)
+        self.under_way += len(rows)
+        return rows
+
+
+@dataclass(slots=True)
+class _Hand:
+    """One actor's side in this process; an actor that dies is followed by another."""
+
+    ray: ModuleType
+    make: MakeParts
+    settings: Settings
+    parts: Parts
+    shape: Shape
+    flow: _Flow
+    actor: Any = None
+    is_dead: bool = False
+    calls: dict[asyncio.Future[Any], list[Work]] = field(default_factory=dict)
+    again: deque[Work] = field(default_factory=deque)
+    suspects: deque[Work] = field(default_factory=deque)
+    deaths: dict[str, int] = field(default_factory=dict)
+
+    async def work(self) -> None:
+        """Makes rows until there are none left; whatever ends it is told to who reads `made`."""
+        try:
+            while True:
+                if self.actor is None:
+                    await self._start()
+                if not self.is_dead:
+                    self._fill()
+                if not self.calls:
+                    if self.flow.source.is_over:
+                        break
+                    await self.flow.source.news()
+                    continue
+                done, _ = await asyncio.wait(self.calls, return_when=asyncio.FIRST_COMPLETED)
+                for call in done:
+                    await self._ended(call)
+                if self.is_dead and not self.calls:
+                    self.end()
+            await self.flow.made.put(None)
+        except Exception as error:  # told, not handled: it is raised where the outcomes are read
+            await self.flow.made.put(error)
+
+    def _fill(self) -> None:
+        while len(self.calls) < self.shape.calls and (rows := self._next()):
+            call = self.actor.rows.remote(rows)
+            self.calls[asyncio.wrap_future(call.future())] = rows
+
+    def _next(self) -> list[Work]:
+        """The rows of the next call; none while one must be alone."""
+        if any(self.deaths.get(rows[0].item.id, 0) >= _TOGETHER for rows in self.calls.values()):
+            return []
+        if self.again:
+            return [self.again.popleft() for _ in range(min(len(self.again), self.shape.chunk_rows))]
+        if self.suspects:
+            return [] if self.calls else [self.suspects.popleft()]
+        return self.flow.take(self.shape.chunk_rows)
+
+    async def _ended(self, call: asyncio.Future[Any]) -> None:
+        errors = self.ray.exceptions
+        rows = self.calls.pop(call)
+        try:
+            replies, said = call.result()
+        except errors.RayTaskError as error:
+            raise WorkerError(f"an actor failed at {len(rows)} rows: {error.cause!r}") from error
+        except errors.RayError as error:
+            self.is_dead = True
+            for work in rows:
+                await self._lost(work, error)
+            return
+        for line in said:
+            say(line)
+        for work, reply in zip(rows, replies, strict=True):
+            self.deaths.pop(work.item.id, None)
+            if isinstance(reply, Record):
+                await self.flow.made.put(Outcome(work, reply))
+            else:
+                self.flow.fault = self.flow.fault or reply
+                self.flow.under_way -= 1
+                self.flow.source.close()
+
+    async def _lost(self, work: Work, error: Exception) -> None:
+        """Counts a death against a row: first it goes again with others, then alone, and then it is a failed record."""
+        deaths = self.deaths[work.item.id] = self.deaths.get(work.item.id, 0) + 1
+        if deaths < _TOGETHER:
+            self.again.append(work)
+        elif deaths == _TOGETHER:
+            self.suspects.append(work)
+        else:
+            del self.deaths[work.item.id]
+            how = str(error).partition("\n")[0] or type(error).__name__
+            failure = WorkerError(f"{deaths} actors ended at this row, the last one alone with it: {how}")
+            record = failed_record(work, failure, parts=self.parts, settings=self.settings)
+            await self.flow.made.put(Outcome(work, record))
+
+    async def _start(self) -> None:
+        errors = self.ray.exceptions
+        remote = self.ray.remote(RowActor).options(
+            num_cpus=self.shape.cpus, num_gpus=self.shape.gpus, max_concurrency=self.shape.side_by_side,
+            max_restarts=0, max_task_retries=0,  # a death must be seen here, to be counted against its rows
+        )  # fmt: skip
+        for tried in range(1, _STARTS + 1):
+            self.actor, self.is_dead = remote.remote(self.make, self.settings, level_here()), False
+            try:
+                reply = await self._begun(asyncio.wrap_future(self.actor.begin.remote().future()))
+            except errors.RayTaskError as error:
+                raise WorkerError(f"an actor could not begin: {error.cause!r}") from error
+            except errors.RayError as error:
+                if tried == _STARTS:
+                    raise WorkerError(f"{_STARTS} actors ended before their first row, the last: {error}") from error
+                continue
+            if isinstance(reply, str):
+                raise WorkerError(f"an actor could not begin: {reply}")
+            if reply != (here := RowHash(self.parts, self.settings).common):
+                raise WorkerError(
+                    f"an actor's models are not those of this process ({reply[1:]} there, {here[1:]} here): install "
+                    "the same version of Eirene and the same models on all machines of the cluster"
+                )
+            return
+
+    async def _begun(self, reply: asyncio.Future[Any]) -> Any:
+        done, _ = await asyncio.wait({reply}, timeout=_PATIENCE_S)
+        if not done:
+            logger.warning(
+                "an actor has not begun after %g s: it waits for a slot with %g CPU and %g GPU, or for its models",
+                _PATIENCE_S, self.shape.cpus, self.shape.gpus,
+            )  # fmt: skip
+        return await reply
+
+    def end(self) -> None:
+        """Ends the actor, if there is one."""
+        actor, self.actor = self.actor, None
+        if actor is not None:
+            with suppress(self.ray.exceptions.RayError):  # the cluster is gone, and the actor with it
+                self.ray.kill(actor)

@@ -1,0 +1,146 @@
+"""Adds a judge to the parts of a run, so that hallucination and gain can be measured where nothing was given.
+
+Puts named detectors behind the gate in place of a backend's own.
+
+Detectors for many runs over the same items: what only computes scores one text once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eirene.agent.state import Parts
+from eirene.core.scores import Scores
+from eirene.core.usage import Meter
+from eirene.eval.base import Case, Detector, Need, only_computes
+from eirene.eval.registry import build_detector, build_detectors
+from eirene.eval.resources import POLLS, Resources
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from eirene.models.cache import CallCache
+    from eirene.models.chat import ChatModel, Price
+
+JUDGE = "chainpoll"
+"""Adherence where text was given, correctness where none was."""
+
+
+def with_judge(
+    parts: Parts,
+    judge: str | BaseChatModel | ChatModel,
+    *,
+    base_url: str | None = None,
+    polls: int = POLLS,
+    seed: int = 0,
+    price: Price | None = None,
+    cache: CallCache | None = None,
+    offline: bool = False,
+) -> Parts:
+    """The parts with a polled judge behind the other detectors: it decides with them, and can measure a gain.
+
+    Its scores move in steps of one poll (0.2 of five), so that one poll more that finds a hallucination is harm by any
+    tolerance below. `offline`: a judge that will not be called, and so needs no key. Raises `InputError` for a judge
+    that cannot be used and for fewer polls than a quorum.
+
+    Example:
+        >>> import eirene
+        >>> from eirene.agent.backends import resolve_backend
+        >>> from eirene.models.scripted import ScriptedChatModel
+        >>> judge = ScriptedChatModel(lambda _: "Nothing is false.\\n\\nVerdict: no")
+        >>> parts = with_judge(resolve_backend("embedded"), judge)
+        >>> [detector.name for detector in parts.detectors], sorted(parts.judges)
+        (['rouge', 'alignment', 'arrangement', 'chainpoll'], ['chainpoll'])
+    """
+    resources = Resources(
+        judge_model=judge, base_url=base_url, polls=polls, seed=seed, price=price, cache=cache, offline=offline
+    )
+    detector = build_detector(JUDGE, resources)
+    made_of = f"{detector.name}:{detector.version}"
+    return replace(
+        parts,
+        detectors=(*parts.detectors, detector),
+        judges=parts.judges | {detector.name},
+        version=made_of if parts.version is None else f"{parts.version},{made_of}",
+    )
+
+
+def with_detectors(parts: Parts, names: Sequence[str], resources: Resources) -> Parts:
+    """The parts with these detectors, in this order, which should be cheap to dear.
+
+    Those that the backend only shows are still only shown, unless no other is named: a gate needs something to decide
+    by. Those that ask a judge can measure a gain where nothing was given. Raises what `check_detectors`
+    raises: a gate that waits for a score that cannot come is no gate.
+
+    Example:
+        >>> from eirene.agent.backends import resolve_backend
+        >>> parts = with_detectors(resolve_backend("embedded"), ["alignment"], Resources())
+        >>> [detector.name for detector in parts.detectors]
+        ['alignment']
+    """
+    detectors = build_detectors(names, resources)
+    named = {detector.name for detector in detectors}
+    versions = [f"{d.name}:{d.version}" for d in detectors if d.version]
+    return replace(
+        parts,
+        detectors=detectors,
+        advisory=frozenset() if named <= parts.advisory else parts.advisory & named,
+        judges=frozenset(d.name for d in detectors if "judge" in d.needs),
+        version=",".join([*([parts.version] if parts.version else []), *versions]) or None,
+    )
+
+
+_SIDE_BY_SIDE = 4
+_KEPT = 4096  # the originals of the items under way, and then some
+
+
+def shared(detector: Detector, *, kept: int = _KEPT) -> Detector:
+    """The detector, made fit for many runs over the same texts; one that calls a model is returned as it is.
+
+    A model's scores belong, with their cost, to the run that asked for them. `kept`: scores that it remembers.
+    """
+    return SharedDetector(detector, kept=kept) if only_computes(detector) else detector
+
+
+class SharedDetector:
+    """Keeps the scores of the latest cases."""
+
+    def __init__(self, detector: Detector, *, kept: int = _KEPT) -> None:
+        self._detector = detector
+        self._kept = kept
+        self._known: OrderedDict[Case, Scores] = OrderedDict()
+        # Few at a time: what computes side by side is in each other's way. More than one: when a thread has finished,
+        # the next case must be at hand, not wait until the event loop comes round to handing it over.
+        self._turn = asyncio.Semaphore(_SIDE_BY_SIDE)
+
+    @property
+    def name(self) -> str:
+        """The detector's own name."""
+        return self._detector.name
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The detector's own needs."""
+        return self._detector.needs
+
+    @property
+    def version(self) -> str:
+        """The detector's own version."""
+        return self._detector.version
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        """The detector's scores."""
+        if case in self._known:
+            self._known.move_to_end(case)
+            return self._known[case]
+        async with self._turn:
+            scores = self._known.get(case)  # another run may have had it scored meanwhile
+            if scores is None:
+                scores = self._known[case] = await self._detector.score(case, meter=meter)
+        while len(self._known) > self._kept:
+            self._known.popitem(last=False)
+        return scores

@@ -1,0 +1,1 @@
+"""Many cases, a journal, a table: comparing modes, measuring critics and detectors."""

@@ -1,0 +1,279 @@
+"""Runs every mode on every item, a row each, on disk as it comes; `compare_summary` makes figures of the rows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from eirene.agent.batch.runner import raise_hopeless
+from eirene.agent.calling import make_settings
+from eirene.agent.critics import critique_from_notes
+from eirene.agent.detectors import SharedDetector, shared
+from eirene.agent.experiments.compare_rows import (
+    CompareRow,
+    Job,
+    JudgedText,
+    jobs_for,
+    judged_case,
+    judgements_in,
+    row_key_of,
+    rows_in,
+    text_key,
+)
+from eirene.agent.run import arefine
+from eirene.agent.settings import Settings
+from eirene.agent.state import Parts
+from eirene.core.errors import HOPELESS, BackendError, InputError
+from eirene.core.grounding import given_for
+from eirene.core.logs import get_logger
+from eirene.core.records import MODES, Item, Mode
+from eirene.core.scores import Unscored
+from eirene.core.signature import check_seed, derive_seed
+from eirene.core.usage import Meter
+from eirene.data.journal import Journal
+from eirene.eval.base import Detector, case_of
+from eirene.eval.detectors.judge import ErrorJudge
+from eirene.models.limits import DEFAULT_CONCURRENCY
+from eirene.text.sentences import split_sentences
+
+logger = get_logger(__name__)
+
+ROWS, JUDGEMENTS = "rows.jsonl", "judgements.jsonl"
+
+OnRow = Callable[[CompareRow], None]
+OnJudged = Callable[[JudgedText], None]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be compared: modes, seeds, and how each row is made.
+
+    `concurrency` bounds the calls under way of a chat model (give it the same one) and, with it, the rows in memory.
+    `retry_failed` does rows and judgements again whose model failed.
+    """
+
+    modes: Sequence[Mode]
+    seeds: Sequence[int] = (0,)
+    settings: Settings = field(default_factory=Settings)
+    concurrency: int = DEFAULT_CONCURRENCY
+    retry_failed: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", make_settings(self.settings, {}))
+
+    def check(self, items: Sequence[Item]) -> None:
+        """Raises `InputError` for what cannot be compared, before anything is spent."""
+        unknown = [mode for mode in self.modes if mode not in MODES]
+        if unknown or not self.modes:
+            what = f"unknown mode {unknown[0]!r}" if unknown else "no mode named"
+            raise InputError(f"{what}; known: {', '.join(MODES)}", field="modes")
+        for name, values in (("mode", self.modes), ("seed", self.seeds)):
+            twice = [v for v in values if list(values).count(v) > 1]
+            if twice:
+                raise InputError(f"the {name} {twice[0]!r} is named twice", field=f"{name}s")
+        if not self.seeds:
+            raise InputError("give at least one seed", field="seeds")
+        for seed in self.seeds:
+            check_seed(seed)
+        for mode in self.modes:  # not every mode goes with every critic
+            Settings.of(**{**self.settings.model_dump(), "mode": mode})
+        if self.concurrency < 1:
+            raise InputError(f"concurrency must be at least 1, got {self.concurrency}", field="concurrency")
+        if not items:
+            raise InputError("there is no item to compare on")
+        if "human" in self.modes:
+            for item in items:
+                try:
+                    critique_from_notes(item, split_sentences(item.answer))
+                except InputError as error:
+                    raise InputError(str(error), field=error.field, where=f"row {item.id!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The rows in the order of the plan and the judgements by text, from disk or new.
+
+    `n_from_journal`: rows that were there before; `n_left_out`: rows in the journal that this plan does not ask for.
+    `judge` is the judge's version, None where there was none.
+    """
+
+    rows: tuple[CompareRow, ...]
+    judgements: dict[tuple[str, str], JudgedText]
+    n_from_journal: int
+    n_left_out: int
+    judge: str | None = None
+
+
+async def acompare(
+    items: Sequence[Item],
+    *,
+    plan: Plan,
+    parts: Parts,
+    out: str | Path,
+    judge: ErrorJudge | None = None,
+    on_row: OnRow | None = None,
+    on_judged: OnJudged | None = None,
+) -> Gathered:
+    """Makes the rows that the folder `out` does not have yet, and has their texts judged where there is a judge.
+
+    Each row is on disk before `on_row` hears of it; a rerun after any end does only what is missing. A row whose model
+    fails is a `failed` row. Raises `InputError` for a folder whose rows were made otherwise or that another run holds,
+    `AuthError` and `QuotaError` from the models.
+    """
+    plan.check(items)
+    parts = replace(parts, detectors=tuple(shared(d) for d in parts.detectors))
+    jobs = list(jobs_for(items, parts, plan.settings, modes=plan.modes, seeds=plan.seeds))
+    with ExitStack() as stack:
+        journal = stack.enter_context(Journal(Path(out) / ROWS, key_of=row_key_of))
+        texts = None if judge is None else stack.enter_context(Journal(Path(out) / JUDGEMENTS))
+        done = rows_in(journal)
+        _check_same_work(journal, done, jobs)
+        if plan.retry_failed:
+            again = {job.key for job in jobs if job.key in done and done[job.key].record.status == "failed"}
+            journal.drop(again)
+            done = {key: row for key, row in done.items() if key not in again}
+        missing = [job for job in jobs if job.key not in done]
+
+        async def one(job: Job) -> None:
+            row = await _row(job, parts)
+            await _put(journal, row)
+            done[job.key] = row
+            if on_row is not None:
+                on_row(row)
+
+        await _all(missing, one, workers=_workers(parts, plan))
+        rows = tuple(done[job.key] for job in jobs)
+        judgements: dict[tuple[str, str], JudgedText] = {}
+        if judge is not None and texts is not None:
+            judgements = await _judged(items, rows, judge=judge, journal=texts, plan=plan, on_judged=on_judged)
+    known = len(jobs) - len(missing)
+    return Gathered(rows, judgements, known, len(done) - len(rows), None if judge is None else judge.version)
+
+
+def _workers(parts: Parts, plan: Plan) -> int:
+    """How many rows are under way: more than calls, so that rows that compute leave no call's place empty.
+
+    The embedded parts only compute. Side by side they are no faster, and each row's seconds would be those of all.
+    """
+    return 1 if parts.backend == "embedded" else 2 * plan.concurrency
+
+
+async def _row(job: Job, parts: Parts) -> CompareRow:
+    await _score_original(job.item, parts.detectors)
+    record = await arefine(job.item, backend=parts, settings=job.settings)
+    raise_hopeless(record)
+    return CompareRow(
+        id=job.item.id,
+        mode=job.settings.mode,
+        seed=job.settings.seed,
+        hash=job.hash,
+        given=given_for(job.item).source,
+        record=record,
+    )
+
+
+async def _score_original(item: Item, detectors: Sequence[Detector]) -> None:
+    """Scores what all modes have in common before any of them is timed: the first would pay for the others.
+
+    A detector that fails here fails in the row as well, and is heard of there.
+    """
+    given = given_for(item)
+    if given.source == "derived":
+        return  # each mode's critique gives another case
+    for detector in detectors:
+        if isinstance(detector, SharedDetector):
+            with suppress(BackendError):
+                await detector.score(case_of(item, given=given), meter=Meter())
+
+
+def _check_same_work(journal: Journal, done: dict[str, CompareRow], jobs: Iterable[Job]) -> None:
+    for job in jobs:
+        row = done.get(job.key)
+        if row is not None and row.hash != job.hash:
+            settings = f"other settings: {row.record.signature}, now {job.signature}"
+            why = settings if row.record.signature != job.signature else "another input, or other models"
+            raise InputError(
+                f"has the row {row.id!r} in mode {row.mode} with seed {row.seed}, made from {why}; name another folder",
+                where=str(journal.path),
+            )
+
+
+async def _judged(
+    items: Sequence[Item],
+    rows: Sequence[CompareRow],
+    *,
+    judge: ErrorJudge,
+    journal: Journal,
+    plan: Plan,
+    on_judged: OnJudged | None,
+) -> dict[tuple[str, str], JudgedText]:
+    """What the judge says of each text, by item and text: an original is judged once for all modes and seeds."""
+    by_id = {item.id: item for item in items}
+    texts = dict.fromkeys((row.id, text) for row in rows for text in (row.record.original, row.record.answer))
+    keys = {(name, text): text_key(by_id[name], text, judge.version) for name, text in texts}
+    done = judgements_in(journal)
+    if plan.retry_failed:
+        failed = {key for key in keys.values() if key in done and done[key].failed}
+        journal.drop(failed)
+        done = {key: judged for key, judged in done.items() if key not in failed}
+
+    async def one(what: tuple[str, tuple[Item, str]]) -> None:
+        key, (item, text) = what
+        judged = await _judge(key, item, text, judge)
+        await _put(journal, judged)
+        done[key] = judged
+        if on_judged is not None:
+            on_judged(judged)
+
+    missing = {keys[place]: (by_id[place[0]], place[1]) for place in texts if keys[place] not in done}
+    await _all(list(missing.items()), one, workers=2 * plan.concurrency)
+    return {place: done[key] for place, key in keys.items()}
+
+
+async def _judge(key: str, item: Item, text: str, judge: ErrorJudge) -> JudgedText:
+    meter = Meter()
+    failed = False
+    try:
+        found = await judge.judge(judged_case(item, text), seed=derive_seed(0, item.id, "judge"), meter=meter)
+    except HOPELESS:
+        raise
+    except BackendError as error:
+        logger.warning("the judge failed on %s: %s", item.id, error)
+        failed, found = True, Unscored(unscored=f"{error.kind}: {error}")
+    return JudgedText(key=key, id=item.id, judge=judge.version, judgement=found, failed=failed, usage=meter.total)
+
+
+async def _put(journal: Journal, line: CompareRow | JudgedText) -> None:
+    """Has a line written beside the event loop. It has been paid for: a stop waits until it is on disk."""
+    writing = asyncio.ensure_future(asyncio.to_thread(journal.append, line.model_dump(mode="json")))
+    try:
+        await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        await writing
+        raise
+
+
+async def _all(work: Sequence[_T], do: Callable[[_T], Awaitable[None]], *, workers: int) -> None:
+    """Does all pieces of work, at most `workers` at a time; the first exception stops the others and is raised."""
+    waiting = iter(work)
+
+    async def worker() -> None:
+        for piece in waiting:
+            await do(piece)
+            await asyncio.sleep(0)  # work that never waits must still let a stop through
+
+    tasks = [asyncio.create_task(worker()) for _ in range(min(workers, len(work)))]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+__all__ = ["JUDGEMENTS", "ROWS", "Gathered", "OnJudged", "OnRow", "Plan", "acompare"]

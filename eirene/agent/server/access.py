@@ -1,0 +1,133 @@
+"""Stands before every route: who may come in, what is counted and logged, and what an accident looks like outside.
+
+The log has a line a request: method, path, status, milliseconds. Never a text, a key or a query.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import time
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from eirene.agent.server.errors import ApiError, internal_error
+from eirene.agent.server.metrics import Metrics
+from eirene.agent.server.options import ServeOptions, is_loopback
+from eirene.core.logs import get_logger
+
+logger = get_logger(__name__)
+
+_OPEN = frozenset({"/", "/healthz", "/openapi.json"})  # what needs no key: nothing of anybody's is there
+_KNOWN = _OPEN | {"/metrics", "/v1/models", "/v1/chat/completions", "/v1/runs", "/v1/edits"}
+_RUN = re.compile(r"(/v1)?/runs/[^/]+(/events)?")
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+class Doorman:
+    """ASGI middleware; `page_token` opens one run's page to a browser, which can send no key with a link."""
+
+    def __init__(self, app: ASGIApp, *, options: ServeOptions, metrics: Metrics) -> None:
+        self._app = app
+        self._options = options
+        self._metrics = metrics
+        self._key = None if options.key is None else _digest(options.key)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers, or refuses, one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(raw=message["headers"])
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                message["headers"] = headers.raw
+            await send(message)
+
+        try:
+            refusal = self._refusal(scope)
+            if refusal is None:
+                await self._app(scope, receive, watched)
+            else:
+                await to_response(refusal)(scope, receive, watched)
+        # The last resort: an error of ours is a 500 in the protocol's form, and a traceback in the log.
+        except Exception as error:
+            logger.exception("%s %s: %s", scope["method"], path_of(scope), type(error).__name__)
+            if status == 0:
+                await to_response(internal_error())(scope, receive, watched)
+        finally:
+            seconds = time.perf_counter() - began
+            self._metrics.request(path_of(scope), status, seconds)
+            logger.info("%s %s %d %.0f ms", scope["method"], path_of(scope), status, 1000 * seconds)
+
+    def _refusal(self, scope: Scope) -> ApiError | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        origin = next((o for o in headers.getlist("origin") if _site(o) != host.lower()), None)
+        if origin is not None:
+            return ApiError(403, f"requests from the pages of {origin[:100]!r} are not taken", code="cross_origin")
+        if self._key is None:
+            # A page elsewhere may give its own name this machine's address (DNS rebinding).
+            name = _host_name(host)
+            if name is not None and not is_loopback(name):
+                return ApiError(
+                    403, f"the server answers to localhost alone, not to {name[:100]!r}; give it a key", code="bad_host"
+                )
+            return None
+        path = scope["path"]
+        if path in _OPEN or path.startswith("/runs/"):  # such a page's address holds a token of its own
+            return None
+        given = headers.get("authorization", "")
+        kind, _, key = given.partition(" ")
+        if kind.lower() == "bearer" and hmac.compare_digest(_digest(key.strip()), self._key):
+            return None
+        said = "the API key is wrong" if given else "an API key is wanted: Authorization: Bearer KEY"
+        return ApiError(401, said, code="invalid_api_key")
+
+
+def to_response(error: ApiError) -> JSONResponse:
+    """The error as a response."""
+    return JSONResponse(error.body, status_code=error.status, headers=error.headers)
+
+
+def path_of(scope: Scope) -> str:
+    """The path as metrics and log show it: routes, not ids, and nothing that a client made up."""
+    path = scope["path"]
+    found = _RUN.fullmatch(path)
+    if found is not None:
+        return f"{found[1] or ''}/runs/ID{found[2] or ''}"
+    return path if path in _KNOWN else "other"
+
+
+def _site(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
+
+
+def _host_name(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return host
+
+
+def _digest(text: str) -> bytes:
+    """Of the same length for every key, so that comparing tells nothing of it."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()

@@ -1,0 +1,175 @@
+"""`eirene batch --dry-run`: what the rows that are left may take, from their text and, if asked, from some of them.
+
+What `eirene batch` does without a server: request files out, reply files in.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from eirene.cli.terminal import say
+from eirene.core.errors import InputError
+
+if TYPE_CHECKING:
+    from eirene.agent.batch.engine import Batch, OnRow
+    from eirene.agent.batch.estimate import Estimate
+    from eirene.agent.batch.offline_replies import Imported
+    from eirene.agent.settings import Settings
+    from eirene.agent.state import Parts
+    from eirene.core.records import Item, Record
+    from eirene.models.chat import Price
+
+LOOKED_AT = 2000
+"""Rows whose text is counted; of more, so many are drawn."""
+_NAMES = ("calls", "input_tokens", "output_tokens")
+_SHOWN = {"calls": "calls", "input_tokens": "tokens in", "output_tokens": "tokens out", "cost_usd": "cost, USD"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryRun:
+    """What is to be estimated, and how it is shown. `sample`: rows that are run for it, into the journal."""
+
+    sample: int
+    polls: int
+    price: Price | None
+    judge_price: Price | None
+    as_json: bool
+
+
+def dry_run(opened: Batch, parts: Parts, settings: Settings, what: DryRun, run: Callable[[OnRow], int]) -> None:
+    """Shows the estimate and ends the command; `run` makes the rows that `opened` then says are missing."""
+    if what.sample < 0:
+        raise InputError(f"dry-run-sample must be at least 0, got {what.sample}", field="dry-run-sample")
+    from eirene.agent.batch.estimate import assumptions, estimate, measured
+    from eirene.core.signature import rng_for
+    from eirene.models.costs import counter_for
+
+    order = rng_for(settings.seed, "dry-run").permutation(len(opened.missing))
+    places = [opened.missing[int(at)] for at in order]
+    made: list[Record] = []
+    stopped = 0
+    if what.sample:
+        opened.only(places[: what.sample])
+        stopped = run(made.append)
+        places = places[what.sample :]
+    looked_at = sorted(places[:LOOKED_AT])
+    count, counted_by = counter_for(parts.backend)
+    items: Iterator[Item] = opened.dataset.part(looked_at).items() if looked_at else iter(())
+    found = estimate(items, rows=len(places), parts=parts, settings=settings, polls=what.polls, count=count)
+    by_sample = measured([_spent(record) for record in made], left=len(places))
+    report = _report(opened, found, what, by_sample, made=len(made))
+    report["assumptions"] = assumptions(parts, settings, counted_by=counted_by)
+    typer.echo(json.dumps(report, ensure_ascii=False) if what.as_json else _text(report))
+    raise typer.Exit(stopped)  # an exception, so that a journal that was made for this alone goes again
+
+
+def _spent(record: Record) -> list[float]:
+    usage = record.usage
+    cost = float("nan") if usage.cost_usd is None else usage.cost_usd
+    return [usage.calls, usage.input_tokens, usage.output_tokens, cost]
+
+
+def _report(
+    opened: Batch, found: Estimate, what: DryRun, by_sample: dict[str, Any] | None, *, made: int
+) -> dict[str, Any]:
+    """The figures: of each its least and most, null where it is not known."""
+    cost = found.cost_usd(what.price, what.judge_price)
+    bounds = {
+        name: [round(float(found.loop[end, at] + found.judge[end, at])) for end in (0, 1)]
+        for at, name in enumerate(_NAMES)
+    }
+    judge = {name: [round(float(found.judge[end, at])) for end in (0, 1)] for at, name in enumerate(_NAMES)}
+    return {
+        "rows": {"total": opened.n_rows, "done": opened.n_rows - found.rows, "left": found.rows,
+                 "looked_at": found.looked_at},
+        "estimate": {**bounds, "cost_usd": None if cost is None else list(cost)},
+        "of_which_judge": judge if found.judge[1].any() else None,
+        "measured": None if by_sample is None else {"rows": made, **_by_sample(by_sample)},
+        "not_counted": list(found.not_counted),
+    }  # fmt: skip
+
+
+def _by_sample(by_sample: dict[str, Any]) -> dict[str, Any]:
+    columns = zip((*_NAMES, "cost_usd"), by_sample["low"], by_sample["high"], strict=True)
+    return {name: None if math.isnan(low) else [low, high] for name, low, high in columns}  # a price is not known
+
+
+def _text(report: dict[str, Any]) -> str:
+    rows, lines = report["rows"], []
+    drawn = f", of which {rows['looked_at']:,} were looked at" if rows["looked_at"] < rows["left"] else ""
+    lines.append(f"{rows['total']:,} rows: {rows['done']:,} are done, {rows['left']:,} are left{drawn}")
+    lines += _table("What these may take", "at least", "at most", report["estimate"])
+    if report["measured"] is not None:
+        title = f"By the {report['measured']['rows']:,} rows that were made for it (95 % interval)"
+        lines += _table(title, "from", "to", report["measured"])
+    lines += ["", "Taken for granted:", *(f"- {said}" for said in report["assumptions"])]
+    if report["not_counted"]:
+        lines.append(f"- these detectors call a model as well and are not counted: {', '.join(report['not_counted'])}")
+    return "\n".join(lines)
+
+
+def _table(title: str, low: str, high: str, figures: dict[str, Any]) -> list[str]:
+    lines = ["", title, f"  {'':<12}{low:>16}{high:>16}"]
+    for name, shown in _SHOWN.items():
+        pair = figures[name]
+        if pair is None:
+            lines.append(f"  {shown:<12}{'unknown':>16}{'unknown':>16}  (--prices FILE or --price IN,OUT)")
+        elif name == "cost_usd":
+            lines.append(f"  {shown:<12}{pair[0]:>16,.4f}{pair[1]:>16,.4f}")
+        else:
+            lines.append(f"  {shown:<12}{pair[0]:>16,.0f}{pair[1]:>16,.0f}")
+    return lines
+
+
+def exchange(
+    opened: Batch,
+    parts: Parts,
+    settings: Settings,
+    export: str | None,
+    replies: Sequence[str],
+    *,
+    one_reply: bool,
+) -> None:
+    """Writes the requests of the rows that are missing and ends the command, or reads replies in and lets it go on."""
+    from eirene.agent.batch.offline_replies import import_replies
+    from eirene.agent.batch.offline_requests import SamplingStep, export_requests
+
+    if export is not None and replies:
+        raise InputError("give --export-requests or --import-replies, not both", field="import-replies")
+    step = SamplingStep(parts, settings)
+    if export is None:
+        _tell(import_replies(replies, _items(opened), step))
+        return
+    done = export_requests(_items(opened), step, export, one_reply=one_reply)
+    names = ", ".join(str(path) for path in done.files)
+    say(f"wrote {done.requests:,} requests for {done.rows:,} rows to {names}; {opened.n_done:,} rows were done before")
+    raise typer.Exit  # an exception, so that a journal that was made for this alone goes again
+
+
+def _items(opened: Batch) -> Iterator[Item]:
+    return (work.item for work in opened.work())
+
+
+def _tell(found: Imported) -> None:
+    """What the replies are good for, and what is wrong with the rest."""
+    say(
+        f"read {found.replies:,} critiques: {found.complete:,} of {found.rows:,} rows have all of theirs, "
+        f"{found.partial:,} have some; the rest is asked for now "
+        f"({found.input_tokens:,} tokens in and {found.output_tokens:,} out by the provider's count)"
+    )
+    problems = [
+        (found.errors, f"requests failed, the first with: {found.first_error}"),
+        (found.unusable, "replies were cut off, filtered or empty"),
+        (found.twice, "lines repeat an id, of which the first counts"),
+        (found.foreign, "lines are not Eirene's"),
+        (found.others, "lines are of rows that are finished, changed, or not in the data"),
+    ]
+    for n, what in problems:
+        if n:
+            say(f"of these files {n:,} {what}")

@@ -1,0 +1,1 @@
+"""`eirene evaluate`, a file for each thing that is measured."""

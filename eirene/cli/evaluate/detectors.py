@@ -1,0 +1,255 @@
+"""`eirene evaluate detectors`: how well detectors find known errors, side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eirene.cli import flags
+from eirene.cli.data_flags import CallFlags, DataFlags
+from eirene.cli.flags import tell_idle, with_groups
+from eirene.cli.progress import watch_answers
+from eirene.cli.terminal import console, output, say
+from eirene.core.errors import AuthError, InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from eirene.agent.experiments.detectors import Evaluated, Work
+    from eirene.eval.base import Detector
+    from eirene.eval.datasets import LabelledSet
+    from eirene.eval.metrics.detectors import Plan
+
+_RUN = "The run"
+_FIRST = -1
+
+Data = Annotated[
+    str,
+    typer.Argument(metavar="DATA|-", help="Labelled answers: a file or dataset (docs/evaluating_detectors.md)."),
+]
+Names = Annotated[str, typer.Option(help="Which detectors, with commas between.")]
+Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Labelled answers to choose thresholds on.")]
+DevShare = Annotated[float, typer.Option(help="Without --dev: share of DATA's clusters to choose thresholds on.")]
+Slice = Annotated[
+    str, typer.Option("--slice", help="Fields of DATA by whose values areas are given apart, commas between.")
+]
+Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and tables.")]
+Limit = Annotated[int, typer.Option(help="Take only so many answers of DATA (0: all).", rich_help_panel=_RUN)]
+SampleSeed = Annotated[
+    int, typer.Option(help="Draw the --limit answers by this seed (-1: take the first ones).", rich_help_panel=_RUN)
+]
+Draws = Annotated[int, typer.Option(help="Bootstrap resamples.", rich_help_panel=_RUN)]
+Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.", rich_help_panel=_RUN)]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Score answers again whose detector failed.", rich_help_panel=_RUN)
+]
+FailOnError = Annotated[
+    float,
+    typer.Option(min=0, max=1, help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN),
+]
+Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the curves as PNG and SVG (extra 'plots').")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
+
+
+@with_groups()
+def detectors(
+    data: Data,
+    *,
+    out: Out,
+    detectors: Names = "rouge,alignment",
+    dev: Dev = None,
+    dev_share: DevShare = 0.3,
+    slice_by: Slice = "",
+    using: flags.DetectorFlags,
+    rows: DataFlags,
+    draws: Draws = 2000,
+    limit: Limit = 0,
+    sample_seed: SampleSeed = -1,
+    concurrency: Concurrency = 32,
+    calls: CallFlags,
+    fail_on_error: FailOnError = 0.1,
+    retry_failed: RetryFailed = False,
+    plots: Plots = True,
+    as_json: AsJson = False,
+    config: flags.Config = None,
+) -> None:
+    """Measure detectors on labelled answers, with intervals and tests, beside what counting gives.
+
+    The same command again goes on where it was stopped; further detectors are added to what is there.
+    """
+    with output():
+        from eirene.agent.experiments.detectors import Work
+        from eirene.cli.compare import folder_of
+        from eirene.eval.datasets import read_labelled
+        from eirene.eval.metrics.detectors import Plan
+        from eirene.eval.registry import DETECTORS, build_detectors, check_detectors, parse_names
+
+        names, seed = parse_names(detectors), using.seed
+        resources = using.resources(
+            concurrency=concurrency,
+            price=calls.price_of(using.judge, base_url=using.base_url),
+            cache=calls.open_cache(),
+        )
+        check_detectors(names, resources)
+        tell_idle(resources, [DETECTORS[name].needs for name in names])
+        fields = tuple(name.strip() for name in slice_by.split(",") if name.strip())
+        plan = Plan(draws=draws, seed=seed, dev_share=dev_share, slices=fields)
+        whole = read_labelled(rows.open(data), rows.shape)
+        drawn = _drawn(whole, limit, sample_seed)
+        plan.check(drawn.cases)
+        for_dev = None if dev is None else read_labelled(rows.open(dev), rows.shape)
+        folder = folder_of(out)
+        built = build_detectors(names, resources)
+        work = Work(seed=seed, concurrency=concurrency, retry_failed=retry_failed)
+        found = _run(drawn, for_dev, built, folder, work)
+        named: dict[str, Any] = {"data": _named(data, drawn, whole), "dev": None}
+        if dev is not None and for_dev is not None:
+            shared = {case.cluster for case in drawn.cases} & {case.cluster for case in for_dev.cases}
+            named["dev"] = {**_named(dev, for_dev, for_dev), "shared_clusters": len(shared)}
+            if shared:
+                say(f"{len(shared)} clusters are in DATA and in --dev: thresholds have seen them")
+        summary = _write(found, folder, plan=plan, named=named, plots=plots)
+        if as_json:
+            typer.echo(json.dumps(summary, ensure_ascii=False, allow_nan=False))
+        else:
+            _show(summary)
+        failed = sum(row.failed for row in found.rows.values())
+        _tell(found, folder, failed)
+        if nothing_scored := _nothing_scored(summary):
+            say(f"error: no answer was scored: {nothing_scored}")
+    # Of failures --fail-on-error decides, all of them included.
+    if (nothing_scored and not failed) or failed > fail_on_error * len(found.rows):
+        raise typer.Exit(1)
+
+
+def _drawn(whole: LabelledSet, limit: int, sample_seed: int) -> LabelledSet:
+    """All answers, the first `limit`, or `limit` of them drawn by a seed and left in the order of the file."""
+    from dataclasses import replace
+
+    if limit < 0:
+        raise InputError(f"limit must be at least 0, got {limit}", field="limit")
+    if sample_seed != _FIRST and not limit:
+        raise InputError("--sample-seed goes with --limit", field="sample-seed")
+    if not limit or limit >= len(whole.cases):
+        return whole
+    if sample_seed == _FIRST:
+        return replace(whole, cases=whole.cases[:limit])
+    from eirene.core.signature import check_seed, rng_for
+
+    drawn = rng_for(check_seed(sample_seed), "sample").permutation(len(whole.cases))[:limit]
+    return replace(whole, cases=tuple(whole.cases[i] for i in sorted(drawn)))
+
+
+def _run(
+    data: LabelledSet, dev: LabelledSet | None, detectors: tuple[Detector, ...], folder: Path, work: Work
+) -> Evaluated:
+    import asyncio
+
+    from eirene.agent.experiments.detectors import aevaluate_detectors
+
+    cases = None if dev is None else dev.cases
+    total = (len(data.cases) + len(cases or ())) * len(detectors)
+    try:
+        with watch_answers(total) as on_row:
+            return asyncio.run(
+                aevaluate_detectors(data.cases, detectors, out=folder, dev=cases, work=work, on_row=on_row)
+            )
+    except KeyboardInterrupt:
+        say(f"stopped: what is done is in {folder}, and the same command goes on from there")
+        raise typer.Exit(130) from None
+    except AuthError as error:  # bad usage, to be mended before anything else
+        say(f"error: {error}")
+        raise typer.Exit(2) from None
+
+
+def _named(path: str, drawn: LabelledSet, whole: LabelledSet) -> dict[str, Any]:
+    return {
+        "name": "standard input" if path == "-" else Path(path).name,
+        "form": whole.form,
+        "drawn": len(drawn.cases),
+        "of": len(whole.cases),
+        "left_out": dict(whole.left_out),
+    }
+
+
+def _write(found: Evaluated, folder: Path, *, plan: Plan, named: dict[str, Any], plots: bool) -> dict[str, Any]:
+    """The figures and what shows them: made of the rows, and so written anew each time."""
+    from eirene.agent.experiments.detectors import summarise
+    from eirene.data.output import write_text
+    from eirene.eval.metrics.detectors import curves
+    from eirene.views.detectors_plots import write_curves
+    from eirene.views.detectors_table import evaluation_table
+
+    summary = {**named, **summarise(found, plan)}
+    text = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    write_text(str(folder / "summary.json"), text, force=True)
+    write_text(str(folder / "table.md"), evaluation_table(summary), force=True)
+    if plots:
+        try:
+            write_curves(curves(found.data), summary, folder)
+        except MissingExtraError as error:
+            say(f"no plots: {error}")
+    return summary
+
+
+def _show(summary: dict[str, Any]) -> None:
+    """The figures for a reader at a terminal; intervals of all, pairs and slices stand in table.md."""
+    from rich.table import Table
+
+    from eirene.views.detectors_table import figure, floor_name, level_title
+
+    screen = console()
+    screen.print(f"{summary['data']['form']}: {summary['answers']:,} answers; {summary['signature']}", markup=False)
+    for level in summary["levels"]:
+        counted = f"{level['n']:,} labelled, {level['errors']:,} errors, {level['clusters']:,} clusters"
+        screen.print(f"\n{level_title(level)}: {counted}", markup=False)
+        shown = Table(box=None)
+        for name in ("", "ROC AUC [95 %]", "AP", "F1", "scored"):
+            shown.add_column(name, justify="right" if name else "left")
+        for name, found in level["detectors"].items():
+            if found["scored"]:
+                share = f"{100 * found['scored'] / level['n']:.0f} %"
+                shown.add_row(name, figure(found["auc"]), _plain(found["ap"]), _plain(found["f1"]), share)
+        shown.add_row("counting alone:", style="dim")
+        for name, found in level["floors"].items():
+            shown.add_row(
+                "  " + floor_name(name, found),
+                figure(found["auc"]),
+                _plain(found["ap"]),
+                _plain(found["f1"]),
+                "",
+                style="dim",
+            )
+        screen.print(shown)
+    for line in _unscored(summary):
+        screen.print(f"\nUnscored: {line}", markup=False, soft_wrap=True)
+
+
+def _unscored(summary: dict[str, Any]) -> Iterator[str]:
+    """What has no score, and why, answer by answer: nobody has to look for a detector that is not in a table."""
+    for level in summary["levels"]:
+        if level["level"] == "answer":
+            for name, found in level["detectors"].items():
+                for why, count in found["unscored"].items():
+                    yield f"{name}, {level['error']}, {count:,} of {level['n']:,} answers: {why}"
+
+
+def _nothing_scored(summary: dict[str, Any]) -> str:
+    """Why, where no detector scored any answer at any level; else nothing."""
+    found = [entry for level in summary["levels"] for entry in level["detectors"].items()]
+    if any(shown["scored"] for _, shown in found):
+        return ""
+    return "; ".join(dict.fromkeys(f"{name}: {why}" for name, shown in found for why in shown["unscored"]))
+
+
+def _plain(value: dict[str, Any]) -> str:
+    return f"{value['value']:.3f}" if "value" in value else "-"
+
+
+def _tell(found: Evaluated, folder: Path, failed: int) -> None:
+    known = f", {found.n_from_journal} of them there before" if found.n_from_journal else ""
+    more = f"; {found.n_left_out} other rows in the folder are left out" if found.n_left_out else ""
+    bad = f"; {failed} failed (--retry-failed does them again)" if failed else ""
+    say(f"scored {len(found.rows)} rows{known}{more}{bad}; see {folder / 'table.md'}")

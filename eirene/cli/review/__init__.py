@@ -1,0 +1,1 @@
+"""A person's review of a critique, at the terminal."""

@@ -1,0 +1,1 @@
+"""`eirene synth`."""

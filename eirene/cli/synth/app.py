@@ -1,0 +1,159 @@
+"""`eirene synth`: synthetic data, with the card and the control rows that say what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from eirene.cli import flags
+from eirene.cli.progress import watch
+from eirene.cli.synth import fava
+from eirene.cli.terminal import console, output, say
+from eirene.core.errors import InputError
+
+if TYPE_CHECKING:
+    from eirene.core.records import Item
+    from eirene.synth.rows import Task
+    from eirene.synth.run import Made
+
+FormatName = Literal["rows", "curly"]
+
+app = typer.Typer(help="Make synthetic data: answers with errors that are known because they were made.")
+
+
+app.command("fava")(fava.fava)
+
+Topics = Annotated[
+    str, typer.Argument(metavar="TOPICS", help="The knowledge base: topics with arguments (docs/npov.md).")
+]
+Out = Annotated[str, typer.Option(metavar="FILE", help="Where to write a line per row; - is standard output.")]
+Responses = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Error-free responses to work on, as `eirene npov --json` writes.")
+]
+Kinds = Annotated[str, typer.Option(help="Which kinds of answer, with commas between.")]
+Wordings = Annotated[str, typer.Option(help="Arguments said in the given words, by a paraphrase, or both in turn.")]
+PerTopic = Annotated[int, typer.Option(help="Groups (an answer of each kind) for each topic and wording.")]
+Most = Annotated[int, typer.Option(help="Arguments given on one side at most.")]
+Balance = Annotated[
+    bool, typer.Option("--balance/--no-balance", help="Whether --responses are evened out by insertions.")
+]
+Format = Annotated[FormatName, typer.Option("--format", help="Items, or training pairs in curly braces.")]
+Tasks = Annotated[str, typer.Option(help="With --format curly: which tasks, with commas between.")]
+
+
+@app.command("npov")
+def npov(
+    topics: Topics,
+    *,
+    out: Out,
+    responses: Responses = None,
+    kinds: Kinds = "none,coverage,hallucination,both,wrong_side,repetition,partial",
+    wordings: Wordings = "given,paraphrase",
+    per_topic: PerTopic = 2,
+    most: Most = 3,
+    balance: Balance = True,
+    form: Format = "rows",
+    tasks: Tasks = "hallucination,coverage,generate",
+    seed: flags.Seed = 0,
+    force: flags.Force = False,
+    config: flags.Config = None,
+) -> None:
+    """Answers on disputed questions with and without errors, from topics with arguments."""
+    with output():
+        from eirene.data.output import STDOUT, check_output
+        from eirene.synth import Made, Recipe
+        from eirene.synth.plans import parse_kinds, parse_wordings
+        from eirene.synth.rows import parse_tasks
+
+        recipe = Recipe(parse_kinds(kinds), parse_wordings(wordings), per_topic, most, seed)
+        wanted = parse_tasks(tasks)
+        if responses is None and not balance:
+            raise InputError(
+                "--no-balance goes with --responses; composed answers are always balanced", field="balance"
+            )
+        card = None if out == STDOUT else f"{out}.card.json"
+        for path in filter(None, (out, card)):
+            check_output(path, force=force)
+        _check_not_an_input(out, topics, responses)
+        made = Made(recipe)
+        inputs, rows = _rows(topics, responses, made, balanced=balance)
+        _write(rows, out, form, wanted, force=force)
+        settings: dict[str, Any] = {"responses": responses is not None, "balanced": balance, "format": form}
+        if form == "curly":
+            settings["tasks"] = list(wanted)
+        _report(made.card(inputs=inputs, settings=settings), card, out, force=force)
+    if not made.rows:
+        raise typer.Exit(1)
+
+
+def _check_not_an_input(out: str, *inputs: str | None) -> None:
+    """With --force the output would otherwise take the place of what it is made of."""
+    from pathlib import Path
+
+    for path in filter(None, inputs):
+        if Path(out).exists() and Path(path).exists() and Path(out).samefile(path):
+            raise InputError("is an input itself; name another file for --out", where=out)
+
+
+def _rows(
+    topics: str, responses: str | None, made: Made, *, balanced: bool
+) -> tuple[list[dict[str, str]], Iterator[Item]]:
+    """The inputs with their hashes, and the rows to come: everything is read and checked before the first is made."""
+    import hashlib
+    import json
+
+    from eirene.data import open_source, read_items, read_topics_of
+    from eirene.data.json_rows import STDIN
+    from eirene.models.training.folder import sha256
+    from eirene.synth import synthesise
+
+    if topics == responses == STDIN:
+        raise InputError("TOPICS and --responses cannot both be standard input; name a file for one", field="responses")
+    source = open_source(topics)
+    known = read_topics_of(source)
+    inputs = [{"name": source.name, "sha256": sha256(source)}]
+    given: list[Item] | None = None
+    if responses is not None:
+        given = read_items(responses)
+        rows = json.dumps([item.model_dump(mode="json") for item in given], sort_keys=True)
+        inputs.append({"name": responses, "rows_sha256": hashlib.sha256(rows.encode()).hexdigest()})
+    return inputs, synthesise(known, made.recipe, made, responses=given, balanced=balanced)
+
+
+def _write(rows: Iterable[Item], out: str, form: str, tasks: tuple[Task, ...], *, force: bool) -> None:
+    import json
+
+    from eirene.data.output import line_writer
+    from eirene.synth import pairs_of
+
+    with watch(0) as progress, line_writer(out, force=force) as write:
+        for n, item in enumerate(rows, start=1):
+            if form == "rows":
+                row = {key: value for key, value in item.model_dump(mode="json").items() if value is not None}
+                write(json.dumps(row, ensure_ascii=False, allow_nan=False))
+            else:
+                for pair in pairs_of(item, tasks):
+                    write(json.dumps(pair, ensure_ascii=False, allow_nan=False))
+            progress.count(n, "making answers")
+
+
+def _report(card: dict[str, Any], path: str | None, out: str, *, force: bool) -> None:
+    import json
+
+    from eirene.data.output import write_text
+    from eirene.views.detectors_table import render_controls
+
+    if path is not None:
+        write_text(path, json.dumps(card, ensure_ascii=False, allow_nan=False, indent=1) + "\n", force=force)
+    where = "" if path is None else f" to {out} (card: {path})"
+    say(f"{card['rows']} answers in {card['groups']} groups on {card['topics']} topics{where}")
+    for cause, count in card["left_out"].items():
+        say(f"left out: {count} x {cause}")
+    if card["rows"]:
+        say("what counting finds (ROC AUC, 0.5 is nothing; 95 % intervals over topics):")
+        for table in render_controls(card["controls"]):
+            console(stderr=True).print(table)
+    else:
+        say("nothing could be made; the causes are above")

@@ -1,0 +1,295 @@
+"""`eirene synth fava --backend`: the journals of rows and of what was dropped, the way on from them, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, aclosing
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from eirene.cli.data_flags import CorpusFlags, is_named
+from eirene.cli.progress import Watch, watch
+from eirene.cli.terminal import say
+from eirene.core.errors import BackendError, InputError
+from eirene.core.usage import Usage
+
+if TYPE_CHECKING:
+    from eirene.agent.batch.control import Control, Limits
+    from eirene.cli.batch.stop import Stop
+    from eirene.cli.data_flags import CallFlags
+    from eirene.synth.fava import Made, Outcome, Plan, Recipe
+    from eirene.synth.fava.recipe import Neighbours
+    from eirene.synth.fava.replies import Writes
+
+MOST_COUNTED = 10_000
+"""Passages left that are counted to say how many there are: reading a large corpus to its end takes long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the command was told beside the recipe and the model."""
+
+    corpus: str
+    out: str
+    limit: int
+    encoder: str
+    concurrency: int
+    grace_s: float
+    limits: Limits
+    force: bool
+
+
+def by_model(order: Order, recipe: Recipe, made: Made, *, backend: str, base_url: str | None, calls: CallFlags) -> None:
+    """Makes the rows that are missing; raises `typer.Exit` with 130 where the user stopped it."""
+    from eirene.data.output import STDOUT
+    from eirene.models.resolve import ChatOptions
+    from eirene.synth.fava import neighbours_by
+    from eirene.synth.fava.pipeline import signature_of
+    from eirene.synth.fava.replies import resolve_writes
+
+    money = order.limits.max_cost_usd
+    if order.out == STDOUT:
+        raise InputError("with a backend the rows are a journal: name a file", field="out")
+    price = calls.price_of(backend, base_url=base_url)
+    if money is not None and price is None and is_named(backend):
+        raise InputError(
+            f"--max-cost needs to know what the tokens of {backend} cost: give --price or --prices", field="max-cost"
+        )
+    options = ChatOptions(base_url=base_url, concurrency=order.concurrency, price=price, cache=calls.open_cache())
+    writes = resolve_writes(backend, options)
+    flags = CorpusFlags(corpus_encoder=order.encoder, passages=recipe.references)
+    # In this thread, which Ctrl-C ends at once, and before a file is touched: it reads the corpus to its end.
+    neighbours = neighbours_by(lambda: flags.retriever(order.corpus), references=recipe.references)
+    with ExitStack() as stack:
+        journals = _Journals(made, signature_of(recipe, writes))
+        journals.open(order.out, stack, anew=order.force)
+        try:
+            stop = asyncio.run(_run(order, recipe, writes, journals, neighbours))
+        except (BackendError, OSError) as error:
+            left = journals.left()
+            if isinstance(error, BackendError):  # where the disk is full, a card does not fit either
+                _write_card(order, recipe, writes, journals, is_finished=False)
+            say(f"{made.rows} rows are there; {_said(left)}, and the same command goes on from there")
+            raise
+        left = 0 if stop.control.reason is None else journals.left()
+        _write_card(order, recipe, writes, journals, is_finished=not left)
+    for line in made.told():
+        say(line)
+    if left:
+        command = "the same command" if stop.by_user else "with a higher limit the same command"
+        say(f"stopped ({stop.control.reason}): {_said(left)}; {command} goes on from there")
+    if stop.by_user:
+        raise typer.Exit(130)
+
+
+def _write_card(order: Order, recipe: Recipe, writes: Writes, journals: _Journals, *, is_finished: bool) -> None:
+    from eirene.data.output import write_text
+
+    made = journals.made
+    card = {
+        "corpus": Path(order.corpus).name, "model": writes.name, "version": writes.version,
+        "signature": journals.signature, "kinds": list(recipe.kinds), "most": recipe.most,
+        "references": recipe.references, "clean_share": recipe.clean, "genres_asked": list(recipe.genres),
+        "tries": recipe.tries, "seed": recipe.seed, "passages": made.passages, "finished": is_finished, **made.card(),
+    }  # fmt: skip
+    write_text(_card(order.out), json.dumps(card, ensure_ascii=False, indent=1) + "\n", force=True)
+
+
+async def _run(order: Order, recipe: Recipe, writes: Writes, journals: _Journals, neighbours: Neighbours) -> Stop:
+    """Makes rows until none is left, a limit is reached, or the user stops it."""
+    from eirene.agent.batch.control import until_over
+    from eirene.cli.batch.stop import stoppable
+    from eirene.synth.fava import asynthesise
+
+    under_way: set[str] = set()
+    with stoppable(grace_s=order.grace_s, under_way=lambda: len(under_way)) as stop, watch(0) as progress:
+        planned = _admitted(journals.missing(order, recipe), order.limits, stop.control, journals, under_way)
+
+        async def pull() -> None:
+            outcomes = asynthesise(
+                planned, recipe, writes, neighbours=neighbours, concurrency=order.concurrency, keep=journals.keep
+            )
+            async with aclosing(outcomes):
+                async for outcome in outcomes:
+                    under_way.discard(outcome.key)
+                    _show(journals.made, progress)
+
+        try:
+            await until_over(pull(), stop.control)
+        finally:
+            stop.control.close()
+        return stop
+
+
+def _admitted(
+    planned: Iterator[Plan], limits: Limits, control: Control, journals: _Journals, under_way: set[str]
+) -> Iterator[Plan | None]:
+    """The plans as the limits let them in, which hold against everything in the journals, as those of a batch do."""
+    from eirene.agent.batch.control import admitted
+
+    def reached() -> str | None:
+        return limits.reached(journals.spent, made=journals.spent_now, under_way=len(under_way))
+
+    for plan in admitted(
+        planned, control, reached=reached, is_busy=lambda: bool(under_way), is_known=lambda: journals.spent.rows > 0
+    ):
+        if plan is not None:
+            under_way.add(plan.key)
+        yield plan
+
+
+def _show(made: Made, progress: Watch) -> None:
+    progress.count(made.rows + made.dropped.total() + made.failed, f"{made.rows} rows made; passages")
+
+
+def _said(left: int) -> str:
+    return f"{left:,}{' or more' if left >= MOST_COUNTED else ''} passages are left"
+
+
+def _card(out: str) -> str:
+    return f"{out}.card.json"
+
+
+def _is_card(path: Path) -> bool:
+    """Whether the file is one that the run may write over: there is none, or it is an earlier run's."""
+    if not path.exists():
+        return True
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and {"corpus", "signature"} <= found.keys()
+
+
+def _dropped(out: str) -> str:
+    return f"{out}.dropped"
+
+
+@dataclass(slots=True)
+class _Spent:
+    """How many lines there are, and what they took."""
+
+    rows: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    def add(self, usage: Usage) -> None:
+        self.rows += 1
+        self.usage = self.usage + usage
+
+
+@dataclass(slots=True)
+class _Journals:
+    """Rows in one file, in the other why there is none of a passage and what that has cost; counted as they are read.
+
+    Of a finished passage its key is held; one whose call failed is tried again. `spent` is what all lines took,
+    `spent_now` those of this run.
+    """
+
+    made: Made
+    signature: str
+    spent: _Spent = field(default_factory=_Spent)
+    spent_now: _Spent = field(default_factory=_Spent)
+    done: set[bytes] = field(default_factory=set)
+    failed: set[bytes] = field(default_factory=set)
+    _append: dict[bool, Callable[[dict[str, Any]], None]] = field(default_factory=dict)
+    _rest: Iterator[Plan] = field(default_factory=lambda: iter(()))
+    _unfinished: int = 0
+    _mutex: threading.Lock = field(default_factory=threading.Lock)
+
+    def open(self, out: str, stack: ExitStack, *, anew: bool) -> None:
+        """Opens both and reads them, or with `anew` empties them.
+
+        Raises `InputError` for a file beside the rows that is none of such a run: it was not named, and stays.
+        """
+        from eirene.data.journal import LineJournal
+
+        if Path(_dropped(out)).exists():
+            LineJournal(_dropped(out), on_line=lambda _: None).close()
+        if not anew and not _is_card(Path(_card(out))):
+            raise InputError("exists already and is no card; name another file for --out", where=_card(out))
+        rows = stack.enter_context(LineJournal(out, on_line=self._row, key_of=_key, anew=anew, seal_depth=2))
+        dropped = stack.enter_context(LineJournal(_dropped(out), on_line=self._drop, anew=anew))
+        self._append = {True: rows.append, False: dropped.append}
+
+    def missing(self, order: Order, recipe: Recipe) -> Iterator[Plan]:
+        """The plans that are not done."""
+        from eirene.synth.fava import passages_of, plans
+
+        # Twins among the passages are found anew by each run: of earlier lines nothing is known of them.
+        self._rest = plans(passages_of(order.corpus, order.limit), recipe, self.made)
+        for plan in self._rest:
+            if bytes.fromhex(plan.key) not in self.done:
+                self._unfinished += 1
+                yield plan
+
+    def left(self) -> int:
+        """How many passages are not finished, `MOST_COUNTED` where they are that many and more."""
+        before = self.made.passages, Counter(self.made.dropped)
+        unread = (plan for plan in self._rest if bytes.fromhex(plan.key) not in self.done)
+        left = self._unfinished + sum(1 for _ in islice(unread, max(MOST_COUNTED - self._unfinished, 0)))
+        self.made.passages, self.made.dropped = before  # what was read to be counted alone is no part of the run
+        return left
+
+    def keep(self, outcome: Outcome) -> None:
+        """Puts an outcome on disk, and counts it. Several threads may call it."""
+        made = outcome.item is not None
+        line = self._line(outcome)
+        self._append[made](line)
+        with self._mutex:
+            (self._row if made else self._drop)(line)
+            self.spent_now.add(outcome.usage)
+            self._unfinished -= not outcome.failed
+
+    def _line(self, outcome: Outcome) -> dict[str, Any]:
+        if outcome.item is not None:
+            return {k: v for k, v in outcome.item.model_dump(mode="json").items() if v is not None}
+        return {
+            "key": outcome.key, "id": outcome.id, "why": outcome.why, "failed": outcome.failed,
+            "refused": dict(outcome.refused), "signature": self.signature, "usage": outcome.usage.model_dump(),
+        }  # fmt: skip
+
+    def _row(self, line: dict[str, Any]) -> None:
+        meta = line["meta"]
+        self._count(meta)
+        self.made.rows += 1
+        self.made.clean += not meta["findings"]
+        self.made.errors.update(finding["kind"] for finding in meta["findings"])
+        self.made.genres.update([meta["genre"]] if meta.get("genre") else [])
+        self._finished(bytes.fromhex(meta["key"]))
+
+    def _drop(self, line: dict[str, Any]) -> None:
+        self._count(line)
+        key = bytes.fromhex(line["key"])
+        if line["failed"]:
+            self.failed.add(key)
+            self.made.failed = len(self.failed)
+            return
+        self.made.dropped[line["why"]] += 1
+        self._finished(key)
+
+    def _finished(self, key: bytes) -> None:
+        self.done.add(key)
+        self.failed.discard(key)
+        self.made.failed = len(self.failed)
+
+    def _count(self, said: dict[str, Any]) -> None:
+        if said.get("signature") != self.signature:
+            raise ValueError("it was made with other settings or another model; name another file for --out")
+        self.made.refused.update(said["refused"])
+        self.spent.add(Usage.model_validate(said["usage"]))
+        self.made.usage = self.spent.usage
+
+
+def _key(line: dict[str, Any]) -> str:
+    key = line["meta"].get("key") if isinstance(line.get("meta"), dict) else None
+    if not isinstance(key, str):
+        raise ValueError("has no 'meta.key'")
+    return key

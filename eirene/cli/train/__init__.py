@@ -1,0 +1,1 @@
+"""`eirene train`, a file for each part that is trained."""

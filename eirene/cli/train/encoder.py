@@ -1,0 +1,92 @@
+"""`eirene train encoder`: makes the encoder of the embedded default."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eirene.cli import flags
+from eirene.cli.terminal import output, say
+from eirene.cli.train.progress import Steps
+from eirene.core.errors import InputError
+
+Data = Annotated[
+    str, typer.Option(metavar="DIR", help="The folder with topics_train.jsonl and, to measure, the dev files.")
+]
+Out = Annotated[
+    str, typer.Option(metavar="DIR", help="Where the files go. Finished seeds found there are not trained again.")
+]
+Seeds = Annotated[str, typer.Option(help="One run for each, commas between; the shipped weights are their mean.")]
+Base = Annotated[
+    str | None, typer.Option(metavar="DIR", help="The base model's folder, instead of the extra's package.")
+]
+MaxSteps = Annotated[int, typer.Option(help="Stop each run after so many steps (0: as the recipe says).")]
+
+
+def encoder(
+    *,
+    data: Data,
+    out: Out,
+    seeds: Seeds = "0,1,2",
+    base: Base = None,
+    max_steps: MaxSteps = 0,
+    config: flags.Config = None,
+) -> None:
+    """Train the sentence encoder of the embedded default (needs the extra `train`; some minutes a seed)."""
+    with output():
+        numbers = _numbers(seeds)
+        if max_steps < 0:
+            raise InputError(f"max-steps must be at least 0, got {max_steps}", field="max-steps")
+        from eirene.models.encoder.training.run import TRAIN_FILE, train_encoder
+
+        if not (Path(data) / TRAIN_FILE).is_file():
+            raise InputError(f"there is no file {TRAIN_FILE} in this folder", field="data", where=data)
+        folder = _folder(out)
+
+        with Steps() as steps:
+            trained = train_encoder(
+                Path(data),
+                folder,
+                seeds=numbers,
+                base=None if base is None else Path(base),
+                max_steps=max_steps or None,
+                progress=lambda seed, step, of, loss: steps.show(
+                    f"seed {seed}, step {step} of {of}, loss {loss:.3f}", step, of
+                ),
+            )
+        for run in trained.card["runs"]:
+            typer.echo(f"seed {run['seed']}: {run['steps']} steps, {run['seconds']:.0f} s, {_figures(run)}")
+        typer.echo(f"mean of {len(numbers)}: {_figures(trained.card['mean'])}")
+        say(f"written to {trained.folder}")
+
+
+def _numbers(text: str) -> Sequence[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"seeds must be integers with commas between, such as 0,1,2, got {text!r}", field="seeds"
+        ) from None
+
+
+def _folder(path: str) -> Path:
+    from eirene.data.json_rows import reason
+
+    if not path.strip():
+        raise InputError("the name of a folder is empty; name one", field="out")
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError("is a file; name a folder", where=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be written: {reason(error)}", where=path) from None
+    return folder
+
+
+def _figures(card: dict[str, Any]) -> str:
+    figures = [f"{name} {value:.3f}" for name, value in card["figures"].items()]
+    return ", ".join(figures) or "not measured (no dev file)"

@@ -1,0 +1,129 @@
+"""Findings in a model's tagged reply, placed in the answer that it was asked about.
+
+Models copy with mistakes. The reply's untagged text is aligned with the answer, word by word; a finding counts only
+where the words that it is about stand in the answer just so. Whatever else the model changed is ignored, and counted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eirene.core.critique import Finding
+from eirene.core.findings.kinds import HallucinationKind, finding_of
+from eirene.core.findings.tags import Span, in_order, parse_tagged, token_spans
+from eirene.text.bounded_matcher import BoundedMatcher
+
+LEAST_KEPT = 0.6
+"""A reply that gives back less of the answer's words is of another text: a refusal, a summary, a rewrite."""
+MOST_ADDED = 0.6
+"""A reply with more words besides, as a share of the answer's, is not a copy of it either."""
+_MOST_TOKENS = 20_000
+"""Words between the first and the last that differ; more are not aligned."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyFindings:
+    """What a reply says about an answer, with offsets into the answer.
+
+    `kept`: the share of the answer's `words` that the reply gives back, in [0, 1]. `changed`: words that it changed,
+    left out or added outside of its tags. `unplaced`: findings whose words do not stand in the answer. `stray`: as in
+    `TaggedText`. `is_read`: False where the two are too long to be compared.
+    """
+
+    findings: tuple[Finding, ...]
+    kept: float
+    changed: int = 0
+    unplaced: int = 0
+    stray: int = 0
+    words: int = 0
+    is_read: bool = True
+
+    @property
+    def no_copy(self) -> str | None:
+        """Why the reply is no copy of the answer but for its tags, so that nothing it says counts; None if it is."""
+        if not self.is_read:
+            return f"too long: a reply that differs from an answer of {self.words} words is not compared with it"
+        if self.kept < LEAST_KEPT:
+            return f"another text: the reply gives back {self.kept:.0%} of the answer's words"
+        if self.changed > 5 + 2 * MOST_ADDED * self.words:
+            return f"another text: {self.changed} words differ from the answer's {self.words}"
+        return None
+
+
+def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -> ReplyFindings:
+    """The findings of a tagged reply as findings of `answer`. Takes any reply; never raises.
+
+    `reasons`: one for each of the reply's findings, in the order in which they begin; else tags have none, and a
+    finding's is that of `reason_for`.
+    """
+    read = parse_tagged(reply, tidy=True)
+    said, wanted = token_spans(read.text), token_spans(answer)
+    place = _aligned([read.text[a:b] for a, b in said], [answer[a:b] for a, b in wanted])
+    if place is None:
+        return ReplyFindings((), 0.0, len(said), len(read.findings), read.stray, len(wanted), is_read=False)
+    found: list[Finding] = []
+    words = _Words(said, wanted, place, answer)
+    own = reasons if len(reasons) == len(read.findings) else [None] * len(read.findings)
+    for finding, reason in zip(read.findings, own, strict=True):
+        span = words.placed(finding)
+        if span is not None:
+            kind: HallucinationKind = finding.kind  # type: ignore[assignment]  # tags are of the six kinds
+            placed = finding_of(kind, *span, text=answer, edit=finding.edit)
+            found.append(placed if reason is None else placed.model_copy(update={"reason": reason}))
+    matched = sum(p is not None for p in place)
+    return ReplyFindings(
+        findings=in_order(f for f in found if f.edit != answer[f.start : f.end]),
+        kept=matched / len(wanted) if wanted else 1.0,
+        changed=len(said) + len(wanted) - 2 * matched,
+        unplaced=len(read.findings) - len(found),
+        stray=read.stray,
+        words=len(wanted),
+    )
+
+
+def _aligned(said: Sequence[str], wanted: Sequence[str]) -> list[int | None] | None:
+    """For each word of the reply, which of the answer's it is; None where too many differ to be aligned."""
+    both = min(len(said), len(wanted))
+    lead = next((n for n in range(both) if said[n] != wanted[n]), both)
+    trail = next((n for n in range(both - lead) if said[-1 - n] != wanted[-1 - n]), both - lead)
+    ends = len(said) - trail, len(wanted) - trail
+    place: list[int | None] = [*range(lead), *[None] * (ends[0] - lead), *range(ends[1], len(wanted))]
+    mine, theirs = said[lead : ends[0]], wanted[lead : ends[1]]  # a copy differs here and there, if at all
+    if len(mine) + len(theirs) > _MOST_TOKENS:
+        return None
+    for a, b, size in BoundedMatcher(mine, theirs).get_matching_blocks():
+        place[lead + a : lead + a + size] = range(lead + b, lead + b + size)
+    return place
+
+
+class _Words:
+    """The words of a reply, and which of the answer's each of them is."""
+
+    def __init__(self, said: Sequence[Span], wanted: Sequence[Span], place: Sequence[int | None], answer: str) -> None:
+        self._starts, self._ends = [a for a, _ in said], [b for _, b in said]
+        self._wanted, self._place, self._answer = wanted, place, answer
+
+    def placed(self, finding: Finding) -> Span | None:
+        """Where a finding of the reply stands in the answer; None where its words do not stand there just so."""
+        inside = range(bisect_left(self._starts, finding.start), bisect_right(self._ends, finding.end))
+        if not inside:
+            return self._point(finding.start) if finding.start == finding.end else None
+        first, last = self._place[inside[0]], self._place[inside[-1]]
+        if first is None or last is None or [self._place[i] for i in inside] != list(range(first, last + 1)):
+            return None
+        return self._wanted[first][0], self._wanted[last][1]
+
+    def _point(self, at: int) -> Span | None:
+        """Where something is to be inserted: between the words that it stands between in the reply, or at an end."""
+        n_before = bisect_right(self._ends, at)
+        left = self._place[n_before - 1] if n_before else -1
+        right = self._place[n_before] if n_before < len(self._ends) else len(self._wanted)
+        if left is None or right is None or right != left + 1:
+            return None
+        touches = n_before > 0 and self._ends[n_before - 1] == at
+        if right < len(self._wanted) and not touches:
+            return self._wanted[right][0], self._wanted[right][0]
+        end = self._wanted[left][1] if left >= 0 else len(self._answer)
+        return end, end

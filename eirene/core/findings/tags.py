@@ -1,0 +1,294 @@
+"""The tag syntax of FAVA: `<kind>...</kind>` around what is wrong, `<mark>new</mark><delete>old</delete>` for a change.
+
+Tags are words of a closed list; anything else in angle brackets is text. A text that holds such a tag literally is
+written with `&lt;` for its bracket, and `&lt;` itself with one more `amp;`; nothing else is escaped. Reading never
+fails: a tag without its other half is dropped and counted, its content stays.
+
+Words and signs, by which a text is compared with what a model made of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import cast
+
+from eirene.core.critique import Finding
+from eirene.core.errors import InputError
+from eirene.core.findings.kinds import HALLUCINATIONS, REMOVED, REPLACED, HallucinationKind, finding_of
+from eirene.text.unicode import INVISIBLE, UNSPACED
+
+_ALIASES = {"sentence": "contradictory", "contradiction": "contradictory"}
+"""Other words for a kind: the paper's tables say Sentence, its prompts contradictory."""
+_CHANGES = ("mark", "delete")
+_KIND_NAMES = "|".join((*HALLUCINATIONS, *_ALIASES))
+_TAG = re.compile(rf"<(?P<close>/?)[ \t]*(?P<name>{_KIND_NAMES}|mark|delete)[ \t]*>", re.IGNORECASE)
+_ESCAPE = re.compile(r"&(?P<more>(?:amp;)*)lt;")
+
+# A run of white space is tried from its beginning alone, or long ones would take time by the square.
+_AROUND_CHANGE = re.compile(
+    r"(?<!\s)(?:(?<=<mark>)\s++|(?<=<delete>)\s++|\s++(?=</(?:mark|delete)>)"
+    rf"|(?<=</mark>)\s++(?=<delete>|</(?:{_KIND_NAMES})>)|(?<=</delete>)\s++(?=<mark>|</(?:{_KIND_NAMES})>))",
+    re.IGNORECASE,
+)
+_OPENS_WIDE = re.compile(rf"((?:(?<!\s)\s++)?)(<(?:{_KIND_NAMES})>)\s++", re.IGNORECASE)
+_CLOSES_WIDE = re.compile(rf"(?<!\s)\s++(</(?:{_KIND_NAMES})>)(?=(\s|[.,;:!?]|\Z)?)", re.IGNORECASE)
+
+DEEPEST = 64
+"""So many elements may lie within each other. A tag further in is dropped with its other half, and counted as stray."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedText:
+    """A text without its tags, and what they said. `stray`: tags without their other half, or in a place of no sense.
+
+    Findings are in the order (start, longest first); one may lie within another, none crosses another. Their reasons
+    are those of `reason_for`, since tags have none.
+    """
+
+    text: str
+    findings: tuple[Finding, ...] = ()
+    stray: int = 0
+
+
+def parse_tagged(tagged: str, *, tidy: bool = False) -> TaggedText:
+    """The text that the tags were put into, and a finding for each pair of kind tags, with offsets into it.
+
+    What stands in `<delete>` or in no inner tag is the original's; what stands in `<mark>` is new. An inner mark makes
+    the finding's `edit`; without one, `edit` is "" where something is deleted or the kind is one that is removed, and
+    None for an entity or relation that is only pointed at. `tidy` drops white space at the inner edges of tags and
+    between them, as people leave it in `<entity> <delete> old</delete> <mark>new </mark></entity>`.
+
+    Takes any text, in time linear in it; arbitrary input never raises. `parse_tagged(write_tagged(t, f))` gives back
+    `t` and `f`.
+    """
+    reader, at = _Reader(), 0
+    if tidy:
+        tagged = _tidied(tagged)
+    for token in _TAG.finditer(tagged):
+        reader.text(_unescaped(tagged[at : token.start()]))
+        name = token["name"].lower()
+        name = _ALIASES.get(name, name)
+        if token["close"]:
+            reader.closed(name)
+        else:
+            reader.opened(name)
+        at = token.end()
+    reader.text(_unescaped(tagged[at:]))
+    return reader.result()
+
+
+def write_tagged(text: str, findings: Iterable[Finding]) -> str:
+    """The text with its findings as tags: `<delete>old</delete><mark>new</mark>` for changes, else the kind alone.
+
+    Raises `InputError` for a finding that tags cannot say: another kind than the six, offsets outside the text, two
+    that cross, more than fit within each other, an insertion of nothing, or one of a kind that is removed without an
+    `edit`.
+    """
+    pieces: list[list[str]] = [[]]  # of the text, then of each finding that is open
+    opened: list[Finding] = []
+    at = 0
+
+    def close() -> None:
+        nonlocal at
+        finding = opened.pop()
+        old = "".join([*pieces.pop(), escape_tags(text[at : finding.end])])
+        at = finding.end
+        pieces[-1].append(_element(finding, old))
+
+    for finding in in_order(findings):
+        _check(text, finding)
+        while opened and finding.end > opened[-1].end:
+            close()
+        if finding.start < at:
+            raise InputError(f"the finding at {finding.start} to {finding.end} crosses one before it; tags only nest")
+        pieces[-1].append(escape_tags(text[at : finding.start]))
+        at = finding.start
+        if len(opened) + 2 > DEEPEST:  # with the change in the innermost
+            raise InputError(f"the finding at {finding.start} lies in {len(opened)} others; tags nest {DEEPEST} deep")
+        opened.append(finding)
+        pieces.append([])
+    while opened:
+        close()
+    return "".join(pieces[0]) + escape_tags(text[at:])
+
+
+def escape_tags(text: str) -> str:
+    """The text so that `parse_tagged` reads it as text alone, tags that it holds included."""
+    more = _ESCAPE.sub(lambda found: f"&amp;{found['more']}lt;", text)
+    return _TAG.sub(lambda found: "&lt;" + found.group()[1:], more)
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings as they are written: by where they begin, the longer before what lies in it, none twice."""
+    return tuple(dict.fromkeys(sorted(findings, key=lambda f: (f.start, -f.end))))
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda found: f"&{found['more'][4:]}lt;" if found["more"] else "<", text)
+
+
+def _tidied(tagged: str) -> str:
+    """White space inside a kind's edges moves outside, unless there is some already; around changes it goes."""
+    text = _OPENS_WIDE.sub(lambda found: (found[1] or (" " if found.start() else "")) + found[2], tagged)
+    text = _AROUND_CHANGE.sub("", text)
+    return _CLOSES_WIDE.sub(lambda found: found[1] + ("" if found[2] is not None else " "), text)
+
+
+def _check(text: str, finding: Finding) -> None:
+    where = f"the finding {finding.kind} at {finding.start} to {finding.end}"
+    if finding.kind not in HALLUCINATIONS:
+        raise InputError(f"{where} has no tag; tags exist for {', '.join(HALLUCINATIONS)}", field="kind")
+    if not finding.start <= finding.end <= len(text):
+        raise InputError(f"{where} lies outside the text's {len(text)} characters", field="end")
+    if finding.start == finding.end and not finding.edit:
+        raise InputError(f"{where} neither holds nor inserts any text", field="edit")
+    if finding.kind in REMOVED and finding.edit is None:
+        raise InputError(f"{where} needs an edit: '' to remove the text, or what to put in its place", field="edit")
+
+
+def _element(finding: Finding, old: str) -> str:
+    edit = finding.edit
+    if edit is None or (edit == "" and finding.kind in REMOVED):
+        inner = old
+    else:
+        inner = (f"<delete>{old}</delete>" if old else "") + (f"<mark>{escape_tags(edit)}</mark>" if edit else "")
+    return f"<{finding.kind}>{inner}</{finding.kind}>"
+
+
+@dataclass(slots=True)
+class _Open:
+    """An element that is not closed yet: where it begins, and what it was found to hold.
+
+    `first` is its first piece of the text. `after` is the text as it will be: marks, and what stands in no inner tag.
+    `ignored` counts tags inside of it that are dropped, and whose other halves are dropped with them.
+    """
+
+    name: str
+    start: int
+    first: int
+    order: int
+    deleted: bool = False
+    after: list[str] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
+    ignored: Counter[str] = field(default_factory=Counter)
+
+
+class _Reader:
+    """Builds the untagged text and the findings, one token at a time."""
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._length = 0
+        self._open: list[_Open] = []
+        self._found: list[tuple[int, int, int, str, str | None]] = []
+        self._stray = 0
+        self._opened = 0
+
+    def text(self, text: str) -> None:
+        """Text between two tags: new text in a mark, else the original's."""
+        inner = self._open[-1] if self._open else None
+        if inner is None or inner.name != "mark":
+            self._text.append(text)
+            self._length += len(text)
+        if inner is not None and inner.name != "delete":
+            inner.after.append(text)
+
+    def opened(self, name: str) -> None:
+        """An opening tag. A change belongs to a kind; in new text nothing can nest."""
+        inner = self._open[-1] if self._open else None
+        if inner is not None and inner.name in _CHANGES and name in _CHANGES and inner.name != name:
+            self._stray += 1  # `<mark>new<delete>old</delete>`: the closing tag was left out
+            self._finish(self._open.pop())
+            inner = self._open[-1] if self._open else None
+        if inner is not None and (inner.name == "mark" or len(self._open) == DEEPEST):
+            inner.ignored[name] += 1
+            self._stray += 1
+            return
+        if name in _CHANGES and (inner is None or inner.name == "delete"):
+            self._stray += 1
+            if name == "delete" or inner is not None:
+                return
+            # A mark outside of any kind: its text is not the original's, so it is read and dropped.
+        self._open.append(_Open(name, self._length, len(self._text), self._opened))
+        self._opened += 1
+
+    def closed(self, name: str) -> None:
+        """A closing tag: ends the innermost element of its name, and with it what was left open inside."""
+        inner = self._open[-1] if self._open else None
+        if inner is not None and inner.ignored[name]:
+            inner.ignored[name] -= 1
+            return
+        if all(element.name != name for element in self._open):
+            self._stray += 1
+            return
+        while self._open[-1].name != name:
+            self._abandon(self._open.pop())
+        self._finish(self._open.pop())
+
+    def result(self) -> TaggedText:
+        while self._open:
+            self._abandon(self._open.pop())
+        text = "".join(self._text)
+        found = [
+            finding_of(cast(HallucinationKind, kind), start, end, text=text, edit=edit)
+            for _, start, end, kind, edit in sorted(self._found, key=lambda f: f[0])
+            if start < end or edit
+        ]
+        return TaggedText(text, in_order(found), self._stray)
+
+    def _abandon(self, element: _Open) -> None:
+        """An element without an end. A change ends with its kind; what a kind held, its outer gets."""
+        self._stray += 1
+        outer = self._open[-1] if self._open else None
+        if element.name in _CHANGES and outer is not None:
+            self._finish(element)
+        elif element.name == "mark":  # the text goes on to its end without one: perhaps it is the answer's own
+            self.text("".join(element.after))
+        elif outer is not None and outer.name not in _CHANGES:
+            outer.after += element.after
+            outer.marks += element.marks
+            outer.deleted |= element.deleted
+
+    def _finish(self, element: _Open) -> None:
+        outer = self._open[-1] if self._open else None
+        said = "".join(element.after)
+        if element.name not in _CHANGES:
+            self._found.append((element.order, element.start, self._length, element.name, _edit_of(element)))
+            said = "".join(self._text[element.first :]) if outer is not None else ""
+        if outer is None:
+            return
+        if element.name == "delete":
+            outer.deleted = True
+        elif outer.name != "delete":
+            outer.after.append(said)
+            outer.marks += [said] if element.name == "mark" else []
+
+
+def _edit_of(element: _Open) -> str | None:
+    if element.marks and not element.deleted:
+        return "".join(element.marks)  # what stands beside it is what it replaces
+    if element.deleted:
+        return "".join(element.after)
+    return None if element.name in REPLACED else ""
+
+
+_SINGLE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED)
+_TOKEN = re.compile(rf"[{_SINGLE}]|[^\W{_SINGLE}]+|[^\w\s{INVISIBLE}{_SINGLE}]")
+
+Span = tuple[int, int]
+
+
+def token_spans(text: str) -> list[Span]:
+    """Where the words and signs of a text stand: runs of letters and digits, and every other visible character.
+
+    In scripts without spaces each character is one, or a fault inside of a sentence could not be told from all of it.
+    """
+    return [found.span() for found in _TOKEN.finditer(text)]
+
+
+def tokens(text: str) -> list[str]:
+    """The words and signs."""
+    return _TOKEN.findall(text)

@@ -1,0 +1,173 @@
+"""The forms that a row's fields are taken in, from wherever a row comes: what is natural to write becomes the one form.
+
+Files, tables, HTTP bodies, graph states and Python all come through here. An empty value is left as it is: in a table
+it is none, elsewhere a fault, and only the caller knows which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from eirene.core.errors import InputError
+from eirene.core.plain import NotPlainError, plain
+from eirene.core.problems import shown
+from eirene.core.strict_json import parse_json
+from eirene.text.unicode import titled
+
+IDS = "a text or a whole number"
+SIDES = '{"pro": ["..."], "con": "..."} or [{"name": "pro", "arguments": ["..."]}]'
+TEXTS = "a text or a list of texts"
+PASSAGES = 'a text or a list of texts, or of passages such as {"title": "...", "text": "..."}'
+NOTES = '[{"sentence": 1, "reason": "..."}]'
+META = "an object with keys and values"
+TEXT_KEYS = ("text", "page_content", "passage", "contents", "content", "body")
+"""Under which of its keys the text of a passage may stand, the first that is there."""
+MAX_NESTING = 10
+"""How deep lists of passages may lie in each other."""
+
+_LISTED = re.compile(r'\s*\[\s*(?:\[\s*)*(?:"|\]|\{\s*")')
+"""How a JSON list of texts or passages begins that stands in a text; `[1]` and `[[Link]]` begin no such list."""
+
+
+class UnfitError(ValueError):
+    """The value is in no form that the field has; the message, after the field's name, says what was wanted."""
+
+
+def as_id(value: object) -> Any:
+    """A text as it is, a whole number as its digits (also 7.0, as tables with gaps write it)."""
+    if isinstance(value, str) or value is None:
+        return value
+    found = _plainly(value)
+    if isinstance(found, float) and found.is_integer():
+        found = int(found)
+    if isinstance(found, str) or (isinstance(found, int) and not isinstance(found, bool) and abs(found) < 10**100):
+        return str(found)
+    raise UnfitError(f"must be {IDS}, got {shown(value)}")
+
+
+def as_sides(value: object) -> Any:
+    """A mapping of each side to its arguments, or one side, as the list of sides; JSON in a text is read.
+
+    A side whose arguments are null has none, and is left out.
+    """
+    if isinstance(value, str):
+        value = _read(value, SIDES, "{[")
+    if value is None or isinstance(value, list):
+        return value
+    if isinstance(value, Mapping):
+        if {"name", "arguments"} & set(value):
+            return [value]
+        return [{"name": name, "arguments": given} for name, given in value.items() if given is not None]
+    if hasattr(value, "arguments"):
+        return [value]
+    found = list(value) if isinstance(value, tuple) else _plainly(value)
+    if isinstance(found, list):
+        return found
+    raise UnfitError(f"must be {SIDES}, got {shown(value)}")
+
+
+def as_texts(value: object) -> Any:
+    """One text, or a list of texts, as a list (without its null entries); JSON in a text is read where it is a list."""
+    if isinstance(value, str):
+        value = _read(value, TEXTS, "[") if _LISTED.match(value) else [value]
+    if value is None or (isinstance(value, list) and all(type(entry) is str for entry in value)):
+        return value
+    found = _plainly(value)
+    if not isinstance(found, list):
+        raise UnfitError(f"must be {TEXTS}, got {shown(value)}")
+    return [entry for entry in found if entry is not None]
+
+
+def as_passages(value: object) -> Any:
+    """Passages in any form, as the list of their texts.
+
+    One text or a list of texts, as JSON in a text too; objects with a text under one of `TEXT_KEYS`, and documents of
+    retrievers (LangChain's, and others with such an attribute), each with its title before it; lists of all these in
+    each other, one after the other; null entries are none.
+    """
+    if isinstance(value, str):
+        value = _read(value, PASSAGES, "[") if _LISTED.match(value) else [value]
+    if value is None or (isinstance(value, list) and all(type(entry) is str for entry in value)):
+        return value
+    return list(_passages(value, value, MAX_NESTING))
+
+
+def passage_text(data: Mapping[str, Any]) -> str | None:
+    """The text of a passage that is an object, None where none of its keys has one."""
+    return next((str(data[key]) for key in TEXT_KEYS if isinstance(data.get(key), str)), None)
+
+
+def passage_title(data: Mapping[str, Any]) -> str:
+    """Its title, empty where it has none."""
+    title = data.get("title")
+    return str(title).strip() if isinstance(title, str) else ""
+
+
+def as_notes(value: object) -> Any:
+    """A person's notes on sentences as a list; JSON in a text is read."""
+    found = _read(value, NOTES, "[") if isinstance(value, str) else value
+    if found is None or isinstance(found, list):
+        return found
+    if isinstance(found, tuple):
+        return list(found)
+    raise UnfitError(f"must be {NOTES}, got {shown(value)}")
+
+
+def as_meta(value: object) -> Any:
+    """Free data, an object; JSON in a text is read."""
+    found = _read(value, META, "{[") if isinstance(value, str) else value
+    if found is None or isinstance(found, dict):
+        return found
+    raise UnfitError(f"must be {META}, got {shown(value)}")
+
+
+def _passages(value: Any, whole: object, left: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield str(value)
+    elif isinstance(value, list | tuple) and left:
+        for entry in value:
+            yield from _passages(entry, whole, left - 1)
+    elif value is not None:
+        text = None if isinstance(value, list | tuple) else _document(value)
+        if text is not None:
+            yield text
+            return
+        found = None if isinstance(value, Mapping | list | tuple) else _plainly(value)
+        if not isinstance(found, list):
+            inner = "" if value is whole else " among them"
+            keys = f"; its text is looked for under {', '.join(TEXT_KEYS)}" if isinstance(value, Mapping) else ""
+            deep = f"; lists may lie {MAX_NESTING} deep" if not left else ""
+            raise UnfitError(f"must be {PASSAGES}, got {shown(value)}{inner}{keys}{deep}")
+        yield from _passages(found, whole, left)
+
+
+def _document(value: Any) -> str | None:
+    """The text of a passage, with its title; None for what is none."""
+    if not isinstance(value, Mapping):
+        value = getattr(value, "passage", value)  # what our retrievers find
+        value = {name: getattr(value, name, None) for name in (*TEXT_KEYS, "title", "metadata", "meta")}
+    text = passage_text(value)
+    if text is None:
+        return None
+    holders = (value, value.get("metadata"), value.get("meta"))
+    titles = (passage_title(held) for held in holders if isinstance(held, Mapping))
+    return titled(next(filter(None, titles), ""), text)
+
+
+def _plainly(value: object) -> Any:
+    try:
+        return plain(value)
+    except (NotPlainError, ValueError, RecursionError):
+        return None
+
+
+def _read(text: str, wanted: str, starts: str) -> Any:
+    """The value of JSON that stands in a text, a table's cell most often."""
+    if text.lstrip()[:1] not in tuple(starts):
+        raise UnfitError(f"must be {wanted}, got {shown(text)}")
+    try:
+        return parse_json(text.encode("utf-8", "surrogatepass"), where="")
+    except InputError as error:
+        raise UnfitError(f"begins as JSON and {error}; it must be {wanted}") from None

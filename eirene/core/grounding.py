@@ -1,0 +1,78 @@
+"""What an answer is held against: groups of arguments, from the item itself or derived from a critique.
+
+*Hallucination*: the answer says something that was not given. *Coverage error*: something given is missing from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from eirene.core.critique import HALLUCINATIONS, Critique, TaggedSentence
+from eirene.core.records import Item, Record
+from eirene.text.sentences import split_sentences
+
+NOTHING_GIVEN = "there is nothing to compare with: give perspectives, context, or a model as the backend"
+"""Why an answer is not judged that brings nothing to hold it against, in words that every place can add its own to."""
+
+Source = Literal["perspectives", "context", "derived"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A named list of given texts: a perspective's arguments, the passages, or a derived group."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The given text of an item. With source `derived` hallucination cannot be scored without a judge."""
+
+    source: Source
+    groups: tuple[Group, ...]
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """All arguments of all groups, in order."""
+        return tuple(a for g in self.groups for a in g.arguments)
+
+
+def lacks_given(record: Record) -> bool:
+    """Whether a run abstained for want of anything to hold the answer against: its critics say so in every sample."""
+    samples = record.rounds[-1].samples if record.status == "abstained" and record.rounds else ()
+    return bool(samples) and all(sample.invalid == NOTHING_GIVEN for sample in samples)
+
+
+def given_texts(item: Item) -> tuple[str, ...]:
+    """The arguments of an item's perspectives, else its passages; nothing where it gives neither."""
+    return given_for(item).arguments if item.perspectives or item.context else ()
+
+
+def given_for(item: Item, critique: Critique | None = None) -> Given:
+    """The groups that an answer to `item` is scored against.
+
+    Perspectives come first, else the context's passages, else what the critique gives: the sentences of the original
+    found complete (all of them without a critique) and the critique's reasons.
+    """
+    if item.perspectives:
+        return Given("perspectives", tuple(Group(p.name, tuple(p.arguments)) for p in item.perspectives))
+    if item.context:
+        return Given("context", (Group("context", tuple(item.context)),))
+    if critique is None:
+        kept = tuple(s.text for s in split_sentences(item.answer) if s.text)
+        return Given("derived", (Group("kept", kept),))
+    kept = tuple(s.text for s in critique.sentences if s.tag == "Complete" and s.text)
+    reasons = tuple(filter(None, map(_asked, critique.sentences)))
+    groups = [Group(name, texts) for name, texts in (("kept", kept), ("asked", reasons)) if texts]
+    return Given("derived", tuple(groups))
+
+
+def _asked(sentence: TaggedSentence) -> str:
+    """What a sentence's reason asks an answer to say: all of it but what is wrong with what is said already."""
+    asked = sentence.reason or ""
+    for finding in sentence.findings:
+        if finding.kind in HALLUCINATIONS:
+            asked = asked.replace(finding.reason, "")
+    return asked.strip()

@@ -1,0 +1,219 @@
+"""What goes in and what comes out: the input row (`Item`) and the output row (`Record`).
+
+Text from outside is checked here, once, strictly: unknown keys, blank texts, NUL characters and broken Unicode are
+errors that name the field. Everything in a record is plain JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+
+from eirene.core.checked import Checked, checked
+from eirene.core.critique import Critique, FeedbackNote, Sample
+from eirene.core.errors import InputError
+from eirene.core.forms import as_id, as_meta, as_notes, as_passages, as_sides, as_texts
+from eirene.core.problems import shown
+from eirene.core.scores import Scores
+from eirene.core.usage import Usage
+from eirene.text.unicode import HALF_PAIR, Text
+
+Mode = Literal["improve", "generic", "fine-grained", "human", "edit"]
+Status = Literal["accepted", "complete", "kept", "abstained", "failed"]
+MODES: tuple[Mode, ...] = ("improve", "generic", "fine-grained", "human", "edit")
+VOTED_MODES: frozenset[Mode] = frozenset({"fine-grained", "edit"})
+"""Modes in which critics are sampled and voted on."""
+CRITIQUED_MODES: frozenset[Mode] = VOTED_MODES | {"human"}
+"""Modes that have a critique, and so one that a person can review."""
+FOUND_PASSAGES = "eirene_passages"
+"""The key in an item's meta under which the ids of found passages stand: a name that no data of a user's own has."""
+
+
+def _distinct_names(perspectives: list[Perspective]) -> list[Perspective]:
+    names = [p.name.strip() for p in perspectives]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise ValueError(f"has the name {twice[0]!r} twice; give each perspective its own name")
+    return perspectives
+
+
+def _can_be_written(meta: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        digest(meta)
+    except UnicodeEncodeError:
+        raise ValueError(HALF_PAIR) from None
+    except ValueError:
+        raise ValueError("holds NaN or Infinity, which JSON has no word for; use null") from None
+    return meta
+
+
+class _Row(Checked):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, ser_json_inf_nan="strings")
+
+
+# The schemas of the server's bodies say what is taken: the forms that come in, not the one that is held.
+_Given = str | list[str | None]
+
+
+class Perspective(_Row):
+    """One side of a question with the arguments that an answer is to carry; one argument may be a text alone."""
+
+    example: ClassVar[str] = '{"name": "pro", "arguments": ["..."]}'
+
+    name: Text
+    arguments: Annotated[list[Text], Field(min_length=1), BeforeValidator(as_texts, json_schema_input_type=_Given)]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, name: str, arguments: str | Sequence[str]) -> None: ...
+
+
+SIDES = BeforeValidator(as_sides, json_schema_input_type=str | dict[str, _Given | None] | list[Perspective])
+"""What `perspectives` may be: see `eirene.core.forms`."""
+PASSAGES = BeforeValidator(as_passages, json_schema_input_type=str | list[Any] | dict[str, Any])
+"""What `context` may be: see `eirene.core.forms`."""
+
+
+class Item(_Row):
+    """One input row. `gold` and `meta` are never shown to a refiner. Without `id`, the content's hash serves.
+
+    `id` may be a whole number; `perspectives` a mapping of each side to its arguments; `context` one text, or passages
+    in any of the forms that `eirene.core.forms.as_passages` takes. The item holds them in the one form of its fields.
+    Raises `InputError`, which here is a `ValueError` too, that names the field, what came and what was wanted.
+    """
+
+    id: Annotated[Text, BeforeValidator(as_id)] = Field(default="", validate_default=False)
+    question: Text
+    answer: Text
+    perspectives: Annotated[list[Perspective], Field(min_length=1), AfterValidator(_distinct_names), SIDES] | None = (
+        None
+    )
+    context: Annotated[list[Text], Field(min_length=1), PASSAGES] | None = None
+    feedback: Annotated[list[FeedbackNote], Field(min_length=1), BeforeValidator(as_notes)] | None = None
+    gold: Text | None = None
+    meta: Annotated[dict[str, JsonValue], AfterValidator(_can_be_written), BeforeValidator(as_meta)] = Field(
+        default_factory=dict
+    )
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            id: str | int = ...,
+            question: str,
+            answer: str,
+            perspectives: Mapping[str, str | Sequence[str]] | Sequence[Perspective | Mapping[str, Any]] | None = ...,
+            context: str | Sequence[Any] | None = ...,
+            feedback: Sequence[FeedbackNote | Mapping[str, Any]] | None = ...,
+            gold: str | None = ...,
+            meta: Mapping[str, Any] = ...,
+        ) -> None: ...
+
+    @model_validator(mode="after")
+    def _has_an_id(self) -> Self:
+        if not self.id:
+            object.__setattr__(self, "id", "item-" + digest(self.model_dump(mode="json", exclude={"id"}))[:12])
+        return self
+
+
+class _Output(Checked):
+    # Not strict: what comes here is our own, and from a checkpoint or a file its tuples are lists.
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Round(_Output):
+    """One turn of the loop. `samples` are the critiques drawn for it, none where an earlier round's served."""
+
+    critique: Critique | None
+    samples: tuple[Sample, ...] = ()
+    candidate: str | None
+    scores: dict[str, Scores]
+    decision: Literal["accept", "reject"]
+    why: str
+
+
+class ErrorInfo(_Output):
+    """Why a run failed: the exception's class name and its message."""
+
+    kind: str
+    message: str
+
+
+class BeforeAfter(_Output):
+    """Scores of the original and of the text that is shown, by detector. Equal where the original is shown."""
+
+    original: dict[str, Scores]
+    final: dict[str, Scores]
+
+
+class Record(_Output):
+    """One output row. `answer` is the text to show: the original, byte for byte, in every status but `accepted`.
+
+    `passages`: the ids of the passages that were found as its context (`FOUND_PASSAGES` in the item's meta), in its
+    order. `advisory`: the detectors whose scores are shown and decide nothing.
+    """
+
+    id: str
+    question: str
+    original: str
+    answer: str
+    status: Status
+    why: str
+    mode: Mode
+    backend: str
+    seed: int
+    signature: str
+    rounds: tuple[Round, ...]
+    scores: BeforeAfter
+    usage: Usage
+    passages: tuple[str, ...] = ()
+    advisory: tuple[str, ...] = ()
+    error: ErrorInfo | None = None
+
+    @model_validator(mode="after")
+    def _original_stands(self) -> Self:
+        if self.status != "accepted" and self.answer != self.original:
+            raise ValueError(f"status {self.status!r} must show the original answer")
+        if (self.status == "failed") != (self.error is not None):
+            raise ValueError("`error` goes with status 'failed' and with no other")
+        return self
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The record as JSON text; never contains NaN or Infinity."""
+        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of a JSON value in canonical form (see `canonical`), as 64 hex digits."""
+    return hashlib.sha256(canonical(value).encode("utf-8")).hexdigest()
+
+
+def canonical(value: Any) -> str:
+    """A JSON value as the one text that stands for it: sorted keys, no spaces."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def parse_item(data: object, *, where: str | None = None) -> Item:
+    """Checks one row and returns it as an `Item`, whose fields may be in any of the forms that it takes.
+
+    Raises `InputError` that names the field, what came and what was wanted; `where` (file and row) stands before it.
+    """
+    if isinstance(data, Item):
+        return data
+    if not isinstance(data, Mapping):
+        raise InputError(f"a row must be a JSON object with 'question' and 'answer', got {shown(data)}", where=where)
+    return checked(Item, data if isinstance(data, dict) else dict(data), where=where)
+
+
+def found_ids(item: Item) -> tuple[str, ...]:
+    """The ids that stand in an item's meta with a context that was found, in its order; anything else is the user's."""
+    ids = item.meta.get(FOUND_PASSAGES)
+    if not item.context or not isinstance(ids, list) or len(ids) != len(item.context):
+        return ()
+    named = tuple(i for i in ids if isinstance(i, str))
+    return named if len(named) == len(ids) else ()

@@ -1,0 +1,121 @@
+"""Error scores as detectors give them: numbers in [0, 1], higher is worse, or the named value `Unscored`.
+
+There is no stand-in number for "could not be scored": every mean and gate meets `Unscored` by name.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+from eirene.core.checked import Checked
+
+
+class _Value(Checked):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Unscored(_Value):
+    """No score could be given; the text says why."""
+
+    unscored: str
+
+
+Score = Annotated[float, Field(ge=0.0, le=1.0)] | Unscored
+
+
+class SentenceScore(_Value):
+    """Hallucination score of one sentence of the answer (`n` from 1)."""
+
+    n: int
+    hallucination: Score
+
+
+class WordScore(_Value):
+    """Error score of one word, with its character offsets in the answer, or in the argument that it belongs to."""
+
+    start: int
+    end: int
+    score: Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class ArgumentScore(_Value):
+    """Coverage score of one given argument: the group's name, its number in the group (from 1), the score, and the
+    coverage scores of its content words where the detector has them."""
+
+    group: str
+    n: int
+    coverage: Score
+    words: tuple[WordScore, ...] = ()
+
+
+class Poll(_Value):
+    """One reply of a polled judge, whole. `error` is its verdict: whether there is one; None where the reply could not
+    be read or did not come, for the reason in `unread`."""
+
+    error: bool | None
+    text: str = ""
+    unread: str | None = None
+
+
+class Polls(_Value):
+    """A judge's replies to one question, in order: the explanation of a score that is the share of their verdicts.
+
+    `low` and `high` are a 95 % interval of that share, None where there is no score. With `early_stop` fewer polls than
+    `requested` were taken.
+    """
+
+    asked: Literal["adherence", "correctness"]
+    requested: Annotated[int, Field(ge=1)]
+    replies: tuple[Poll, ...]
+    low: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
+    high: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
+    early_stop: bool = False
+
+    @property
+    def yes(self) -> int:
+        """How many say that there is an error."""
+        return sum(poll.error is True for poll in self.replies)
+
+    @property
+    def answered(self) -> int:
+        """How many could be read."""
+        return sum(poll.error is not None for poll in self.replies)
+
+
+class Scores(_Value):
+    """What one detector says of one answer. Lists are empty where the detector has no such level.
+
+    `raw` has what was measured before it was mapped to [0, 1], by name, where that is another number than the score.
+    `shares` is a map of words, where one was asked for: (row, column, share in [0, 1]), the row a word of the arguments
+    (those under `arguments`, one argument after the other), the column a word of the answer (`words`), both from 0.
+    `chunks`: how many parts the given text was read in, more than 1 where a model could not take it at once. In JSON
+    `polls`, `shares` and `raw` are left out where there are none, `chunks` where it is 1.
+    """
+
+    hallucination: Score
+    coverage: Score
+    sentences: tuple[SentenceScore, ...] = ()
+    arguments: tuple[ArgumentScore, ...] = ()
+    words: tuple[WordScore, ...] = ()
+    polls: Polls | None = None
+    shares: tuple[tuple[int, int, float], ...] = ()
+    raw: dict[str, float] = Field(default_factory=dict)
+    chunks: Annotated[int, Field(ge=1)] = 1
+
+    @model_serializer(mode="wrap")
+    def _without_what_few_have(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = dump(self)
+        few: dict[str, Any] = {"polls": None, "shares": (), "raw": {}, "chunks": 1}
+        return {name: value for name, value in data.items() if name not in few or value not in (few[name], [])}
+
+    @classmethod
+    def none(cls, why: str) -> Scores:
+        """Neither error could be scored, for one reason."""
+        return cls(hallucination=Unscored(unscored=why), coverage=Unscored(unscored=why))
+
+
+def number(score: Score) -> float | None:
+    """The score as a number, or None where there is none."""
+    return None if isinstance(score, Unscored) else score

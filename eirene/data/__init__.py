@@ -1,0 +1,31 @@
+"""Reading data sets: files, folders and hub datasets as checked items, streamed.
+
+What belongs here: formats, which column is which field, readers of published sets, and which rows are taken. The
+strict reading of JSON itself is in `eirene.data.json_rows`, the checks of a row in `eirene.core.records`.
+"""
+
+from __future__ import annotations
+
+from eirene.data.columns import ColumnMap
+from eirene.data.dataset import Dataset, Shape
+from eirene.data.open import check_outside, open_dataset, open_source, opened, read_items
+from eirene.data.published import Reader, reader_named
+from eirene.data.selection import Selection
+from eirene.data.source import RowSource
+from eirene.data.topic_tables import read_topics_of
+
+__all__ = [
+    "ColumnMap",
+    "Dataset",
+    "Reader",
+    "RowSource",
+    "Selection",
+    "Shape",
+    "check_outside",
+    "open_dataset",
+    "open_source",
+    "opened",
+    "read_items",
+    "read_topics_of",
+    "reader_named",
+]

@@ -1,0 +1,142 @@
+"""Parquet and Arrow files as a source of rows, read in batches."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from eirene.core.errors import InputError
+from eirene.core.extras import importing
+from eirene.data.json_rows import Row
+from eirene.data.source import Bytes, readable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 256
+_BUFFER_BYTES = 2**20
+
+
+class ArrowSource:
+    """The rows of a Parquet file, or of an Arrow file or stream (`.arrow`, `.feather`)."""
+
+    is_table = True
+
+    def __init__(self, contents: Bytes, *, kind: Literal["parquet", "arrow"]) -> None:
+        check_pyarrow()
+        self.name = contents.name
+        self._contents = contents
+        self._kind = kind
+
+    def columns(self) -> tuple[str, ...]:
+        """The names in the schema."""
+        with self._open() as (names, _, _):
+            return names
+
+    def rows(self, *, take: Sequence[int] | None = None, only: frozenset[str] | None = None) -> Iterator[Row]:
+        """The rows; of the columns `only` those named are read. `where` counts rows from 1."""
+        with self._open() as (names, _, open_batches):
+            wanted = None if only is None else [name for name in names if name in only]
+            yield from arrow_rows(open_batches(wanted), self.name, take=take)
+
+    def count(self) -> int:
+        """How many rows there are: a Parquet file says so itself."""
+        with self._open() as (_, known, open_batches):
+            return known if known is not None else sum(batch.num_rows for batch in open_batches(None))
+
+    @contextmanager
+    def _open(self) -> Iterator[tuple[tuple[str, ...], int | None, Any]]:
+        """The columns' names, the number of rows where the file tells it, and what gives batches of columns."""
+        with readable(self.name), told(self.name), self._contents.open() as file:
+            yield _parquet(file, self.name) if self._kind == "parquet" else _arrow(file, self.name)
+
+
+def _parquet(file: Any, name: str) -> tuple[tuple[str, ...], int, Any]:
+    import pyarrow.parquet as pq
+
+    # Buffered: without it a row group, however large, is read as a whole.
+    found = pq.ParquetFile(file, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+    names = unique_names(found.schema_arrow.names, name)
+
+    def batches(wanted: list[str] | None) -> Iterator[pa.RecordBatch]:
+        yield from found.iter_batches(batch_size=BATCH_ROWS, columns=wanted, use_threads=False)
+
+    return names, found.metadata.num_rows, batches
+
+
+def _arrow(file: Any, name: str) -> tuple[tuple[str, ...], None, Any]:
+    import pyarrow as pa
+
+    start = file.read(6)
+    file.seek(0)
+    reader = pa.ipc.open_file(file) if start == b"ARROW1" else pa.ipc.open_stream(file)
+    names = unique_names(reader.schema.names, name)
+
+    def batches(wanted: list[str] | None) -> Iterator[pa.RecordBatch]:
+        whole = reader if start != b"ARROW1" else (reader.get_batch(n) for n in range(reader.num_record_batches))
+        for batch in whole:
+            found = batch if wanted is None else batch.select(wanted)
+            yield from (found.slice(at, BATCH_ROWS) for at in range(0, found.num_rows, BATCH_ROWS))
+
+    return names, None, batches
+
+
+def arrow_rows(
+    batches: Iterable[pa.RecordBatch | pa.Table], name: str, *, take: Sequence[int] | None = None
+) -> Iterator[Row]:
+    """The rows of batches as Python values; `take` as in `RowSource.rows`."""
+    begin = 0
+    for batch in batches:
+        end = begin + batch.num_rows
+        # Bisected, not turned into an array: it may be a range with an end far beyond the rows.
+        low, high = (0, 0) if take is None else (bisect_left(take, begin), bisect_left(take, end))
+        places = range(begin, end) if take is None else take[low:high]
+        chosen = batch if take is None else batch.take([place - begin for place in places]) if places else None
+        if chosen is not None:
+            for place, values in zip(places, _python(chosen, name, begin), strict=True):
+                yield Row(f"{name}, row {place + 1}", values)
+        begin = end
+        if take is not None and high == len(take):
+            return
+
+
+def _python(batch: pa.RecordBatch | pa.Table, name: str, begin: int) -> list[dict[str, Any]]:
+    try:
+        found: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="strict")
+    except (ValueError, KeyError, OverflowError) as error:  # a key twice in a map, a date beyond the year 9999
+        where = f"{name}, rows {begin + 1} to {begin + batch.num_rows}"
+        raise InputError(f"holds a value that Python has no word for: {_first_line(error)}", where=where) from None
+    return found
+
+
+def unique_names(names: Iterable[str], where: str) -> tuple[str, ...]:
+    """The names of columns; raises `InputError` where two columns share one."""
+    found = tuple(names)
+    twice = [name for name, n in Counter(found).items() if n > 1]
+    if twice:
+        raise InputError(f"has two columns named {twice[0]!r}; rename one of them", where=where)
+    return found
+
+
+def check_pyarrow() -> None:
+    """Raises `MissingExtraError` where pyarrow is not installed."""
+    with importing("pyarrow"):
+        import pyarrow.parquet  # noqa: F401  # the first use would be as slow
+
+
+@contextmanager
+def told(name: str) -> Iterator[None]:
+    """What pyarrow says of a file becomes an `InputError` that names it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise InputError(f"cannot be read: {_first_line(error)}", where=name) from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,253 @@
+"""Rows as items: what is read from, which column is which field, which rows are taken; checked, and streamed."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
+
+import numpy as np
+
+from eirene.core.errors import InputError
+from eirene.core.records import Item, parse_item
+from eirene.data.columns import ROW_NUMBER, ColumnMap, Fields, columns_of, no_column
+from eirene.data.fields import FIELDS, NEEDED
+from eirene.data.json_rows import Row, taken
+from eirene.data.published import Reader
+from eirene.data.selection import Selection
+from eirene.data.source import RowSource
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a row becomes the data of an item: by a reader, by a map of columns, or as it is.
+
+    Columns that no field takes go to `meta` with a reader or a map, and are an error without; `drop_unmapped` leaves
+    them out.
+    """
+
+    columns: ColumnMap = field(default_factory=ColumnMap)
+    reader: Reader | None = None
+    drop_unmapped: bool = False
+
+    @property
+    def only(self) -> frozenset[str] | None:
+        """The columns that are needed, where they can be told beforehand."""
+        return self.columns.wanted() if self.drop_unmapped and self.reader is None else None
+
+    def spread(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows that the reader makes of rows."""
+        if self.reader is None or self.reader.spread is None:
+            yield from rows
+            return
+        for row in rows:
+            yield from self.reader.spread(row)
+
+    def data(self, row: Row, *, number: int, is_table: bool, seen: set[str]) -> object:
+        """The data of an item; adds the targets of the map that the row has to `seen`."""
+        if self.reader is None and not self.columns and not self.drop_unmapped and not is_table:
+            return row.data
+        if not isinstance(row.data, dict):
+            return row.data  # checking it will say what it must be
+        found = self.columns.fields(row, row.data, number=number, own_names=self.reader is None)
+        seen |= found.seen
+        if self.reader is not None:
+            found = _completed(found, self.reader.read(row.data, row.where), self.columns.columns)
+        if self.reader is not None or self.columns:
+            if not self.drop_unmapped:
+                found.keep_rest(row.data, row.where)
+        elif not self.drop_unmapped:
+            _refuse_rest(row.data, found, row.where)
+        return found.values
+
+
+def _completed(mapped: Fields, read: Fields, columns: Mapping[str, str]) -> Fields:
+    """What the reader found, with what is mapped in its place. Without another answer the person's is it."""
+    values = {name: value for name, value in read.values.items() if name not in columns}
+    if any(target.startswith("perspectives.") for target in columns):
+        values.pop("perspectives", None)
+    meta = {**(values.pop("meta", None) or {}), **mapped.values.pop("meta", {})}
+    values |= mapped.values
+    if "answer" not in values and "answer" not in columns and "gold" in values:
+        values["answer"] = values.pop("gold")
+    return Fields({**values, "meta": meta} if meta else values, mapped.seen, mapped.used | read.used)
+
+
+def _refuse_rest(data: Mapping[str, object], found: Fields, where: str) -> None:
+    rest = [name for name in data if name not in found.used]
+    missing = [name for name in NEEDED if name not in found.seen]
+    if missing:
+        raise InputError(
+            f"{no_column(missing[0], data)}; say which is which: --map {missing[0]}=COLUMN",
+            field=missing[0],
+            where=where,
+        )
+    if rest:
+        raise InputError(
+            f"the column {rest[0]!r} is none of {', '.join(FIELDS)}; --map meta.{rest[0]}={rest[0]} keeps it, "
+            "--drop-unmapped leaves it out",
+            field=rest[0],
+            where=where,
+        )
+
+
+class Dataset:
+    """Items of a source. Nothing is read before it is asked for, and no more than a row is held but by `read`.
+
+    `each` is made of every item that is given out (with passages found for it, say); it keeps the id.
+    """
+
+    def __init__(
+        self,
+        source: RowSource,
+        shape: Shape | None = None,
+        selection: Selection | None = None,
+        *,
+        take: Sequence[int] | None = None,
+        each: Callable[[Item], Item] | None = None,
+    ) -> None:
+        self.source = source
+        self.shape = Shape() if shape is None else shape
+        self.selection = Selection() if selection is None else selection
+        self._taken = take
+        self.each = each
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.source.name
+
+    def check(self) -> int:
+        """Reads every row that is taken and says how many there are.
+
+        Raises `InputError` at the first that cannot be used, and at two that share an id: 8 bytes are held for each.
+        """
+        return sum(1 for _ in self._checked(None))
+
+    def items(self) -> Iterator[Item]:
+        """The items, one at a time; raises `InputError` at a row that cannot be used. `check` finds shared ids."""
+        for _, item in self.placed():
+            yield item
+
+    def placed(self) -> Iterator[tuple[str, Item]]:
+        """The items as `items` gives them, each with the words that say where it stood."""
+        for row, _, item in self._placed(set(), self.each):
+            yield row.where, item
+
+    def read(self) -> list[Item]:
+        """All items, checked as `check` does."""
+        return list(self.checked())
+
+    def part(self, which: Sequence[int]) -> Dataset:
+        """Some of the items: those at these numbers, rising from 0, in the order of `items`."""
+        take = which if self._take is None else array("q", (self._take[n] for n in which))
+        return Dataset(self.source, self.shape, self.selection, take=take, each=self.each)
+
+    def checked(self) -> Iterator[Item]:
+        """The items, one at a time, and at the end the errors of `check`."""
+        return self._checked(self.each)
+
+    def _checked(self, each: Callable[[Item], Item] | None) -> Iterator[Item]:
+        ids, seen = array("Q"), set[str]()
+        last: Row | None = None
+        for last, _, item in self._placed(seen, each):  # noqa: B007  # the last row is told of below
+            ids.append(id_number(item.id))
+            yield item
+        if last is None:
+            raise InputError("has no rows", where=self.name)
+        self._refuse_unseen(seen, last)
+        self._refuse_twins(ids)
+
+    def _placed(self, seen: set[str], each: Callable[[Item], Item] | None = None) -> Iterator[tuple[Row, object, Item]]:
+        """Each row that is taken, the data made of it, and its item, with what `each` makes of it."""
+        is_table = self.source.is_table
+        for place, row in zip(self._places, self._rows(), strict=False):
+            data = self.shape.data(row, number=place + 1, is_table=is_table, seen=seen)
+            item = self._item(row, data)
+            yield row, data, item if each is None else each(item)
+
+    @cached_property
+    def _take(self) -> Sequence[int] | None:
+        if self._taken is not None:
+            return self._taken
+        if not self.selection.sample:
+            return range(min(self.selection.limit, sys.maxsize)) if self.selection.limit else None
+        return self.selection.places(self._count())
+
+    @property
+    def _places(self) -> Iterable[int]:
+        return count() if self._take is None else self._take
+
+    @property
+    def _spreads(self) -> bool:
+        return self.shape.reader is not None and self.shape.reader.spread is not None
+
+    def _count(self) -> int:
+        return sum(1 for _ in self.shape.spread(self.source.rows())) if self._spreads else self.source.count()
+
+    def _rows(self) -> Iterator[Row]:
+        self._refuse_unknown()
+        if self._spreads:
+            return taken(self.shape.spread(self.source.rows()), self._take)
+        return self.source.rows(take=self._take, only=self.shape.only)
+
+    def _item(self, row: Row, data: object) -> Item:
+        try:
+            return parse_item(data, where=row.where)
+        except InputError as error:
+            column = self.shape.columns.columns.get((error.field or "").split("[")[0])
+            more = f" (from the column {column!r})" if column else self._hint(data)
+            said = str(error).removeprefix(f"{row.where}: ")
+            raise InputError(said + more, field=error.field, where=row.where) from None
+
+    def _hint(self, data: object) -> str:
+        """What to add where a row has keys of its own and nobody has said which is which."""
+        if self.shape.columns or self.shape.reader or not isinstance(data, dict) or set(data) <= set(FIELDS):
+            return ""
+        return "; --map FIELD=COLUMN says which is which"
+
+    def _refuse_unknown(self) -> None:
+        """A table says beforehand which columns it has."""
+        there = self.source.columns() if self.shape.columns else None
+        if there is None:
+            return
+        known = set(there)
+        for path in self.shape.columns.columns.values():
+            if path and path != ROW_NUMBER and not known & columns_of(path):
+                raise InputError(no_column(path, there), field="map", where=self.name)
+
+    def _refuse_unseen(self, seen: set[str], last: Row) -> None:
+        """A column that no row has is a slip, though every row may lack it."""
+        for target, path in self.shape.columns.columns.items():
+            if path and target not in seen and isinstance(last.data, dict):
+                raise InputError(
+                    f"in none of the rows read: {no_column(path, last.data)}", field="map", where=self.name
+                )
+
+    def _refuse_twins(self, ids: array[int]) -> None:
+        """Two rows with one id are found by the ids' hashes; a second reading says which they are."""
+        numbers = np.sort(np.frombuffer(ids, np.uint64))
+        doubtful = set(numbers[1:][numbers[1:] == numbers[:-1]].tolist())
+        if not doubtful:
+            return
+        places: dict[str, str] = {}
+        for row, data, item in self._placed(set()):
+            if id_number(item.id) not in doubtful:
+                continue
+            if item.id in places:
+                named = isinstance(data, dict) and "id" in data
+                what = f"the id {item.id!r} is taken by" if named else "has no 'id' and the same content as"
+                raise InputError(f"{what} {places[item.id]}; give every row its own id", field="id", where=row.where)
+            places[item.id] = row.where
+
+
+def id_number(name: str) -> int:
+    """64 bits that stand for an id where there are too many to hold them as texts."""
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8"), digest_size=8).digest(), "little")
+
+
+__all__ = ["Dataset", "Shape", "id_number"]

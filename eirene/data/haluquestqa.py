@@ -1,0 +1,294 @@
+"""Reads HaluQuestQA's completeness data: the file as it is published, and the row form with sentences.
+
+Published (Sachdeva et al. 2024, `incomplete_ans_detection_data.jsonl`): `instruction`, `input` (`Question: ...` and
+`Answer: 1. ...`, a statement a line) and `output` (`1. [Complete]`, `2. [Incomplete] Reasons: ...`). Row form:
+`question` and `sentences`, a list of `text`, `tag` and `reason`; other keys are passed over.
+
+HaluQuestQA (Sachdeva et al. 2024) as it is published, as rows to refine, with the experts' remarks as `feedback`.
+
+- `incomplete_ans_detection_data.jsonl`: `instruction`, `input`, `output`; or rows with `question` and `sentences`
+  (`eirene.data.haluquestqa` reads both).
+- `complete_data.csv` (tabs between columns): a question, two answers and the remarks on them; two rows come of each.
+- `preference_data.csv`: `preferred_response` and `rejected_response`; the rejected one is the answer, the other `gold`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from eirene.core.critique import Tag
+from eirene.core.errors import InputError
+from eirene.core.records import digest
+from eirene.data.columns import Fields
+from eirene.data.fields import field_value
+from eirene.data.json_rows import HasRows, Row
+from eirene.text.sentences import Sentence, split_sentences
+
+_QUESTION = re.compile(r"Question:\s*+")
+_ANSWER = re.compile(r"\nAnswer:\s*+(?=1\.\s)")
+_NUMBER = re.compile(r"^[ \t]*(\d+)\.[ \t]+", re.MULTILINE)
+_VERDICT = re.compile(r"\[(Complete|Incomplete)\](?:\s*Reasons?:\s*(.*))?\Z", re.DOTALL | re.IGNORECASE)
+PUBLISHED_ROWS = 509
+_PUBLISHED_TEST_ROWS = 51
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedAnswer:
+    """One annotated answer: its statements, each with a tag, and a reason where it is Incomplete.
+
+    `instruction` is the published row's own, else None. `where` says where the row stood.
+    """
+
+    id: str
+    question: str
+    statements: tuple[str, ...]
+    tags: tuple[Tag, ...]
+    reasons: tuple[str | None, ...]
+    instruction: str | None
+    where: str
+
+    @property
+    def answer(self) -> str:
+        """The statements as one text, a space between them."""
+        return " ".join(self.statements)
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The statements as pieces of `answer`: the annotators' cut, whatever a splitter would have done."""
+        found, at = [], 0
+        for n, text in enumerate(self.statements, start=1):
+            raw = text + (" " if n < len(self.statements) else "")
+            found.append(Sentence(n=n, start=at, end=at + len(raw), raw=raw))
+            at += len(raw)
+        return tuple(found)
+
+
+def read_tagged_answers(source: HasRows) -> list[TaggedAnswer]:
+    """All rows of a file, in order; raises `InputError` at the first that cannot be read, and names it."""
+    return [parse_tagged_answer(row) for row in source.rows()]
+
+
+def parse_tagged_answer(row: Row) -> TaggedAnswer:
+    """One row in either form. A row that has both is read from its sentences."""
+    data = row.data
+    if not isinstance(data, dict):
+        raise InputError("a row must be a JSON object", where=row.where)
+    if "sentences" in data:
+        question, found = _from_sentences(data, row.where)
+    elif {"input", "output"} <= set(data):
+        question, found = _from_published(data, row.where)
+    else:
+        raise InputError(
+            "a row needs 'question' and 'sentences', or HaluQuestQA's 'instruction', 'input' and 'output'",
+            where=row.where,
+        )
+    statements, tags, reasons = (tuple(column) for column in zip(*found, strict=True))
+    instruction = _text(data, "instruction", row.where) if "instruction" in data else None
+    name = data.get("id", data.get("row"))
+    return TaggedAnswer(
+        id=str(name) if name is not None else "answer-" + digest([question, list(statements)])[:12],
+        question=question,
+        statements=cast("tuple[str, ...]", statements),
+        tags=cast("tuple[Tag, ...]", tags),
+        reasons=cast("tuple[str | None, ...]", reasons),
+        instruction=instruction,
+        where=row.where,
+    )
+
+
+def published_split(rows: Sequence[TaggedAnswer]) -> tuple[list[TaggedAnswer], list[TaggedAnswer]]:
+    """The published file's 458 training and 51 test rows, in the published order.
+
+    That is `datasets`' `train_test_split(test_size=0.1, seed=42)`: a permutation by NumPy's generator on that seed, the
+    test rows first. Raises `InputError` for a file of another length, whose rows would fall elsewhere.
+    """
+    if len(rows) != PUBLISHED_ROWS:
+        raise InputError(
+            f"the published split is one of {PUBLISHED_ROWS} rows, the file has {len(rows)}; leave the split out",
+            field="split",
+        )
+    order = np.random.default_rng(42).permutation(PUBLISHED_ROWS)
+    test, train = order[:_PUBLISHED_TEST_ROWS], order[_PUBLISHED_TEST_ROWS:]
+    return [rows[i] for i in train], [rows[i] for i in test]
+
+
+_Found = list[tuple[str, Tag, str | None]]
+
+
+def _from_sentences(data: dict[str, Any], where: str) -> tuple[str, _Found]:
+    entries = data["sentences"]
+    if not isinstance(entries, list) or not entries:
+        raise InputError("'sentences' must be a list with at least one sentence", field="sentences", where=where)
+    found: _Found = []
+    for n, entry in enumerate(entries, start=1):
+        if not isinstance(entry, dict):
+            raise InputError(f"sentence {n} must be an object with 'text' and 'tag'", field="sentences", where=where)
+        reason = entry.get("reason") or ""
+        found.append(_checked(n, _text(entry, "text", where), entry.get("tag"), reason, where))
+    return _text(data, "question", where), found
+
+
+def _from_published(data: dict[str, Any], where: str) -> tuple[str, _Found]:
+    text = _text(data, "input", where)
+    asked = _QUESTION.match(text)
+    told = asked and (_ANSWER.search(text, asked.end()) or _ANSWER.search(text))
+    if asked is None or told is None:
+        raise InputError("'input' must hold 'Question: ...' and a line 'Answer: 1. ...'", field="input", where=where)
+    statements = _numbered(text[told.end() :])
+    verdicts = _numbered(_text(data, "output", where))
+    if len(statements) != len(verdicts):
+        raise InputError(
+            f"'output' judges {len(verdicts)} statements, 'input' has {len(statements)}", field="output", where=where
+        )
+    found: _Found = []
+    for n, (statement, verdict) in enumerate(zip(statements, verdicts, strict=True), start=1):
+        read = _VERDICT.match(verdict)
+        if read is None:
+            raise InputError(f"'output' has no tag for statement {n}: {verdict[:60]!r}", field="output", where=where)
+        found.append(_checked(n, statement, read[1].capitalize(), read[2] or "", where))
+    return text[asked.end() : told.start()].rstrip(), found
+
+
+def _numbered(text: str) -> list[str]:
+    """The texts after 1., 2., 3. ... at line starts; a number out of turn belongs to the text that it stands in."""
+    starts: list[tuple[int, int]] = []
+    for mark in _NUMBER.finditer(text):
+        if int(mark[1]) == len(starts) + 1:
+            starts.append(mark.span())
+    ends = [start for start, _ in starts[1:]] + [len(text)]
+    return [text[begin:end].strip() for (_, begin), end in zip(starts, ends, strict=True)]
+
+
+def _checked(n: int, text: str, tag: object, reason: object, where: str) -> tuple[str, Tag, str | None]:
+    if tag not in ("Complete", "Incomplete"):
+        raise InputError(f"sentence {n}: the tag must be Complete or Incomplete, got {tag!r}", field="tag", where=where)
+    if not isinstance(reason, str):
+        raise InputError(f"sentence {n}: the reason must be a text, got {reason!r}", field="reason", where=where)
+    if tag == "Incomplete" and not reason.strip():
+        raise InputError(f"sentence {n} is Incomplete and has no reason", field="reason", where=where)
+    return text.strip(), tag, reason.strip() if tag == "Incomplete" else None
+
+
+def _text(data: dict[str, Any], name: str, where: str) -> str:
+    value = data.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{name!r} must be a text that is not blank, got {value!r}", field=name, where=where)
+    return value
+
+
+_PAIR = ("question_text", "ans1_text", "ans2_text")
+_WHICH = "answer_number"
+_WHOLE = re.compile(r"ANSWER ?[12]?[:.]?")
+_LABELS = {"human_answer": "human", "model_answer": "model"}
+
+
+def spread(row: Row) -> Iterator[Row]:
+    """Two rows of a row with two answers, told apart by `answer_number`; any other row is itself."""
+    if not isinstance(row.data, dict) or not set(_PAIR) <= set(row.data):
+        yield row
+        return
+    for which in (1, 2):
+        yield Row(f"{row.where}, answer {which}", {**row.data, _WHICH: which})
+
+
+def read(data: Mapping[str, Any], where: str) -> Fields:
+    """The fields of a row in any of the published forms."""
+    if _WHICH in data and set(_PAIR) <= set(data):
+        return _of_pair(data, where)
+    if {"preferred_response", "rejected_response"} <= set(data):
+        return _of_preference(data, where)
+    return _tagged(data, where)
+
+
+def _tagged(data: Mapping[str, Any], where: str) -> Fields:
+    try:
+        found = parse_tagged_answer(Row(where, dict(data)))
+    except InputError as error:
+        if {"sentences", "input"} & set(data):
+            raise
+        raise InputError(f"is no row of HaluQuestQA; keys: {', '.join(data)}", field=error.field, where=where) from None
+    ours = split_sentences(found.answer)
+    notes = [
+        {"sentence": _overlapping(ours, s.start, s.start + len(s.text)), "reason": reason}
+        for s, reason in zip(found.sentences, found.reasons, strict=True)
+        if reason is not None
+    ]
+    values: dict[str, Any] = {"id": found.id, "question": found.question, "answer": found.answer}
+    used = {"id", "row", "question", "input", "output"} & set(data)
+    return Fields({**values, "feedback": notes} if notes else values, used=used)
+
+
+def _of_pair(data: Mapping[str, Any], where: str) -> Fields:
+    which = data[_WHICH]
+    column = f"ans{which}_text"
+    answer = field_value("answer", data[column], column=column, where=where)
+    values = {
+        "id": f"{_stem(data)}-answer{which}",
+        "question": field_value("question", data["question_text"], column="question_text", where=where),
+        "answer": answer,
+        "meta": {"answer_by": _LABELS.get(str(data.get(f"ans{which}_label")))},
+    }
+    notes = _remarks(data, which, answer or "", where)
+    return Fields({**values, "feedback": notes} if notes else values, used={"question_text", column})
+
+
+def _of_preference(data: Mapping[str, Any], where: str) -> Fields:
+    question = "question_text" if "question_text" in data else "question"
+    columns = {"question": question, "answer": "rejected_response", "gold": "preferred_response"}
+    values = {name: field_value(name, data.get(column), column=column, where=where) for name, column in columns.items()}
+    return Fields({"id": _stem(data), **values}, used=set(columns.values()))
+
+
+def _stem(data: Mapping[str, Any]) -> str:
+    return str(data.get("source_file") or data.get("column_1") or "row").removesuffix(".txt")
+
+
+def _remarks(data: Mapping[str, Any], which: int, answer: str, where: str) -> list[dict[str, Any]]:
+    """The remarks on what this answer lacks, by the sentence in which their text stands; others have no place.
+
+    Where the marked text is the word ANSWER1 or ANSWER2 the whole is meant: the remark goes to every sentence, as in
+    the authors' own making of their completeness file.
+    """
+    names = ("incomplete_ans_span", "incomplete_ans_reason", "incomplete_ans_label")
+    spans, reasons, targets = (_listed(data.get(name), name, where) for name in names)
+    sentences = split_sentences(answer)
+    notes = []
+    for span, reason, target in zip(spans, reasons, targets, strict=False):
+        if target != f"answer{which}" or not reason.strip():
+            continue
+        place = _find(answer, span)
+        numbers = [s.n for s in sentences] if _WHOLE.fullmatch(span.strip()) else []
+        numbers = [_overlapping(sentences, *place)] if place is not None else numbers
+        notes += [{"sentence": n, "reason": reason.strip()} for n in numbers]
+    return notes
+
+
+def _listed(cell: object, name: str, where: str) -> list[str]:
+    """A list of texts, written as Python writes it."""
+    if not isinstance(cell, str) or not cell.strip():
+        return []
+    try:
+        found = ast.literal_eval(cell.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise InputError(f"the column {name!r} must be a list of texts, got {cell[:60]!r}", field=name, where=where)
+    return found
+
+
+def _find(answer: str, span: str) -> tuple[int, int] | None:
+    """Where the marked text stands; case and white space may differ, as they do in the published file."""
+    words = span.split()
+    found = re.search(r"\s+".join(map(re.escape, words)), answer, re.IGNORECASE) if words else None
+    return found.span() if found else None
+
+
+def _overlapping(sentences: tuple[Sentence, ...], start: int, end: int) -> int:
+    """The number of the sentence that shares the most characters with a stretch of the answer (of equals the first)."""
+    return max(sentences, key=lambda s: min(s.end, end) - max(s.start, start)).n

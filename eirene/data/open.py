@@ -1,0 +1,167 @@
+"""What a name on the command line stands for: a file, a folder, standard input, or a dataset of the hub.
+
+From what a command line says to a data set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Literal, get_args
+
+from eirene.core.errors import InputError
+from eirene.core.records import Item
+from eirene.data.arrow import ArrowSource
+from eirene.data.columns import ColumnMap
+from eirene.data.dataset import Dataset, Shape
+from eirene.data.folder import open_folder
+from eirene.data.hub import PREFIX, is_saved, open_hub, open_saved
+from eirene.data.json_rows import STDIN
+from eirene.data.published import reader_named
+from eirene.data.selection import Selection
+from eirene.data.source import Bytes, RowSource, Unzipped, bytes_of, readable
+from eirene.data.text_files import CsvSource, JsonSource
+
+Format = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
+FORMATS: tuple[str, ...] = get_args(Format)
+
+_ENDINGS: dict[str, str] = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
+}  # fmt: skip
+_MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow"}
+_GZIP = b"\x1f\x8b"
+
+
+def open_source(name: str, *, format: str = "auto") -> RowSource:
+    """The rows that `name` stands for; nothing but what is needed to know them is read yet.
+
+    `name` is a file (`.jsonl`, `.json`, `.csv`, `.tsv`, each also with `.gz`, `.parquet`, `.arrow`; any other is JSON
+    or told by its first bytes), `-` for standard input, a folder that `save_to_disk` wrote or of files of one format,
+    or `hf-dataset:OWNER/NAME[:CONFIG][@SPLIT][#REVISION]`. `FOLDER@SPLIT` takes one split of a folder, `FILE.json@KEY`
+    the rows that stand under a key of the one object in the file. `format` overrules the name. Raises `InputError`
+    that says what cannot be found or opened.
+    """
+    if format not in FORMATS:
+        raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}", field="format")
+    if name.startswith(PREFIX):
+        _no_format(name, format)
+        return open_hub(name)
+    place, part = _parts(name)
+    if place != STDIN and _is_folder(place):
+        if is_saved(Path(place)):
+            _no_format(name, format)
+            return open_saved(Path(place), split=part, name=name)
+        return open_folder(
+            Path(place), split=part, name=name, format_of=_format_of, open_file=partial(_open_file, format=format)
+        )
+    return _open_file(place, format=format, key=part)
+
+
+def check_outside(out: str, name: str, *, flag: str = "--out") -> None:
+    """Raises `InputError` where what is written to `out` would be written over, or among, what is read from `name`.
+
+    `flag` is what named `out`.
+    """
+    if not out.strip():
+        raise InputError(f"{flag} is empty; name a file or folder", field="out")
+    place = Path(_parts(name)[0])
+    if STDIN in (out, name) or not _exists(str(place)):
+        return
+    target = Path(out).resolve()
+    if target == place.resolve() or (target.exists() and target.samefile(place)):  # under whatever name
+        raise InputError(f"is the input itself; name another place for {flag}", where=out)
+    if target.parent == place.resolve() and not target.is_dir() and _format_of(target.name) is not None:
+        said = f"would be one of the files of the input; name a place outside its folder for {flag}"
+        raise InputError(said, where=out)
+
+
+def _parts(name: str) -> tuple[str, str | None]:
+    """A name that exists is taken as it is; else what follows the last `@` is a split or a key."""
+    place, at, part = name.rpartition("@")
+    if not at or not place or not part or "/" in part or _exists(name) or not _exists(place):
+        return name, None
+    return place, part
+
+
+def _exists(name: str) -> bool:
+    try:
+        return bool(name.strip()) and Path(name).exists()  # an empty name would be the folder that one is in
+    except (OSError, ValueError):  # too long, a NUL character
+        return False
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return bool(name.strip()) and Path(name).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _format_of(name: str) -> str | None:
+    """The format that a file's ending tells, None for an unknown one."""
+    return _ENDINGS.get(Path(name.lower().removesuffix(".gz")).suffix)
+
+
+def _open_file(name: str, *, format: str, key: str | None = None) -> RowSource:
+    contents = bytes_of(name)
+    kind = format if format != "auto" else _format_of(name)
+    if kind in (None, "json", "csv", "tsv", "jsonl"):
+        start = _start(contents)
+        if start[:2] == _GZIP:
+            contents = Unzipped(contents)
+        elif kind is None:
+            kind = _MAGIC.get(start)
+    if kind in ("parquet", "arrow"):
+        _no_key(name, key, kind)
+        return ArrowSource(contents, kind="parquet" if kind == "parquet" else "arrow")
+    if kind in ("csv", "tsv"):
+        _no_key(name, key, kind)
+        return CsvSource(contents, separator="\t" if kind == "tsv" else None)
+    if key is not None and kind == "jsonl":
+        _no_key(name, key, kind)
+    return JsonSource(contents, key=key, by_line=kind == "jsonl")
+
+
+def _start(contents: Bytes) -> bytes:
+    with readable(contents.name), contents.open() as file:
+        return file.read(4)
+
+
+def _no_format(name: str, format: str) -> None:
+    if format != "auto":
+        raise InputError(f"is a dataset, which has a form of its own; leave --format {format} out", where=name)
+
+
+def _no_key(name: str, key: str | None, kind: str) -> None:
+    if key is not None:
+        raise InputError(f"is {kind}, which has no key {key!r}; FILE.json@KEY is for one JSON object", where=name)
+
+
+def open_dataset(
+    name: str,
+    *,
+    format: str = "auto",
+    columns: Iterable[str] = (),
+    reader: str | None = None,
+    drop_unmapped: bool = False,
+    selection: Selection | None = None,
+    each: Callable[[Item], Item] | None = None,
+) -> Dataset:
+    """The items that `name` stands for (see `open_source`); `columns` are texts such as `question=prompt`.
+
+    Raises `InputError` for what cannot be found, and for a map or a reader that is not in a form known.
+    """
+    shape = Shape(ColumnMap.of(columns), None if reader is None else reader_named(reader), drop_unmapped)
+    return Dataset(open_source(name, format=format), shape, selection, each=each)
+
+
+def opened(data: str | RowSource) -> RowSource:
+    """The source that a name stands for (see `open_source`), or the source itself."""
+    return open_source(data) if isinstance(data, str) else data
+
+
+def read_items(name: str) -> list[Item]:
+    """All items of a file, folder, hub dataset or standard input; raises `InputError` at the first fault."""
+    return open_dataset(name).read()

@@ -1,0 +1,259 @@
+"""Reads annotated answers: FavaBench, RAGTruth, QA-Feedback, HaluQuestQA, and Eirene's own rows with findings.
+
+An answer whose faults people marked, in one form whatever set it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from eirene.core.critique import Finding, FindingKind, findings_in
+from eirene.core.errors import InputError
+from eirene.core.findings.tags import parse_tagged
+from eirene.core.forms import as_passages
+from eirene.core.records import Item, parse_item
+from eirene.data import open_source
+from eirene.data.haluquestqa import parse_tagged_answer
+from eirene.data.json_rows import Row
+from eirene.eval.datasets.base import find_span
+from eirene.eval.datasets.feedback import case_of as feedback_case
+from eirene.eval.datasets.labelled import rows_beside
+from eirene.eval.datasets.passages import qa_feedback as labelled_qa_feedback
+from eirene.eval.datasets.passages import ragtruth as labelled_ragtruth
+from eirene.eval.datasets.taxonomy import COMPLETENESS, FAVA, HALUQUESTQA, QA_FEEDBACK, RAGTRUTH, Taxonomy
+from eirene.text.sentences import Sentence, split_sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """An item, the faults that were marked in its answer, and the question or source that rows may share (`cluster`).
+
+    What no finding covers was looked at and found right. `cut` is the set's own cut into sentences, where it has one.
+    """
+
+    item: Item
+    findings: tuple[Finding, ...]
+    cluster: str
+    cut: tuple[Sentence, ...] | None = None
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences that are judged, by their offsets in the untagged answer."""
+        return split_sentences(self.item.answer) if self.cut is None else self.cut
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedSet:
+    """The annotated answers of a file, the set's kinds, and what could not be taken over: reason -> number."""
+
+    taxonomy: Taxonomy
+    cases: tuple[Annotated, ...]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+def finding(kind: FindingKind, start: int, end: int, reason: str, *, length: int) -> Finding:
+    """A finding clipped to an answer of `length` characters, without an edit."""
+    first = min(max(start, 0), length)
+    return Finding(kind=kind, start=first, end=max(first, min(end, length)), reason=" ".join(reason.split()) or kind)
+
+
+Said = tuple[list[Annotated], Sequence[str]]
+"""The annotated answers of a row, and why findings of it could not be placed."""
+
+
+def read_annotated(path: str) -> AnnotatedSet:
+    """The annotated answers of what `open_source` opens; each has an id of its own.
+
+    The form is that of the first row (docs/hallucination_metrics.md). `left_out` counts marks that have no place in
+    their answer and kinds that no class takes. Raises `InputError` that names the row.
+    """
+    source = open_source(path)
+    form: _Form | None = None
+    others: Mapping[str, Any] | None = None
+    cases: list[Annotated] = []
+    left_out: dict[str, int] = {}
+    for row in source.rows():
+        if form is None:
+            form = _form_of(row)
+            others = None if form.beside is None else rows_beside(source.name, *form.beside)
+        found, reasons = _read(form, row, others)
+        cases += found
+        for why in reasons:
+            left_out[why] = left_out.get(why, 0) + 1
+    if form is None or not cases:
+        raise InputError("has no annotated answer", where=source.name)
+    return AnnotatedSet(form.taxonomy, tuple(_with_own_ids(cases)), left_out)
+
+
+def fava(data: dict[str, Any], row: Row) -> Said:
+    """A tagged answer under `annotated` (or `tagged`); the original is what stands there without the tags.
+
+    `passage` or `output` may hold the original as well, and must then agree but for white space. `prompt`, `question`
+    or `title` is the question, which the answers of several models share; `reference` or `evidence`, passages in any
+    form that a row's may have, is the context.
+    """
+    tagged = parse_tagged(_text(data, "annotated", "tagged"), tidy=True)
+    own = _optional(data, "passage", "output", "answer")
+    if own is not None and own.split() != tagged.text.split():
+        raise InputError(
+            "the tagged text without its tags is not the row's original", field="annotated", where=row.where
+        )
+    asked = _optional(data, "prompt", "question", "title", "subject")
+    question = asked or "What is to be said about this?"
+    given = data.get("reference", data.get("evidence", data.get("context")))
+    context = as_passages(given) or []
+    item = {"question": question, "answer": tagged.text, **({"id": str(data["id"])} if "id" in data else {})}
+    passages = [text for text in context if text.strip()]
+    checked = parse_item({**item, **({"context": passages} if passages else {})}, where=row.where)
+    strays = ["a tag without its other half"] * tagged.stray
+    return [Annotated(checked, tagged.findings, cluster=asked or checked.id)], strays
+
+
+def ragtruth(data: dict[str, Any], row: Row, sources: Mapping[str, Any]) -> Said:
+    """A response with the spans that annotators marked, as conflicting with the source or as baseless."""
+    labelled = labelled_ragtruth(data, row, sources)
+    item = labelled.item
+    found = [
+        finding(kind, mark["start"], mark["end"], mark.get("meta") or mark["label_type"], length=len(item.answer))
+        for mark in data["labels"]
+        if (kind := RAGTRUTH.names[mark["label_type"]]) is not None
+    ]
+    return [Annotated(item, tuple(found), labelled.cluster)], []
+
+
+def qa_feedback(data: dict[str, Any], row: Row) -> Said:
+    """The annotated answer with its spans; "Incoherent" is a fault of the writing, and none of these kinds."""
+    labelled = labelled_qa_feedback(data, row)
+    if labelled.hallucination is None:
+        return [], ["no passages were given"]
+    found, reasons = [], []
+    for error in data["feedback"]["errors"]:
+        kind = QA_FEEDBACK.names[error["error type"]]
+        if kind is None:
+            reasons.append(f"{error['error type']}: no kind of ours")
+            continue
+        said = error.get("explanation") or error["error type"]
+        found.append(finding(kind, error["start"], error["end"], said, length=len(labelled.item.answer)))
+    return [Annotated(labelled.item, tuple(found), labelled.cluster)], reasons
+
+
+def haluquestqa(data: dict[str, Any], row: Row) -> Said:
+    """The two annotated answers to a question, with the experts' remarks of five aspects.
+
+    A remark on the question has its place before the answer (start == end == 0); one whose text is the word for the
+    answer itself is on the whole answer. An example that the expert found helpful is no fault.
+    """
+    cases, reasons = [], []
+    for number in ("1", "2"):
+        answer = data[f"answer{number}"]
+        name = f"{data['source_file'].removesuffix('.txt')}-answer{number}"
+        item = parse_item({"id": name, "question": data["question"], "answer": answer}, where=row.where)
+        found = []
+        for remark in data["annotations"]:
+            if remark["target"] not in (f"answer{number}", f"question{number}") or remark.get("helpful"):
+                continue
+            kind = HALUQUESTQA.names[remark["aspect"]]
+            place = (0, 0) if kind == "misconception" else _place(answer, remark["span"] or "")
+            if kind is None or place is None:
+                reasons.append(f"{remark['aspect']}: its text is not in the answer")
+                continue
+            found.append(finding(kind, *place, remark["reason"] or remark["aspect"], length=len(answer)))
+        cases.append(Annotated(item, tuple(found), cluster=item.question))
+    return cases, reasons
+
+
+def completeness(data: dict[str, Any], row: Row) -> Said:
+    """An answer whose sentences are tagged: each Incomplete one is a finding on the whole sentence."""
+    case = feedback_case(parse_tagged_answer(row))
+    found = [
+        finding("completeness", s.text_start, s.text_end, reason or "incomplete", length=len(case.item.answer))
+        for s, tag, reason in zip(case.sentences, case.tags or (), case.reasons, strict=True)
+        if tag == "Incomplete"
+    ]
+    return [Annotated(case.item, tuple(found), case.item.question, cut=case.sentences)], []
+
+
+def own(data: dict[str, Any], row: Row) -> Said:
+    """A row of Eirene's own form with `findings` in its meta; without `kind` of another set they are the six kinds."""
+    item = parse_item(data, where=row.where)
+    try:
+        found = findings_in(item.meta["findings"])
+    except ValueError as error:
+        raise InputError(f"'meta.findings': {error}", field="meta.findings", where=row.where) from None
+    if any(not f.start <= f.end <= len(item.answer) for f in found):
+        raise InputError("a finding must lie within the answer", field="meta.findings", where=row.where)
+    cluster = item.meta.get("cluster")
+    return [Annotated(item, found, cluster if isinstance(cluster, str) else item.question)], []
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    keys: frozenset[str]
+    read: Callable[..., Said]
+    taxonomy: Taxonomy
+    beside: tuple[str, str] | None = None
+    meta: frozenset[str] = frozenset()
+
+
+_FORMS = (
+    _Form(frozenset({"annotated"}), fava, FAVA),
+    _Form(frozenset({"tagged"}), fava, FAVA),
+    _Form(frozenset({"source_id", "response", "labels"}), ragtruth, RAGTRUTH, ("sources.jsonl", "source_id")),
+    _Form(frozenset({"question", "passages", "prediction 1", "feedback"}), qa_feedback, QA_FEEDBACK),
+    _Form(frozenset({"answer1", "answer2", "annotations"}), haluquestqa, HALUQUESTQA),
+    _Form(frozenset({"question", "sentences"}), completeness, COMPLETENESS),
+    _Form(frozenset({"question", "answer", "meta"}), own, FAVA, meta=frozenset({"findings"})),
+)
+
+
+def _form_of(row: Row) -> _Form:
+    data: Mapping[str, Any] = row.data if isinstance(row.data, dict) else {}
+    meta = data.get("meta")
+    inner = set(meta) if isinstance(meta, dict) else set()
+    for form in _FORMS:
+        if form.keys <= set(data) and form.meta <= inner:
+            return form
+    raise InputError(
+        "is of no known annotated form: FavaBench ('annotated'), RAGTruth, QA-Feedback, HaluQuestQA, or a row of "
+        "Eirene's with 'findings' in its meta",
+        where=row.where,
+    )
+
+
+def _read(form: _Form, row: Row, others: Mapping[str, Any] | None) -> Said:
+    if not isinstance(row.data, dict):
+        raise InputError("is no JSON object", where=row.where)
+    try:
+        return form.read(row.data, row) if others is None else form.read(row.data, row, others)
+    except InputError:  # says where it stands, and what is wrong
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        said = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"is no row of {form.taxonomy.name}: {said}", where=row.where) from None
+
+
+def _place(answer: str, span: str) -> tuple[int, int] | None:
+    if span.strip().rstrip(":.").upper().replace(" ", "") in ("ANSWER", "ANSWER1", "ANSWER2"):
+        return 0, len(answer)
+    return find_span(answer, span)
+
+
+def _optional(data: Mapping[str, Any], *names: str) -> str | None:
+    found = (data[name] for name in names if isinstance(data.get(name), str) and data[name].strip())
+    return next(found, None)
+
+
+def _text(data: Mapping[str, Any], *names: str) -> str:
+    found = _optional(data, *names)
+    if found is None:
+        raise ValueError(f"{names[0]!r} must be a text that is not blank")
+    return found
+
+
+def _with_own_ids(cases: Iterable[Annotated]) -> Iterator[Annotated]:
+    seen: dict[str, int] = {}
+    for case in cases:
+        n = seen[case.item.id] = seen.get(case.item.id, 0) + 1
+        yield case if n == 1 else replace(case, item=case.item.model_copy(update={"id": f"{case.item.id}#{n}"}))

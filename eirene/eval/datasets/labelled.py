@@ -1,0 +1,222 @@
+"""Reads a file of labelled answers in whatever of the known forms its first row has.
+
+Labelled answers in tables and under other names: which column is which label, and what a cell may say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from eirene.core.errors import InputError
+from eirene.core.records import Item
+from eirene.core.strict_json import parse_json
+from eirene.data import ColumnMap, Dataset, RowSource, Shape, open_source, opened
+from eirene.data.json_rows import Row
+from eirene.eval.datasets import npov, passages
+from eirene.eval.datasets import passages as open_answers
+from eirene.eval.datasets.base import Labelled, LabelledSet
+from eirene.eval.datasets.npov import own_item
+
+Found = Labelled | str | Iterable[Labelled]
+"""A labelled answer, several, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A set's form: the keys by which its rows are known (`meta`: those in their meta), and what reads one.
+
+    `beside`: a file in the same folder, and the key by which its rows are found, that the reader gets as well.
+    """
+
+    name: str
+    keys: frozenset[str]
+    read: Callable[..., Found]
+    beside: tuple[str, str] | None = None
+    meta: frozenset[str] = frozenset()
+
+
+_ROW = frozenset({"question", "answer", "meta"})
+FORMS: tuple[Form, ...] = (
+    Form("NPOV answers", frozenset({"query", "response", "pro_arguments", "con_arguments", "error_type"}), npov.npov),
+    Form("NPOV equivalence", frozenset({"claim_id", "argument", "other", "equivalent"}), npov.equivalence),
+    Form("ArgKP-2021", frozenset({"key_point", "argument", "label", "topic"}), npov.key_points),
+    Form("BEGIN", frozenset({"knowledge", "message", "response", "begin_label"}), passages.begin),
+    Form("ExpertQA", frozenset({"question", "answer", "claims", "system"}), passages.expertqa),
+    Form("FRANK", frozenset({"hash", "summary", "Factuality"}), passages.frank, ("articles.jsonl", "hash")),
+    Form("QA-Feedback", frozenset({"question", "passages", "prediction 1", "feedback"}), passages.qa_feedback),
+    Form(
+        "RAGTruth",
+        frozenset({"source_id", "response", "labels", "task"}),
+        passages.ragtruth,
+        ("sources.jsonl", "source_id"),
+    ),
+    Form("WikiBio GPT-3", frozenset({"wiki_bio_test_idx", "passage", "sentences"}), passages.wikibio),
+    Form("FacTool", frozenset({"prompt", "response", "label", "claims"}), open_answers.factool),
+    Form("HaluEval", frozenset({"query", "response", "hallucination", "spans"}), open_answers.halueval),
+    Form("HaluQuestQA", frozenset({"answer1", "answer2", "annotations"}), open_answers.haluquestqa),
+    Form("HaluQuestQA sentences", frozenset({"question", "sentences"}), open_answers.haluquestqa_sentences),
+    Form("Eirene rows with labels", _ROW, npov.own, meta=frozenset({"labels"})),
+    Form(
+        "Synthetic NPOV answers",
+        _ROW,
+        npov.synthetic,
+        meta=frozenset({"has_hallucination", "has_coverage_error", "arguments", "sentences"}),
+    ),
+)
+"""In the order in which they are tried: the first whose keys a row has."""
+
+
+def read_labelled(data: str | RowSource, shape: Shape | None = None) -> LabelledSet:
+    """The labelled answers of what `open_source` opens, or of a source; each has an id of its own.
+
+    The form is that of the first row (docs/evaluating_detectors.md lists them). A `shape` that maps columns, and a
+    table with labels among its columns, make items as everywhere (docs/data.md), with labels from `meta.labels.NAME`.
+    Raises `InputError` that names the row for a form that is not known, a row of another form, and a row that cannot be
+    read.
+    """
+    source = opened(data)
+    mapped = shape_of(source, Shape() if shape is None else shape)
+    name, rows = (FORM, read_table(source, mapped)) if mapped is not None else _of_form(source)
+    cases: list[Labelled] = []
+    left_out: dict[str, int] = {}
+    for found in rows:
+        why = found if isinstance(found, str) else None if found.is_known else "no label"
+        if why is not None:
+            left_out[why] = left_out.get(why, 0) + 1
+        elif not isinstance(found, str):
+            cases.append(found)
+    if not cases:
+        causes = "".join(f"; {n} rows: {why}" for why, n in left_out.items())
+        raise InputError(f"has no labelled answer{causes}", where=source.name)
+    return LabelledSet(name, tuple(_with_own_ids(cases)), left_out)
+
+
+def _of_form(source: RowSource) -> tuple[str, Iterator[Labelled | str]]:
+    """The name of the form that the first row has, and what its reader makes of all rows."""
+    rows = iter(source.rows())
+    first = next(rows, None)
+    if first is None:
+        raise InputError("has no rows", where=source.name)
+    form = _form_of(first)
+    others = None if form.beside is None else rows_beside(source.name, *form.beside)
+    return form.name, (found for row in chain([first], rows) for found in _read(form, row, others))
+
+
+def _form_of(row: Row) -> Form:
+    keys = set(row.data) if isinstance(row.data, dict) else set()
+    for form in FORMS:
+        if form.keys <= keys and form.meta <= _meta_keys(row.data):
+            return form
+    known = ", ".join(form.name for form in FORMS)
+    raise InputError(
+        f"is of no known labelled form; known: {known}. A row of your own needs 'labels' in its meta, a table a "
+        "column hallucination or coverage, or --map meta.labels.hallucination=COLUMN",
+        where=row.where,
+    )
+
+
+def _meta_keys(data: object) -> set[str]:
+    meta = data.get("meta") if isinstance(data, dict) else None
+    return set(meta) if isinstance(meta, dict) else set()
+
+
+def _read(form: Form, row: Row, others: Mapping[str, Any] | None) -> Iterator[Labelled | str]:
+    if not isinstance(row.data, dict):
+        raise InputError(f"is no row of {form.name}: no JSON object", where=row.where)
+    try:
+        found = form.read(row.data, row) if others is None else form.read(row.data, row, others)
+        yield from [found] if isinstance(found, Labelled | str) else found
+    except InputError:  # says where it stands, and what is wrong
+        raise
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        said = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"is no row of {form.name}: {said}", where=row.where) from None
+
+
+def rows_beside(path: str, name: str, key: str) -> dict[str, Any]:
+    """The rows of the file that the set's texts stand in, in the folder of the file `path`, by their key."""
+    if not Path(path).is_file():
+        raise InputError(f"these rows need {name} beside them; name their file", where=path)
+    found: dict[str, Any] = {}
+    for row in open_source(str(Path(path).with_name(name))).rows():
+        if not isinstance(row.data, dict) or key not in row.data:
+            raise InputError(f"has no {key!r}", where=row.where)
+        found[str(row.data[key])] = row.data
+    return found
+
+
+def _with_own_ids(cases: Iterable[Labelled]) -> Iterator[Labelled]:
+    """The second case of an id becomes `id#2`, the third `id#3`."""
+    seen: dict[str, int] = {}
+    for case in cases:
+        n = seen[case.item.id] = seen.get(case.item.id, 0) + 1
+        yield case if n == 1 else replace(case, item=case.item.model_copy(update={"id": f"{case.item.id}#{n}"}))
+
+
+FORM = "Rows with labels in columns"
+LABELS = ("hallucination", "coverage", "missing", "spans", "cluster")
+_TARGET = "meta.labels."
+_KEY = "labels."
+_SAID: dict[str, bool] = {
+    "1": True, "1.0": True, "true": True, "yes": True, "0": False, "0.0": False, "false": False, "no": False,
+}  # fmt: skip
+
+
+def shape_of(source: RowSource, shape: Shape) -> Shape | None:
+    """How the rows of a source become items with labels; None for rows of one of the known forms.
+
+    Where columns are mapped, and in a table that has `question`, `answer` and a label among its columns, a column with
+    a label's own name is that label.
+    """
+    there = source.columns() or ()
+    own = {f"{_TARGET}{name}": name for name in LABELS if name in there}
+    if not shape.columns and not (source.is_table and own and {"question", "answer"} <= set(there)):
+        return None
+    mapped = shape.columns.columns
+    taken = set(mapped.values())
+    more = {target: name for target, name in own.items() if target not in mapped and name not in taken}
+    return replace(shape, columns=ColumnMap({**mapped, **more}))
+
+
+def read_table(source: RowSource, shape: Shape) -> Iterator[Labelled | str]:
+    """The labelled answers of rows with labels in columns, and why others are none."""
+    for where, item in Dataset(source, shape).placed():
+        meta = _gathered(item.meta, where)
+        yield own_item(_with(item, meta), where) if isinstance(meta.get("labels"), dict) else "no label"
+
+
+def _with(item: Item, meta: dict[str, Any]) -> Item:
+    return item.model_copy(update={"meta": meta})
+
+
+def _gathered(meta: dict[str, Any], where: str) -> dict[str, Any]:
+    """The meta with what stands under `labels.NAME` as one object of labels; empty cells are no labels."""
+    found = {name.removeprefix(_KEY): value for name, value in meta.items() if name.startswith(_KEY)}
+    if not found:
+        return meta
+    rest = {name: value for name, value in meta.items() if not name.startswith(_KEY)}
+    labels = {name: _label(name, value, where) for name, value in found.items() if value not in (None, "")}
+    return {**rest, "labels": {**rest.get("labels", {}), **labels}}
+
+
+def _label(name: str, value: Any, where: str) -> Any:
+    """A cell as the label wants it: yes and no in the usual words, lists as JSON, a cluster as text."""
+    if name not in LABELS:
+        raise InputError(f"no label is called {name!r}; labels: {', '.join(LABELS)}", field=name, where=where)
+    if name in ("hallucination", "coverage"):
+        said = _SAID.get(str(value).strip().lower())
+        if said is None:
+            raise InputError(
+                f"{value!r} says neither that there is an error nor that there is none; use true or false, 1 or 0",
+                field=name,
+                where=where,
+            )
+        return said
+    if name == "cluster":
+        return str(value)
+    at = f"{where}, label {name!r}"
+    return parse_json(value.encode("utf-8", "surrogatepass"), where=at) if isinstance(value, str) else value

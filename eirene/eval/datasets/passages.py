@@ -1,0 +1,185 @@
+"""Answers with passages: BEGIN, ExpertQA, FRANK, QA-Feedback, RAGTruth, WikiBio.
+
+Answers to which nothing was given: FacTool, HaluEval, HaluQuestQA. Only who knows the world can judge them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from eirene.core.records import Item, parse_item
+from eirene.data.json_rows import Row
+from eirene.eval.datasets.base import Labelled, Mark, find_span, marked_faults
+from eirene.eval.datasets.feedback import parse_feedback_case
+
+_SUMMARY = "What does the text say?"
+_TALK = "What can be said to this?"
+_OTHER_PREDICTIONS = ("prediction 2", "prediction 3", "prediction 4")
+_UNFAITHFUL = ("Unverifiable", "Wrong-Grounding")
+_FRANK_KINDS = ("RelE", "EntE", "CircE", "OutE", "GramE", "CorefE", "LinkE", "Other")
+
+
+def _item(row: Row, name: str, question: str, answer: str, context: list[str]) -> Item:
+    passages = [text for text in dict.fromkeys(context) if text.strip()]
+    data = {"question": question, "answer": answer, **({"id": name} if name else {})}
+    return parse_item({**data, "context": passages} if passages else data, where=row.where)
+
+
+def begin(data: dict[str, Any], row: Row) -> Labelled | str:
+    """A dialogue turn that is attributable to a snippet or not; what claims nothing ("Generic") is left out."""
+    label = data["begin_label"]
+    if label == "Generic":
+        return "Generic: claims nothing that could be attributed"
+    question = data["message"] if data["message"].strip() else _TALK
+    return Labelled(
+        _item(row, "", question, data["response"], [data["knowledge"]]),
+        cluster=data["knowledge"],
+        hallucination={"Not fully attributable": True, "Fully attributable": False}[label],
+        slices={"data_source": (data["data_source"],), "model_name": (data["model_name"],)},
+    )
+
+
+def expertqa(data: dict[str, Any], row: Row) -> Labelled:
+    """An answer judged claim by claim against the evidence shown with each claim; all evidence is the given text.
+
+    Faulty: support Partial or Incomplete. Claims without evidence, or that need none, are not judged; an answer with
+    such a claim and no faulty one is not known to be free of errors.
+    """
+    answer, claims = data["answer"], data["claims"]
+    faulty = {"Complete": False, "Partial": True, "Incomplete": True}
+    labels = [faulty.get(claim["support"]) for claim in claims]
+    marks = []
+    for claim, label in zip(claims, labels, strict=True):
+        span = None if label is None else find_span(answer, claim["claim"])
+        if span is not None and label is not None:
+            marks.append(Mark(*span, label))
+    known = True if True in labels else False if labels and None not in labels else None
+    return Labelled(
+        _item(row, "", data["question"], answer, [text for claim in claims for text in claim["evidence"]]),
+        cluster=data["question"],
+        hallucination=known,
+        marks=tuple(marks) if marks else None,
+        slices={"field": (str(data["field"]),), "system": (str(data["system"]),)},
+    )
+
+
+def frank(data: dict[str, Any], row: Row, articles: Mapping[str, Any]) -> Labelled:
+    """A summary; it has an error if annotators found one of its sentences not factual (`Factuality` below 1)."""
+    faulty = data["Factuality"] < 1
+    kinds = tuple(kind for kind in _FRANK_KINDS if data[kind] < 1)
+    return Labelled(
+        _item(
+            row, f"{data['hash']}-{data['model_name']}", _SUMMARY, data["summary"], [articles[data["hash"]]["article"]]
+        ),
+        cluster=data["hash"],
+        hallucination=faulty,
+        slices={
+            "dataset": (data["dataset"],),
+            "model_name": (data["model_name"],),
+            **({"error": kinds} if kinds else {}),
+        },
+    )
+
+
+def qa_feedback(data: dict[str, Any], row: Row) -> Labelled:
+    """The annotated answer. Hallucination: spans that contradict the passages or are not in them; other faults of it
+    (irrelevant, redundant, incoherent) are none. Coverage error: annotators listed information that is missing. The
+    model's three other predictions are the samples of `selfcheck-*`.
+    """
+    case = parse_feedback_case(row)
+    others = [data[key] for key in _OTHER_PREDICTIONS if isinstance(data.get(key), str) and data[key].strip()]
+    item = case.item.model_copy(update={"meta": {**case.item.meta, "samples": others}}) if others else case.item
+    errors = data["feedback"]["errors"]
+    spans = [(e["start"], e["end"]) for e in errors if e["error type"] in _UNFAITHFUL]
+    return Labelled(
+        item,
+        cluster=item.question,
+        hallucination=bool(spans) if case.item.context else None,
+        coverage=case.lacks,
+        marks=marked_faults(case.item.answer, spans) if case.item.context else None,
+    )
+
+
+def ragtruth(data: dict[str, Any], row: Row, sources: Mapping[str, Any]) -> Labelled:
+    """A response with the spans that annotators marked as conflicting with the source or as not in it."""
+    source = sources[str(data["source_id"])]["source"]
+    question, passages = _SUMMARY, [source]
+    if data["task"] == "qa":
+        question = source["question"]
+        passages = [p for p in source["passages"].split("\n\n") if p.strip()]
+    elif not isinstance(source, str):
+        passages = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in source.items()]
+    labels = data["labels"]
+    return Labelled(
+        _item(row, f"{data['source_id']}-{data['model']}", question, data["response"], passages),
+        cluster=str(data["source_id"]),
+        hallucination=bool(labels),
+        marks=marked_faults(data["response"], ((mark["start"], mark["end"]) for mark in labels)),
+        slices={
+            "task": (data["task"],),
+            "model": (data["model"],),
+            **({"label_type": tuple(dict.fromkeys(m["label_type"] for m in labels))} if labels else {}),
+        },
+    )
+
+
+def wikibio(data: dict[str, Any], row: Row) -> Labelled:
+    """A passage that GPT-3 wrote, its sentences judged; the Wikipedia text is given. Minor and major errors count."""
+    passage, at, marks = data["passage"], 0, []
+    for sentence in data["sentences"]:
+        span = find_span(passage, sentence["text"], at=at)
+        if span is not None:
+            marks.append(Mark(*span, sentence["label"] != "accurate"))
+            at = span[1]
+    return Labelled(
+        _item(row, str(data["wiki_bio_test_idx"]), data["prompt"], passage, [data["reference"]]),
+        cluster=str(data["wiki_bio_test_idx"]),
+        hallucination=any(s["label"] != "accurate" for s in data["sentences"]),
+        marks=tuple(marks),
+    )
+
+
+def factool(data: dict[str, Any], row: Row) -> Labelled:
+    """An answer of a chat model, judged as a whole: an error if it is not factual."""
+    item = parse_item({"question": data["prompt"], "answer": data["response"]}, where=row.where)
+    return Labelled(item, cluster=item.question, hallucination=not data["label"])
+
+
+def halueval(data: dict[str, Any], row: Row) -> Labelled:
+    """An answer of a chat model with the texts that annotators marked; one that is not found leaves the places open."""
+    answer = data["response"]
+    item = parse_item({"question": data["query"], "answer": answer}, where=row.where)  # the set's ids are in part blank
+    faulty = {"yes": True, "no": False}[data["hallucination"]]
+    found = [find_span(answer, line) for span in data["spans"] for line in span.split("\n") if line.strip()]
+    spans = [span for span in found if span is not None]
+    placed = bool(spans) == faulty and len(spans) == len(found)
+    marks = marked_faults(answer, spans) if placed else None
+    return Labelled(item, cluster=item.question, hallucination=faulty, marks=marks)
+
+
+def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
+    """The two annotated answers to a question. Hallucination: a remark on factuality; coverage: on incompleteness."""
+    for which in ("answer1", "answer2"):
+        answer = data[which]
+        name = f"{data['source_file'].removesuffix('.txt')}-{which}"
+        item = parse_item({"id": name, "question": data["question"], "answer": answer}, where=row.where)
+        remarks = [r for r in data["annotations"] if r["target"] == which]
+        facts = [r["span"] or "" for r in remarks if r["aspect"] == "factuality"]
+        found = [find_span(answer, text) for text in facts]
+        spans = [span for span in found if span is not None]
+        yield Labelled(
+            item,
+            cluster=item.question,
+            hallucination=bool(facts),
+            coverage=any(r["aspect"] == "incomplete_ans" for r in remarks),
+            marks=marked_faults(answer, spans) if len(spans) == len(found) else None,
+            slices={"category": (data["category"],), "source": (data[f"{which}_source"],)},
+        )
+
+
+def haluquestqa_sentences(data: dict[str, Any], row: Row) -> Labelled:
+    """An answer whose sentences are tagged Complete or Incomplete: a coverage error if one is Incomplete."""
+    case = parse_feedback_case(row)
+    return Labelled(case.item, cluster=case.item.question, coverage=case.lacks)

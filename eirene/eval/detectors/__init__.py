@@ -1,0 +1,1 @@
+"""The detectors, one file or folder each. `eirene.eval.registry` lists them."""

@@ -1,0 +1,105 @@
+"""The `alignment` detector: meaning, by the shipped encoder."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from eirene.alignment import SCORING, Alignment, align, bearing_sentences, load_constants
+from eirene.alignment.comparison import passage_sentences
+from eirene.core.grounding import Given
+from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored
+from eirene.core.usage import Meter
+from eirene.eval.base import GIVEN, Case
+from eirene.text.language import not_read
+
+if TYPE_CHECKING:
+    from eirene.eval.resources import Resources
+    from eirene.models.encoder.runtime import Encodes
+
+NEEDS_JUDGE = "needs a judge: nothing was given that an answer could be held against"
+
+
+class AlignmentDetector:
+    """Arguments and the answer's clauses compared by a sentence encoder, calibrated on answers with known errors.
+
+    Score: hallucination of a sentence = the probability that its worst clause was not given; of the answer = its worst
+        sentence; coverage of an argument = the probability that the answer does not say it, by mutual alignment; of the
+        answer = the worst argument.
+    Needs: given text, in English as the answer is. Of passages, coverage looks at the sentences that bear on the
+        question, hallucination at all of them. With source `derived` hallucination is unscored.
+    Reference: design, section 7; docs/detectors.md.
+    Example:
+        >>> import asyncio
+        >>> from eirene.models.encoder import load_encoder
+        >>> from eirene.core.grounding import Group
+        >>> sides = Group("pro", ("Wind power is clean.",)), Group("con", ("Turbines kill birds.",))
+        >>> given = Given("perspectives", sides)
+        >>> case = Case("Wind power?", "Supporters say that wind energy is clean.", given)
+        >>> scores = asyncio.run(AlignmentDetector(load_encoder()).score(case, meter=Meter()))
+        >>> [round(a.coverage) for a in scores.arguments], round(scores.coverage), round(scores.hallucination)
+        ([0, 1], 1, 0)
+    """
+
+    name = "alignment"
+    needs = GIVEN
+
+    def __init__(self, encoder: Encodes) -> None:
+        self._encoder = encoder
+
+    @property
+    def version(self) -> str:
+        """The digests of the encoder and of the constants that were fitted for it, and how scores are computed."""
+        return f"encoder={self._encoder.digest},scoring={SCORING},constants={load_constants().digest}"
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        """The scores of one answer; calls no model but the encoder, in a thread so that others may go on."""
+        return await asyncio.to_thread(score_alignment, case, self._encoder)
+
+
+def build(resources: Resources) -> AlignmentDetector:
+    """The detector, for the registry."""
+    return AlignmentDetector(resources.encoder)
+
+
+def score_alignment(case: Case, encoder: Encodes) -> Scores:
+    """What `AlignmentDetector` gives."""
+    why = not_read(case.answer, case.given.arguments)
+    if why is not None:
+        return Scores.none(why)
+    found, names = aligned(case, encoder)
+    if not found.arguments:
+        return Scores.none("nothing was given to compare with")
+    numbers: dict[str, int] = {}
+    arguments = []
+    for name, p in zip(names, found.p_missing, strict=True):
+        numbers[name] = numbers.get(name, 0) + 1
+        arguments.append(ArgumentScore(group=name, n=numbers[name], coverage=float(p)))
+    coverage = float(found.p_missing.max())
+    if case.given.source == "derived":
+        return Scores(hallucination=Unscored(unscored=NEEDS_JUDGE), coverage=coverage, arguments=tuple(arguments))
+    if not found.sentences:
+        return Scores(
+            hallucination=Unscored(unscored="the answer is empty"), coverage=coverage, arguments=tuple(arguments)
+        )
+    return Scores(
+        hallucination=float(found.p_unsupported_sentences.max()),
+        coverage=coverage,
+        sentences=tuple(
+            SentenceScore(n=sentence.n, hallucination=float(p))
+            for sentence, p in zip(found.sentences, found.p_unsupported_sentences, strict=True)
+        ),
+        arguments=tuple(arguments),
+    )
+
+
+def aligned(case: Case, encoder: Encodes) -> tuple[Alignment, tuple[str, ...]]:
+    """The alignment of a case and the group of each of its arguments; passages are taken sentence by sentence."""
+    given: Given = case.given
+    if given.source == "context":
+        passages = given.arguments
+        chosen = bearing_sentences(passages, case.question, encoder)
+        found = align(chosen, case.answer, encoder, question=case.question, evidence=passage_sentences(passages))
+        return found, ("context",) * len(chosen)
+    names = tuple(group.name for group in given.groups for _ in group.arguments)
+    return align(given.arguments, case.answer, encoder, question=case.question), names

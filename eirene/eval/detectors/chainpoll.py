@@ -1,0 +1,207 @@
+"""The `chainpoll` detectors: a chat model thinks aloud and then says yes or no, several times."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Literal
+
+from eirene.core.errors import BackendError, InputError
+from eirene.core.logs import get_logger
+from eirene.core.scores import Poll, Polls, Score, Scores, Unscored
+from eirene.core.signature import derive_seed
+from eirene.core.usage import Meter
+from eirene.eval.base import Case, Need, unmet
+from eirene.eval.detectors.judge import Section, fenced, given_sections, wilson
+from eirene.eval.detectors.verdict import read_verdict
+from eirene.eval.scoring import Kept
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.drawing import draw_replies
+from eirene.prompts import Message, load_prompt
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from eirene.eval.resources import Resources
+
+logger = get_logger(__name__)
+
+Question = Literal["adherence", "correctness"]
+Asks = Literal["adherence", "correctness", "either"]
+Stop = Literal["none", "side"]
+
+POLLS = 5
+QUORUM = 3
+_KEPT = 256  # cases whose scores are kept
+NO_COVERAGE = "chainpoll looks for hallucinations only"
+
+
+class ChainPoll:
+    """Polls a chat model: is there a hallucination in the answer? Each poll is a chain of thought and a yes or no.
+
+    Score: hallucination = yes / answered, with a 95 % Wilson interval; coverage is unscored. Under a quorum of readable
+        replies (3, and half of `polls`) it is unscored, the replies kept. The replies are the explanation.
+    Needs: a judge. `adherence` holds the answer against the given text and needs that, too; `correctness` against the
+        world, and shows the judge question and answer alone; `either` asks for adherence where text was given and for
+        correctness where none was.
+    Reference: Friel and Sanyal 2023, section 4.2; prompts of our own.
+    Example:
+        >>> import asyncio
+        >>> from eirene.core.grounding import Given, Group
+        >>> from eirene.models.scripted import ScriptedChatModel
+        >>> judge = ScriptedChatModel(["... Verdict: yes"] * 4 + ["... Verdict: no"])
+        >>> case = Case("Wind power?", "It is clean.", Given("context", (Group("context", ("Turbines kill birds.",)),)))
+        >>> asyncio.run(ChainPoll(judge).score(case, meter=Meter())).hallucination
+        0.8
+
+    `model` is a LangChain chat model, or a `ChatModel` shared with other roles. `temperature` 1.0 is the model's own
+    distribution (the paper names none). `stop="side"` ends the drawing once no further reply could move the score to
+    the other side of 0.5, or out of the quorum: side and quorum are those of all polls, the score itself is that of
+    the polls taken, which the interval tells. Every case is drawn with the same seeds, and one that comes again soon
+    (the original, in each round of a run) has the scores that it had.
+    """
+
+    def __init__(
+        self,
+        model: BaseChatModel | ChatModel,
+        *,
+        asks: Asks = "either",
+        polls: int = POLLS,
+        temperature: float = 1.0,
+        top_p: float | None = None,
+        stop: Stop = "none",
+        seed: int = 0,
+    ) -> None:
+        if polls < QUORUM:
+            raise InputError(f"polls must be at least {QUORUM}, the quorum, got {polls}", field="polls")
+        if temperature == 0:
+            logger.warning("at temperature 0 all polls are alike, and their share is 0 or 1; use 1.0")
+        self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self._asks: Asks = asks
+        self._polls = polls
+        self._sampling = Sampling(temperature=temperature, top_p=top_p)
+        self._stop: Stop = stop
+        self._seeds = [derive_seed(seed, "poll", n) for n in range(polls)]
+        self._kept: Kept[tuple[Message, ...], Scores] = Kept(
+            _KEPT, worth=lambda found: not isinstance(found.hallucination, Unscored)
+        )
+
+    @property
+    def name(self) -> str:
+        """`chainpoll`, or the name with what it asks for."""
+        return "chainpoll" if self._asks == "either" else f"chainpoll-{self._asks}"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """A judge, and given text for adherence."""
+        return frozenset({"judge", "given"} if self._asks == "adherence" else {"judge"})
+
+    @property
+    def version(self) -> str:
+        """Model, prompts, polls, temperature, stop rule."""
+        asked: tuple[Question, ...] = ("adherence", "correctness") if self._asks == "either" else (self._asks,)
+        prompts = "+".join(load_prompt(f"chainpoll_{name}").digest for name in asked)
+        how = f"n={self._polls},t={self._sampling.temperature:g},stop={self._stop}"
+        return f"{self._chat.name},prompt={prompts},{how}"
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        """The scores of one answer. Raises `BackendError` where no poll came back at all."""
+        question = self._question(case)
+        if question is None:
+            return Scores.none(unmet("given"))
+        if not case.answer.strip():
+            return Scores.none("the answer is empty")
+        messages = chainpoll_messages(case, question)
+        return await self._kept.get(messages, lambda: self._poll(messages, question, meter))
+
+    async def _poll(self, messages: tuple[Message, ...], question: Question, meter: Meter) -> Scores:
+        taken: list[Poll] = []
+        failures: list[BackendError] = []
+        while batch := self._next(taken):
+            seeds = self._seeds[len(taken) : len(taken) + batch]
+            replies = draw_replies(self._chat, messages, sampling=self._sampling, seeds=seeds, meter=meter)
+            async with aclosing(replies):
+                async for reply in replies:
+                    if isinstance(reply, BackendError):
+                        failures.append(reply)
+                        why = f"the call failed: {reply.kind}: {reply}"
+                        taken.append(Poll(error=None, unread=why))
+                    else:
+                        taken.append(read_verdict(reply))
+        if len(failures) == len(taken):
+            raise failures[-1]
+        self._warn_of_copies(taken)
+        return scores_of(taken, asked=question, requested=self._polls)
+
+    def _question(self, case: Case) -> Question | None:
+        is_given = case.given.source != "derived" and bool(case.given.arguments)
+        if self._asks == "adherence":
+            return "adherence" if is_given else None
+        return "adherence" if self._asks == "either" and is_given else "correctness"
+
+    def _next(self, taken: list[Poll]) -> int:
+        """How many polls to take next: all at once, or as few as may decide."""
+        left = self._polls - len(taken)
+        return left if self._stop == "none" else next_polls([poll.error for poll in taken], left)
+
+    def _warn_of_copies(self, taken: list[Poll]) -> None:
+        texts = [poll.text for poll in taken if poll.error is not None]
+        if self._sampling.temperature and len(texts) >= QUORUM and len(set(texts)) == 1 and len(texts[0].split()) > 5:
+            logger.warning(
+                "%s gave %d polls and all are the same word for word: a cache, or a server that copies? "
+                "Their agreement says nothing about the model's certainty",
+                self._chat.name,
+                len(texts),
+            )
+
+
+def chainpoll_messages(case: Case, question: Question) -> tuple[Message, ...]:
+    """The request: question, given text (for adherence alone) and answer in a fence, and our words around it."""
+    given = given_sections(case) if question == "adherence" else []
+    material, mark = fenced([Section("question", case.question), *given, Section("answer", case.answer)])
+    return load_prompt(f"chainpoll_{question}").fill({"material": material, "mark": mark})
+
+
+def scores_of(polls: list[Poll], *, asked: Question, requested: int) -> Scores:
+    """The share of yes among the replies that could be read; unscored where these are no quorum of those requested."""
+    found = Polls(asked=asked, requested=requested, replies=tuple(polls), early_stop=len(polls) < requested)
+    hallucination: Score
+    if found.answered < QUORUM or 2 * found.answered < requested:
+        causes = "; ".join(dict.fromkeys(poll.unread for poll in polls if poll.unread))
+        why = f"{found.answered} of {requested} polls could be read, {max(QUORUM, -(-requested // 2))} are needed"
+        hallucination = Unscored(unscored=f"{why} ({causes})" if causes else why)
+    else:
+        low, high = wilson(found.yes, found.answered)
+        found = found.model_copy(update={"low": low, "high": high})
+        hallucination = found.yes / found.answered
+    return Scores(hallucination=hallucination, coverage=Unscored(unscored=NO_COVERAGE), polls=found)
+
+
+def next_polls(verdicts: list[bool | None], left: int) -> int:
+    """The fewest further polls, of `left`, after which quorum and side of 0.5 may be settled; 0 if they are.
+
+    They are settled when the readable replies are a quorum of all polls, and yes and no differ by more than what is
+    left. Where too few are left for a quorum, more polls would change nothing either.
+    """
+    answered = sum(v is not None for v in verdicts)
+    needed = max(QUORUM, -(-(len(verdicts) + left) // 2)) - answered
+    lead = abs(sum(1 if v else -1 for v in verdicts if v is not None))
+    if needed > left:
+        return 0
+    # After k more, all for the leader: lead + k > left - k.
+    to_decide = 0 if lead > left else (left - lead) // 2 + 1
+    return min(left, max(needed, to_decide, 0))
+
+
+def build(resources: Resources) -> ChainPoll:
+    """Adherence where text was given, else correctness; for the registry."""
+    return ChainPoll(resources.judge, polls=resources.polls, seed=resources.seed)
+
+
+def build_adherence(resources: Resources) -> ChainPoll:
+    """Adherence, for the registry."""
+    return ChainPoll(resources.judge, asks="adherence", polls=resources.polls, seed=resources.seed)
+
+
+def build_correctness(resources: Resources) -> ChainPoll:
+    """Correctness, for the registry."""
+    return ChainPoll(resources.judge, asks="correctness", polls=resources.polls, seed=resources.seed)

@@ -1,0 +1,218 @@
+"""The `classifier` detector: causal language models tuned to say whether an answer has an error, one an error type.
+
+What a classifier was trained to do: which error, and the label strings for it and for its absence.
+
+An adapter carries this in its `eirene_prompt.json`, so that it is asked as it was trained.
+
+What a loaded classifier says of an answer: in one prompt, or, where too much was given for one, in several.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from eirene.core.errors import InputError
+from eirene.core.scores import Score, Scores, SentenceScore, Unscored, number
+from eirene.core.usage import Meter, Usage
+from eirene.eval.base import GIVEN, Case, Need
+from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
+from eirene.models.local.memory import memory_told
+from eirene.prompts.curly import COVERED, FAITHFUL, reply, verdict_prompt
+from eirene.text.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from eirene.eval.resources import Resources
+    from eirene.models.local.model import LocalModel
+
+NEEDS_GIVEN = "nothing was given that an answer could be held against"
+
+
+class ClassifierDetector:
+    """A label's share of the likelihood, after a prompt with query, arguments and response in curly braces.
+
+    Score: of each error, with l the log-likelihood of a label string: e^l(error) / (e^l(error) + e^l(none)). Given text
+        beyond the model's context is shared out over several prompts: coverage is then the highest score of the whole
+        answer with any chunk (it lacks something if it lacks something of one), hallucination the highest, over
+        sentences, of the least score of the sentence with any chunk (it is given if one chunk gives it).
+    Needs: given text, and a model for each error type, made by `eirene train classifier`; an error type without one is
+        unscored, and so is an answer that is longer than the model takes.
+    Reference: NPOV, section 3.3 (there the label NO stands for an error); least over chunks and highest over sentences
+        as TRUE (Honovich et al. 2022) and SummaC (Laban et al. 2022) read long documents.
+    Example: docs/classifiers.md.
+    """
+
+    name = "classifier"
+    needs: frozenset[Need] = GIVEN | {"classifier"}
+
+    def __init__(self, models: Sequence[LocalModel]) -> None:
+        self._models: dict[ErrorType, tuple[LocalModel, ClassifierTask]] = {}
+        for model in models:
+            task = ClassifierTask.loaded(model.prompt, name=model.name)
+            if task.error_type in self._models:
+                raise InputError(
+                    f"{self._models[task.error_type][0].name} and {model.name} are both for {task.error_type}; "
+                    "name one an error type",
+                    field="classifier",
+                )
+            self._models[task.error_type] = (model, task)
+        self.version = ",".join(f"{kind}={model.version}" for kind, (model, _) in sorted(self._models.items()))
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        """The scores of one answer."""
+        if case.given.source == "derived" or not any(text.strip() for text in case.given.arguments):
+            return Scores.none(NEEDS_GIVEN)
+        if not case.answer.strip():
+            return Scores.none("the answer is empty")
+        found = {error_type: await self._one(error_type, case, meter) for error_type in ERROR_TYPES}
+        return Scores(
+            hallucination=found["hallucination"].score,
+            coverage=found["coverage"].score,
+            sentences=found["hallucination"].sentences,
+            chunks=max(verdict.chunks for verdict in found.values()),
+        )
+
+    async def _one(self, error_type: ErrorType, case: Case, meter: Meter) -> Verdict:
+        if error_type not in self._models:
+            return Verdict(Unscored(unscored=f"no classifier for {error_type} is named"))
+        model, task = self._models[error_type]
+        return await model.compute(lambda: verdict_on(model, task, case, meter))
+
+
+def build(resources: Resources) -> ClassifierDetector:
+    """The detector on the classifiers that are named."""
+    return ClassifierDetector(resources.classifiers)
+
+
+ErrorType = Literal["hallucination", "coverage"]
+ERROR_TYPES: tuple[ErrorType, ...] = ("hallucination", "coverage")
+PROMPT = "curly-1"
+"""The layout of the prompt; another number is another layout."""
+KIND = "classifier"
+_ASKS: Mapping[ErrorType, str] = {"hallucination": FAITHFUL, "coverage": COVERED}
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The strings that a model answers with; each may be several tokens long. Swapped, they are flipped labels."""
+
+    error: str = "NO"
+    none: str = "YES"
+
+    def __post_init__(self) -> None:
+        for name, label in (("error", self.error), ("none", self.none)):
+            if not label.strip() or set(label) & set("{}"):
+                raise InputError(f"a label is a text without braces, got {label!r}", field=f"labels.{name}")
+        if self.error == self.none:
+            raise InputError(f"the two labels must differ, got {self.error!r} twice", field="labels")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierTask:
+    """One error type and its labels."""
+
+    error_type: ErrorType
+    labels: Labels = Labels()
+
+    def prompt(self, case: Case) -> str:
+        """The text up to where the label begins."""
+        arguments = [(group.name, text) for group in case.given.groups for text in group.arguments]
+        return verdict_prompt(case.question, arguments, case.answer, asks=_ASKS[self.error_type])
+
+    def saved(self) -> dict[str, Any]:
+        """What an adapter carries."""
+        return {
+            "kind": KIND,
+            "prompt": PROMPT,
+            "layout": "instruct",
+            "error_type": self.error_type,
+            "labels": {"error": self.labels.error, "none": self.labels.none},
+        }
+
+    @classmethod
+    def loaded(cls, saved: Mapping[str, Any] | None, *, name: str) -> ClassifierTask:
+        """The task of an adapter; raises `InputError` where it carries none, or one of another layout."""
+        if saved is None or saved.get("kind") != KIND:
+            raise InputError(
+                f"{name} was not trained as a classifier; name one made by `eirene train classifier`",
+                field="classifier",
+            )
+        labels = saved.get("labels")
+        if saved.get("prompt") != PROMPT or saved.get("error_type") not in ERROR_TYPES or not isinstance(labels, dict):
+            raise InputError(
+                f"{name} was trained with another layout ({saved.get('prompt')!r}); this version knows {PROMPT!r}",
+                field="classifier",
+            )
+        return cls(saved["error_type"], Labels(str(labels.get("error")), str(labels.get("none"))))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An error score, in how many chunks the given text was read, and the sentences' scores where these made it."""
+
+    score: Score
+    chunks: int = 1
+    sentences: tuple[SentenceScore, ...] = ()
+
+
+def verdict_on(model: LocalModel, task: ClassifierTask, case: Case, meter: Meter) -> Verdict:
+    """The verdict of one classifier; it runs in the calling thread.
+
+    The chunks fit beside the whole answer. Their rule is `ClassifierDetector`'s.
+    """
+
+    def count(some: Sequence[Piece]) -> int:
+        return _tokens(model, task, replace(case, given=part_of(case.given, some)))
+
+    texts = case.given.arguments
+    chunks = share_out(whole(texts), texts, count, limit=model.context_tokens)
+    if isinstance(chunks, Unscored):
+        return Verdict(chunks)
+    if len(chunks) == 1:
+        return Verdict(_error_share(model, task, case, meter))
+    parts = [replace(case, given=part_of(case.given, chunk)) for chunk in chunks]
+    if task.error_type == "coverage":
+        return Verdict(_of(max, (_error_share(model, task, part, meter) for part in parts)), len(parts))
+    sentences = tuple(
+        SentenceScore(
+            n=sentence.n,
+            hallucination=_of(
+                min, (_error_share(model, task, replace(part, answer=sentence.text), meter) for part in parts)
+            ),
+        )
+        for sentence in split_sentences(case.answer)
+        if sentence.text
+    )
+    return Verdict(_of(max, (s.hallucination for s in sentences)), len(parts), sentences)
+
+
+def _of(choose: Callable[[list[float]], float], scores: Iterable[Score]) -> Score:
+    """The chosen one; where one is unscored it might have been that one, and so is the whole."""
+    found = list(scores)
+    numbers = [n for score in found if (n := number(score)) is not None]
+    return choose(numbers) if len(numbers) == len(found) else next(s for s in found if isinstance(s, Unscored))
+
+
+def _tokens(model: LocalModel, task: ClassifierTask, case: Case) -> int:
+    """How many tokens the model reads to judge a case: virtual tokens, prompt and the longer label."""
+    virtual = 0 if model.soft_prompt is None else int(model.soft_prompt.shape[1])
+    return virtual + len(model.encode_text(task.prompt(case))) + max(map(len, _labels(model, task)))
+
+
+def _labels(model: LocalModel, task: ClassifierTask) -> list[list[int]]:
+    return [model.encode_more(reply(label)) for label in (task.labels.error, task.labels.none)]
+
+
+def _error_share(model: LocalModel, task: ClassifierTask, case: Case, meter: Meter) -> Score:
+    """The error label's share after one prompt."""
+    from eirene.eval.detectors.classifier.likelihood import log_likelihoods
+
+    prompt = model.encode_text(task.prompt(case))
+    meter.add(Usage(calls=1, input_tokens=len(prompt)))
+    with memory_told(model.name, f"a prompt of {len(prompt)} tokens"):
+        error, none = log_likelihoods(model.model, prompt, _labels(model, task), soft_prompt=model.soft_prompt)
+    if not math.isfinite(error) or not math.isfinite(none):
+        return Unscored(unscored="the classifier gives no finite likelihood")
+    return 1.0 / (1.0 + math.exp(min(700.0, none - error)))

@@ -1,0 +1,155 @@
+"""`eirene train classifier`: labelled answers in, a model out that says whether an answer has one kind of error.
+
+The settings of a classifier's training, with those of the NPOV paper as defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from eirene.core.concurrency import run_blocking
+from eirene.core.errors import InputError
+from eirene.core.logs import get_logger
+from eirene.core.scores import number
+from eirene.core.signature import check_seed
+from eirene.core.usage import Meter
+from eirene.data import RowSource, Shape, opened
+from eirene.eval.base import case_of
+from eirene.eval.datasets import Labelled, LabelledSet, read_labelled
+from eirene.eval.detectors.classifier.detector import ClassifierTask
+from eirene.eval.statistics.roc import average_precision, roc_auc
+from eirene.models.training.folder import Run, Trained, check_base, check_packages, finished, refuse_leaks, sha256, told
+from eirene.models.training.recipe import Method, Progress, TrainingRecipe
+from eirene.models.training.replies import Exchange, Task, train_replies
+from eirene.prompts.curly import reply
+
+__all__ = ["Recipe", "measured", "train_classifier"]
+
+logger = get_logger(__name__)
+
+
+def train_classifier(
+    data: str | RowSource,
+    out: str | Path,
+    *,
+    base: str,
+    task: ClassifierTask,
+    recipe: Recipe | None = None,
+    dev: str | RowSource | None = None,
+    shape: Shape | None = None,
+    seed: int = 0,
+    device: str | None = None,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Trained:
+    """Tunes the causal language model `base` to tell `task.error_type`; `--classifier hf:OUT` then uses it.
+
+    `data` and `dev` are labelled answers (see `read_labelled`, and there for `shape`), named or opened; rows without
+    the label are left out and counted. The figures of `dev` are those of the finished model, loaded as it will be used.
+    The same call goes on where an interrupted one stopped, and returns at once when the run is finished. Raises
+    `InputError` for data that cannot be read or has one class only, a dev set that shares questions with the training
+    set, a folder that holds another run, and a loss that is no longer a number.
+    """
+    check_packages("local")
+    recipe = Recipe() if recipe is None else recipe
+    run = Run(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
+    source, dev_source = opened(data), None if dev is None else opened(dev)
+    rows = _known(read_labelled(source, shape), task, source.name)
+    held = [] if dev_source is None else _known(read_labelled(dev_source, shape), task, dev_source.name)
+    refuse_leaks([row.item.question for row, _ in rows], [row.item.question for row, _ in held])
+    order = told(run, recipe, source, task=task.saved(), dev=dev_source, shape=shape)
+    done = finished(run, order)
+    if done is not None:
+        return done
+    errors = sum(faulty for _, faulty in rows)
+    facts = {
+        "file": Path(source.name).name,
+        "sha256": sha256(source),
+        "answers": len(rows),
+        "with_error": errors,
+        "questions": len({row.item.question for row, _ in rows}),
+        "dev_answers": len(held),
+    }
+    lines = [
+        f"`{facts['file']}`, SHA-256 `{facts['sha256']}`",
+        f"{len(rows)} answers to {facts['questions']} questions, {errors} with a {task.error_type} error",
+    ]
+    return train_replies(
+        _exchanges(rows, task), _exchanges(held, task), run, recipe=recipe, order=order,
+        task=Task(
+            f"A classifier of {task.error_type} errors for Eirene", task.saved(), facts, lines,
+            measure=(lambda: measured(run.folder, held, task, device=device)) if held else None,
+        ),
+    )  # fmt: skip
+
+
+def measured(
+    folder: Path, held: Sequence[tuple[Labelled, bool]], task: ClassifierTask, *, device: str | None
+) -> dict[str, Any]:
+    """The finished model's ROC AUC and average precision on held-out answers; the unscored are counted."""
+    from eirene.eval.detectors.classifier.detector import ClassifierDetector
+    from eirene.models.local.model import load_local
+
+    detector = ClassifierDetector([load_local(f"hf:{folder}", device=device)])
+
+    async def score() -> list[float | None]:
+        found = [await detector.score(case_of(row.item), meter=Meter()) for row, _ in held]
+        return [number(s.hallucination if task.error_type == "hallucination" else s.coverage) for s in found]
+
+    found = run_blocking(score, name="eirene-measure")
+    scored = [(faulty, s) for (_, faulty), s in zip(held, found, strict=True) if s is not None]
+    labels, scores = [faulty for faulty, _ in scored], [s for _, s in scored]
+    both = len(set(labels)) == 2
+    return {
+        "dev_scored": len(scored),
+        "dev_unscored": len(held) - len(scored),
+        "dev_auc": round(roc_auc(labels, scores), 4) if both else None,
+        "dev_average_precision": round(average_precision(labels, scores), 4) if both else None,
+    }
+
+
+def _known(found: LabelledSet, task: ClassifierTask, where: str) -> list[tuple[Labelled, bool]]:
+    """The answers that were given something and whose label is known, each with whether it has the error."""
+    rows = []
+    for row in found.cases:
+        label = row.hallucination if task.error_type == "hallucination" else row.coverage
+        if label is not None and case_of(row.item).given.source != "derived":
+            rows.append((row, label))
+    if len({label for _, label in rows}) < 2:
+        raise InputError(
+            f"has {len(rows)} answers with given text and a {task.error_type} label, and not both with and without "
+            "the error; a classifier needs both",
+            where=where,
+        )
+    if len(rows) < len(found.cases):
+        logger.warning(
+            "%d of %d answers have no such label, or nothing given", len(found.cases) - len(rows), len(found.cases)
+        )
+    return rows
+
+
+def _exchanges(rows: Sequence[tuple[Labelled, bool]], task: ClassifierTask) -> list[Exchange]:
+    return [
+        Exchange(task.prompt(case_of(row.item)), reply(task.labels.error if faulty else task.labels.none))
+        for row, faulty in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe(TrainingRecipe):
+    """Everything that decides a run besides data, base model, error type, labels and seed.
+
+    Chang et al. 2024, appendix B: prompt tuning with 5 virtual tokens that begin as common words, learning rate 0.1,
+    500 warm-up steps, linear decay, batch 16, at most 20,000 steps (most of the paper's runs were best at 2,000 to
+    5,000). `learning_rate` None is the paper's, or the usual one for LoRA and for the whole model.
+    """
+
+    RATES: ClassVar[Mapping[Method, float]] = {"prompt": 0.1, "lora": 2e-4, "full": 2e-5}
+
+    method: Method = "prompt"
+    batch_size: int = 16
+    max_steps: int | None = 20_000
+    warmup: float = 500

@@ -1,0 +1,218 @@
+"""The `geval` detector: a chat model rates an answer from 1 to 5, and the expected rating counts."""
+
+from __future__ import annotations
+
+import math
+import re
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Literal
+
+from eirene.core.errors import BackendError, InputError
+from eirene.core.scores import Scores, Unscored
+from eirene.core.signature import derive_seed
+from eirene.core.usage import Meter
+from eirene.eval.base import Case, Need, unmet
+from eirene.eval.detectors.denials import is_denied
+from eirene.eval.detectors.judge import Section, fenced, given_sections
+from eirene.eval.detectors.verdict import cleaned
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.drawing import draw_replies
+from eirene.models.replies import Reply, ReplyToken
+from eirene.prompts import Message, load_prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from langchain_core.language_models import BaseChatModel
+
+    from eirene.eval.resources import Resources
+
+Aspect = Literal["consistency", "factuality"]
+Asks = Literal["consistency", "factuality", "either"]
+
+SAMPLES = 20
+QUORUM = 3
+LOWEST, HIGHEST = 1, 5
+NO_COVERAGE = "geval rates hallucinations only"
+
+_TOP = 20  # the most that OpenAI sends
+_MIN_MASS = 0.5
+"""Probability that the five ratings must have together for their distribution to be one of ratings."""
+
+_NUMBER = r"-?\d+(?:[.,]\d+)?"
+_VALUE = rf"(?P<n>{_NUMBER})(?:\s*(?:/|out of)\s*(?P<of>{_NUMBER}))?(?P<range>\s*(?:to|or|-|–)\s*\d)?"
+_LABELLED = re.compile(
+    rf"\b(?:rating|score|consistency|factuality)\b(?:\s*\(1 (?:to|-) 5\))?(?:\s+is\b|\s*[:=|>])*\s*{_VALUE}",
+    re.IGNORECASE,
+)
+_BARE = re.compile(rf"[^\w-]*{_VALUE}[^\w]*", re.IGNORECASE)
+_OUT_OF = re.compile(r"(?:/|\bout of)[^\w/]*+\Z", re.IGNORECASE)
+_SHOULD_BE = re.compile(
+    r"\b(?:rating|score|it|this) (?:should|must|ought to) (?:rather )?be (?:an? )?([1-5])\b"
+    r"|\bi (?:would )?(?:rate|score|give) (?:it|this|the answer) (?:an? )?([1-5])\b(?! if\b)",
+    re.IGNORECASE,
+)
+_AFTER = 4000  # characters after a rating that are looked at
+_NEAR = 20  # characters before a token that are looked at
+
+
+class GEval:
+    """The rating from 1 to 5 that a chat model is expected to give, as an error score.
+
+    Score: hallucination = (5 - E) / 4 with E the expected rating, raw `rating`. E is the mean of 1 to 5 weighed by the
+        probabilities of their tokens where the provider sends these (raw `mass`: what they come to together, at least
+        half), else the mean of `samples` ratings drawn at temperature 1 (raw `ratings`: how many could be read, at
+        least half and 3). Coverage is unscored.
+    Needs: a judge. `consistency` holds the answer against the given text and needs that, too; `factuality` against the
+        world; `either` asks for consistency where text was given and for factuality where none was.
+    Reference: Liu et al. 2023, section 3 (its equation of the weighted sum, and 20 samples where probabilities are not
+        to be had); ChainPoll, section 6.2. Prompts of our own.
+    """
+
+    def __init__(
+        self,
+        model: BaseChatModel | ChatModel,
+        *,
+        asks: Asks = "either",
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> None:
+        if samples < QUORUM:
+            raise InputError(f"samples must be at least {QUORUM}, the quorum, got {samples}", field="samples")
+        self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self._asks: Asks = asks
+        self._seeds = [derive_seed(seed, "rating", n) for n in range(samples)]
+        self._sends_logprobs = True
+
+    @property
+    def name(self) -> str:
+        """`geval`, or the name with what it asks for."""
+        return "geval" if self._asks == "either" else f"geval-{self._asks}"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """A judge, and given text for consistency."""
+        return frozenset({"judge", "given"} if self._asks == "consistency" else {"judge"})
+
+    @property
+    def version(self) -> str:
+        """Model, prompts, samples."""
+        asked: tuple[Aspect, ...] = ("consistency", "factuality") if self._asks == "either" else (self._asks,)
+        prompts = "+".join(load_prompt(f"geval_{name}").digest for name in asked)
+        return f"{self._chat.name},prompt={prompts},n={len(self._seeds)}"
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        """The scores of one answer. Raises `BackendError` where no reply came back at all."""
+        aspect = self._aspect(case)
+        if aspect is None:
+            return Scores.none(unmet("given"))
+        if not case.answer.strip():
+            return Scores.none("the answer is empty")
+        messages = geval_messages(case, aspect)
+        how = Sampling(temperature=1.0, seed=self._seeds[0], top_logprobs=_TOP)
+        if self._sends_logprobs and "top_logprobs" in self._chat.settable(how):
+            (reply,) = await self._chat.ask(messages, sampling=how, meter=meter)
+            self._sends_logprobs = bool(reply.tokens)  # a server that passes the field over is asked for it once
+            weighed = expected_rating(reply)
+            if weighed is not None:
+                rating, mass = weighed
+                return _scores(rating, mass=mass)
+        return await self._by_samples(messages, meter)
+
+    async def _by_samples(self, messages: tuple[Message, ...], meter: Meter) -> Scores:
+        ratings: list[int] = []
+        failures: list[BackendError] = []
+        replies = draw_replies(self._chat, messages, sampling=Sampling(temperature=1.0), seeds=self._seeds, meter=meter)
+        async with aclosing(replies):
+            async for reply in replies:
+                if isinstance(reply, BackendError):
+                    failures.append(reply)
+                elif (rating := read_rating(reply)) is not None:
+                    ratings.append(rating)
+        wanted = len(self._seeds)
+        if len(failures) == wanted:
+            raise failures[-1]
+        if len(ratings) < QUORUM or 2 * len(ratings) < wanted:
+            needed = max(QUORUM, -(-wanted // 2))
+            return Scores.none(f"{len(ratings)} of {wanted} ratings could be read, {needed} are needed")
+        return _scores(sum(ratings) / len(ratings), ratings=len(ratings))
+
+    def _aspect(self, case: Case) -> Aspect | None:
+        is_given = case.given.source != "derived" and bool(case.given.arguments)
+        if self._asks == "consistency":
+            return "consistency" if is_given else None
+        return "consistency" if self._asks == "either" and is_given else "factuality"
+
+
+def _scores(rating: float, **raw: float) -> Scores:
+    error = (HIGHEST - rating) / (HIGHEST - LOWEST)
+    return Scores(
+        hallucination=min(1.0, max(0.0, error)),  # a weighted mean may miss its bounds by a rounding
+        coverage=Unscored(unscored=NO_COVERAGE),
+        raw={"rating": rating, **raw},
+    )
+
+
+def geval_messages(case: Case, aspect: Aspect) -> tuple[Message, ...]:
+    """The request: question, given text (for consistency alone) and answer in a fence, and our words around it."""
+    given = given_sections(case) if aspect == "consistency" else []
+    material, mark = fenced([Section("question", case.question), *given, Section("answer", case.answer)])
+    return load_prompt(f"geval_{aspect}").fill({"material": material, "mark": mark})
+
+
+def read_rating(reply: Reply) -> int | None:
+    """The rating of a reply: the last labelled number, else the number that its last line is; whole, from 1 to 5.
+
+    Anything else is None: a range, a half, another scale, a number among words. So is a rating that the reply denies: a
+    5 for an answer that it calls hallucinated, a 1 for one that it finds supported throughout, or "it should be 2".
+    """
+    if reply.is_cut_off or reply.finish_reason == "content_filter":
+        return None
+    text = cleaned(reply.text).strip()
+    labelled = list(_LABELLED.finditer(text))
+    found = labelled[-1] if labelled else _BARE.fullmatch(text.rpartition("\n")[2])
+    if found is None or found["range"] or found["of"] not in (None, str(HIGHEST)):
+        return None
+    if not re.fullmatch("[1-5]", found["n"]):
+        return None
+    start, end = (found.start("n"), found.end("n")) if labelled else (text.rfind("\n") + 1, len(text))
+    rating, after = int(found["n"]), text[end : end + _AFTER]
+    is_taken_back = any((other[1] or other[2]) != found["n"] for other in _SHOULD_BE.finditer(after))
+    is_extreme = rating in (LOWEST, HIGHEST)
+    if is_taken_back or (is_extreme and is_denied(text, start, end, value=rating == LOWEST)):
+        return None
+    return rating
+
+
+def expected_rating(reply: Reply) -> tuple[float, float] | None:
+    """The mean of 1 to 5 by their tokens' probabilities where the reply gives its rating, and what these come to.
+
+    None where the reply has no such probabilities, gives no rating, or the five have less than half of the mass.
+    """
+    rating = read_rating(reply)
+    place = None if rating is None else _last_place(reply.tokens, str(rating))
+    if place is None:
+        return None
+    weights = dict.fromkeys(range(LOWEST, HIGHEST + 1), 0.0)
+    for text, logprob in dict([(place.text, place.logprob), *place.top]).items():
+        if re.fullmatch("[1-5]", text.strip()):
+            weights[int(text)] += math.exp(logprob)
+    mass = math.fsum(weights.values())
+    if mass < _MIN_MASS:
+        return None
+    return math.fsum(n * weight for n, weight in weights.items()) / mass, min(1.0, mass)
+
+
+def _last_place(tokens: Sequence[ReplyToken], rating: str) -> ReplyToken | None:
+    """The last token that says the rating, and not what it is out of: "5/5" is sure of its second 5 alone."""
+    found, before = None, ""
+    for token in tokens:
+        if token.text.strip() == rating and not _OUT_OF.search(before):
+            found = token
+        before = (before + token.text)[-_NEAR:]
+    return found
+
+
+def build(resources: Resources) -> GEval:
+    """Consistency where text was given, else factuality; for the registry."""
+    return GEval(resources.judge, seed=resources.seed)

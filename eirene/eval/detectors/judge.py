@@ -1,0 +1,182 @@
+"""What judges have in common: the fence around what they judge, and the interval of a share of votes.
+
+A chat model that lists an answer's errors and weighs them, in the manner of TigerScore.
+
+Whether an answer has an error, and how grave its errors are together, is what `compare` counts before and after. What
+cannot be read is unscored, with the cause: it never counts as an answer without errors.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from eirene.core.checked import form_error
+from eirene.core.errors import InputError
+from eirene.core.scores import Unscored
+from eirene.core.strict_json import parse_json
+from eirene.eval.base import Case
+from eirene.models.chat import ChatModel, Sampling
+from eirene.prompts import Message, load_prompt
+from eirene.prompts.loader import defused, mark_for
+from eirene.text.denied_fault import denies_fault
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from eirene.core.usage import Meter
+    from eirene.models.replies import Reply
+
+_Z = 1.959963984540054  # 95 %, two-sided
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One text that a judge is shown, under a title of ours."""
+
+    title: str
+    text: str
+
+
+def fenced(sections: Iterable[Section]) -> tuple[str, str]:
+    """The sections, each under a line "MARK title", closed by a line "MARK end"; and the mark.
+
+    The mark occurs in none of the texts, and hangs on all of them: whoever writes one can neither end a section nor
+    begin another, such as a passage of his own that supports what he says. Chat control words are taken apart.
+    """
+    defanged = [Section(s.title, defused(s.text)) for s in sections]
+    mark = mark_for(*(s.text for s in defanged))
+    lines = [line for s in defanged for line in (f"{mark} {s.title}", s.text)]
+    return "\n".join([*lines, f"{mark} end"]), mark
+
+
+def given_sections(case: Case) -> list[Section]:
+    """The given text as a judge is shown it: each perspective with its arguments, each passage. None if derived."""
+    if case.given.source == "context":
+        return [Section(f"passage {n}", text) for n, text in enumerate(case.given.arguments, start=1)]
+    if case.given.source == "perspectives":
+        return [
+            Section(f"arguments of side {n}", "\n".join([f"{group.name}:", *(f"- {a}" for a in group.arguments)]))
+            for n, group in enumerate(case.given.groups, start=1)
+        ]
+    return []
+
+
+def wilson(hits: int, n: int) -> tuple[float, float]:
+    """The 95 % interval of a share of `hits` in `n` draws, n at least 1 (Wilson 1927, score interval).
+
+    Unlike hits/n plus or minus its standard error it is not empty where all draws agree: five of five says at least
+    0.57.
+    """
+    share, z2 = hits / n, _Z * _Z
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = _Z / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    return (0.0 if hits == 0 else max(0.0, centre - half), 1.0 if hits == n else min(1.0, centre + half))
+
+
+def bounded(raw: float, *, half: float) -> float:
+    """A measure from 0 up as an error score in [0, 1): raw / (raw + half). It keeps the order; `half` gives 0.5."""
+    return raw / (raw + half)
+
+
+JUDGE_PROMPT = "judge_errors"
+MIN_PENALTY, MAX_PENALTY = 0.5, 5.0
+_THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_FENCED = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL | re.IGNORECASE)
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class JudgedError(_Reply):
+    """One error: the faulty words (empty where something is missing), its kind, why, and its weight."""
+
+    place: str
+    kind: Literal["factual", "unsupported", "missing", "irrelevant", "contradiction", "unclear"]
+    reason: Annotated[str, Field(min_length=1)]
+    penalty: Annotated[float, Field(ge=MIN_PENALTY, le=MAX_PENALTY)]
+
+
+class Judgement(_Reply):
+    """All errors that a judge found in an answer; an answer without one has a penalty of 0."""
+
+    errors: tuple[JudgedError, ...]
+
+    @property
+    def penalty(self) -> float:
+        """The sum of the errors' penalties, 0 or more; higher is worse."""
+        return sum(error.penalty for error in self.errors)
+
+    @property
+    def has_error(self) -> bool:
+        """Whether there is any."""
+        return bool(self.errors)
+
+
+class ErrorJudge:
+    """Asks a chat model for the errors of an answer, once, at the given temperature.
+
+    `model` is a LangChain chat model or a `ChatModel`. Reference: TigerScore (Jiang et al. 2023), which trains a model
+    to do this; here any model is asked in our own words, so that figures of two judges do not compare.
+    """
+
+    def __init__(self, model: BaseChatModel | ChatModel, *, temperature: float = 0.0) -> None:
+        self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self._temperature = temperature
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._chat.name
+
+    @property
+    def version(self) -> str:
+        """What a judgement hangs on beside the answer: the model, the prompt's wording, the temperature."""
+        return f"{self.name},prompt={load_prompt(JUDGE_PROMPT).digest},t={self._temperature:g}"
+
+    async def judge(self, case: Case, *, seed: int, meter: Meter) -> Judgement | Unscored:
+        """The errors of `case.answer`. Raises `BackendError` where the model cannot be reached."""
+        sampling = Sampling(temperature=self._temperature, seed=seed)
+        replies = await self._chat.ask(judge_messages(case), sampling=sampling, meter=meter)
+        return read_judgement(replies[0])
+
+
+def judge_messages(case: Case) -> tuple[Message, ...]:
+    """The request. Given arguments or passages are shown; what was derived from a critique is not."""
+    parts = [f"Question:\n{case.question}"]
+    if case.given.source == "perspectives":
+        for group in case.given.groups:
+            parts.append("\n".join([f"Arguments given for {group.name}:", *(f"- {a}" for a in group.arguments)]))
+    elif case.given.source == "context":
+        passages = (f"{n}. {text}" for n, text in enumerate(case.given.arguments, start=1))
+        parts.append("\n".join(["Passages given:", *passages]))
+    parts.append(f"Answer:\n{case.answer}")
+    material = defused("\n\n".join(parts))
+    return load_prompt(JUDGE_PROMPT).fill({"material": material, "mark": mark_for(material)})
+
+
+def read_judgement(reply: Reply) -> Judgement | Unscored:
+    """The reply as a judgement: thinking and a code fence around it aside, one JSON object in the form asked for."""
+    if reply.is_cut_off:
+        return Unscored(unscored="the judge's reply was cut off")
+    text = _THINKING.sub("", reply.text).strip()
+    fenced = _FENCED.match(text)
+    try:
+        value = parse_json((fenced[1] if fenced else text).encode("utf-8", "replace"), where="the judge's reply")
+        judgement = Judgement.model_validate_json(json.dumps(value), strict=True)
+    except InputError as error:
+        return Unscored(unscored=str(error))
+    except ValidationError as error:
+        said = form_error(error, Judgement)
+        return Unscored(unscored=f"the judge's reply is not in the form asked for: {said}")
+    for n, listed in enumerate(judgement.errors, start=1):
+        if denies_fault(listed.reason):
+            return Unscored(unscored=f"the judge's reply lists an error {n} and says that it is none")
+    return judgement

@@ -1,0 +1,134 @@
+"""Other answers to a question, for detectors that compare an answer with them: the row's own, or drawn from a model."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from eirene.core.errors import BackendError, InputError, TooLongError
+from eirene.core.scores import Unscored
+from eirene.core.signature import derive_seed
+from eirene.core.usage import Meter
+from eirene.eval.base import Case, Need, unmet
+from eirene.eval.detectors.judge import Section, fenced, given_sections
+from eirene.eval.scoring import Kept
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.drawing import draw_replies
+from eirene.prompts import Message, load_prompt
+
+if TYPE_CHECKING:
+    from eirene.eval.resources import Resources
+    from eirene.models.local.model import LocalModel
+
+SAMPLES = 20
+"""As in the paper's experiments (Manakul et al. 2023, section 6)."""
+
+_KEPT = 1024  # questions whose drawn samples are kept
+_MAX_TOKENS = 512  # of a local model's sample
+
+
+class SampleSource:
+    """Gives a case's own samples (`meta.samples` in the row), else draws `count` answers from a model.
+
+    Drawn at temperature 1 with the question, and with the given text where there is any; the same question gives the
+    same samples, drawn once for all detectors and all answers that share this source. Without a model a row without
+    samples is unscored. A model other than the one that answered is a stand-in: the papers sample the same model.
+    """
+
+    def __init__(self, model: ChatModel | LocalModel | None = None, *, count: int = SAMPLES, seed: int = 0) -> None:
+        if count < 1:
+            raise InputError(f"count must be at least 1, got {count}", field="samples")
+        self._model = model
+        self._count = count
+        self._seeds = [derive_seed(seed, "other answer", n) for n in range(count)]
+        self._kept: Kept[tuple[Message, ...], tuple[str, ...] | Unscored] = Kept(
+            _KEPT, worth=lambda found: not isinstance(found, Unscored)
+        )
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Samples, and the model that they are drawn from if there is one."""
+        if self._model is None:
+            return frozenset({"samples"})
+        return frozenset({"samples", "judge" if isinstance(self._model, ChatModel) else "local_model"})
+
+    @property
+    def version(self) -> str:
+        """The model and how many are drawn; empty without a model."""
+        if self._model is None:
+            return ""
+        prompts = "+".join(load_prompt(name).digest for name in ("sample_answer", "sample_answer_given"))
+        return f"{self._model.name},prompt={prompts},samples={self._count}"
+
+    async def get(self, case: Case, *, meter: Meter) -> tuple[str, ...] | Unscored:
+        """At least one sample. Raises `BackendError` where no call succeeds."""
+        if case.samples:
+            return case.samples
+        if self._model is None:
+            return Unscored(unscored=unmet("samples"))
+        messages = sample_messages(case)
+        return await self._kept.get(messages, lambda: self._draw(messages, meter))
+
+    async def _draw(self, messages: tuple[Message, ...], meter: Meter) -> tuple[str, ...] | Unscored:
+        if isinstance(self._model, ChatModel):
+            texts = await self._ask(self._model, messages, meter)
+        else:
+            assert self._model is not None
+            try:
+                texts = await self._sample(self._model, messages, meter)
+            except TooLongError as error:
+                return Unscored(unscored=str(error))
+        useful = tuple(text for text in texts if text.strip())
+        if 2 * len(useful) < self._count:
+            return Unscored(unscored=f"{len(useful)} of {self._count} samples came, half of them are needed")
+        return useful
+
+    async def _ask(self, chat: ChatModel, messages: tuple[Message, ...], meter: Meter) -> list[str]:
+        replies = draw_replies(chat, messages, sampling=Sampling(temperature=1.0), seeds=self._seeds, meter=meter)
+        texts: list[str] = []
+        failures: list[BackendError] = []
+        async with aclosing(replies):
+            async for reply in replies:
+                if isinstance(reply, BackendError):
+                    failures.append(reply)
+                elif reply.finish_reason != "content_filter":
+                    texts.append(reply.text)
+        if len(failures) == self._count:
+            raise failures[-1]
+        return texts
+
+    async def _sample(self, model: LocalModel, messages: tuple[Message, ...], meter: Meter) -> list[str]:
+        from eirene.models.local.sampling import LocalSampling
+
+        if model.layout == "chat":
+            ids = model.encode_chat(messages)
+        else:
+            ids = model.encode_text("\n\n".join(m.content for m in messages) + "\n\n")
+        how = LocalSampling(max_new_tokens=_MAX_TOKENS, temperature=1.0, top_p=1.0)
+        return [reply.text for reply in await model.sample(ids, self._seeds, sampling=how, meter=meter)]
+
+
+def sample_messages(case: Case) -> tuple[Message, ...]:
+    """The question alone, or with the given text in a fence."""
+    given = given_sections(case)
+    if not given:
+        return load_prompt("sample_answer").fill({"question": case.question})
+    material, mark = fenced([*given, Section("question", case.question)])
+    return load_prompt("sample_answer_given").fill({"material": material, "mark": mark})
+
+
+def source_of(resources: Resources) -> SampleSource:
+    """The samples of a run: from the judge if one is named, else from the local model, else from the rows alone.
+
+    All detectors that are built from the same resources share them.
+    """
+    return resources.once("samples", lambda: _drawn_from(resources))
+
+
+def _drawn_from(resources: Resources) -> SampleSource:
+    model: ChatModel | LocalModel | None = None
+    if resources.judge_model is not None:
+        model = resources.judge
+    elif resources.local is not None:
+        model = resources.local_model
+    return SampleSource(model, count=resources.samples, seed=resources.seed)

@@ -1,0 +1,258 @@
+"""Reads a judge's reply as yes or no. The last verdict counts; what can be read in two ways is not read at all.
+
+A verdict that the reply denies in the same breath is not read either (`eirene.eval.detectors.denials`).
+
+A verdict is *labelled* ("Verdict: yes") or, where a judge forgot the label, *bare*: the last sentence, or the first
+one, says yes or no and nothing that speaks against it. "No" before a noun ("there is no support") is no verdict, a
+verdict in quotation marks is someone else's, and other languages are not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from eirene.core.scores import Poll
+from eirene.eval.detectors.denials import is_denied
+from eirene.models.replies import Reply
+from eirene.text.sentences import split_sentences
+
+_NAMES = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection)"
+_THINK = re.compile(rf"<(/?){_NAMES}>|\[(/?)THINK\]", re.IGNORECASE)
+_FINAL = "<|channel|>final<|message|>"
+_END = re.compile(r"<\|(?:im_end|eot_id|endoftext|end|end_of_text|return)\|>|</s>|<eos>|<end_of_turn>")
+_INVISIBLE = re.compile("[\0\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]+")
+_BREAK = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_BOXED = re.compile(r"\\boxed\s*+\{\s*+(?:\\\w++\s*+\{\s*+)?(\w+)[\s.}$]*")
+_QUOTES = str.maketrans("“”„«»‘’‚‹›", "\"\"\"\"\"'''''")
+_MARKUP = re.compile(r"[*_`~]+|^[ \t]*#{1,6}[ \t]+", re.MULTILINE)
+
+_LABEL = re.compile(
+    r"(?P<quote>[\"'])?(?<!/)\b(?:(?:final|overall|my|the)\s+){0,3}"
+    r"(?P<name>verdict|final\s+answer|judge?ment|decision|hallucinat(?:ions?|ed))\b(?P<key>[\"'])?"
+    r"(?P<link>\s*(?:[:=|>→]|->|[-–—]{1,2}\s)+|\s+(?:is|remains|stays)\b\s*:?)",
+    re.IGNORECASE,
+)
+_FIRM = frozenset({"verdict", "final answer"})
+"""Labels that announce a verdict and nothing else: one that is followed by another word leaves no verdict standing."""
+
+_VALUE = re.compile(r"[^\w]{0,16}\b(yes|no)\b", re.IGNORECASE)
+# "No" is a verdict where the sentence or clause ends, or a new one begins; elsewhere it belongs to the next word.
+_ALONE = re.compile(
+    r"\s*(?:$|[.,;:!?()\[\]}|\"'/\n–—<\\-]|(?:because|since|as|there|the|it|this|that|all|every|each|i|and|but|or|with|"
+    r"given|hallucinat\w*|unsupported)\b)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\.?\s*\d")  # "No. 3" counts something
+_WORD = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
+_NEAR = 300  # characters of a line that are looked at on either side of a label
+_SENTENCE_START = re.compile(r"[.!?]")
+_LETTER = re.compile(r"\w")
+_CONDITION = re.compile(r"\b(?:if|unless|whether|suppose|supposing|had|would|could|might|when)\b", re.IGNORECASE)
+_DENIAL = re.compile(r"\b(?:not|never|cannot|neither|hardly)\b|n't\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,;:()]|\b(?:so|therefore|thus|hence|and|but)\b", re.IGNORECASE)
+
+_RETRACTS = r"(?:actually|wait|correction|on reflection|rather|sorry|scratch that)"
+_LEADS = (
+    r"(?:so|therefore|thus|hence|overall|finally|conclusion|in (?:conclusion|summary|short|total)|to conclude|"
+    r"to sum up|answer|(?:the|my) (?:final )?answer is|"
+    r"(?:i|we)(?: would| must| will)? (?:say|answer|conclude)(?: that)?)"
+)
+_BARE = re.compile(
+    rf"[^\w]*+(?:(?P<retracts>{_RETRACTS})\b[,:;.\s–—-]++|{_LEADS}\b[,:;\s–—-]++)*"
+    r"[\"'(\[{<]*+(?P<value>yes|no)\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_TAIL = re.compile(rf"(?:[,;:–—]|\s-)\s*((?:{_LEADS})\b[,:;\s–—-]*[\"']?\b(?:yes|no)\b[^\w]*)\Z", re.IGNORECASE)
+_WAVERS = re.compile(r"\b(?:wait|actually|hmm+|let me|hold on|maybe|perhaps)\b", re.IGNORECASE)
+
+_FAULT = r"(?:hallucinat\w*|fabricat\w*|unsupported|invented|made[- ]up|false|incorrect|contradict\w*)"
+_CLEAN = re.compile(
+    rf"\b(?:no|not|without|free (?:of|from)|any|nothing|none|neither|never)\b[^.;,]{{0,40}}\b{_FAULT}\b"
+    rf"|n't\b[^.;,]{{0,40}}\b{_FAULT}\b"
+    r"|(?<!not )(?<!n't )(?<!not fully )(?<!not entirely )\b(?:(?:fully|entirely|all|well|everything is|it is)\s+)?"
+    r"(?<!un)(?:supported|correct|accurate|consistent|faithful|grounded)\b",
+    re.IGNORECASE,
+)
+_FAULTY = re.compile(
+    rf"\b{_FAULT}\b|\b(?:not|n't|never|no)\b[^.;,]{{0,30}}\b(?:supported?|correct|accurate|consistent|faithful|grounded|"
+    r"support|evidence|basis|backing)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A verdict and where it stands; None where there is one that cannot be told."""
+
+    at: int
+    end: int
+    value: bool | None
+
+
+def read_verdict(reply: Reply) -> Poll:
+    """The reply as a poll: `error` is True for yes, False for no, None with the cause where neither can be told."""
+    if reply.is_cut_off:
+        return Poll(error=None, text=reply.text, unread="the reply was cut off")
+    if reply.finish_reason == "content_filter":
+        return Poll(error=None, text=reply.text, unread="the provider's filter ended the reply")
+    text = cleaned(reply.text)
+    if not text.strip():
+        return Poll(error=None, text=reply.text, unread="nothing but thinking" if reply.text.strip() else "empty")
+    value = _verdict(text)
+    return Poll(error=value, text=reply.text, unread="no clear verdict of yes or no" if value is None else None)
+
+
+def cleaned(text: str) -> str:
+    """A reply without its thinking, markup and invisible characters; quotation marks and colons in one form."""
+    text = _INVISIBLE.sub("", _BREAK.sub("\n", unicodedata.normalize("NFKC", text)))
+    text = text.rpartition(_FINAL)[2]
+    text = _without_thinking(text)
+    ended = _END.search(text)
+    text = text[: ended.start()] if ended else text
+    return _MARKUP.sub("", _BOXED.sub(r"verdict: \1\n", text)).translate(_QUOTES)
+
+
+def _without_thinking(text: str) -> str:
+    """Drops thinking: each block, all before a stray end of one, and all after a beginning that has no end."""
+    kept: list[str] = []
+    at, inside = 0, False
+    for found in _THINK.finditer(text):
+        is_end = "/" in found.group()
+        if not inside:
+            kept.append(text[at : found.start()])
+            if is_end:
+                kept.clear()
+        inside, at = not is_end, found.end()
+    return "".join(kept) if inside else "".join([*kept, text[at:]])
+
+
+def _verdict(text: str) -> bool | None:
+    found = _found(text)
+    if found is None or found.value is None or is_denied(text, found.at, found.end, value=found.value):
+        return None
+    return found.value
+
+
+def _found(text: str) -> _Found | None:
+    """The verdict of a reply, whatever else the reply says of the answer."""
+    labelled = _last_labelled(text)
+    sentences = _sentences(text)
+    bare = _bare(text, sentences[-1]) if sentences else None
+    if labelled is not None:
+        if bare is not None and bare.at > labelled.at and bare.value != labelled.value:
+            # "Verdict: yes ... Actually, no." takes it back; any other word against the verdict leaves it in doubt.
+            return bare if _retracts(text[bare.at :]) else None
+        return labelled
+    if bare is not None:
+        return bare
+    return _first_word(text, sentences)
+
+
+def _last_labelled(text: str) -> _Found | None:
+    """The last verdict with a label; one that stands on its line in quotation marks only where there is no other."""
+    quoted: _Found | None = None
+    for label in reversed(list(_LABEL.finditer(text))):
+        near = max(label.start() - _NEAR, 0)
+        before = text[max(text.rfind("\n", near, label.start()) + 1, near) : label.start()]
+        is_key = label["quote"] is not None and label["key"] is not None
+        is_quoted = (label["quote"] is not None and not is_key) or before.lstrip().startswith(">")
+        if is_quoted and (quoted is not None or before.strip()):  # within a sentence: the judged text's word
+            continue
+        value = _value_after(text, label.end(), before, is_key=is_key)
+        is_firm = " ".join(label["name"].lower().split()) in _FIRM and not label["link"].strip().isalpha()
+        said = _VALUE.match(text, label.end())
+        if value is None and not is_firm and not said:
+            continue
+        if _CONDITION.search(_SENTENCE_START.split(before)[-1]):
+            continue
+        if not is_quoted:
+            return _Found(label.start(), said.end() if said else label.end(), value)
+        quoted = _Found(label.start(), said.end() if said else label.end(), value)
+    return quoted
+
+
+def _value_after(text: str, at: int, before: str, *, is_key: bool) -> bool | None:
+    """What the label's value says, unless what stands before or after it in the line says otherwise."""
+    found = _VALUE.match(text, at)
+    if found is None or not _stands_alone(text, found.end(1), found[1]):
+        return None
+    if _DENIAL.search(_CLAUSE.split(before)[-1]) or _asks(text, found.end(1)):
+        return None
+    value = found[1].lower() == "yes"
+    if is_key:  # the rest is another key's
+        return value
+    rest = text[found.start(1) : found.end() + _NEAR].partition("\n")[0]
+    if any(_stands_alone(rest, w.end(), w[1]) and (w[1].lower() == "yes") != value for w in _WORD.finditer(rest)):
+        return None
+    return None if _speaks_against(rest, value) else value
+
+
+def _stands_alone(text: str, end: int, word: str) -> bool:
+    if word.lower() == "yes":
+        return True
+    return _ALONE.match(text, end) is not None and _NUMBER.match(text, end) is None
+
+
+def _asks(text: str, end: int) -> bool:
+    return text[end : end + _NEAR].lstrip("\"')").startswith("?")
+
+
+def _speaks_against(rest: str, value: bool) -> bool:
+    clean, faulty = _says(rest)
+    return (clean and not faulty) if value else (faulty and not clean)
+
+
+def _says(text: str) -> tuple[bool, bool]:
+    """Whether a text says that all is well, and whether it says that something is wrong."""
+    clean = _CLEAN.search(text) is not None
+    return clean, _FAULTY.search(_CLEAN.sub(" ", text) if clean else text) is not None
+
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    """Offsets of the sentences that have a word in them."""
+    return [(s.start, s.end) for s in split_sentences(text) if _LETTER.search(text, s.start, s.end)]
+
+
+def _bare(text: str, span: tuple[int, int]) -> _Found | None:
+    """The verdict of a sentence that begins with one ("Therefore, no.") or ends in one (", so: no")."""
+    sentence = text[span[0] : span[1]]
+    if sentence.lstrip().startswith("("):  # an aside
+        return None
+    tail = _TAIL.search(sentence)
+    found = _BARE.fullmatch(sentence) or (tail and _BARE.fullmatch(tail[1]))
+    if not found or not _stands_alone(found.string, found.end("value"), found["value"]):
+        return None
+    if _answers_another_question(text[: span[0]]):
+        return None
+    words = [w for w in _WORD.finditer(sentence) if _stands_alone(sentence, w.end(), w[1])]
+    value = found["value"].lower() == "yes"
+    clean, faulty = _says(found["value"] + found["rest"])
+    is_plain = _LETTER.search(found["rest"]) is None
+    agrees = (is_plain and not _asks(found.string, found.end("value"))) or (
+        faulty and not clean if value else clean and not faulty
+    )
+    is_one = len({w[1].lower() for w in words}) == 1
+    return _Found(span[0], span[1], value if is_one and agrees else None)
+
+
+def _retracts(text: str) -> bool:
+    found = _BARE.match(text)
+    return found is not None and found["retracts"] is not None
+
+
+def _answers_another_question(before: str) -> bool:
+    """Whether the sentence before is a question, and not that of a hallucination in plain words."""
+    asked = before.rstrip().rpartition("\n")[2]
+    if not asked.endswith("?"):
+        return False
+    return not re.search(r"hallucinat", asked, re.IGNORECASE) or _DENIAL.search(asked) is not None
+
+
+def _first_word(text: str, sentences: list[tuple[int, int]]) -> _Found | None:
+    """A verdict that stands first, before the reasons, where no other yes or no stands by itself."""
+    alone = [w for w in _WORD.finditer(text) if _stands_alone(text, w.end(), w[1])]
+    if not sentences or len(alone) != 1 or _WAVERS.search(text, *sentences[0]):
+        return None
+    return _bare(text, sentences[0])

@@ -1,0 +1,240 @@
+"""How well detectors find known errors: every figure of `eirene evaluate detectors`, as a pure function of rows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from eirene.core.errors import InputError
+from eirene.core.scores import Scores
+from eirene.core.signature import rng_for
+from eirene.eval.datasets.base import Labelled
+from eirene.eval.metrics.detector_pairs import Compared, DetectorRow, compared
+from eirene.eval.metrics.levels import Level, levels
+from eirene.eval.statistics.bootstrap import Array, Estimate, Resamples
+from eirene.eval.statistics.roc import Flags, best_threshold, curve, ranked, roc_auc, thresholded
+
+Json = dict[str, Any]
+DEV_SHARE = 0.3
+CURVE_POINTS = 300
+MAX_SLICES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Labelled answers and, for each detector, the scores of each of them in the same order."""
+
+    cases: Sequence[Labelled]
+    scores: Mapping[str, Sequence[Scores]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How figures are made: resamples, their seed, and what thresholds are chosen on.
+
+    Without a development set of its own, `dev_share` of the clusters are set aside for it by the seed. `slices` are
+    fields for whose values areas are given apart.
+    """
+
+    draws: int = 2000
+    seed: int = 0
+    dev_share: float = DEV_SHARE
+    slices: Sequence[str] = field(default_factory=tuple)
+
+    def check(self, cases: Sequence[Labelled]) -> None:
+        """Raises `InputError` for what cannot be measured, before anything is spent."""
+        Resamples(draws=self.draws, seed=self.seed)
+        if not 0 < self.dev_share < 1:
+            raise InputError(f"dev-share must lie between 0 and 1, got {self.dev_share}", field="dev-share")
+        known = sorted(set(chain.from_iterable(case.slices for case in cases)))
+        for name in self.slices:
+            if name not in known:
+                raise InputError(f"no field {name!r} to slice by; known: {', '.join(known) or 'none'}", field="slice")
+            values = set(chain.from_iterable(case.slices.get(name, ()) for case in cases))
+            if len(values) > MAX_SLICES:
+                raise InputError(f"{name!r} has {len(values)} values; a field to slice by has at most {MAX_SLICES}")
+
+
+def detector_report(data: Part, dev: Part | None, *, plan: Plan) -> Json:
+    """Figures at every level at which there are labels, in plain JSON.
+
+    Areas and average precision are of all answers of `data`. F1 is that of a threshold chosen on the development part,
+    on the answers outside it. Floors (counts) take the direction that is better on the development part.
+    """
+    resamples = Resamples(draws=plan.draws, seed=plan.seed)
+    set_aside = set() if dev is not None else dev_clusters(data.cases, plan)
+    for_dev = {} if dev is None else {(x.error, x.name): x for x in levels(dev.cases, dev.scores)}
+    found = []
+    for level in levels(data.cases, data.scores):
+        if dev is None:
+            inside = np.array([data.cases[i].cluster in set_aside for i in level.cases], dtype=bool)
+            choosing = _Choosing(level, inside, ~inside)
+        else:
+            choosing = _Choosing(for_dev.get((level.error, level.name)), None, np.ones(len(level.labels), dtype=bool))
+        found.append(_level_report(level, choosing, data.cases, plan, resamples))
+    return {
+        "answers": len(data.cases),
+        "clusters": len({case.cluster for case in data.cases}),
+        "development_clusters": len(set_aside) if dev is None else len({case.cluster for case in dev.cases}),
+        "levels": found,
+    }
+
+
+def dev_clusters(cases: Sequence[Labelled], plan: Plan) -> set[str]:
+    """The clusters that thresholds are chosen on: a share of them, drawn by the seed; none where there is but one."""
+    names = sorted({case.cluster for case in cases})
+    count = min(math.ceil(plan.dev_share * len(names)), len(names) - 1)
+    drawn = rng_for(plan.seed, "development part").permutation(len(names))[:count]
+    return {names[i] for i in drawn}
+
+
+@dataclass(frozen=True, slots=True)
+class _Choosing:
+    """The level that thresholds are chosen on, the part of it that counts (None: all), and where F1 is measured."""
+
+    level: Level | None
+    inside: Flags | None
+    measured: Flags
+
+    def on(self, values: Mapping[str, Array], name: str) -> tuple[Flags, Array] | None:
+        """Labels and scores of the development part; None where there are not both classes."""
+        if self.level is None or name not in values:
+            return None
+        scores = values[name]
+        there = ~np.isnan(scores) if self.inside is None else ~np.isnan(scores) & self.inside
+        labels = self.level.labels[there]
+        return (labels, scores[there]) if labels.any() and not labels.all() else None
+
+
+def _level_report(
+    level: Level, choosing: _Choosing, cases: Sequence[Labelled], plan: Plan, resamples: Resamples
+) -> Json:
+    dev = choosing.level
+    entries, drawn = {}, {}
+    for name, values in level.values.items():
+        there = ~np.isnan(values)
+        entries[name] = {"scored": int(there.sum()), "unscored": dict(level.reasons[name])}
+        if there.any():
+            chosen = None if dev is None else choosing.on(dev.values, name)
+            figures, draws = _figures(level, values, chosen, choosing.measured, resamples)
+            entries[name] |= figures
+            drawn[name] = Compared(values, there, draws)
+    floors = {}
+    for name, counts in level.floors.items():
+        chosen = None if dev is None else choosing.on(dev.floors, name)
+        sign = -1.0 if chosen is not None and roc_auc(*chosen) < 0.5 else 1.0
+        turned = None if chosen is None else (chosen[0], sign * chosen[1])
+        figures, _ = _figures(level, sign * counts, turned, choosing.measured, resamples)
+        floors[name] = {"direction": "more" if sign > 0 else "fewer", **figures}
+    return {
+        "error": level.error,
+        "level": level.name,
+        "n": len(level.labels),
+        "errors": int(level.labels.sum()),
+        "clusters": level.clusters[0],
+        "detectors": entries,
+        "floors": {"all": _majority(level, choosing.measured), **floors},
+        "pairs": compared(level, drawn, resamples),
+        "slices": {name: _slice_reports(level, name, cases, resamples) for name in plan.slices},
+    }
+
+
+def _figures(
+    level: Level, values: Array, chosen: tuple[Flags, Array] | None, measured: Flags, resamples: Resamples
+) -> tuple[Json, Array]:
+    """AUC and average precision of what is scored, F1 outside the development part; and the areas drawn."""
+    count, numbers = level.clusters
+    there = ~np.isnan(values)
+    found = ranked(level.labels[there], values[there], (count, numbers[there]), resamples)
+    shown: Json = {"auc": found.auc.to_json(), "ap": found.ap.to_json()}
+    if chosen is None:
+        why = "the development part has not both errors and others"
+        return {**shown, "f1": Estimate(None, unscored=why).to_json()}, found.auc_draws
+    threshold = best_threshold(*chosen)
+    here = there & measured
+    f1 = thresholded(level.labels[here], values[here], (count, numbers[here]), resamples, threshold=threshold)
+    return {**shown, "f1": f1.to_json(), "threshold": threshold}, found.auc_draws
+
+
+def _majority(level: Level, measured: Flags) -> Json:
+    """What calling everything an error gives, and, for the areas, a random order."""
+    share, outside = float(level.labels.mean()), level.labels[measured]
+    rate = float(outside.mean()) if len(outside) else 0.0
+    return {"auc": {"value": 0.5}, "ap": {"value": share}, "f1": {"value": 2 * rate / (1 + rate)}}
+
+
+def _slice_reports(level: Level, name: str, cases: Sequence[Labelled], resamples: Resamples) -> Json:
+    """For each value of a field the areas of the answers that have it, and of those that have none."""
+    values = sorted(set(chain.from_iterable(cases[i].slices.get(name, ()) for i in set(level.cases.tolist()))))
+    found: Json = {}
+    for value in values:
+        inside = np.array([value in cases[i].slices.get(name, (value,)) for i in level.cases], dtype=bool)
+        count, numbers = level.clusters
+        areas = {}
+        for label, scores in chain(level.values.items(), ((f"floor: {k}", v) for k, v in level.floors.items())):
+            there = inside & ~np.isnan(scores)
+            if there.any():
+                area = ranked(level.labels[there], scores[there], (count, numbers[there]), resamples).auc
+                areas[label] = area.to_json()
+        found[value] = {"n": int(inside.sum()), "errors": int(level.labels[inside].sum()), "auc": areas}
+    return found
+
+
+def curves(data: Part) -> list[Json]:
+    """The ROC and precision-recall curves of every level, with at most `CURVE_POINTS` points each."""
+    found = []
+    for level in levels(data.cases, data.scores):
+        drawn = {}
+        for name, values in level.values.items():
+            there = ~np.isnan(values)
+            labels = level.labels[there]
+            if labels.any() and not labels.all():
+                drawn[name] = _points(labels, values[there])
+        found.append(
+            {"error": level.error, "level": level.name, "rate": float(level.labels.mean()), "detectors": drawn}
+        )
+    return found
+
+
+def _points(labels: Flags, scores: Array) -> Json:
+    whole = curve(labels, scores)
+    at = np.unique(np.linspace(0, len(whole.threshold) - 1, CURVE_POINTS).round().astype(int))
+    roc = np.concatenate([[0], at + 1])
+    return {
+        "fpr": whole.fpr[roc].tolist(),
+        "tpr": whole.tpr[roc].tolist(),
+        "recall": whole.recall[at].tolist(),
+        "precision": whole.precision[at].tolist(),
+    }
+
+
+def costs(rows: Sequence[DetectorRow]) -> Json:
+    """What each detector cost, and on how many answers it failed, by detector: from distinct rows."""
+    found: Json = {}
+    for name in dict.fromkeys(row.detector for row in rows):
+        own = [row for row in rows if row.detector == name]
+        seconds = np.array([row.usage.seconds for row in own])
+        priced = [row.usage.cost_usd for row in own if row.usage.cost_usd is not None]
+        found[name] = {
+            "version": own[0].version,
+            "answers": len(own),
+            "failed": sum(row.failed for row in own),
+            "failures": dict(Counter(str(row.scores.hallucination) for row in own if row.failed).most_common(5)),
+            "seconds": {
+                "total": float(seconds.sum()),
+                "median": float(np.median(seconds)),
+                "p95": float(np.quantile(seconds, 0.95)),
+            },
+            "calls": sum(row.usage.calls for row in own),
+            "retries": sum(row.usage.retries for row in own),
+            "input_tokens": sum(row.usage.input_tokens for row in own),
+            "output_tokens": sum(row.usage.output_tokens for row in own),
+            "cost_usd": sum(priced) if len(priced) == len(own) else None,
+        }
+    return found

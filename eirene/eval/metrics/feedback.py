@@ -1,0 +1,249 @@
+"""How good a feedback model is, as pure functions of rows: sentences, votes, consistencies, whole answers.
+
+All intervals are bootstraps over answers. Rows without a vote are counted and enter no figure; where there are many,
+the figures are those of the answers on which the model agreed with itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from eirene.core.critique import Tag
+from eirene.eval.metrics.feedback_rows import OUTCOMES, FeedbackRow, always, outcome, random_outcomes
+from eirene.eval.statistics.bootstrap import DRAWS, Array, Metric, Resamples, means
+from eirene.eval.statistics.ranking import auc_and_ap, f1_precision_recall, spearman
+
+BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""Edges of the consistency bins; EIR (section 5.1) speaks of consistencies above and below 0.80."""
+MIN_CLASS = 5
+"""Fewer answers than this of one kind, and whether a model tells the kinds apart is not measured."""
+
+Json = dict[str, Any]
+
+
+def feedback_report(rows: Sequence[FeedbackRow], *, draws: int = DRAWS, seed: int = 0) -> Json:
+    """All figures as JSON: `counts`, `sentences`, `paper`, `calibration`, `answers`. Estimates are objects."""
+    resamples = Resamples(draws=draws, seed=seed)
+    scored = [r for r in rows if r.status == "scored"]
+    tagged = [r for r in scored if r.gold is not None]
+    return {
+        "counts": counts(rows),
+        "sentences": sentence_figures(tagged, resamples),
+        "paper": paper_figures(tagged, resamples),
+        "calibration": calibration(tagged, resamples),
+        "answers": answer_figures(scored, resamples),
+        "interval": {"level": 0.95, "draws": draws, "seed": seed, "over": "answers"},
+    }
+
+
+def counts(rows: Sequence[FeedbackRow]) -> Json:
+    """How many answers there are, with and without a vote and why, and what they hold."""
+    tagged = [r for r in rows if r.gold is not None]
+    causes = Counter(r.why for r in rows if r.status != "scored")
+    return {
+        "answers": len(rows),
+        **{status: sum(r.status == status for r in rows) for status in ("scored", "abstained", "failed")},
+        "causes": [{"why": why, "answers": n} for why, n in causes.most_common(5)],
+        "answers_that_lack_something": sum(r.lacks for r in rows),
+        "sentences": sum(len(r.gold or ()) for r in tagged),
+        "incomplete_sentences": sum((r.gold or ()).count("Incomplete") for r in tagged),
+        "samples_drawn": sum(r.n_drawn for r in rows),
+        "samples_valid": sum(r.n_valid for r in rows),
+    }
+
+
+def sentence_figures(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
+    """ROC AUC and average precision of the shares, F1 of the vote: over all sentences, and within answers.
+
+    Within: the mean over answers of the figure inside each, where it is defined. Beside it the rows that need no model.
+    """
+    if not rows:
+        return {"unscored": "no answer with tagged sentences has a vote"}
+    base = base_rate(rows)
+    return {
+        "model": _figures(rows, [list(r.shares) for r in rows], [list(r.tags) for r in rows], resamples),
+        "always first": _named(rows, always("first"), resamples),
+        "always last": _named(rows, always("last"), resamples),
+        "all incomplete": _named(rows, lambda n: ["Incomplete"] * n, resamples),
+        "random at base rate": {"auc": 0.5, "ap": base, "f1": base, "base_rate": base},
+    }
+
+
+def paper_figures(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
+    """Exact, adjacent and different (EIR, table 3) of the vote, and of the rows that need no model.
+
+    It looks at the first sentence that is called incomplete and at nothing else, so it rewards naming the first.
+    """
+    if not rows:
+        return {"unscored": "no answer with tagged sentences has a vote"}
+    golds = [r.gold or () for r in rows]
+    base = base_rate(rows)
+
+    def shown(outcomes: Sequence[Sequence[float]]) -> Json:
+        found = resamples.estimate(len(rows), means(np.array(outcomes, dtype=np.float64)))
+        return {name: e.to_json() for name, e in zip(OUTCOMES, found, strict=True)}
+
+    def one_hot(predictions: Sequence[Sequence[Tag]]) -> list[list[float]]:
+        named = [outcome(p, g) for p, g in zip(predictions, golds, strict=True)]
+        return [[float(name == o) for o in OUTCOMES] for name in named]
+
+    mine = [outcome(r.tags, g) for r, g in zip(rows, golds, strict=True)]
+    consistency = {
+        name: _mean([r.tag_consistency for r, m in zip(rows, mine, strict=True) if m == name], resamples)
+        for name in OUTCOMES
+    }
+    return {
+        "model": shown(one_hot([r.tags for r in rows])),
+        "always first": shown(one_hot([always("first")(len(g)) for g in golds])),
+        "always last": shown(one_hot([always("last")(len(g)) for g in golds])),
+        "random at base rate": shown([random_outcomes(g, base) for g in golds]),
+        "consistency": consistency,
+    }
+
+
+def calibration(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
+    """Whether more consistent critiques are better ones.
+
+    Better: the share of sentences tagged as the annotators did (for tag consistency), the overlap of the reasons with
+    theirs (for reason consistency). Long answers have lower consistencies and are harder, so that the correlation is
+    also given with the number of sentences taken out.
+    """
+    voted = [r for r in rows if r.tag_consistency is not None]
+    if not voted:
+        return {"unscored": "no answer with tagged sentences has a vote"}
+    tags = np.array([r.tag_consistency for r in voted], dtype=np.float64)
+    right = np.array([tag_accuracy(r) for r in voted])
+    length = np.array([float(r.n_sentences) for r in voted])
+    reasoned = [r for r in voted if r.reason_overlap is not None and r.reason_consistency is not None]
+    said = np.array([r.reason_consistency for r in reasoned], dtype=np.float64)
+    overlap = np.array([r.reason_overlap for r in reasoned], dtype=np.float64)
+    return {
+        "tag_consistency": {
+            "spearman": _one(resamples, len(voted), spearman(tags, right)),
+            "spearman_given_length": _one(resamples, len(voted), spearman(tags, right, length)),
+            "bins": _bins(tags, right, resamples),
+        },
+        "reason_consistency": {
+            "spearman": _one(resamples, len(reasoned), spearman(said, overlap)),
+            "bins": _bins(said, overlap, resamples),
+        },
+    }
+
+
+def answer_figures(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
+    """Whether the model tells answers that lack information from those that do not.
+
+    Two scores: the share of samples that find any fault, and the mean share over the sentences. At the vote: F1 and
+    accuracy of "the selected critique finds any fault".
+    """
+    labels = [r.lacks for r in rows]
+    lacking = sum(labels)
+    if min(lacking, len(rows) - lacking) < MIN_CLASS:
+        share = f"{lacking} of the {len(rows)} answers with a vote"
+        return {"unscored": f"{share} lack something; at least {MIN_CLASS} of each kind are needed"}
+    numbers = range(len(rows))
+    says = ["Incomplete" in r.tags for r in rows]
+    base = lacking / len(rows)
+    any_auc = resamples.estimate(len(rows), auc_and_ap(len(rows), numbers, [r.share_any or 0.0 for r in rows], labels))
+    mean_auc = resamples.estimate(
+        len(rows), auc_and_ap(len(rows), numbers, [float(np.mean(r.shares)) if r.shares else 0.0 for r in rows], labels)
+    )
+    f1, precision, recall = resamples.estimate(
+        len(rows), f1_precision_recall(_confusion([[s] for s in says], [[y] for y in labels]))
+    )
+    right = np.array([float(s == y) for s, y in zip(says, labels, strict=True)])
+    return {
+        "any_fault": {"auc": any_auc[0].to_json(), "ap": any_auc[1].to_json()},
+        "mean_share": {"auc": mean_auc[0].to_json(), "ap": mean_auc[1].to_json()},
+        "vote": {
+            "f1": f1.to_json(),
+            "precision": precision.to_json(),
+            "recall": recall.to_json(),
+            "accuracy": _one(resamples, len(rows), means(right)),
+        },
+        "always lacking": {"auc": 0.5, "ap": base, "f1": 2 * base / (1 + base), "accuracy": base},
+    }
+
+
+def base_rate(rows: Sequence[FeedbackRow]) -> float:
+    """The share of incomplete sentences, in [0, 1]."""
+    tags = [tag for r in rows for tag in r.gold or ()]
+    return tags.count("Incomplete") / len(tags)
+
+
+def tag_accuracy(row: FeedbackRow) -> float:
+    """The share of a row's sentences that the vote tags as the annotators did."""
+    gold = row.gold or ()
+    return sum(a == b for a, b in zip(row.tags, gold, strict=True)) / len(gold)
+
+
+def _named(rows: Sequence[FeedbackRow], name: Any, resamples: Resamples) -> Json:
+    tags = [name(r.n_sentences) for r in rows]
+    return _figures(rows, [[float(t == "Incomplete") for t in row] for row in tags], tags, resamples)
+
+
+def _figures(
+    rows: Sequence[FeedbackRow], scores: Sequence[Sequence[float]], tags: Sequence[Sequence[Tag]], resamples: Resamples
+) -> Json:
+    gold = [[t == "Incomplete" for t in r.gold or ()] for r in rows]
+    votes = [[t == "Incomplete" for t in row] for row in tags]
+    row_of = [i for i, g in enumerate(gold) for _ in g]
+    flat_scores, flat_gold = [s for row in scores for s in row], [g for row in gold for g in row]
+    auc, ap = resamples.estimate(len(rows), auc_and_ap(len(rows), row_of, flat_scores, flat_gold), n=len(flat_gold))
+    f1, precision, recall = resamples.estimate(
+        len(rows), f1_precision_recall(_confusion(votes, gold)), n=len(flat_gold)
+    )
+    inside = np.array([_inside(s, v, g) for s, v, g in zip(scores, votes, gold, strict=True)])
+    within = resamples.estimate(len(rows), means(inside))
+    there = (~np.isnan(inside)).sum(axis=0)
+    overall = {"auc": auc, "ap": ap, "f1": f1, "precision": precision, "recall": recall}
+    return {
+        "overall": {name: e.to_json() for name, e in overall.items()},
+        "within": {
+            name: {**e.to_json(), "n": int(n)} for name, e, n in zip(("auc", "ap", "f1"), within, there, strict=True)
+        },
+    }
+
+
+def _inside(scores: Sequence[float], votes: Sequence[bool], gold: Sequence[bool]) -> list[float]:
+    """AUC, AP and F1 inside one answer, NaN where not defined."""
+    one = np.ones((1, 1))
+    auc, ap = auc_and_ap(1, [0] * len(gold), scores, gold)(one)[0]
+    f1 = f1_precision_recall(_confusion([votes], [gold]))(one)[0, 0]
+    return [auc, ap, f1 if any(gold) else np.nan]
+
+
+def _confusion(votes: Sequence[Sequence[bool]], gold: Sequence[Sequence[bool]]) -> Array:
+    """True positives, false positives and misses of each row, (rows, 3)."""
+    table = []
+    for said, true in zip(votes, gold, strict=True):
+        pairs = list(zip(said, true, strict=True))
+        table.append([pairs.count((True, True)), pairs.count((True, False)), pairs.count((False, True))])
+    return np.array(table, dtype=np.float64)
+
+
+def _bins(by: Array, quality: Array, resamples: Resamples) -> list[Json]:
+    found = []
+    place = np.clip(np.digitize(by, BINS[1:-1]), 0, len(BINS) - 2)
+    for at, (low, high) in enumerate(pairwise(BINS)):
+        inside = place == at
+        n = int(inside.sum())
+        mean = float(by[inside].mean()) if n else None
+        found.append(
+            {"from": low, "to": high, "consistency": mean, "quality": _one(resamples, n, means(quality[inside]))}
+        )
+    return found
+
+
+def _mean(values: Sequence[float | None], resamples: Resamples) -> Json:
+    there = np.array([v for v in values if v is not None], dtype=np.float64)
+    return _one(resamples, len(there), means(there))
+
+
+def _one(resamples: Resamples, rows: int, metric: Metric) -> Json:
+    return resamples.estimate(rows, metric)[0].to_json()

@@ -1,0 +1,216 @@
+"""Figures of findings against annotations: per kind precision, recall and F1, mean F1, binary, spans; edit gain.
+
+FAVA, section 3.2. The paper's equation 1 as printed counts every sentence on which prediction and annotation agree,
+also where both see nothing, in the numerator; true positives are meant, and only they give values of at most 1. The
+figures are by true positives; those by the printed formula stand beside them under `as_printed`.
+
+Findings laid beside annotations, by offsets in the untagged answer: agreements counted in sentences and characters.
+
+Sentences of prediction and annotation are the same pieces of the same text, so none is paired by its place in a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from eirene.core.critique import Finding
+from eirene.eval.datasets.annotated import Annotated
+from eirene.eval.datasets.taxonomy import Taxonomy
+from eirene.eval.statistics.bootstrap import Array, Estimate, Metric, Resamples, clusters_of, ratio
+from eirene.text.sentences import Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found in an annotated answer: the findings, or why there is no usable critique.
+
+    `gain` has for each detector its error score before less that after the edits, or None where it gave none: with
+    f = 1 - error this is f(after) - f(before), in [-1, 1], above 0 where the edits helped.
+    """
+
+    case: Annotated
+    findings: tuple[Finding, ...] | None
+    unscored: str | None = None
+    gain: Mapping[str, float | None] | None = None
+
+
+def findings_report(found: Sequence[Found], taxonomy: Taxonomy, *, draws: int = 2000, seed: int = 0) -> dict[str, Any]:
+    """All figures in plain JSON; intervals by bootstrap over clusters (questions or sources).
+
+    Answers without a usable critique are in no figure and are counted with their reasons.
+    """
+    scored = [f for f in found if f.findings is not None]
+    resamples = Resamples(draws=draws, seed=seed)
+    reasons: dict[str, int] = {}
+    for one in found:
+        if one.findings is None:
+            why = one.unscored or "no critique"
+            reasons[why] = reasons.get(why, 0) + 1
+    report: dict[str, Any] = {
+        "set": taxonomy.name,
+        "answers": len(found),
+        "scored": len(scored),
+        "unscored": reasons,
+        "classes": {kind: sorted(kinds) for kind, kinds in taxonomy.classes.items()},
+        "draws": draws,
+        "seed": seed,
+    }
+    if scored:
+        counts = [count_case(f.case, f.findings or (), taxonomy) for f in scored]
+        size, numbers = clusters_of([f.case.cluster for f in scored])
+        report["clusters"] = size
+        report["sentences"] = _level(_summed(counts, "sentences", size, numbers), taxonomy, resamples)
+        report["characters"] = _level(_summed(counts, "characters", size, numbers), taxonomy, resamples)
+        report["gain"] = _gains(scored, size, numbers, resamples)
+    return report
+
+
+def _summed(counts: Sequence[CaseCounts], level: str, size: int, numbers: Any) -> Counts:
+    """The counts of each cluster, [clusters, classes, 4]."""
+    cases = np.stack([getattr(one, level) for one in counts])
+    total = np.zeros((size, *cases.shape[1:]))
+    np.add.at(total, numbers, cases)
+    return total
+
+
+def _level(counts: Counts, taxonomy: Taxonomy, resamples: Resamples) -> dict[str, Any]:
+    clusters, classes, _ = counts.shape
+    found = resamples.estimate(clusters, _measures(counts))
+    whole = counts.sum(axis=0)
+    names = class_names(taxonomy)
+    report: dict[str, Any] = {}
+    for i, name in enumerate(names):
+        hits, alarms, misses, right = (int(v) for v in whole[i])
+        n = hits + alarms + misses + right
+        precision, recall, f1 = (replace(found[m * classes + i], n=n).of_clusters(clusters).to_json() for m in range(3))
+        report[name] = {
+            "marked": hits + misses, "predicted": hits + alarms, "agreed": hits, "of": n,
+            "precision": precision, "recall": recall, "f1": f1,
+            "as_printed": as_printed(hits=hits, alarms=alarms, misses=misses, right=right),
+        }  # fmt: skip
+    kinds = sum("value" in report[name]["f1"] for name in names[:-1])
+    report["mean_f1"] = {**replace(found[3 * classes], n=kinds).of_clusters(clusters).to_json(), "kinds": kinds}
+    return report
+
+
+def _measures(counts: Counts) -> Metric:
+    """Precision, recall and F1 of each class, and the mean F1 over the kinds that occur: [resamples, 3 classes + 1].
+
+    F1 is 2 TP / (2 TP + FP + FN): 0 for a kind that is marked and never found, undefined where it is neither.
+    """
+    clusters, classes, _ = counts.shape
+    table = counts.reshape(clusters, -1)
+
+    def metric(weights: Array) -> Array:
+        drawn = (weights @ table).reshape(len(weights), classes, 4)
+        hits, alarms, misses = drawn[..., HITS], drawn[..., ALARMS], drawn[..., MISSES]
+        f1 = ratio(2 * hits, 2 * hits + alarms + misses)
+        of_kinds = f1[:, :-1]
+        there = ~np.isnan(of_kinds)
+        mean = ratio(np.where(there, of_kinds, 0.0).sum(axis=1), there.sum(axis=1).astype(float))
+        return np.concatenate([ratio(hits, hits + alarms), ratio(hits, hits + misses), f1, mean[:, None]], axis=1)
+
+    return metric
+
+
+def as_printed(*, hits: int, alarms: int, misses: int, right: int) -> dict[str, float | None]:
+    """Precision and recall by equation 1 as it is printed, with agreeing negatives in the numerator; may exceed 1."""
+    agreeing = hits + right
+    predicted, marked = hits + alarms, hits + misses
+    precision = agreeing / predicted if predicted else None
+    recall = agreeing / marked if marked else None
+    f1 = None
+    if precision is not None and recall is not None:
+        f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return {"precision": precision, "recall": recall, "f1": f1}
+
+
+def _gains(scored: Sequence[Found], size: int, numbers: Any, resamples: Resamples) -> dict[str, Any]:
+    """The mean gain of each detector over the answers that it scored before and after."""
+    names = dict.fromkeys(name for one in scored for name in one.gain or {})
+    report: dict[str, Any] = {}
+    for name in names:
+        values = np.array([_number((one.gain or {}).get(name)) for one in scored])
+        there = ~np.isnan(values)
+        table = np.zeros((size, 2))
+        np.add.at(table, numbers[there], np.stack([values[there], np.ones(there.sum())], axis=1))
+        (estimate,) = resamples.estimate(size, _quotient(table)) if there.any() else [Estimate(None)]
+        report[name] = {
+            **replace(estimate, n=int(there.sum())).of_clusters(size).to_json(),
+            "better": int((values[there] > 0).sum()), "worse": int((values[there] < 0).sum()),
+            "without": int((~there).sum()),
+        }  # fmt: skip
+    return report
+
+
+def _quotient(table: Array) -> Metric:
+    return lambda weights: ratio(weights @ table[:, 0], weights @ table[:, 1])
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+ANY = "any"
+"""The class of findings of whatever kind: the binary task."""
+HITS, ALARMS, MISSES, RIGHT = range(4)
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+Counts = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaseCounts:
+    """Of one answer: `sentences` and `characters`, each [classes, 4], the classes being the set's kinds and `ANY`.
+
+    The four numbers are true positives, false positives, false negatives and true negatives. White space is no
+    character that counts.
+    """
+
+    sentences: Counts
+    characters: Counts
+
+
+def class_names(taxonomy: Taxonomy) -> tuple[str, ...]:
+    """The rows of the counts."""
+    return (*taxonomy.kinds, ANY)
+
+
+def count_case(case: Annotated, predicted: Iterable[Finding], taxonomy: Taxonomy) -> CaseCounts:
+    """Counts one answer. Predictions of kinds that the set does not judge are passed over."""
+    text, sentences = case.item.answer, case.sentences
+    gold, found = taxonomy.sorted(case.findings), taxonomy.sorted(predicted)
+    pairs = [(gold[kind], found[kind]) for kind in taxonomy.kinds]
+    pairs.append(([f for own in gold.values() for f in own], [f for own in found.values() for f in own]))
+    solid = np.array([not c.isspace() for c in text], bool)
+    by_sentence = [_four(*(_in_sentences(own, sentences, solid) for own in pair)) for pair in pairs]
+    by_character = [_four(*(_in_characters(own, solid)[solid] for own in pair)) for pair in pairs]
+    return CaseCounts(np.array(by_sentence, float), np.array(by_character, float))
+
+
+def _four(gold: Flags, found: Flags) -> list[int]:
+    return [
+        int((gold & found).sum()), int((~gold & found).sum()), int((gold & ~found).sum()), int((~gold & ~found).sum()),
+    ]  # fmt: skip
+
+
+def _in_characters(findings: Sequence[Finding], solid: Flags) -> Flags:
+    found = np.zeros(len(solid), bool)
+    for one in findings:
+        found[one.start : one.end] = True
+    return found
+
+
+def _in_sentences(findings: Sequence[Finding], sentences: Sequence[Sentence], solid: Flags) -> Flags:
+    """Which sentences a finding shares a character with; one without extent is in the sentence where it stands."""
+    covered = _in_characters(findings, solid) & solid
+    points = [f.start for f in findings if f.start == f.end]
+    last = len(sentences) - 1
+    found = [
+        bool(covered[s.start : s.end].any()) or any(s.start <= p < s.end or (n == last and p >= s.end) for p in points)
+        for n, s in enumerate(sentences)
+    ]
+    return np.array(found, bool)

@@ -1,0 +1,163 @@
+"""The feedback model of the embedded default: compares, and draws critiques from what it finds.
+
+What the embedded critics share: an answer is compared with what its item gives once, and critiques are drawn.
+
+Critiques drawn from faults.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eirene.alignment.comparison import compare
+from eirene.core.concurrency import off_loop
+from eirene.core.critique import Finding, Sample, Tag
+from eirene.core.grounding import NOTHING_GIVEN, given_texts
+from eirene.core.records import Item, digest, found_ids
+from eirene.core.signature import rng_for
+from eirene.core.usage import Meter
+from eirene.feedback_model.base import FeedbackRequest, Reach
+from eirene.feedback_model.citation import naming
+from eirene.feedback_model.embedded.calibration import Critic, OperatingPoint, load_critic
+from eirene.feedback_model.embedded.evidence import gather, texts_of
+from eirene.feedback_model.embedded.faults import Fault, faults_of
+from eirene.text.cancellation import check_cancelled
+from eirene.text.language import not_read
+
+if TYPE_CHECKING:
+    from eirene.models.encoder.runtime import Encodes
+
+_OF_PASSAGES = Reach(
+    "no sentence was found unsupported by the passages", "whether something of the passages is missing"
+)
+"""Which of the passages' sentences an answer ought to use, closeness cannot tell (docs/embedded.md)."""
+
+
+class EmbeddedFeedback:
+    """Critiques from an alignment of an English answer with what its item gives; calls no model and costs nothing.
+
+    The alignment is computed once for an answer, however many critiques are drawn. Without perspectives and context,
+    and in another language than English, every sample is invalid and says what would help.
+    """
+
+    def __init__(self, encoder: Encodes, *, critic: Critic | None = None) -> None:
+        self._encoder = encoder
+        critic = load_critic() if critic is None else critic
+        self._judged = Judged(lambda request: compared(request, encoder, critic), critic.point)
+
+    @property
+    def name(self) -> str:
+        """`embedded:` and the encoder's digest."""
+        return f"embedded:{self._encoder.digest}"
+
+    def reach(self, item: Item) -> Reach | None:
+        """Against passages it looks for what they do not support; against arguments for all that a critic is to."""
+        return _OF_PASSAGES if item.context and not item.perspectives else None
+
+    def prepare(self, items: Sequence[Item]) -> None:
+        """Encodes in large batches what these items will need, into the encoder's cache; changes no critique."""
+        self._encoder.encode(list(dict.fromkeys(text for item in items for text in texts_of(item))))
+
+    async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
+        """Yields the samples; nothing goes on `meter`, since nothing is called."""
+        for sample in await self._judged.samples(request, start=start, count=count):
+            yield sample
+
+
+_REMEMBERED = 16
+
+Judge = Callable[[FeedbackRequest], tuple[Fault, ...] | str]
+"""The faults of an answer, those of one sentence with the surest first; or why it cannot be judged."""
+
+
+def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tuple[Fault, ...] | str:
+    """The faults that an alignment of the answer with what its item gives shows.
+
+    Why there is none: nothing is given, or the answer or what is given is not in English.
+    """
+    why = not_read(request.answer, given_texts(request.item))
+    if why is not None:
+        return f"{why}; give a model as the backend"
+    comparison = compare(request.item, request.answer, encoder, sentences=request.sentences)
+    if comparison is None:
+        return NOTHING_GIVEN
+    faults = faults_of(comparison, gather(comparison, request.item.question, request.answer, encoder), critic)
+    return tuple(naming(f, (f.findings[0].edit or "") if _is_missing(f) else "", request.item) for f in faults)
+
+
+def _is_missing(fault: Fault) -> bool:
+    return all(finding.kind == "missing" for finding in fault.findings)
+
+
+class Judged:
+    """Judges an answer in a thread of its own, remembers the faults of the last few, and draws critiques from them."""
+
+    def __init__(self, judge: Judge, point: OperatingPoint) -> None:
+        self._judge = judge
+        self._point = point
+        self._known: OrderedDict[str, tuple[Fault, ...] | str] = OrderedDict()
+
+    async def samples(self, request: FeedbackRequest, *, start: int, count: int) -> Iterator[Sample]:
+        """Draws `start` and after, `count` of them; where nothing can be judged each is invalid and says why."""
+        found, numbers = await self._faults(request), range(start, start + count)
+        if isinstance(found, str):
+            return iter([Sample(invalid=found)] * count)
+        draws = Draws(found, len(request.sentences), request.seed, self._point)
+        return iter(await off_loop(lambda: list(map(draws.sample, numbers)), characters=len(request.answer)))
+
+    async def _faults(self, request: FeedbackRequest) -> tuple[Fault, ...] | str:
+        item = request.item
+        given = item.model_dump(mode="json", include={"question", "perspectives", "context"})
+        key = digest([given, list(found_ids(item)), request.answer])
+        if key not in self._known:
+            self._known[key] = await asyncio.to_thread(self._judge, request)
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return self._known[key]
+
+
+class Draws:
+    """Critiques of one answer: draw i depends on (seed, i) alone.
+
+    What is drawn is each sentence's tag. An Incomplete sentence names its faults above the threshold, or the surest one
+    where there is none: were these drawn too, reason consistency would always choose the critique that says least.
+    """
+
+    def __init__(self, faults: tuple[Fault, ...], n_sentences: int, seed: int, point: OperatingPoint) -> None:
+        self._n = n_sentences
+        self._seed = seed
+        self._point = point
+        by_sentence: dict[int, list[Fault]] = {}
+        for fault in faults:
+            by_sentence.setdefault(fault.sentence, []).append(fault)
+        self._margins = np.full(n_sentences, -np.inf)
+        self._named: dict[int, tuple[Fault, ...]] = {}
+        for sentence, found in by_sentence.items():
+            self._margins[sentence] = found[0].margin
+            self._named[sentence] = tuple(f for f in found if f.margin > 0) or (found[0],)
+
+    def sample(self, index: int) -> Sample:
+        """Draw `index` (from 0)."""
+        check_cancelled()
+        rng = rng_for(self._seed, index)
+        shared, own = rng.standard_normal(), rng.standard_normal(self._n)
+        # 1.7 times a standard normal is close to a standard logistic variable: at temperature 1 and threshold 0.5 a
+        # fault is named with its own probability.
+        part = self._point.coherence
+        noise = 1.7 * self._point.temperature * (math.sqrt(part) * shared + math.sqrt(1.0 - part) * own)
+        incomplete = self._margins + noise > 0
+        tags: list[Tag] = ["Complete"] * self._n
+        texts: list[str | None] = [None] * self._n
+        findings: list[Finding] = []
+        for sentence in np.flatnonzero(incomplete):
+            named = self._named[int(sentence)]
+            tags[sentence] = "Incomplete"
+            texts[sentence] = " ".join(fault.reason for fault in named)
+            findings += [finding for fault in named for finding in fault.findings]
+        return Sample(tags=tuple(tags), reasons=tuple(texts), findings=tuple(findings))

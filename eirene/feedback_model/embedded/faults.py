@@ -1,0 +1,207 @@
+"""The faults that a comparison shows, each with how sure it is."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eirene.alignment.comparison import Comparison, place_of
+from eirene.alignment.placement import ALIKE, repeats
+from eirene.alignment.sides import SURE
+from eirene.core.critique import Finding
+from eirene.feedback_model.embedded import reasons
+from eirene.feedback_model.embedded.calibration import Critic
+from eirene.feedback_model.embedded.evidence import UNSUPPORTED, Evidence
+from eirene.text.language import other_language
+
+_FAINT = -6.0
+"""Log odds under which a fault is left out: no draw in a thousand would name it."""
+
+_NEGATION = re.compile(r"\b(?:not|never|no|cannot|without|too|lacks?|hardly)\b|n['’]t\b", re.IGNORECASE)
+_FEWEST_WORDS = 5
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault, charged to sentence `sentence` (from 0). `margin`: log odds above the operating point's threshold."""
+
+    sentence: int
+    margin: float
+    reason: str
+    findings: tuple[Finding, ...]
+
+
+def faults_of(comparison: Comparison, evidence: Evidence, critic: Critic) -> tuple[Fault, ...]:
+    """All faults that a draw could name, those of one sentence with the surest first.
+
+    What is not supported cannot say an argument either: where only a part that is to go says one, the argument becomes
+    missing with it, and the two faults are one.
+    """
+    sureness = unsupported_margins(comparison, evidence, critic)
+    repeated = list(_repeated(comparison, evidence, critic))
+    again = {f.findings[0].start for f in repeated if f.margin > 0}
+    kept = np.array([m <= 0 and comparison.alignment.units[u].start not in again
+                     for m, u in zip(sureness, evidence.atoms, strict=True)], bool)  # fmt: skip
+    p_missing = missing_probabilities(comparison, evidence, critic, np.ones(len(kept), bool))
+    p_then = missing_probabilities(comparison, evidence, critic, kept)
+    wrong = list(_misplaced(comparison, critic))
+    dropped = [*_unsupported(comparison, evidence, sureness), *repeated]
+    count = Counter(f.sentence for f in [*wrong, *dropped] if f.margin > 0)
+    going = frozenset(s for s, n in count.items() if n >= len(comparison.alignment.atoms[s]))
+    moved = {f.findings[0].start for f in wrong if f.margin > 0}
+    for a in range(len(comparison.groups)):
+        if comparison.alignment.units[int(comparison.alignment.best_unit[a])].start in moved:
+            continue  # said, and only on the wrong side
+        if comparison.groups[a] is None:
+            now = then = _margin(float(p_missing[a]), critic.point.passage_missing)
+        else:
+            now = _margin(float(p_missing[a]), critic.point.missing)
+            then = _margin(float(p_then[a]), critic.point.restated)
+        if max(now, then) <= _FAINT:
+            continue
+        fault = _missing(comparison, a, now, going)
+        if now <= 0 < then:
+            cause = _cause(evidence, a, kept, dropped, comparison)
+            if cause is not None:
+                old = dropped[cause]
+                both = (*old.findings, *fault.findings)
+                dropped[cause] = replace(old, reason=f"{old.reason} {fault.reason}", findings=both)
+                continue
+        wrong.append(fault)
+    found = [f for f in [*dropped, *wrong] if f.margin > _FAINT]
+    return tuple(sorted(found, key=lambda f: (f.sentence, -f.margin)))
+
+
+def unsupported_margins(comparison: Comparison, evidence: Evidence, critic: Critic) -> Floats:
+    """How sure it is that each part of the answer says something that was not given, [n]."""
+    if None in comparison.groups:
+        odds = [[_log_odds(float(p))] for p in comparison.alignment.p_unsupported[list(evidence.atoms)]]
+        p = critic.passage_unsupported(np.array(odds, np.float32).reshape(-1, 1))
+        threshold = critic.point.passage_unsupported
+    else:
+        p = critic.unsupported(evidence.unsupported) * (1.0 - critic.claimless(evidence.claimless))
+        p = np.where(_too_short(comparison, evidence), 0.0, p)
+        threshold = critic.point.unsupported
+    p = np.where(_not_read(comparison, evidence, p > threshold / 2.0), 0.0, p)
+    return np.array([_margin(float(value), threshold) for value in p])
+
+
+def _not_read(comparison: Comparison, evidence: Evidence, suspects: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which suspected parts of an English answer are in another language: what cannot be read is not taken out."""
+    texts = (comparison.alignment.units[u].text for u in evidence.atoms)
+    return np.array(
+        [bool(s) and other_language(text) is not None for s, text in zip(suspects, texts, strict=True)], bool
+    )
+
+
+def _too_short(comparison: Comparison, evidence: Evidence) -> NDArray[np.bool_]:
+    """Clauses that hang on their neighbour and have too few words to be judged, or to be a statement at all."""
+    units = [comparison.alignment.units[u] for u in evidence.atoms]
+    leaning = evidence.unsupported[:, UNSUPPORTED.index("leaning")] > 0
+    short = np.array([len(unit.text.split()) < _FEWEST_WORDS for unit in units], bool)
+    return np.asarray(leaning & short, bool)
+
+
+def missing_probabilities(
+    comparison: Comparison, evidence: Evidence, critic: Critic, kept: NDArray[np.bool_]
+) -> Floats:
+    """The probability that each argument is missing when only the parts in `kept` count as said, [A].
+
+    What such a part says word for word is not missing, whatever it says besides.
+    """
+    in_passages = None in comparison.groups
+    p = critic.passage_missing(evidence.wanted) if in_passages else critic.missing(evidence.missing(kept))
+    return np.where(evidence.said[:, kept].any(axis=1), 0.0, p)
+
+
+def _missing(comparison: Comparison, argument: int, margin: float, going: frozenset[int]) -> Fault:
+    text = comparison.alignment.arguments[argument]
+    reason = reasons.missing(text, comparison.groups[argument])
+    sentence = place_of(comparison, argument, without=going).sentence
+    end = comparison.alignment.sentences[sentence].text_end
+    return Fault(sentence, margin, reason, (_finding("missing", end, end, reason, text),))
+
+
+def _cause(
+    evidence: Evidence, argument: int, kept: NDArray[np.bool_], dropped: list[Fault], comparison: Comparison
+) -> int | None:
+    """Which of the faults that drop something takes away the part that is closest to an argument."""
+    closest = int(np.where(kept, -np.inf, evidence.closeness[argument]).argmax())
+    unit = comparison.alignment.units[evidence.atoms[closest]]
+    return next((i for i, f in enumerate(dropped) if f.margin > 0 and f.findings[0].start == unit.start), None)
+
+
+def _unsupported(comparison: Comparison, evidence: Evidence, sureness: Floats) -> Iterator[Fault]:
+    for margin, u in zip(sureness, evidence.atoms, strict=True):
+        unit = comparison.alignment.units[u]
+        if unit.text and margin > _FAINT:
+            reason = reasons.unsupported(unit.text)
+            finding = _finding("unsupported", unit.start, unit.end, reason, "")
+            yield Fault(unit.sentence, float(margin), reason, (finding,))
+
+
+def _repeated(comparison: Comparison, evidence: Evidence, critic: Critic) -> Iterator[Fault]:
+    alignment = comparison.alignment
+    part = {u: i for i, u in enumerate(evidence.atoms)}
+    for repeat in repeats(alignment):
+        if evidence.vectors[part[repeat.unit]] @ evidence.vectors[part[repeat.earlier]] < ALIKE:
+            continue
+        unit = alignment.units[repeat.unit]
+        both = min(float(alignment.p_says[repeat.argument, u]) for u in (repeat.unit, repeat.earlier))
+        reason = reasons.repeated(unit.text)
+        finding = _finding("repeated", unit.start, unit.end, reason, "")
+        yield Fault(unit.sentence, _margin(both, critic.point.repeated), reason, (finding,))
+
+
+def _misplaced(comparison: Comparison, critic: Critic) -> Iterator[Fault]:
+    """Parts that say an argument of one side where the answer says in words that another is speaking.
+
+    Moving a statement turns its meaning round, so that what merely stands beside another side's is left alone.
+    """
+    alignment = comparison.alignment
+    for u in (u for atoms in alignment.atoms for u in atoms if comparison.told[u] is not None):
+        stands = comparison.told[u]
+        argument = int(alignment.best_argument[u])
+        belongs = comparison.groups[argument]
+        own = [a for a, group in enumerate(comparison.groups) if group == stands]
+        if belongs in (stands, None) or argument in comparison.shared or alignment.p_says[own, u].max() >= SURE:
+            continue
+        if _negated(alignment.arguments[argument]) != _negated(alignment.units[u].text):
+            continue  # "are mature enough" and "are not mature enough" are close to an encoder
+        yield _move(comparison, u, argument, _margin(float(alignment.p_says[argument, u]), critic.point.misplaced))
+
+
+def _negated(text: str) -> bool:
+    return _NEGATION.search(text) is not None
+
+
+def _move(comparison: Comparison, unit: int, argument: int, margin: float) -> Fault:
+    alignment = comparison.alignment
+    said = alignment.units[unit]
+    place = place_of(comparison, argument, without=frozenset([said.sentence]))
+    end = alignment.sentences[place.sentence].text_end
+    reason = reasons.misplaced(said.text, comparison.told[unit] or "", comparison.groups[argument] or "")
+    goes = _finding("misplaced", said.start, said.end, reason, "")
+    comes = _finding("misplaced", end, end, reason, said.text)
+    return Fault(said.sentence, margin, reason, (goes, comes))
+
+
+def _finding(kind: str, start: int, end: int, reason: str, edit: str) -> Finding:
+    return Finding.model_validate({"kind": kind, "start": start, "end": end, "reason": reason, "edit": edit})
+
+
+def _margin(p: float, threshold: float) -> float:
+    return _log_odds(p) - _log_odds(threshold)
+
+
+def _log_odds(p: float) -> float:
+    p = min(max(p, 1e-9), 1.0 - 1e-9)
+    return math.log(p / (1.0 - p))

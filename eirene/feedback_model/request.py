@@ -1,0 +1,87 @@
+"""Puts the request for a critique into words: for chat models, and in the instruct layout of HaluQuestQA.
+
+Everything of the item is untrusted. Each statement, argument and passage is shown on one line of its own, so that none
+can pass for two; what chat formats and our own headings are made of is taken apart; and the chat layout puts the whole
+between two lines with a word that does not occur in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from eirene.core.critique import Tag
+from eirene.core.errors import InputError
+from eirene.core.records import found_ids
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.prompts.loader import Message, Prompt, defused, load_prompt, mark_for
+from eirene.text.sentences import Sentence
+
+CHAT_PROMPT = "feedback"
+INSTRUCT_PROMPT = "feedback_instruct"
+
+_NUMBERED = "Context, in numbered passages; a reason may name the passage that it rests on by its number, as [N]:"
+_HEADING = re.compile(r"(?<!#)#{2,}+(?=\s*+(?:instruction|input|response)\b)", re.IGNORECASE)
+_CODE = re.compile(r"^[ \t]{0,3}(?:`{3}|~{3})|^(?: {4}|\t)\S", re.MULTILINE)
+_UNSEEN = {c: " " for c in (*range(0x20), *range(0x7F, 0xA0))} | dict.fromkeys((0x200B, 0x2060, 0xFEFF))
+
+
+def feedback_messages(request: FeedbackRequest, *, prompt: Prompt | None = None) -> tuple[Message, ...]:
+    """The chat messages that ask for a critique of `request.answer`. The same request gives the same messages.
+
+    `prompt` takes the place of the one that ships with the package and must have the same placeholders. Raises
+    `InputError` for an answer without sentences, `PromptError` for placeholders that do not fit.
+    """
+    material = _material(request)
+    return (prompt or load_prompt(CHAT_PROMPT)).fill(
+        {"mark": mark_for(material), "material": material, "last": str(len(request.sentences))}
+    )
+
+
+def feedback_instruct(request: FeedbackRequest, *, instruction: str | None = None, prompt: Prompt | None = None) -> str:
+    """The same as one text that ends where the reply begins, after `### Response:` and a line break.
+
+    `instruction` is what the adapter was trained with; without one the words that ship with the package serve.
+    """
+    layout = prompt or load_prompt(INSTRUCT_PROMPT)
+    words = layout.system if instruction is None else instruction.strip()
+    return layout.fill({"instruction": words, "material": _material(request)})[-1].content + "\n"
+
+
+def render_reply(tags: Sequence[Tag], reasons: Sequence[str | None]) -> str:
+    """A critique as the reply that both layouts ask for, one line a statement: what a model is trained to write."""
+    lines = []
+    for n, (tag, reason) in enumerate(zip(tags, reasons, strict=True), start=1):
+        lines.append(f"{n}. [{tag}]" + (f" Reasons: {one_line(reason or '')}" if tag == "Incomplete" else ""))
+    return "\n".join(lines)
+
+
+def one_line(text: str) -> str:
+    """The text on one line: a line break becomes a space, in code a visible ⏎; control characters are dropped."""
+    joint = " ⏎ " if _CODE.search(text) else " "
+    lines = (" ".join(line.translate(_UNSEEN).split()) for line in text.strip().splitlines())
+    return joint.join(line for line in lines if line)
+
+
+def _shown(text: str) -> str:
+    return _HEADING.sub("#", defused(one_line(text)))
+
+
+def _material(request: FeedbackRequest) -> str:
+    """Question, what was given, and the statements, in the words `Question:` and `Answer:` that HaluQuestQA uses."""
+    if not request.sentences:
+        raise InputError("the answer has no sentences to judge; give a text", field="answer")
+    item, lines = request.item, [f"Question: {_shown(request.item.question)}"]
+    for side in item.perspectives or ():
+        lines.append(f"Perspective to be covered: {_shown(side.name)}")
+        lines += [f"- {_shown(argument)}" for argument in side.arguments]
+    if item.context:
+        numbered = bool(found_ids(item))
+        lines.append(_NUMBERED if numbered else "Context:")
+        lines += [f"- {f'[{n}] ' if numbered else ''}{_shown(p)}" for n, p in enumerate(item.context, start=1)]
+    return "\n".join(lines) + f"\nAnswer: {_numbered(request.sentences)}"
+
+
+def _numbered(sentences: Sequence[Sentence]) -> str:
+    # Numbered by place and not by `n`, so that they are 1 to the last whatever cut the text.
+    return "\n".join(f"{n}. {_shown(s.text)}" for n, s in enumerate(sentences, start=1))

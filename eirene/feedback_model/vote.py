@@ -1,0 +1,229 @@
+"""Chooses one critique out of many drawn ones: by tag consistency, then by reason consistency. Pure functions.
+
+The two scores are equations 1 and 2 of Sachdeva et al. 2024 (error-informed refinement, section 4.1). Around them stand
+a quorum and an optional floor, under which no critique is chosen at all.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from eirene.core.critique import Critique, Finding, Sample, Tag, TaggedSentence
+from eirene.core.errors import InputError
+from eirene.text.sentences import Sentence
+from eirene.text.unicode import is_unspaced
+
+MIN_VALID = 3
+"""A vote needs at least this many valid samples, and at least half of those drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Either the chosen critique, with its sample's number (from 0), or the reason why there is none."""
+
+    critique: Critique | None = None
+    winner: int | None = None
+    abstained: str | None = None
+
+
+def select(
+    samples: Sequence[Sample],
+    sentences: Sequence[Sentence],
+    *,
+    n_requested: int,
+    min_consistency: float = 0.0,
+    early_stop: bool = False,
+) -> Selection:
+    """The most tag-consistent sample, among equals the most reason-consistent, among those the first drawn.
+
+    `sentences` are the answer's, as `split_sentences` cuts it; a sample that does not fit them is invalid. All samples
+    count as drawn, valid ones vote. No critique is chosen without a quorum (`MIN_VALID` valid samples and half of those
+    drawn), or when the winner's tag consistency is below `min_consistency`, in [0, 1]. The critique's reason
+    consistency is equation 2 divided by the number of samples that it was counted over, so that it lies in [0, 1].
+    """
+    if not 0.0 <= min_consistency <= 1.0:
+        raise InputError(f"min_consistency must lie in [0, 1], got {min_consistency!r}", field="min_consistency")
+    samples = [check_sample(s, sentences) for s in samples]
+    n_valid = sum(s.is_valid for s in samples)
+    if not has_quorum(len(samples), n_valid):
+        return Selection(abstained=why_no_quorum(samples, n_valid, n_requested))
+    by_tags = tag_consistency(samples)
+    best = max(by_tags)
+    survivors = [i for i, share in enumerate(by_tags) if share == best]
+    if best < min_consistency:
+        return Selection(abstained=why_under_floor(len(samples), best, min_consistency))
+    by_reasons = reason_consistency(samples, survivors)
+    top = max(range(len(survivors)), key=by_reasons.__getitem__)  # max keeps the first of equals: the first drawn
+    winner = samples[survivors[top]]
+    critique = Critique(
+        sentences=tagged_sentences(winner, sentences),
+        tag_consistency=best,
+        reason_consistency=by_reasons[top] / len(survivors),
+        n_drawn=len(samples),
+        n_valid=n_valid,
+        n_requested=n_requested,
+        n_distinct=count_distinct(samples),
+        early_stop=early_stop,
+    )
+    return Selection(critique=critique, winner=survivors[top])
+
+
+def tag_consistency(samples: Sequence[Sample]) -> list[float]:
+    """For each sample the share of all samples, valid or not, with exactly its tags (equation 1), in [0, 1].
+
+    Invalid samples have no tags to agree on: their share is 0.
+    """
+    sequences = [_normal_tags(s) for s in samples]
+    counts = Counter(tags for tags in sequences if tags is not None)
+    return [0.0 if tags is None else counts[tags] / len(samples) for tags in sequences]
+
+
+def reason_consistency(samples: Sequence[Sample], survivors: Sequence[int]) -> list[float]:
+    """For each survivor the mean, over the words of its reasons, of how many survivors use the word (equation 2).
+
+    `survivors` are indices into `samples`; results follow their order and lie in [1, len(survivors)]. Words count as
+    often as they occur in the sample that is scored, once in those that it is compared with, itself included. For
+    a sample without a word (all sentences Complete) the equation divides by 0; here it gets the number of survivors
+    that have no word either: saying nothing is then the one thing that is said.
+    """
+    cut = _Chunks()
+    words = [list(chain.from_iterable(map(cut.words, filter(None, samples[i].reasons)))) for i in survivors]
+    used_by = Counter(chain.from_iterable(map(set, words)))
+    n_silent = sum(not said for said in words)
+    return [sum(map(used_by.__getitem__, said)) / len(said) if said else float(n_silent) for said in words]
+
+
+def word_tokens(text: str) -> list[str]:
+    """The lower-cased words of a text: maximal runs of letters, marks and digits (Unicode L, M, N), in NFC.
+
+    Apostrophes are dropped, so that "doesn't" is one word; everything else separates. In scripts without spaces
+    (Han, kana, Thai, Lao, Khmer, Burmese) each character is a word.
+    """
+    lowered = text.lower()
+    if not lowered.isascii():
+        lowered = unicodedata.normalize("NFC", lowered)
+    return lowered.translate(_WORD_CHARACTERS).split()
+
+
+def has_quorum(n_drawn: int, n_valid: int) -> bool:
+    """Whether enough samples are valid for a vote: at least `MIN_VALID`, and at least half of those drawn."""
+    return n_valid >= MIN_VALID and 2 * n_valid >= n_drawn
+
+
+def count_distinct(samples: Sequence[Sample]) -> int:
+    """How many different valid samples there are. 1 among many is a warning sign: a cache or a server that copies.
+
+    Agreement between copies of one reply says nothing about the model's certainty.
+    """
+    return len({(s.tags, s.reasons) for s in samples if s.is_valid})
+
+
+def check_sample(sample: Sample, sentences: Sequence[Sentence]) -> Sample:
+    """The sample, or an invalid one in its place when it does not fit the sentences."""
+    if not sample.is_valid:
+        return sample
+    if len(sample.tags) != len(sentences):
+        why = f"{len(sample.tags)} tags where the answer has {len(sentences)} sentences"
+        return Sample(invalid=why, critic=sample.critic)
+    last = sentences[-1].end if sentences else 0
+    for f in sample.findings:
+        if not (f.start <= f.end <= last and sentences):
+            why = f"a finding at {f.start} to {f.end} lies outside the answer's {last} characters"
+            return Sample(invalid=why, critic=sample.critic)
+    return sample
+
+
+class _Chunks(dict[str, list[str]]):
+    """Chunks between white space to their words, remembered: samples of one answer say much the same."""
+
+    def words(self, text: str) -> Iterable[str]:
+        """What `word_tokens` gives, by the faster way: ASCII at once, other text by chunks, as no word spans two."""
+        return word_tokens(text) if text.isascii() else chain.from_iterable(map(self.__getitem__, text.split()))
+
+    def __missing__(self, chunk: str) -> list[str]:
+        self[chunk] = words = [chunk.lower()] if chunk.isascii() and chunk.isalnum() else word_tokens(chunk)
+        return words
+
+
+class _WordCharacters(dict[int, str | None]):
+    """Character code to what stands for it when words are cut; computed when a code is first met."""
+
+    def __missing__(self, code: int) -> str | None:
+        char = chr(code)
+        value: str | None
+        if char in "'’ʼ＇":
+            value = None
+        elif unicodedata.category(char)[0] not in "LMN":
+            value = " "
+        elif is_unspaced(char):
+            # A mark stays with the letter before it; kana and Han (from U+3040) have none after composition.
+            value = char if unicodedata.category(char)[0] == "M" else f" {char}" if code < 0x3040 else f" {char} "
+        else:
+            value = char
+        self[code] = value
+        return value
+
+
+_WORD_CHARACTERS = _WordCharacters()
+
+
+def _normal_tags(sample: Sample) -> tuple[str, ...] | None:
+    """The tags as they are compared, without regard to case and surrounding white space; None if invalid."""
+    return tuple(t.strip().lower() for t in sample.tags) if sample.is_valid else None
+
+
+def why_no_quorum(samples: Sequence[Sample], n_valid: int, n_requested: int) -> str:
+    """What a run says that abstains for want of valid samples: the most common cause first, then the counts."""
+    why = (
+        f"{n_valid} of {len(samples)} samples could be used; a vote needs at least {MIN_VALID} and half of those drawn"
+    )
+    if n_requested < MIN_VALID:
+        why += f"; {n_requested} were asked for, ask for at least {MIN_VALID}"
+    causes = Counter(s.invalid for s in samples if s.invalid is not None)
+    if not causes:
+        return why
+    cause, times = causes.most_common(1)[0]
+    share = "" if times == len(samples) else f"{times} of {len(samples)} samples; "
+    return f"{cause} ({share}{why})"
+
+
+def why_under_floor(n_drawn: int, best: float, floor: float) -> str:
+    """What a run says that abstains because the samples agree too little."""
+    agree = round(best * n_drawn)
+    return f"tag consistency {best:.3g} ({agree} of {n_drawn} samples agree) is under the floor of {floor:.3g}"
+
+
+def findings_by_sentence(findings: Iterable[Finding], sentences: Sequence[Sentence]) -> list[list[Finding]]:
+    """The findings of each sentence: those that begin in it; an insertion between two is the earlier one's."""
+    found: list[list[Finding]] = [[] for _ in sentences]
+    ends = [s.end for s in sentences]
+    for finding in findings:
+        start = finding.start if finding.start < finding.end else finding.start - 1
+        found[min(bisect_right(ends, start), len(ends) - 1)].append(finding)
+    return found
+
+
+def tagged_sentences(winner: Sample, sentences: Sequence[Sentence]) -> tuple[TaggedSentence, ...]:
+    """The sentences with a valid sample's tags, reasons and findings."""
+    findings = findings_by_sentence(winner.findings, sentences)
+    return tuple(
+        TaggedSentence(
+            n=s.n,
+            text=s.text,
+            start=s.text_start,
+            end=s.text_end,
+            tag=_tag(tag),
+            reason=(reason or "").strip() or None,
+            findings=tuple(found),
+        )
+        for s, tag, reason, found in zip(sentences, winner.tags, winner.reasons, findings, strict=True)
+    )
+
+
+def _tag(text: str) -> Tag:
+    return "Complete" if text.strip().lower() == "complete" else "Incomplete"

@@ -1,0 +1,139 @@
+"""What models cost: a list in a TOML file, by the names that backends have. A model that is not in it has no price.
+
+How many tokens a text has, about: counted without a tokenizer, or by tiktoken where it is installed and ready.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from importlib import resources
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from eirene.core.checked import Checked
+from eirene.core.errors import FormError, InputError
+from eirene.data.json_rows import read_source
+from eirene.models.chat import Price
+
+_Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # strict: a whole number is one as well, a text is none
+
+
+class _Entry(Checked):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    input: _Usd
+    output: _Usd
+    cached: _Usd | None = None
+
+
+class _File(Checked):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    date: str | None = None
+    source: str | None = None
+    models: dict[str, _Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """Prices by model. `name`: the file, or what stands for the list that ships; `about`: its date and source."""
+
+    name: str
+    about: str
+    prices: tuple[tuple[str, Price], ...]
+
+    def of(self, model: str) -> Price | None:
+        """The price of `provider:model`: that of the first key that fits, with `*` and `?` in it; None if none does.
+
+        Example:
+            >>> shipped_prices().of("openai:gpt-4o-mini")
+            Price(input_usd=0.15, output_usd=0.6, cached_usd=None)
+            >>> shipped_prices().of("openai:of-my-own") is None
+            True
+        """
+        return next((price for pattern, price in self.prices if fnmatchcase(model, pattern)), None)
+
+
+def shipped_prices() -> PriceList:
+    """The list that ships with the package: a few models, at the date that it names."""
+    text = (resources.files("eirene.models") / "prices.toml").read_text(encoding="utf-8")
+    return _parsed(text, "the list that ships")
+
+
+def read_prices(path: str) -> PriceList:
+    """The prices in a file; raises `InputError` for one that holds anything but prices."""
+    try:
+        return _parsed(read_source(path).data.decode("utf-8"), path)
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8; save it as UTF-8", where=path) from None
+
+
+def _parsed(text: str, name: str) -> PriceList:
+    try:
+        file = _File.model_validate(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"is not TOML: {error}", where=name) from None
+    except FormError as error:
+        raise InputError(
+            f'{error}; a price is written [models."provider:model"] with input, output '
+            "and perhaps cached, in dollars for a million tokens",
+            where=name,
+        ) from None
+    about = ", ".join(part for part in (file.date, file.source) if part)
+    prices = tuple((key, Price(entry.input, entry.output, entry.cached)) for key, entry in file.models.items())
+    return PriceList(name, about, prices)
+
+
+Count = Callable[[str], int]
+
+_PIECES = re.compile(r"[A-Za-z]+|\d+|[^\W\d_]+|\s+|.", re.DOTALL)
+_WORD = 7  # letters of an English word that tokenizers keep whole, mostly
+
+
+def rough_count(text: str) -> int:
+    """Tokens by rule of thumb, for the tokenizers of today's chat models; docs/costs.md has its error.
+
+    A word of up to 7 Latin letters is one, a longer one more; digits go by three, letters of other scripts one by one,
+    marks are one each, and a single space belongs to the word behind it.
+    """
+    total = 0
+    for piece in _PIECES.findall(text):
+        if piece.isspace():
+            total += piece != " "
+        elif piece.isascii() and piece.isalpha():
+            total += 1 + (len(piece) > _WORD) * round((len(piece) - _WORD) / 6)
+        elif piece.isdigit():
+            total += -(-len(piece) // 3)
+        elif piece.isalpha():
+            total += len(piece) if ord(piece[0]) > 0x2E7F else 1 + len(piece) // 3
+        else:
+            total += 1
+    return total
+
+
+@functools.cache
+def counter_for(model: str) -> tuple[Count, str]:
+    """What counts tokens for `provider:model`, and what to call it.
+
+    tiktoken counts for OpenAI's models where it is installed and TIKTOKEN_CACHE_DIR says where their vocabularies are;
+    without that it would fetch one, and nothing is to be sent.
+    """
+    if model.startswith("openai:") and os.environ.get("TIKTOKEN_CACHE_DIR"):
+        try:
+            import tiktoken
+
+            encoding = tiktoken.encoding_for_model(model.removeprefix("openai:"))
+        except (ImportError, KeyError):
+            pass
+        except Exception:  # no vocabulary on this machine and none to be had: its client's own kinds of error
+            pass
+        else:
+            return lambda text: len(encoding.encode_ordinary(text)), "tiktoken"
+    return rough_count, "a rule of thumb (docs/costs.md has its error)"

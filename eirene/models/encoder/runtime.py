@@ -1,0 +1,242 @@
+"""Texts to vectors with the shipped weights, on onnxruntime.
+
+Long texts in pieces that fit the encoder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eirene.core.errors import EncoderError
+from eirene.text.cancellation import check_cancelled
+
+if TYPE_CHECKING:
+    import onnxruntime
+    import tokenizers
+
+WEIGHTS = Path(__file__).parent / "weights"
+"""The folder of the shipped model."""
+SHIPPED_DIGEST = "63c596c62932"
+"""Of its files, as `Encoder.digest`: a flipped bit would give vectors that look like any, and other scores."""
+
+MODEL_FILE = "model.int8.onnx"
+TOKENIZER_FILE = "tokenizer.json"
+_PROBE = "Every text has a vector."
+
+BATCH_TEXTS = 32
+"""Most windows in one run: above this nothing gets faster, and memory grows with the longest one."""
+
+_TOKENIZED = 1024
+"""Texts that are cut into tokens in one call, which nothing can break off."""
+
+_STEP = 16
+"""Runs are padded to a multiple of this many tokens, and hold two windows or more: onnxruntime sums in another order
+where the tail is shorter, or where there is one window, and a vector would then differ in its last bit."""
+
+CACHED_TEXTS = 4096
+CACHED_CHARACTERS = 2000
+"""Longer texts are encoded each time: the cache's size stays bounded in bytes, not in entries alone."""
+
+Vectors = NDArray[np.float32]
+
+
+class Encodes(Protocol):
+    """Anything that turns texts into rows of length 1: what users of an encoder should ask for."""
+
+    @property
+    def digest(self) -> str: ...
+
+    def encode(self, texts: Sequence[str]) -> Vectors: ...
+
+
+class Encoder:
+    """Sentence vectors, float32 [n, width], each of length 1 (a blank text: the zero vector).
+
+    A text's vector does not depend on the texts beside it, on the cache or on the number of threads, to the last bit:
+    only real tokens are computed, each is quantised by itself, and sums always run in the same order. Texts over 256
+    tokens are cut into windows whose vectors are averaged by length; nothing is dropped. Safe to share between threads.
+    """
+
+    def __init__(
+        self,
+        session: onnxruntime.InferenceSession,
+        tokenizer: tokenizers.Tokenizer,
+        digest: str,
+        *,
+        cached_texts: int = CACHED_TEXTS,
+    ) -> None:
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        # "[SEP]" in an answer is five characters, not the mark.
+        tokenizer.encode_special_tokens = True
+        self._session = session
+        self._tokenizer = tokenizer
+        self._digest = digest
+        self._cached_texts = cached_texts
+        self._cache: OrderedDict[str, Vectors] = OrderedDict()
+        self._lock = threading.Lock()
+        self.width = int(session.get_outputs()[0].shape[-1])
+
+    @property
+    def digest(self) -> str:
+        """The first 12 hexadecimal digits of the SHA-256 over model and tokenizer, for signatures."""
+        return self._digest
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of the texts, in their order, float32 [n, width]; cosine is the dot product."""
+        if isinstance(texts, str):
+            raise TypeError("encode takes a sequence of texts, got one str: pass [text]")
+        known = self._from_cache(texts)
+        wanted = [text for text in dict.fromkeys(texts) if text not in known]
+        if wanted:
+            fresh = dict(zip(wanted, self._compute(wanted), strict=True))
+            self._to_cache(fresh)
+            known |= fresh
+        if not texts:
+            return np.zeros((0, self.width), np.float32)
+        return np.stack([known[text] for text in texts])
+
+    def _from_cache(self, texts: Sequence[str]) -> dict[str, Vectors]:
+        with self._lock:
+            found = {text: self._cache[text] for text in texts if text in self._cache}
+            for text in found:
+                self._cache.move_to_end(text)
+        return found
+
+    def _to_cache(self, fresh: dict[str, Vectors]) -> None:
+        with self._lock:
+            for text, vector in fresh.items():
+                if len(text) <= CACHED_CHARACTERS:
+                    self._cache[text] = vector
+            while len(self._cache) > self._cached_texts:
+                self._cache.popitem(last=False)
+
+    def _compute(self, texts: list[str]) -> Vectors:
+        """Encodes distinct texts: windows, runs of similar length, then the mean over each text's windows."""
+        # A lone surrogate is legal in a str and not in a tokenizer.
+        clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        windows: list[list[int]] = []
+        owners: list[int] = []
+        for start in range(0, len(clean), _TOKENIZED):
+            check_cancelled()
+            encodings = self._tokenizer.encode_batch_fast(clean[start : start + _TOKENIZED])
+            for index, encoding in enumerate(encodings, start=start):
+                for window in cut_windows(encoding.ids, max_tokens=MAX_TOKENS):
+                    windows.append(window)
+                    owners.append(index)
+        total = np.zeros((len(texts), self.width), np.float32)
+        if windows:
+            lengths = np.array([len(window) - 2 for window in windows], np.float32)
+            np.add.at(total, np.array(owners), self._run_sorted(windows) * lengths[:, None])
+        if not np.isfinite(total).all():  # below, it would become a vector of zeros: a text that says nothing
+            raise EncoderError("the encoder's weights are damaged: a vector is no number; reinstall, or train it again")
+        norms = np.linalg.norm(total, axis=1, keepdims=True)
+        vectors: Vectors = np.divide(total, norms, out=np.zeros_like(total), where=norms > 0)
+        return vectors
+
+    def _run_sorted(self, windows: list[list[int]]) -> Vectors:
+        order = sorted(range(len(windows)), key=lambda index: len(windows[index]))
+        out = np.empty((len(windows), self.width), np.float32)
+        for start in range(0, len(order), BATCH_TEXTS):
+            check_cancelled()
+            chosen = order[start : start + BATCH_TEXTS]
+            out[chosen] = self._run([windows[index] for index in chosen])
+        return out
+
+    def _run(self, windows: list[list[int]]) -> Vectors:
+        longest = max(map(len, windows))
+        ids = np.zeros((max(len(windows), 2), -(-longest // _STEP) * _STEP), np.int64)
+        mask = np.zeros_like(ids)
+        for row, window in enumerate(windows):
+            ids[row, : len(window)] = window
+            mask[row, : len(window)] = 1
+        (vectors,) = self._session.run(None, {"input_ids": ids, "attention_mask": mask})
+        return np.asarray(vectors, np.float32)[: len(windows)]
+
+
+def load_encoder(path: Path | None = None, threads: int | None = None, *, cached_texts: int = CACHED_TEXTS) -> Encoder:
+    """Opens the encoder in a folder (default: the shipped one); it holds `model.int8.onnx` and `tokenizer.json`.
+
+    `threads` is the number of threads of one run; by default `EIRENE_THREADS`, else the usable cores, at most 4.
+    `cached_texts` is how many vectors are kept for texts that come again; 0 for none.
+    Raises `EncoderError` where a file is missing or cannot be read, where the two give no vector for a text, and where
+    the shipped files are not those that were shipped.
+    """
+    folder = WEIGHTS if path is None else path
+    model, vocabulary = _read(folder / MODEL_FILE), _read(folder / TOKENIZER_FILE)
+    digest = hashlib.sha256(model + vocabulary).hexdigest()[:12]
+    if path is None and digest != SHIPPED_DIGEST:
+        raise EncoderError(f"the encoder in {folder} is not the one that ships (digest {digest}); reinstall eirene")
+    import onnxruntime
+    import tokenizers
+
+    try:
+        session = onnxruntime.InferenceSession(model, _options(threads), providers=["CPUExecutionProvider"])
+        tokenizer = tokenizers.Tokenizer.from_str(vocabulary.decode("utf-8"))
+        encoder = Encoder(session, tokenizer, digest, cached_texts=cached_texts)
+        (vector,) = encoder._compute([_PROBE])
+    except Exception as error:  # neither library has an exception class of its own to name
+        raise EncoderError(f"the encoder in {folder} cannot be read: {_line(error)}") from error
+    if not vector.any():
+        raise EncoderError(f"the encoder in {folder} is damaged: a text's vector is zero; train it again")
+    return encoder
+
+
+def _options(threads: int | None) -> onnxruntime.SessionOptions:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = default_threads() if threads is None else threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Waiting threads would otherwise burn the cores of whatever runs beside.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options
+
+
+def default_threads() -> int:
+    """`EIRENE_THREADS` where it is a positive number, else the usable cores, at most 4."""
+    asked = os.environ.get("EIRENE_THREADS", "")
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(4, usable or 1)
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise EncoderError(f"no encoder file {file}: give the folder of a trained encoder, or reinstall") from error
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+MAX_TOKENS = 256
+"""The longest input the base model was trained on, the two marks at its ends included."""
+
+
+def cut_windows(ids: Sequence[int], *, max_tokens: int = MAX_TOKENS) -> list[list[int]]:
+    """The token ids, marks at both ends, as windows of at most `max_tokens` with the same marks; none if blank.
+
+    The windows differ by at most one token in length, so that no tail of a few words counts as a text of its own.
+    """
+    first, body, last = ids[0], ids[1:-1], ids[-1]
+    if not body:
+        return []
+    room = max_tokens - 2
+    count = -(-len(body) // room)
+    bounds = [len(body) * part // count for part in range(count + 1)]
+    return [[first, *body[start:end], last] for start, end in pairwise(bounds)]

@@ -1,0 +1,1 @@
+"""How the shipped encoder was trained, and how another one is."""

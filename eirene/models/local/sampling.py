@@ -1,0 +1,253 @@
+"""Samples many continuations of one prompt from a causal language model: one prefill, one batch, a seed per sample.
+
+`generate(num_return_sequences=k)` reads the prompt k times, keeps k copies of it, copies them all at every token, and
+draws from torch's global generator. Here the prompt is read and kept once (see `local_cache`), and every sample draws
+from random numbers of its own. Needs the extra `local`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+from transformers.cache_utils import Cache
+
+from eirene.core.errors import InputError, MalformedReplyError
+from eirene.core.signature import rng_for
+from eirene.models.local.prefix_cache import NotSharableError, copied_cache, shared_attention, shared_cache, was_shared
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+_HEAD = 256  # tokens that nearly always hold the nucleus; the whole vocabulary is sorted only where they do not
+
+# What an attention that is not ours makes of a cache that lacks the prompt: positions and lengths that do not fit.
+_NOT_SHARED = (NotSharableError, RuntimeError, ValueError, KeyError, IndexError, TypeError, AttributeError)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSampling:
+    """How continuations are drawn; every field is always applied, whatever the model's own generation config says.
+
+    `temperature` 0 takes the likeliest token; `top_p` in (0, 1] is the nucleus (Holtzman et al. 2020). At most
+    `max_batch` samples run at once: their caches are what fills a small GPU.
+    """
+
+    max_new_tokens: int = 1024
+    temperature: float = 1.0
+    top_p: float = 0.9
+    max_batch: int = 32
+
+    def __post_init__(self) -> None:
+        if self.max_new_tokens < 1 or self.max_batch < 1:
+            name = "max_new_tokens" if self.max_new_tokens < 1 else "max_batch"
+            raise InputError(f"{name} must be at least 1, got {getattr(self, name)}", field=name)
+        if not 0.0 <= self.temperature < float("inf"):
+            raise InputError(f"temperature must be a number from 0 up, got {self.temperature}", field="temperature")
+        if not 0.0 < self.top_p <= 1.0:
+            raise InputError(f"top_p must lie in (0, 1], got {self.top_p}", field="top_p")
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilled:
+    """A prompt that the model has read: its cache for one row, and the first new token's logits (1, vocabulary)."""
+
+    cache: Cache
+    logits: torch.Tensor
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """One sample's tokens without the end token; `is_cut_off` when it reached the limit without one.
+
+    `n_tokens` counts what was generated, the end token included.
+    """
+
+    ids: tuple[int, ...]
+    is_cut_off: bool
+    n_tokens: int
+
+
+class StoppedError(Exception):
+    """Nobody waits for these samples any more."""
+
+
+@torch.inference_mode()
+def prefill(model: PreTrainedModel, ids: Sequence[int], soft_prompt: torch.Tensor | None = None) -> Prefilled:
+    """Reads a prompt once. `soft_prompt` (1, n, width) are the virtual tokens of a prompt-tuning adapter, put first.
+
+    Raises `InputError` for a model whose memory of the prompt cannot be shared between samples.
+    """
+    device = model.device
+    tokens = torch.tensor([list(ids)], device=device)
+    if soft_prompt is None:
+        out = model(input_ids=tokens, use_cache=True, **_last_only(model))
+    else:
+        words = model.get_input_embeddings()(tokens)
+        embeds = torch.cat([soft_prompt.to(words), words], dim=1)
+        out = model(inputs_embeds=embeds, use_cache=True, **_last_only(model))
+    cache = getattr(out, "past_key_values", None)
+    if not isinstance(cache, Cache) or not all(hasattr(layer, "batch_repeat_interleave") for layer in cache.layers):
+        raise InputError(
+            f"{type(model).__name__} keeps its memory of the prompt in a form that samples cannot share; "
+            "use a model with an attention cache, or serve this one and reach it as a chat model"
+        )
+    return Prefilled(cache, out.logits[:, -1], len(ids) + (0 if soft_prompt is None else soft_prompt.shape[1]))
+
+
+def sample_continuations(
+    model: PreTrainedModel,
+    prefilled: Prefilled,
+    seeds: Sequence[int],
+    *,
+    sampling: LocalSampling,
+    end_ids: frozenset[int],
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> list[Continuation]:
+    """One continuation a seed, in the order of the seeds; `prefilled` stays as it is and may serve again.
+
+    A sample depends on its seed alone, whatever runs beside it, up to the rounding that differs between batch sizes.
+    Raises `StoppedError` soon after `is_stopped` turns true, `MalformedReplyError` when the model gives no numbers.
+    """
+    found: list[Continuation] = []
+    for at in range(0, len(seeds), sampling.max_batch):
+        chunk = seeds[at : at + sampling.max_batch]
+        draws = np.stack([rng_for(s, "tokens").random(sampling.max_new_tokens) for s in chunk])
+        found += _sample_batch(model, prefilled, draws, sampling=sampling, end_ids=end_ids, is_stopped=is_stopped)
+    return found
+
+
+@torch.inference_mode()
+def _sample_batch(
+    model: PreTrainedModel,
+    prefilled: Prefilled,
+    draws: np.ndarray[Any, np.dtype[np.float64]],
+    *,
+    sampling: LocalSampling,
+    end_ids: frozenset[int],
+    is_stopped: Callable[[], bool],
+) -> list[Continuation]:
+    """`draws` (samples, steps) are uniform numbers in [0, 1). Rows leave the batch when they end."""
+    samples, steps = draws.shape
+    device = prefilled.logits.device
+    uniform = torch.from_numpy(draws.astype(np.float32)).to(device)
+    ends = torch.tensor(sorted(end_ids), device=device, dtype=torch.long)
+    batch, logits = Batch(model, prefilled.cache, samples), prefilled.logits.expand(samples, -1)
+    live = list(range(samples))
+    tokens: list[list[int]] = [[] for _ in range(samples)]
+    for step in range(steps):
+        if is_stopped():
+            raise StoppedError
+        picked = pick(logits, uniform[live, step], temperature=sampling.temperature, top_p=sampling.top_p)
+        goes_on = ~torch.isin(picked, ends)
+        for row, token in zip(live, picked.tolist(), strict=True):
+            tokens[row].append(token)
+        kept = goes_on.nonzero()[:, 0]
+        if len(kept) == 0 or step == steps - 1:
+            break
+        if len(kept) < len(live):
+            batch.keep(kept)
+            live = [live[i] for i in kept.tolist()]
+        logits = batch.forward(picked[kept])
+    return [_continuation(found, end_ids) for found in tokens]
+
+
+class Batch:
+    """The samples of one prompt as the model goes on with them, a token each at a time.
+
+    They share the prompt's states where the model's attention allows, which its first step finds out.
+    """
+
+    def __init__(self, model: PreTrainedModel, cache: Cache, rows: int) -> None:
+        self._model = model
+        self._prompt = cache
+        self._shared = shared_cache(cache, rows)
+        self._cache = copied_cache(cache, rows) if self._shared is None else self._shared
+        self._is_sure = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the prompt's states are kept once for all samples; known after the first step."""
+        return self._shared is not None
+
+    def keep(self, rows: torch.Tensor) -> None:
+        """Drops all but the given rows."""
+        self._cache.batch_select_indices(rows)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """The logits after one more token a row, (rows, vocabulary)."""
+        if self._shared is None:
+            return self._logits(tokens)
+        try:
+            with shared_attention(self._model):
+                logits = self._logits(tokens)
+        except _NOT_SHARED:
+            if self._is_sure:
+                raise
+        else:
+            if self._is_sure or was_shared(self._shared):
+                self._is_sure = True
+                return logits
+        self._shared, self._cache = None, copied_cache(self._prompt, len(tokens))
+        return self._logits(tokens)
+
+    def _logits(self, tokens: torch.Tensor) -> torch.Tensor:
+        out = self._model(
+            input_ids=tokens[:, None], past_key_values=self._cache, use_cache=True, **_last_only(self._model)
+        )
+        logits: torch.Tensor = out.logits[:, -1]
+        return logits
+
+
+def pick(logits: torch.Tensor, uniform: torch.Tensor, *, temperature: float, top_p: float) -> torch.Tensor:
+    """One token a row of `logits` (rows, vocabulary) by the row's uniform number in [0, 1): the inverse of the nucleus'
+    distribution function, tokens in the vocabulary's order. The nucleus is the smallest set that reaches `top_p`.
+
+    In order of probability two tokens that are nearly as likely would change places, and so be taken for each other,
+    with the last bit of a logit, which hangs on how many rows are computed together.
+    """
+    if temperature == 0.0:
+        best, token = logits.max(dim=-1)
+        _check_numbers(best)
+        return token
+    probabilities = (logits.float() / temperature).softmax(dim=-1)
+    head, ids = probabilities.topk(min(_HEAD, probabilities.shape[-1]))
+    _check_numbers(head)
+    if head.shape[-1] < probabilities.shape[-1] and float(head.sum(dim=-1).min()) < top_p:
+        head, ids = probabilities.sort(dim=-1, descending=True)
+    up_to = head.cumsum(dim=-1)
+    head = head.masked_fill(up_to - head >= top_p, 0.0)
+    ids, order = ids.sort(dim=-1)
+    up_to = head.gather(1, order).cumsum(dim=-1)
+    place = (up_to <= uniform[:, None] * up_to[:, -1:]).sum(dim=-1)
+    last = (up_to < up_to[:, -1:]).sum(dim=-1)  # a uniform number that rounds to 1 must not leave the nucleus
+    return ids.gather(1, torch.minimum(place, last)[:, None])[:, 0]
+
+
+def _check_numbers(values: torch.Tensor) -> None:
+    if bool(values.isnan().any()):
+        raise MalformedReplyError(
+            "the model's scores are not numbers: its weights are damaged, or its dtype is too narrow (float16 "
+            "overflows where bfloat16 and float32 do not)"
+        )
+
+
+def _continuation(tokens: Sequence[int], end_ids: frozenset[int]) -> Continuation:
+    ended = bool(tokens) and tokens[-1] in end_ids
+    return Continuation(tuple(tokens[:-1] if ended else tokens), not ended, len(tokens))
+
+
+def _last_only(model: PreTrainedModel) -> dict[str, int]:
+    """Asks for the last position's logits alone, where the model can be asked: a prompt has one that matters."""
+    return {"logits_to_keep": 1} if _takes_logits_to_keep(cast(Any, type(model))) else {}
+
+
+@functools.cache
+def _takes_logits_to_keep(kind: Any) -> bool:
+    return "logits_to_keep" in inspect.signature(kind.forward).parameters

@@ -1,0 +1,166 @@
+"""The folder of a run: whose it is, what it was told, and what is left in it when the run has ended."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from eirene.core.errors import InputError
+from eirene.core.extras import require
+from eirene.core.logs import get_logger
+from eirene.data import Shape
+from eirene.data.json_rows import HasRows, reason
+from eirene.data.line_checksum import DamagedError, check_value
+from eirene.models.local.spec import parse_spec
+from eirene.models.training.recipe import CARD_FILE, Progress, TrainingRecipe, write_json
+
+logger = get_logger(__name__)
+
+RUN_FILE = "run.json"
+_TORN = "run.tmp"  # what a run leaves that was killed while it made its first file
+_PACKAGES = ("torch", "transformers", "peft", "accelerate")
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training left in its folder, and its card as a dict."""
+
+    folder: Path
+    card: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One training: where it starts and ends, and who is told of it.
+
+    `progress` is called after each step. Where `should_stop` says so after a step, a checkpoint is written and
+    `TrainingStoppedError` raised; the same run goes on from there.
+    """
+
+    base: str
+    folder: Path
+    seed: int
+    device: str | None = None
+    progress: Progress | None = None
+    should_stop: Callable[[], bool] | None = None
+
+
+def check_packages(extra: str, more: Iterable[str] = ()) -> None:
+    """Raises `MissingExtraError` where a package that training needs is not installed."""
+    require(*_PACKAGES, *more, extra=extra)
+
+
+def check_base(base: str) -> str:
+    """The model to start from, as the run's folder and the adapter keep it: a folder by its whole path, or a hub id.
+
+    `hf:` before it is taken off. Raises `InputError` for an adapter: what is trained on top of one would not load.
+    """
+    spec = parse_spec(base)
+    if spec.device is not None or spec.dtype is not None or spec.layout is not None:
+        raise InputError(f"{base!r}: device, dtype and layout of a training are settings of its own", field="base")
+    if spec.adapter is not None:
+        raise InputError(
+            f"{base!r} brings the adapter {spec.adapter!r}; training starts from a whole model: merge the two first",
+            field="base",
+        )
+    return os.path.abspath(spec.model) if Path(spec.model).is_dir() else spec.model
+
+
+def claim(folder: Path, order: dict[str, Any]) -> dict[str, Any] | None:
+    """Marks the folder as that of the run that `order` decides (see `told`); returns the card where it is finished.
+
+    Raises `InputError` where the folder holds something else, another run, or cannot be written.
+    """
+    file = folder / RUN_FILE
+    try:
+        if not file.is_file():
+            if folder.exists() and (not folder.is_dir() or any(p.name != _TORN for p in folder.iterdir())):
+                raise InputError("exists and holds something else; name a new folder", where=str(folder))
+            folder.mkdir(parents=True, exist_ok=True)
+            write_json(file, order)
+            return None
+        before = _read(file)
+    except OSError as error:
+        raise InputError(f"cannot be written: {reason(error)}", where=str(folder)) from None
+    differing = sorted(name for name in {*before, *order} if before.get(name) != order.get(name))
+    if differing:
+        raise InputError(
+            f"holds a run with other data or settings ({', '.join(differing)}); name a new folder", where=str(folder)
+        )
+    card = folder / CARD_FILE
+    return _read(card) if card.is_file() else None
+
+
+def finished(run: Run, order: dict[str, Any]) -> Trained | None:
+    """The result of the run where its folder holds it already, and says so; else claims the folder (see `claim`)."""
+    card = claim(run.folder, order)
+    if card is None:
+        return None
+    logger.info("%s holds the finished run, nothing to do", run.folder)
+    return Trained(run.folder, card)
+
+
+def told(
+    run: Run, recipe: TrainingRecipe, data: Named, *, dev: Named | None = None, shape: Shape | None = None, **more: Any
+) -> dict[str, Any]:
+    """What decides a run, as its folder keeps it: base, data and how they are read, settings, seed, and what a part
+    adds."""
+    order = {
+        "base": run.base,
+        "data_sha256": sha256(data),
+        "dev_sha256": None if dev is None else sha256(dev),
+        "recipe": asdict(recipe),
+        "rate": recipe.rate,
+        "seed": run.seed,
+        **({} if shape is None or not shape.columns else {"columns": dict(shape.columns.columns)}),
+        **more,
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(order))  # as it is read back: tuples become lists
+    return plain
+
+
+class Named(HasRows, Protocol):
+    """Rows with the name that messages give their source."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def sha256(data: Named) -> str:
+    """64 hex digits that stand for a file's content; for what is no file (a pipe, a dataset), for that of its rows."""
+    if Path(data.name).is_file():
+        with Path(data.name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    found = hashlib.sha256()
+    for row in data.rows():
+        found.update(json.dumps(row.data, sort_keys=True, default=str).encode() + b"\n")
+    return found.hexdigest()
+
+
+def refuse_leaks(texts: Iterable[str], dev_texts: Iterable[str], *, what: str = "questions") -> None:
+    """Raises `InputError` where a text stands in the training and in the dev data: figures would flatter."""
+    shared = set(texts) & set(dev_texts)
+    if shared:
+        raise InputError(
+            f"{len(shared)} {what} stand in the training and in the dev data, one is {min(shared)!r}; remove them "
+            "from one of the two",
+            field="dev",
+        )
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"cannot be read: {error}; name a new folder", where=str(file)) from None
+    if not isinstance(value, dict):
+        raise InputError("must hold a JSON object; name a new folder", where=str(file))
+    try:
+        return check_value(value)
+    except DamagedError as error:
+        raise InputError(f"{error}; name a new folder", where=str(file)) from None

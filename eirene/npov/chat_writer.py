@@ -1,0 +1,194 @@
+"""Writers on chat models and on local models, and the way from a backend's name to one.
+
+Reads introduction and main response out of a model's reply, whatever form it kept to.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from eirene.core.errors import InputError, UnusableReplyError
+from eirene.core.usage import Meter
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.local.layout import as_text
+from eirene.models.local.model import LocalModel
+from eirene.models.local.spec import PREFIX
+from eirene.models.replies import Reply, unwrapped, without_thinking
+from eirene.npov.embedded import EmbeddedWriter
+from eirene.npov.writer import PROMPT, Draft, Writer, WriteTask, response_messages
+from eirene.prompts import load_prompt
+from eirene.prompts.curly import response_prompt
+from eirene.text.discourse import opening_length
+from eirene.text.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from eirene.models.local.sampling import LocalSampling
+
+    Backend = str | BaseChatModel | LocalModel | Writer
+
+GENERATOR = "generator"
+"""The kind in the `eirene_prompt.json` of an adapter that was trained to write responses in the curly-braces form."""
+_KNOWN = (
+    "'embedded', provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2, "
+    "or hf:path-or-id[+adapter] for a model on this machine"
+)
+
+
+class ChatWriter:
+    """Asks a chat model; temperature 0 makes responses repeatable where the provider allows."""
+
+    def __init__(self, model: ChatModel, *, temperature: float | None = 0.0) -> None:
+        self._chat = model
+        self._temperature = temperature
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._chat.name
+
+    @property
+    def version(self) -> str:
+        """The prompt's digest and the temperature."""
+        return f"prompt={load_prompt(PROMPT).digest},t={self._temperature}"
+
+    async def write(self, task: WriteTask, *, meter: Meter) -> Draft:
+        """The response. Raises `BackendError`, of which `UnusableReplyError` for one that was cut off or is empty."""
+        messages, mark = response_messages(task)
+        sampling = Sampling(temperature=self._temperature, seed=task.seed)
+        (reply,) = await self._chat.ask(messages, sampling=sampling, meter=meter)
+        return read_response(reply, marks=(mark,))
+
+
+class LocalWriter:
+    """Asks a model on this machine, in the prompt that chat models get; a trained generator in the form it knows."""
+
+    def __init__(self, model: LocalModel, *, sampling: LocalSampling | None = None) -> None:
+        from eirene.models.local.sampling import LocalSampling
+
+        self._model = model
+        self._sampling = LocalSampling(temperature=0.0) if sampling is None else sampling
+        self._generates = (model.prompt or {}).get("kind") == GENERATOR
+
+    @property
+    def name(self) -> str:
+        """The model's name, `hf:...`."""
+        return self._model.name
+
+    @property
+    def version(self) -> str:
+        """The model's version, and the digest of the prompt where one is used."""
+        prompt = "curly" if self._generates else load_prompt(PROMPT).digest
+        return f"{self._model.version},prompt={prompt},t={self._sampling.temperature}"
+
+    async def write(self, task: WriteTask, *, meter: Meter) -> Draft:
+        """The response. Raises `BackendError` as `ChatWriter` does, and for a prompt beyond the model's context."""
+        if self._generates:
+            arguments = [(side.name, argument.text) for side, argument in task.topic.arguments]
+            ids = self._model.encode_text(response_prompt(task.topic.question, arguments).text)
+            (reply,) = await self._model.sample(ids, [task.seed], sampling=self._sampling, meter=meter)
+            return read_generated(reply)
+        messages, mark = response_messages(task)
+        if self._model.layout == "chat":
+            ids = self._model.encode_chat(messages)
+        else:
+            ids = self._model.encode_text(as_text(messages))
+        (reply,) = await self._model.sample(ids, [task.seed], sampling=self._sampling, meter=meter)
+        return read_response(reply, marks=(mark,))
+
+
+def resolve_writer(backend: Backend, *, base_url: str | None = None) -> Writer:
+    """The writer behind a backend: `embedded`, `provider:model`, `hf:path-or-id[+adapter]`, a LangChain chat model, a
+    loaded local model, or a `Writer` of your own.
+
+    Raises `InputError` for a name that stands for nothing, `MissingExtraError`.
+    """
+    if isinstance(backend, str):
+        return _named(backend, base_url)
+    if isinstance(backend, Writer):
+        return backend
+    if isinstance(backend, LocalModel):
+        return LocalWriter(backend)
+    from eirene.models.resolve import resolve_chat
+
+    return ChatWriter(resolve_chat(backend))
+
+
+def _named(backend: str, base_url: str | None) -> Writer:
+    from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
+
+    is_local = backend.startswith(PREFIX)
+    if not is_local and backend != "embedded":
+        if not is_chat_name(backend):
+            raise InputError(f"unknown backend {backend!r}; known: {_KNOWN}", field="backend")
+        return ChatWriter(resolve_chat(backend, options=ChatOptions(base_url=base_url)))
+    if base_url is not None:
+        raise InputError(f"base_url goes with a chat model; the backend {backend!r} calls no server", field="base_url")
+    if not is_local:
+        return EmbeddedWriter()
+    from eirene.models.local.model import load_local
+
+    return LocalWriter(load_local(backend))
+
+
+_INTRODUCTION = re.compile(r"\A[#*_ \t]*introduction[*_ \t]*:[*_ \t]*", re.IGNORECASE)
+_RESPONSE = re.compile(r"^[#*_ \t]*(?:main[ \t]+)?response[*_ \t]*:[*_ \t]*", re.IGNORECASE | re.MULTILINE)
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
+
+
+def read_response(reply: Reply, *, marks: tuple[str, ...] = ()) -> Draft:
+    """The two parts, freed of thinking, preambles and wrapping.
+
+    Without the names of the parts, a first paragraph of one sentence that quotes nobody is the introduction if more
+    follow, and else there is none. Raises `UnusableReplyError` with the reply when it was cut off or filtered, and when
+    nothing is left.
+    """
+    check_ending(reply)
+    text = unwrapped(reply.text, marks=marks)
+    introduction, main = _parts(text)
+    if not any(c.isalnum() for c in main):
+        raise UnusableReplyError("the reply holds no response", reply=text)
+    return Draft(" ".join(introduction.split()), main.strip())
+
+
+def read_generated(reply: Reply) -> Draft:
+    """What a generator in the curly-braces form wrote: everything up to the brace that closes its value."""
+    check_ending(reply)
+    text = reply.text.partition("}")[0].strip()
+    if not any(c.isalnum() for c in text):
+        raise UnusableReplyError("the generator wrote nothing", reply=reply.text)
+    return Draft("", text)
+
+
+def check_ending(reply: Reply) -> None:
+    """Raises `UnusableReplyError` for a reply that was cut off or filtered."""
+    if reply.is_cut_off:
+        raise UnusableReplyError(
+            "the response was cut off at the model's length limit", reply=without_thinking(reply.text).strip()
+        )
+    if reply.finish_reason == "content_filter":
+        raise UnusableReplyError(
+            "the provider's content filter stopped the response", reply=without_thinking(reply.text).strip()
+        )
+
+
+def _only_introduces(paragraph: str) -> bool:
+    """Whether a paragraph is one sentence in which nobody says anything."""
+    return len(split_sentences(paragraph)) == 1 and not opening_length(paragraph)
+
+
+def _parts(text: str) -> tuple[str, str]:
+    opened = _INTRODUCTION.match(text)
+    rest = text[opened.end() :] if opened else text
+    named = _RESPONSE.search(rest)
+    if named is not None and (opened or named.start() == 0):
+        return rest[: named.start()], rest[named.end() :]
+    first, *more = _PARAGRAPHS.split(rest, maxsplit=1)
+    if more and (opened or _only_introduces(first.strip())):
+        return first, more[0]
+    if opened:
+        sentences = split_sentences(rest)
+        return sentences[0].raw, rest[sentences[0].end :]
+    return "", rest

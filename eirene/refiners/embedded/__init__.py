@@ -1,0 +1,1 @@
+"""The refiner that ships: rewrites by rule, and calls no model."""

@@ -1,0 +1,129 @@
+"""Puts the request for a rewrite into words: one prompt a mode, and the parts that item and rounds call for.
+
+Reads the new answer out of a model's reply: the whole of it, without what models like to put around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eirene.core.critique import Critique, TaggedSentence
+from eirene.core.errors import InputError, UnusableReplyError
+from eirene.core.records import Item, Mode
+from eirene.models.replies import Reply, unwrapped, without_thinking
+from eirene.prompts import Message, Prompt, load_prompt
+from eirene.prompts.loader import defused, mark_for
+from eirene.refiners.base import RefineTask, Rejection
+
+PROMPTS: dict[Mode, str] = {
+    "improve": "refine_improve",
+    "generic": "refine_generic",
+    "fine-grained": "refine_fine_grained",
+    "human": "refine_human",
+}
+PARTS = ("refine_perspectives", "refine_context", "refine_rejected", "refine_attempt", "refine_fault")
+"""The prompts that stand inside those of `PROMPTS`."""
+_SHOWN_ATTEMPTS = 3  # the latest; more would crowd out the answer
+
+
+def refine_messages(
+    task: RefineTask, *, reasons_only: bool = False, prompt: Prompt | None = None
+) -> tuple[tuple[Message, ...], str]:
+    """The chat messages that ask for a rewrite of `task.answer`, and the word that marks the untrusted texts in them.
+
+    Fine-grained and human prompts name each incomplete sentence with its number, reasons and findings, or with
+    `reasons_only` number the reasons alone. `prompt` takes the place of the mode's own and must have the same
+    placeholders. Raises `InputError` when such a mode comes without a critique, `PromptError` for a prompt that does
+    not fit.
+    """
+    item = task.item
+    values = {"question": defused(item.question), "answer": defused(task.answer)}
+    if task.mode in ("fine-grained", "human"):
+        values["faults"] = _faults(_critique(task), reasons_only=reasons_only)
+    arguments, passages = _arguments(item), _passages(item)
+    attempts = _attempts(task.rejections)
+    mark = mark_for(*values.values(), arguments, passages, attempts)
+    values["given"] = "".join(
+        [
+            _part("refine_perspectives", mark=mark, arguments=arguments) if arguments else "",
+            _part("refine_context", mark=mark, passages=passages) if passages else "",
+        ]
+    )
+    values["rejected"] = _part("refine_rejected", mark=mark, attempts=attempts) if attempts else ""
+    return (prompt or load_prompt(PROMPTS[task.mode])).fill({**values, "mark": mark}), mark
+
+
+def as_text(messages: Sequence[Message]) -> str:
+    """The messages as one text for a model without a chat template; the rewrite is to follow it."""
+    return "\n\n".join(m.content for m in messages) + "\n"
+
+
+def _critique(task: RefineTask) -> Critique:
+    if task.critique is None:
+        raise InputError(f"mode {task.mode} needs a critique; modes improve and generic do without", field="mode")
+    return task.critique
+
+
+def _faults(critique: Critique, *, reasons_only: bool) -> str:
+    faulty = critique.incomplete
+    if reasons_only:
+        return "\n".join(f"{i}. {defused(s.reason or '')}" for i, s in enumerate(faulty, start=1))
+    return "\n\n".join(
+        _part("refine_fault", end="", n=str(s.n), sentence=defused(s.text), reasons=_reasons(s)) for s in faulty
+    )
+
+
+def _reasons(sentence: TaggedSentence) -> str:
+    """The reason, then a line for each finding whose reason is not said already: its place, and the better word."""
+    lines = [sentence.reason or ""]
+    for finding in sentence.findings:
+        place = sentence.text[max(0, finding.start - sentence.start) : max(0, finding.end - sentence.start)]
+        said = [f'"{place}"'] if place else []
+        said += [f'-> "{finding.edit}"'] if finding.edit is not None else []
+        said += [f"({finding.kind})"]
+        if finding.reason and finding.reason not in lines[0]:
+            said.append(finding.reason)
+        lines.append("- " + " ".join(said))
+    return defused("\n".join(lines))
+
+
+def _arguments(item: Item) -> str:
+    sides = (
+        "\n".join([defused(side.name), *(f"- {defused(a)}" for a in side.arguments)])
+        for side in item.perspectives or ()
+    )
+    return "\n\n".join(sides)
+
+
+def _passages(item: Item) -> str:
+    return "\n\n".join(f"{n}. {defused(passage)}" for n, passage in enumerate(item.context or (), start=1))
+
+
+def _attempts(rejections: Sequence[Rejection]) -> str:
+    first = max(0, len(rejections) - _SHOWN_ATTEMPTS)
+    return "\n\n".join(
+        _part("refine_attempt", end="", n=str(n), candidate=defused(r.candidate), why=defused(r.why))
+        for n, r in enumerate(rejections[first:], start=first + 1)
+    )
+
+
+def _part(name: str, *, end: str = "\n\n", **values: str) -> str:
+    """A part's text with a blank line after it, so that a part that is left out leaves no gap."""
+    return load_prompt(name).fill(values)[-1].content + end
+
+
+def read_rewrite(reply: Reply, *, before: str, marks: tuple[str, ...] = ()) -> str:
+    """The rewritten answer in `reply`; an empty text when nothing is left beside thinking and preamble.
+
+    What is taken off is said in `eirene.models.replies`. Raises `UnusableReplyError` with the reply when it was cut
+    off or filtered.
+    """
+    if reply.is_cut_off:
+        raise UnusableReplyError(
+            "the rewrite was cut off at the model's length limit", reply=without_thinking(reply.text).strip()
+        )
+    if reply.finish_reason == "content_filter":
+        raise UnusableReplyError(
+            "the provider's content filter stopped the rewrite", reply=without_thinking(reply.text).strip()
+        )
+    return unwrapped(reply.text, before=before, marks=marks)

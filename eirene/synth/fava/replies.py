@@ -1,0 +1,282 @@
+"""Reads what a model made of a passage: a text in a genre, or a text with one more error, checked before it counts.
+
+Asks a model to write a passage anew in a genre, or to put one error into a text; a prompt file for each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from eirene.core.critique import Finding
+from eirene.core.errors import InputError
+from eirene.core.findings.kinds import KINDS, REPLACED, HallucinationKind
+from eirene.core.findings.tags import escape_tags, parse_tagged, token_spans, tokens
+from eirene.core.usage import Meter
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.local.layout import as_text
+from eirene.models.local.model import LocalModel
+from eirene.models.local.spec import PREFIX
+from eirene.models.replies import Reply, unwrapped
+from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
+from eirene.prompts import Message, load_prompt
+from eirene.prompts.loader import defused, mark_for
+from eirene.synth.fava.rules import Change
+from eirene.text.unicode import whole
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+MOST_WORDS = 6
+"""An edit of more words than this is no minimum one: the paper's entities and relations have one to three."""
+_MOST_ADDED = 60
+_LEAST_SHARED = 0.4
+_WORD = re.compile(r"[^\W_]+")
+_NO_SPACE_BEFORE = tuple(",.;:!?)")
+
+
+class RefusedError(Exception):
+    """A reply that cannot be used; the message is the cause under which it is counted."""
+
+
+def read_genre(reply: Reply, passage: str, *, mark: str) -> str:
+    """The text in its genre. Raises `RefusedError` for one that was cut off, is no text, or is on something else.
+
+    Of its words of four letters and more, four tenths must begin as one of the passage does: a refusal, or an answer
+    to instructions inside the passage, has few of them.
+    """
+    text = " ".join(_body(reply, passage, mark).split())
+    words = text.split()
+    read = parse_tagged(text)
+    if read.findings or read.stray:
+        raise RefusedError("the text in its genre holds tags")
+    if len(words) < 5:
+        raise RefusedError("the text in its genre is shorter than 5 words")
+    if len(words) > 60 + 2 * len(passage.split()):
+        raise RefusedError("the text in its genre is far longer than the passage")
+    own, given = _stems(text), _stems(passage)
+    if own and sum(stem in given for stem in own) < _LEAST_SHARED * len(own):
+        raise RefusedError("the text in its genre is on something else")
+    return text
+
+
+def read_error(reply: Reply, text: str, kind: HallucinationKind, findings: Sequence[Finding], *, mark: str) -> Change:
+    """The change of `text` that the reply marks. Raises `RefusedError` with the first rule that it breaks.
+
+    Exactly one error, of the kind that was asked for; outside of its tags every word as it was; for entity and
+    relation at most six words, with what both sides share taken off; nothing that the text says already; nothing on
+    top of one of the `findings` that are there. Right and wrong exchanged are put right: `<mark>` around the wrong
+    words is the commonest slip.
+    """
+    read = parse_tagged(_body(reply, text, mark), tidy=True)
+    if not read.findings:
+        raise RefusedError("no error is marked")
+    if any(f.kind != kind for f in read.findings):
+        raise RefusedError("an error of another kind is marked")
+    if len(read.findings) > 1:
+        raise RefusedError("more than one error is marked")
+    found = read.findings[0]
+    wrong, right = read.text[found.start : found.end], found.edit or ""
+    if not wrong.strip() or (kind in REPLACED) != bool(right.strip()):
+        raise RefusedError("the tags are not those of the kind")
+    before, after = tokens(read.text[: found.start]), tokens(read.text[found.end :])
+    if before + tokens(right) + after != tokens(text):
+        if kind not in REPLACED or before + tokens(wrong) + after != tokens(text):
+            raise RefusedError("words are changed outside of the tags")
+        wrong, right = right, wrong
+    if kind in REPLACED:
+        change = _replaced(text, wrong, kind, n_before=len(before), n_after=len(after))
+    else:
+        change = _added(text, wrong, kind, n_before=len(before))
+    if any(_meets(change, f) for f in findings):
+        raise RefusedError("the error is on top of another")
+    return change
+
+
+def _body(reply: Reply, before: str, mark: str) -> str:
+    if reply.is_cut_off:
+        raise RefusedError("the reply was cut off")
+    if reply.finish_reason == "content_filter":
+        raise RefusedError("the provider withheld the reply")
+    body = whole(unwrapped(reply.text, before=before, marks=(mark,))).replace("\0", "")
+    if not body.strip():
+        raise RefusedError("the reply is empty")
+    return body
+
+
+def _replaced(text: str, wrong: str, kind: HallucinationKind, *, n_before: int, n_after: int) -> Change:
+    """The change of whole words, without those that both sides begin or end with; one stays on either side."""
+    there, said = token_spans(text), token_spans(wrong)
+    low, high = n_before, len(there) - n_after
+    start, end = 0, len(said)
+    if low == high or start == end:
+        raise RefusedError("the tags are not those of the kind")
+    while high - low > 1 and end - start > 1 and _at(wrong, said, start) == _at(text, there, low):
+        low, start = low + 1, start + 1
+    while high - low > 1 and end - start > 1 and _at(wrong, said, end - 1) == _at(text, there, high - 1):
+        high, end = high - 1, end - 1
+    first, last = there[low][0], there[high - 1][1]
+    put = wrong[said[start][0] : said[end - 1][1]]
+    if put.casefold() == text[first:last].casefold():
+        raise RefusedError("the error changes nothing")
+    if max(high - low, end - start) > MOST_WORDS:
+        raise RefusedError(f"the edit takes more than {MOST_WORDS} words")
+    return Change(kind, first, last, put)
+
+
+def _added(text: str, added: str, kind: HallucinationKind, *, n_before: int) -> Change:
+    """The change that puts a statement between two words, with the white space that it needs."""
+    said = " ".join(added.split())
+    if len(said.split()) > _MOST_ADDED:
+        raise RefusedError(f"the statement has more than {_MOST_ADDED} words")
+    if said.casefold() in " ".join(text.split()).casefold():
+        raise RefusedError("the text says it already")
+    place = token_spans(text)[n_before - 1][1] if n_before else 0
+    lead = "" if not n_before or said.startswith(_NO_SPACE_BEFORE) else " "
+    follows = text[place : place + 1]
+    return Change(kind, place, place, lead + said + (" " if follows.isalnum() or not n_before else ""))
+
+
+def _meets(change: Change, finding: Finding) -> bool:
+    if change.start == change.end:
+        return finding.start < change.start < finding.end
+    return change.start < finding.end and change.end > finding.start
+
+
+def _at(text: str, spans: Sequence[tuple[int, int]], n: int) -> str:
+    return text[spans[n][0] : spans[n][1]]
+
+
+def _stems(text: str) -> list[str]:
+    return [word.casefold()[:5] for word in _WORD.findall(text) if len(word) > 3]
+
+
+GENRE_PROMPT, REPLACED_PROMPT, ADDED_PROMPT = "synth_genre", "synth_error_replaced", "synth_error_added"
+_TEMPERATURE = 1.0
+_KNOWN = "provider:model for a chat model, such as openai:gpt-4o-mini, or hf:path-or-id for a model on this machine"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a model is sent, and the word on the lines around the untrusted text in it."""
+
+    messages: tuple[Message, ...]
+    mark: str
+
+
+class Writes(Protocol):
+    """A model that is asked for one reply at a time; `version`: what it hangs on beside prompt and seed."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    async def ask(self, question: Question, *, seed: int, meter: Meter) -> Reply:
+        """The reply. Raises `BackendError` where there is none."""
+        ...
+
+
+class ChatWrites:
+    """A chat model, at temperature 1: texts are to differ."""
+
+    def __init__(self, chat: ChatModel) -> None:
+        self._chat = chat
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._chat.name
+
+    @property
+    def version(self) -> str:
+        """The temperature."""
+        return f"t={_TEMPERATURE:g}"
+
+    async def ask(self, question: Question, *, seed: int, meter: Meter) -> Reply:
+        """One request, or what the call cache knows of it."""
+        (reply,) = await self._chat.ask(
+            question.messages, sampling=Sampling(temperature=_TEMPERATURE, seed=seed), meter=meter
+        )
+        return reply
+
+
+class LocalWrites:
+    """A model on this machine, in its chat template where it has one."""
+
+    def __init__(self, model: LocalModel) -> None:
+        from eirene.models.local.sampling import LocalSampling
+
+        self._model = model
+        self._sampling = LocalSampling(temperature=_TEMPERATURE)
+
+    @property
+    def name(self) -> str:
+        """The model's name, `hf:...`."""
+        return self._model.name
+
+    @property
+    def version(self) -> str:
+        """The model's version and the temperature."""
+        return f"{self._model.version},t={_TEMPERATURE:g}"
+
+    async def ask(self, question: Question, *, seed: int, meter: Meter) -> Reply:
+        """One sample."""
+        if self._model.layout == "chat":
+            ids = self._model.encode_chat(question.messages)
+        else:
+            ids = self._model.encode_text(as_text(question.messages))
+        (reply,) = await self._model.sample(ids, [seed], sampling=self._sampling, meter=meter)
+        return reply
+
+
+def resolve_writes(backend: str | BaseChatModel | LocalModel | Writes, options: ChatOptions | None = None) -> Writes:
+    """The model behind a name, a LangChain chat model, a loaded local model, or one that is such a model already.
+
+    Raises `InputError` for a name that stands for nothing (`embedded` writes no texts), `MissingExtraError`.
+    """
+    if isinstance(backend, LocalModel):
+        return LocalWrites(backend)
+    if not isinstance(backend, str):
+        return backend if isinstance(backend, (ChatWrites, LocalWrites)) else _other(backend, options)
+    if backend.startswith(PREFIX):
+        if options is not None and options.base_url is not None:
+            raise InputError("base_url goes with a chat model; an hf: backend calls no server", field="base_url")
+        from eirene.models.local.model import load_local
+
+        return LocalWrites(load_local(backend))
+    if not is_chat_name(backend):
+        raise InputError(f"a model that writes is wanted, got {backend!r}; known: {_KNOWN}", field="backend")
+    return ChatWrites(resolve_chat(backend, options=options))
+
+
+def _other(backend: BaseChatModel | Writes, options: ChatOptions | None) -> Writes:
+    from langchain_core.language_models import BaseChatModel
+
+    if isinstance(backend, BaseChatModel):
+        return ChatWrites(resolve_chat(backend, options=options))
+    return backend
+
+
+def genre_question(passage: str, genre: str) -> Question:
+    """Asks for the passage as a text of a genre, such as `a news report`."""
+    shown = defused(passage)
+    mark = mark_for(shown)
+    return Question(load_prompt(GENRE_PROMPT).fill({"mark": mark, "passage": shown, "genre": genre}), mark)
+
+
+def error_question(text: str, kind: HallucinationKind) -> Question:
+    """Asks for the text with one more error of a kind, tagged; tags that the text spells out are escaped."""
+    shown = defused(escape_tags(text))
+    mark = mark_for(shown)
+    prompt = load_prompt(REPLACED_PROMPT if kind in REPLACED else ADDED_PROMPT)
+    values = {"mark": mark, "text": shown, "kind": kind, "definition": KINDS[kind].definition}
+    return Question(prompt.fill(values), mark)
+
+
+def prompts_digest() -> str:
+    """The digests of the three prompts."""
+    return "/".join(load_prompt(name).digest for name in (GENRE_PROMPT, REPLACED_PROMPT, ADDED_PROMPT))

@@ -1,0 +1,37 @@
+"""Python's `difflib.SequenceMatcher` with an end to its work: long texts that repeat a word would take it minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import Match, SequenceMatcher
+from itertools import accumulate
+
+from eirene.text.cancellation import check_cancelled
+
+EACH = 300
+"""Comparisons for each word of the two. Pairs of answers of some hundred words take up to 50, unrelated texts of 3,500
+words each 230; only past these may runs be missed."""
+LEAST = 50_000
+"""Comparisons that any two may take."""
+
+
+class BoundedMatcher(SequenceMatcher[str]):
+    """Finds the runs that two sequences have in common, as `SequenceMatcher(None, a, b, autojunk=False)` does.
+
+    It looks for the longest run, then left and right of it, which takes time with the cube of a word's repetitions.
+    Here the comparisons are counted before each look: once `EACH` for every word are spent, what is left between the
+    runs found counts as different.
+    """
+
+    def __init__(self, a: Sequence[str], b: Sequence[str]) -> None:
+        super().__init__(None, a, b, autojunk=False)
+        places: dict[str, list[int]] = getattr(self, "b2j")  # noqa: B009  # public, and typeshed has it not
+        self._cost = list(accumulate((1 + len(places.get(word, ())) for word in a), initial=0))
+        self._words = len(a)
+        self._left = max(LEAST, EACH * (len(a) + len(b)))
+
+    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
+        """The longest run in `a[alo:ahi]` and `b[blo:bhi]`; one of length 0 where the comparisons are spent."""
+        check_cancelled()
+        self._left -= self._cost[self._words if ahi is None else ahi] - self._cost[alo]
+        return Match(alo, blo, 0) if self._left < 0 else super().find_longest_match(alo, ahi, blo, bhi)

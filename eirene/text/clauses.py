@@ -1,0 +1,144 @@
+"""Cuts an answer into the units that are held against arguments: its sentences and, inside them, their clauses.
+
+Two things happen here, by rules of English that know no data set: what only says *that* something is claimed ("Critics
+reply that", "On the other hand,") is taken off the text that an encoder reads, and a sentence is cut where another
+statement begins. Offsets always point into the answer. A text in another language comes through whole, as sentences.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from eirene.text.cancellation import check_cancelled
+from eirene.text.discourse import opening_length
+from eirene.text.english import AUXILIARIES, CONTRACTED_SUBJECTS, SUBORDINATORS, finite_verb, looks_like_base
+from eirene.text.sentences import Sentence
+
+MIN_CLAUSE_WORDS = 3
+"""Fewer words on one side of a cut are no statement of their own."""
+
+_WORD = re.compile(r"[^\W_][\w'’-]*")
+# Strong joints open a statement whatever follows; weak ones may also join two words, which their neighbours tell.
+# A run of spaces is tried from its beginning alone and never given back, or long ones would take time by the square.
+_STRONG = re.compile(
+    r"""(?:(?<!\s)\s++)?;\s++
+      | (?:,|(?<!\s))\s++(?:as\s++well\s++as|and\s++also|and|but|or|while)\s++that\s++(?=\S)
+      | ,\s++(?:whereas|although|though)\s++""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_WEAK = re.compile(r"(?:,|(?<!\s)\s++[-–—]{1,3}|(?<!\s))\s++(?:and|but|while|yet)\s++", re.IGNORECASE)
+
+# A statement that opens with one of these goes on about the one before it: apart, neither could be judged.
+_BACKWARD_WORDS = """
+    so thus then therefore thereby hence consequently this that these those they he she him them some others neither
+"""
+_OBJECT_WORDS = "a an the their its his her our your my it them these those this that to for"
+_LEANS_BACK = frozenset(_BACKWARD_WORDS.split())
+_INNER = SUBORDINATORS - {"if"}
+_OBJECTS = frozenset(_OBJECT_WORDS.split())
+_ADVERBS = frozenset(["also", "even", "still", "often", "yet", "too", "not"])
+_CONDITIONS = frozenset(["if", "when", "because", "since", "unless", "although", "though"])
+
+_REACH = 10
+"""A subject has fewer words than this before its verb."""
+
+_NEAR = 600
+"""Characters on either side of a joint that decide about it: what lies further off would only cost time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A sentence or a clause of an answer.
+
+    `sentence` counts from 0. `answer[start:end]` is the piece without surrounding white space and joining words; `text`
+    is the same for the encoder, openings like "Critics add that" taken off. `is_clause` is False for whole sentences.
+    """
+
+    sentence: int
+    start: int
+    end: int
+    text: str
+    is_clause: bool
+
+
+def units_of(answer: str, sentences: Sequence[Sentence]) -> tuple[Unit, ...]:
+    """The units of an answer, sentence by sentence: the sentence itself, then its clauses if it has more than one.
+
+    `sentences` are those of `answer` as `split_sentences` cuts them. A piece of white space alone is a unit with an
+    empty text: every sentence has exactly one unit that is no clause.
+    """
+    units: list[Unit] = []
+    for index, sentence in enumerate(sentences):
+        check_cancelled()
+        start, end = sentence.text_start, sentence.text_end
+        units.append(Unit(index, start, end, core_text(answer[start:end]), False))
+        spans = list(clause_spans(answer[start:end]))
+        if len(spans) > 1:
+            pieces = [(start + a, start + b) for a, b in spans]
+            units.extend(Unit(index, a, b, core_text(answer[a:b]), True) for a, b in pieces)
+    return tuple(units)
+
+
+def core_text(text: str) -> str:
+    """The text without attribution or discourse openings and list markers; never empty if `text` is not."""
+    rest = text[opening_length(text) :].strip()
+    return rest or text.strip()
+
+
+def clause_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Offsets of the clauses of one sentence, joining words between them left out; one span where there is no cut.
+
+    The first clause keeps the sentence's opening ("Supporters argue that ...").
+    """
+    for start, end in _cut(text, 0, len(text), _STRONG):
+        yield from _cut(text, start, end, _WEAK)
+
+
+def _cut(text: str, start: int, end: int, joints: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """The pieces of text[start:end] between those joints that stand between two statements."""
+    for joint in joints.finditer(text, start, end):
+        left = text[max(start, joint.start() - _NEAR) : joint.start()]
+        before, after = _words(core_text(left)), _words(text[joint.end() : min(end, joint.end() + _NEAR)])
+        if min(len(before), len(after)) < MIN_CLAUSE_WORDS:
+            continue
+        if joints is _WEAK and not (_ends_statement(before, left) and _starts_statement(after)):
+            continue
+        # Of "but that does not mean ..." the subject is in the joint.
+        if after[0] in AUXILIARIES and after[0] not in CONTRACTED_SUBJECTS:
+            continue
+        yield start, joint.start()
+        start = joint.end()
+    yield start, end
+
+
+def _words(text: str) -> list[str]:
+    return [match.group().lower().replace("’", "'") for match in _WORD.finditer(text)]
+
+
+def _ends_statement(words: list[str], text: str) -> bool:
+    """Whether the words before "and" are a statement, not half of a pair ("both a") or of a condition ("if a")."""
+    if "," not in text and words[0] in SUBORDINATORS:
+        return False
+    if {"between", "both", "either"} & set(words[-4:]):
+        return False
+    # Of "... if the separation of church" only what follows "if" can be the statement that "and" would close.
+    inner = max((n for n, word in enumerate(words) if word in _CONDITIONS), default=-1)
+    return finite_verb(words[inner + 1 :]) is not None
+
+
+def _starts_statement(words: list[str]) -> bool:
+    """Whether the words after "and" have a subject and a verb of their own, in this order and close by."""
+    if words[0] in _LEANS_BACK:
+        return False
+    while words and (words[0] in _ADVERBS or words[0].endswith("ly")):
+        words = words[1:]
+    if words and words[0] in CONTRACTED_SUBJECTS:
+        return True
+    verb = finite_verb(words[:_REACH])
+    if not verb:  # none, or a verb without a subject: "and helps to ..."
+        return False
+    if any(word in _INNER for word in words[:verb]):
+        return False
+    return not (looks_like_base(words[0]) and not words[0].endswith("s") and words[1] in _OBJECTS)

@@ -1,0 +1,262 @@
+"""How a text is worked into a sentence: which words may lose their capital, what reads well after "that".
+
+Rules of English with short word lists; no data set is known to them.
+
+Finds finite verbs in English by rule: enough to tell a statement from a phrase, far from a tagger.
+
+Used to decide whether "and" joins two statements ("it is cheap and everyone gains") or two words ("cheap and safe").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+_NAMES = {
+    "for": """pro pros for favour favor support supporter supporters supporting supportive proponent proponents advocate
+    advocates yes agree affirmative advantage advantages benefit benefits positive""",
+    "against": """con cons contra against opposition oppose opposed opposing opponent opponents critic critics no
+    disagree negative disadvantage disadvantages drawback drawbacks objection objections""",
+}
+_SIDES = {name: side for side, names in _NAMES.items() for name in names.split()}
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_FINITE = _words(
+    """is are was were am has have had does do did can cannot could will would shall should may might must isn't aren't
+    wasn't weren't hasn't haven't hadn't doesn't don't didn't can't couldn't won't wouldn't shouldn't"""
+)
+# Verbs that are hardly ever nouns; their plain and -s forms show that a statement has its verb.
+_VERBS = _words(
+    """accept achieve add affect agree allow apply argue become begin believe belong bring cause come consider contain
+    contribute create damage decrease depend deserve destroy deter develop discourage discriminate divert dominate
+    eliminate enable encourage endanger enhance ensure eradicate erode exist expose fail fit follow foster fuel get
+    give go happen harm help hinder hurt ignore impose improve include increase infringe interfere keep know lack
+    lead learn leave let limit lose make mean need occur offer outweigh pay perform pose prevent produce prohibit
+    promote protect prove provide punish put reduce reinforce remain remove represent require restrict satisfy save
+    say seem send serve strengthen succeed suffer suppress take teach tend threaten treat undermine understand unite
+    violate want weaken work worsen"""
+)
+_NO_SUBJECT_BEFORE = _words("to who which that a an the of for in with by and or not his her its their our no")
+_QUESTION_WORDS = _words("why what how when where who which whose because no yes not so and but or")
+_LOWER = _words(
+    """a an the this that these those it its it's it’s he she they we you his her their our your my there if in on at
+    of for from with without by to as and but or so because while when where who what why how which not no any all
+    some many most more much less few fewer every each other another such only even too both either neither one two
+    three people children parents women men society societies government governments states students teachers
+    schools young old free private public social political economic religious corporal collective gun trade abortion
+    vaccines tablets newspapers being having using giving making raising affirmative freedom animals workers
+    citizens countries technology science education money taxes research money life death war peace land food water
+    air new good bad high higher low lower lack time everyone everybody nobody nothing something someone anyone"""
+)
+_DETERMINERS = _words(
+    """a an the this that these those it it's it’s he she they we you his her their our your my there if in on at of for
+    from no any"""
+)
+_LOWER_ENDING = re.compile(r"(?:tions?|ments?|ness|ity|ities|able|ible|ful|less|ous|ives?|ships?|[a-z]{3}ing|ly)$")
+_NAMES_LIKE_WORDS = _words("beijing sterling boeing italy sicily facebook reading nothing chongqing")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_TERMINAL = re.compile(r"[.!?…。！？؟۔।]['\"”’)\]»*_]*$")
+_ENGLISH = _words(
+    """the of and to in a is that it for are as with be on not this by have they from or which has can will an their
+    there at people who but its also more should would"""
+)
+
+
+def side_of(name: str | None) -> str:
+    """`for` or `against` where a perspective's name says so in a word, else the empty string."""
+    words = [w.lower() for w in _WORD.findall(name or "")]
+    sides = {_SIDES[w] for w in words if w in _SIDES}
+    return sides.pop() if len(sides) == 1 and len(words) <= 3 else ""
+
+
+def is_english(text: str) -> bool:
+    """Whether common English words make up at least an eighth of the first 400 words."""
+    words = [w.lower() for w in _WORD.findall(text[:4000])][:400]
+    return 8 * sum(w in _ENGLISH for w in words) >= max(len(words), 1)
+
+
+class Letters:
+    """Decides whether a statement may lose its capital letter in the middle of a sentence.
+
+    `texts` are the texts at hand: a word that stands in them in lower case is no name.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = tuple(texts)
+        self._seen: frozenset[str] | None = None
+
+    def lowered(self, text: str) -> str | None:
+        """`text` as it goes on in a sentence; None where its first word may be a name, and nothing tells."""
+        found = _WORD.search(text)
+        if found is None or found.start() > 0 or not text[0].isupper():
+            return text
+        words = _WORD.findall(text)
+        if words[0] in ("I", "I'm", "I’m", "I've", "I’ve", "I'd", "I’d") or any(c.isupper() for c in words[0][1:]):
+            return text
+        if _is_title(words) or (words[0].lower() not in _DETERMINERS and words[1:] and words[1][:2].istitle()):
+            return None  # a headline, or a name of two words
+        return text[0].lower() + text[1:] if self._is_common(words[0]) else None
+
+    def _is_common(self, word: str) -> bool:
+        lower = word.lower()
+        stem = re.split(r"['’-]", lower)[0]
+        if lower in _NAMES_LIKE_WORDS:
+            return False
+        forms = {lower, stem}
+        return bool(forms & _LOWER or _LOWER_ENDING.search(stem) or forms & self._words())
+
+    def _words(self) -> frozenset[str]:
+        if self._seen is None:
+            self._seen = frozenset(w for text in self._texts for w in _WORD.findall(text) if w[0].islower())
+        return self._seen
+
+
+def _is_title(words: list[str]) -> bool:
+    long = [w for w in words if len(w) > 3]
+    return len(long) > 2 and 3 * sum(w[0].isupper() for w in long) >= 2 * len(long)
+
+
+def is_statement(text: str) -> bool:
+    """Whether a text reads well after "that": one sentence, no question, with a subject and a finite verb."""
+    words = [w.lower().replace("’", "'") for w in _WORD.findall(text)]
+    if len(words) < 3 or words[0] in _QUESTION_WORDS or words[0] in _FINITE or _is_verb(words[0]):
+        return False
+    body = _TERMINAL.sub("", text.strip())
+    if re.search(r"[.!?…:]\s|[?]", body) or text.rstrip("\"'”’)").endswith("?"):
+        return False
+    return any(
+        (word in _FINITE and before not in ("to", "who", "which"))
+        or (_is_verb(word) and before not in _NO_SUBJECT_BEFORE and not before.endswith("'s"))
+        for before, word in pairwise(words)
+    )
+
+
+def _is_verb(word: str) -> bool:
+    return (
+        word in _VERBS
+        or any(word.endswith(s) and word[: -len(s)] in _VERBS for s in ("s", "es"))
+        or (word.endswith("ies") and word[:-3] + "y" in _VERBS)
+    )
+
+
+def sentence(argument: str) -> str:
+    """An argument as a sentence of its own: white space collapsed, a capital letter first, a full stop last."""
+    text = " ".join(argument.split()).lstrip(":;,.-–— ") or " ".join(argument.split())
+    if not _TERMINAL.search(text):
+        text = text.rstrip(":;,-–— ") + ("。" if text[-1:] > "\u2e7f" and text[-1:] < "\uac00" else ".")
+    first = text[:1].upper()
+    return first + text[1:] if len(first) == 1 else text
+
+
+_AUXILIARY_WORDS = """
+    is are was were am has have had do does did can could will would shall should may might must cannot isn't aren't
+    wasn't weren't hasn't haven't hadn't don't doesn't didn't can't couldn't won't wouldn't shouldn't mustn't it's
+    that's there's they're we're you're they've we've they'll it'll we'll isnt arent dont doesnt didnt cant wont
+"""
+# Verbs that statements about public questions are made with; regular forms follow from the base form.
+_BASE_WORDS = """
+    accept achieve act add address adopt affect affirm agree aid aim alleviate allow alter apply argue arise ask
+    assist assume attack attract avoid ban base bear become begin belong benefit bind block boost break breed bring
+    build burden buy call care carry cause challenge change choose cite cling close come commit compel compete
+    compromise concern condemn confer conflict confuse consider constitute consume contain continue contradict
+    contribute control correct corrupt cost count cover create cripple curb cut damage deal decide decline decrease
+    deepen defeat defend define degrade delay deliver demand demean demonstrate deny depend depict deprive deserve
+    destroy deter deteriorate determine develop devalue die differ diminish discourage discriminate disrupt distort
+    distract divert divide dominate draw drive earn ease educate eliminate embrace emerge employ empower enable
+    encourage end endanger enforce engage enhance enjoy ensure entail equal erode escape establish evolve exacerbate
+    exceed exclude exist expand expect experience explain exploit expose express extend face facilitate fail fall
+    favor favour fear feed feel fight fill find fit flourish focus follow force form foster free fuel fulfil fulfill
+    fund fuse gain generate get give go grant grow guarantee guide hamper handle happen harm hate have heighten help
+    highlight hinder hold honor honour hurt ignore impact impede imply impose improve incentivize incite include
+    increase indicate induce inflict influence inform infringe inspire intend interfere intrude invade invest
+    involve isolate judge justify keep kill know lack last lead learn leave legitimise legitimize let lie limit live
+    look lose lower maintain make manage matter mean mitigate motivate move need neglect obey object obtain occur
+    offer operate oppose oppress outweigh overcome overpower owe own participate pay perform permit perpetuate
+    persist place play point pollute pose possess present preserve prevent produce profit prohibit proliferate
+    promote protect prove provide provoke punish pursue push put raise reach read realise realize receive recognise
+    recognize reduce reflect refuse regulate reinforce reject rely remain remove render replace represent require
+    rescue resist resolve respect respond restrict result reveal reward rise risk rob run sacrifice safeguard
+    satisfy save see seek seem sell send separate serve set shape share show signal solve spark speak spend spread
+    stand start stay steal stem stifle stigmatise stigmatize stimulate stop strengthen strip struggle succeed suffer
+    suggest suit support suppress survive sustain take target teach tend think threaten thrive tie tolerate touch
+    train transform treat trigger trust turn undermine understand unite urge use violate vote want warrant waste
+    weaken win work worsen yield
+"""
+_IRREGULAR_WORDS = """
+    became began broke brought built came chose fell felt found gave got grew held kept knew led left lost made
+    meant met paid ran rose said saw showed sold sought spoke stood taught thought told took understood went won
+    wrote
+"""
+_NOT_BEFORE_WORDS = """
+    a an the this that these those my your his her its our their no some any every each such more most many few
+    several much of in on at by for from with to into onto about against between through under over without within
+    and or as than like via per mental physical other same own free new good bad high low
+"""
+_PRONOUN_WORDS = """
+    i you we they it he she who people everyone anyone somebody nobody someone there this that which others children
+    men women
+"""
+_SUBORDINATING_WORDS = """
+    if when whenever because since although though unless until while whereas that which who whom whose where
+    wherever how what why whether before after so
+"""
+
+AUXILIARIES = frozenset(_AUXILIARY_WORDS.split())
+CONTRACTED_SUBJECTS = frozenset(["it's", "there's", "we're", "you're", "we've", "it'll", "we'll"])
+"""Auxiliaries with their subject in one word."""
+SUBORDINATORS = frozenset(_SUBORDINATING_WORDS.split())
+_IRREGULAR = frozenset(_IRREGULAR_WORDS.split())
+_NOT_BEFORE_A_VERB = frozenset(_NOT_BEFORE_WORDS.split())
+_PRONOUNS = frozenset(_PRONOUN_WORDS.split())
+_ADJECTIVE = re.compile(r"(?:al|ive|ous|ic|ary|ful|less|ible|able|ish|est)$")
+
+
+def _third_person(base: str) -> str:
+    if base.endswith(("s", "sh", "ch", "x", "z", "o")):
+        return base + "es"
+    if base.endswith("y") and base[-2] not in "aeiou":
+        return base[:-1] + "ies"
+    return base + "s"
+
+
+_BASE_FORMS = frozenset(_BASE_WORDS.split())
+_THIRD_PERSON = frozenset(_third_person(base) for base in _BASE_FORMS)
+
+
+def finite_verb(words: Sequence[str]) -> int | None:
+    """Index of the first word (lower case) that reads like a finite verb, or None."""
+    for index, word in enumerate(words):
+        if word in AUXILIARIES:
+            return index
+        if index and _is_verb_here(words[index - 1], word, has_next=index + 1 < len(words)):
+            return index
+    return None
+
+
+def is_third_person(word: str) -> bool:
+    """Whether the word (lower case) can be a verb in its third-person form."""
+    return word in _THIRD_PERSON
+
+
+def looks_like_base(word: str) -> bool:
+    """Whether the word can be a verb in its base or third-person form."""
+    return word in _BASE_FORMS or word in _THIRD_PERSON
+
+
+def _is_verb_here(previous: str, word: str, *, has_next: bool) -> bool:
+    if previous in _NOT_BEFORE_A_VERB and previous not in _PRONOUNS:
+        return False
+    if word in _IRREGULAR:
+        return True
+    if word in _BASE_FORMS:
+        return has_next and (
+            previous in _PRONOUNS or (previous.endswith("s") and not previous.endswith(("ss", "us", "is")))
+        )
+    if word in _THIRD_PERSON:
+        return has_next and not _ADJECTIVE.search(previous)
+    return False

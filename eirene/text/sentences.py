@@ -1,0 +1,227 @@
+"""Cuts a text into sentences with character offsets: prompt, parser, record and report speak of the same pieces.
+
+`sentencex` finds the sentence ends; around it stands a small pre-splitter for what it does not know: lines, list
+markers and code fences. The pieces partition the text: joined, they give it back exactly, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from eirene.text.cancellation import check_cancelled
+
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
+_TABLE_ROW = re.compile(r"[ \t]*\|.*\|\s*$")
+# Bullets, "1." / "1)" / "(a)" numbering, Markdown headings and quotes: what makes a line stand for itself.
+_MARKER = re.compile(r"[ \t]*(?:(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]|#{1,6}|>+)[ \t]+)+")
+_ENDS_LINE = re.compile(r"[.!?:;…。！？：؟۔।][\"'”’)\]»*_`]*\s*$")
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+# What may follow a sentence end without a space and still belongs to it: end tags, footnote marks, closing quotes,
+# brackets and Markdown emphasis, emoji.
+_CLOSERS = re.compile(
+    r"(?:</\w{1,20}>|<sup>[^<]{0,20}</sup>|\[\^?\w{1,8} ?\]|\(\d{1,3}\)|[¹²³⁰⁴-⁹]+|(?:[^\w\s]|_){1,40}+(?=\s|\Z)){1,40}"
+)
+_SPACE = re.compile(r"\s*")
+_TAG = re.compile(r"</?\w{1,20} ?/?>")
+# A forgotten space ("here.Then") and not a name with a dot in it ("README.Md", "x.Y", ".NET", a URL).
+_WORD_THEN_END = re.compile(r"(?:[^\W\d_]{2}|\d)[\"'”’)\]]*[.?!]+$")
+_NEW_WORD = re.compile(r"[\u200b\ufeff\"'“‘(\[*]*([^\W\d_])(.?)")
+_NAME_CHARACTERS = frozenset("/@\\=_")
+# A marker in running text, "Reasons: 1. It is cheap. 2. It lasts.", goes with what it numbers.
+_INNER_MARKER = re.compile(r"(?:^|(?<=[:;])\s+)(\(?(?:\d{1,2}|[a-z])[.)]\s+)$")
+# Abbreviations that the splitter does not know, before a number or a small letter.
+_ABBREVIATION = re.compile(
+    r"\b(?:approx|avg|ch|chap|ed|eds|est|excl|incl|max|min|para|resp|sec|sect|vol|vols|(?:\w\.)+\w)\.\s+$",
+    re.IGNORECASE,
+)
+_STRETCH = 4_000
+"""How many characters the splitter gets at a time."""
+_LONGEST = 2 * _STRETCH
+"""And how many at most, where none of them ends a sentence."""
+_WINDOW = 80
+"""How many characters around a cut are looked at: enough for every rule, and what keeps long texts linear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One piece of a text. `n` counts from 1; `start`, `end` are its offsets, the white space around it included."""
+
+    n: int
+    start: int
+    end: int
+    raw: str
+
+    @property
+    def text(self) -> str:
+        """The piece without surrounding white space: what a model or a reader is shown."""
+        return self.raw.strip()
+
+    @property
+    def text_start(self) -> int:
+        """Offset of `text` in the original."""
+        return self.start + len(self.raw) - len(self.raw.lstrip())
+
+    @property
+    def text_end(self) -> int:
+        """Offset after the last character of `text` in the original."""
+        return self.text_start + len(self.text)
+
+
+def split_sentences(text: str, *, language: str = "en") -> tuple[Sentence, ...]:
+    """The sentences of `text`, in order; `"".join(s.raw for s in result) == text` always holds.
+
+    A line with a list marker, a heading, a table row and a fenced code block are pieces of their own; a line break
+    inside a running sentence (hard-wrapped text) is not an end. White space belongs to the piece before it, except for
+    a line's indentation and what stands at the very start of the text. Only the empty text has no sentences.
+    """
+    starts: list[int] = []
+    at, is_blank = 0, True  # is_blank: whether the piece being built holds white space alone
+    for block, is_whole in _blocks(text):
+        check_cancelled()
+        for piece in [block] if is_whole else _sentences(block, language):
+            lead = len(piece) - len(piece.lstrip())
+            if not starts:
+                starts.append(0)
+            elif lead < len(piece) and not is_blank:
+                starts.append(at if text[at - 1] in "\r\n" else at + lead)  # an indentation stays with its line
+                is_blank = True
+            is_blank = is_blank and lead == len(piece)
+            at += len(piece)
+    return tuple(
+        Sentence(n=n, start=start, end=end, raw=text[start:end])
+        for n, (start, end) in enumerate(pairwise([*starts, len(text)]), start=1)
+    )
+
+
+def _blocks(text: str) -> Iterator[tuple[str, bool]]:
+    """Runs of lines that cannot share a sentence, each with whether it is to stay whole (code, a table row)."""
+    held: list[str] = []
+    fence: str | None = None
+    for line in text.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        if fence is not None:
+            held.append(line)
+            if mark and mark.group(1).startswith(fence) and not line.strip().strip(fence[0]):
+                yield "".join(held), True
+                held, fence = [], None
+            continue
+        is_row = _TABLE_ROW.match(line) is not None
+        if held and (mark or is_row or _breaks(held[-1], line)):
+            yield "".join(held), False
+            held = []
+        if is_row:
+            yield line, True
+            continue
+        held.append(line)
+        fence = mark.group(1) if mark else None
+    if held:
+        yield "".join(held), fence is not None
+
+
+def _breaks(line: str, following: str) -> bool:
+    """Whether the line break between two lines ends a sentence, as far as layout alone can tell."""
+    if not line.strip() or not following.strip():
+        return True
+    if _MARKER.match(following) or _ENDS_LINE.search(line):
+        return True
+    # Hard-wrapped prose goes on in lower case after a line of some length, a list item on an indented line;
+    # everything else is a line for itself.
+    indented = following[0] in " \t" and _MARKER.match(line) is not None
+    return not (following.lstrip()[0].islower() and (indented or len(line.strip()) >= 40))
+
+
+def _sentences(block: str, language: str) -> list[str]:
+    """The block's sentences as the splitter sees them, a leading list marker kept with the words that it marks."""
+    marker = _MARKER.match(block)
+    head = marker.group(0) if marker else ""
+    rest = block[len(head) :]
+    if not rest.strip():
+        return [block] if block else []
+    cuts = _mend(rest, _found_cuts(rest, language))
+    return [head + rest[: cuts[0]], *(rest[a:b] for a, b in pairwise([*cuts, len(rest)]))] if cuts else [block]
+
+
+def _found_cuts(text: str, language: str) -> list[int]:
+    """Where the splitter begins a new sentence, as offsets above 0.
+
+    Its time grows with the square of what it is given, so a long text goes through it in stretches; the last sentence
+    of a stretch may be torn and opens the next one. Of a sentence that fills the longest stretch the next one has the
+    end alone.
+    """
+    import sentencex
+
+    plain = _SURROGATE.sub("\ufffd", text)  # it takes no lone surrogates; one character for one keeps the offsets
+    cuts: list[int] = []
+    at, stretch = 0, _STRETCH
+    while at < len(plain):
+        part = plain[at : at + stretch]
+        is_last = at + stretch >= len(plain)
+        pieces = list(sentencex.segment(language, part))
+        if sum(map(len, pieces)) != len(part):  # a character was lost (never seen, but all offsets hang on it)
+            pieces = [part]
+        inner = [at + end for end in accumulate(map(len, pieces))][:-1]
+        cuts += inner
+        if is_last:
+            break
+        if inner:
+            at, stretch = inner[-1], _STRETCH
+        elif stretch < _LONGEST:
+            stretch *= 2
+        else:
+            at += _LONGEST - _STRETCH
+    return cuts
+
+
+def _mend(text: str, cuts: list[int]) -> list[int]:
+    """The cuts without those that tear something apart, moved to where white space and closing marks end."""
+    mended: list[int] = []
+    passed = 0  # up to where white space was looked at: cuts in one run of it all come to its end
+    for found in cuts:
+        cut, previous = found, mended[-1] if mended else 0
+        if cut <= previous or (cut <= passed and text[cut - 1].isspace()):
+            continue
+        if not text[cut - 1].isspace():
+            closers = _CLOSERS.match(text, cut)
+            if closers and closers.group().endswith((",", ";", ":")):
+                continue
+            if closers:
+                cut = closers.end()
+            elif _tears_a_name(text, cut):
+                continue
+        cut = _SPACE.match(text, cut).end()  # type: ignore[union-attr]  # matches the empty string too
+        passed = cut
+        before = text[max(previous, cut - _WINDOW) : cut]
+        marker = _INNER_MARKER.search(before)
+        if marker:
+            cut -= len(marker.group(1))
+        elif _goes_on(before, text[cut : cut + 1]):
+            continue
+        if previous < cut < len(text):
+            mended.append(cut)
+    return mended
+
+
+def _tears_a_name(text: str, cut: int) -> bool:
+    """Whether a cut with no white space on either side lies in a URL, a path, a file or product name."""
+    if text[cut - 1] not in ".?!" or text[cut : cut + 1].isspace():
+        return False
+    left = _TAG.sub("", re.split(r"\s", text[max(0, cut - _WINDOW) : cut])[-1])
+    right = _TAG.sub("", re.split(r"\s", text[cut : cut + _WINDOW])[0])
+    word = _NEW_WORD.match(right)
+    if word is None or not _WORD_THEN_END.search(left) or _NAME_CHARACTERS & {*left, *right}:
+        return True
+    first, second = word.groups()
+    is_capitalised = not first.islower() and not second.isupper()
+    return not is_capitalised or re.search(r"\w[.?!]\w", left) is not None or re.search(r"\w[.?!]\w", right) is not None
+
+
+def _goes_on(before: str, following: str) -> bool:
+    """Whether the sentence goes on after what looked like its end: an abbreviation, a Japanese quotation."""
+    if following.isdecimal() or following.islower():
+        return _ABBREVIATION.search(before) is not None
+    return following == "と" and before.endswith("」")
