@@ -4,7 +4,7 @@
 
 DATA_DIR holds folders with JSON Lines, all of it English but for a few texts (which are printed, for a person to look
 at). Up to N rows of each file are drawn, and every text in them that has more than one word. The other languages are
-the sentences of `tests/languages.json`: `chosen` was looked at when the thresholds were set, `aside` only
+the sentences of `tests/text/languages.json`: `chosen` was looked at when the thresholds were set, `aside` only
 afterwards: two of its 78 were missed at a least length of 30 letters, which was then lowered to 24.
 """
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL, WORSE
 
 from eirene.agent.session import ReviewedRun
 from eirene.agent.settings import Settings
@@ -18,6 +17,7 @@ from eirene.core.critique import Sample
 from eirene.core.errors import BackendError
 from eirene.core.records import Item, Record
 from eirene.testing.parts import scripted_parts
+from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL, WORSE
 
 Json = dict[str, Any]
 GO_ON: Json = {"action": "go on"}

@@ -10,13 +10,13 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
-from loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
 
 import eirene
 from eirene.agent.state import Parts
 from eirene.core.critique import Sample
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.testing.parts import scripted_parts
+from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
 
 
 def parts() -> Parts:

@@ -19,14 +19,14 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
-from loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
-from postgres import postgres_binaries, postgres_server
 
 import eirene
 from eirene.agent.state import Parts
 from eirene.core.scores import Scores
 from eirene.eval.base import Case
 from eirene.testing.parts import scripted_parts
+from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
+from tests.agent.postgres import postgres_binaries, postgres_server
 
 Config = dict[str, Any]
 THREAD: Config = {"configurable": {"thread_id": "trams"}}

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from loop import BAD, FAULTY, ITEM, ORIGINAL
 
 import eirene
 from eirene.core.records import Record
 from eirene.testing.parts import ScriptedRefiner, scripted_parts
 from eirene.text.cancellation import NobodyWaitsError, check_cancelled
+from tests.agent.loop import BAD, FAULTY, ITEM, ORIGINAL
 
 
 class Stuck(ScriptedRefiner):

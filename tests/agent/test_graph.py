@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
 
 import eirene
 from eirene.agent import Event, compile_graph, initial_state, make_record, mermaid
@@ -17,6 +16,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Event as EventType
 from eirene.agent.state import Parts
 from eirene.testing.parts import scripted_parts
+from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
 
 NODES = ["gate", "refine", "rescore", "sample_feedback", "select_critique"]
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from loop import BAD, GOOD, ITEM, ORIGINAL
 
 import eirene
 from eirene.agent.state import Parts
@@ -14,6 +13,7 @@ from eirene.core.critique import Sample
 from eirene.core.errors import BackendError, UnusableReplyError
 from eirene.core.scores import Scores, Unscored
 from eirene.testing.parts import scripted_parts
+from tests.agent.loop import BAD, GOOD, ITEM, ORIGINAL
 
 REASON = Sample(tags=("Incomplete", "Complete"), reasons=("Pollution \ud800 is missing.", None))
 

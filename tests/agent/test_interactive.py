@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from loop import FAULTY, ITEM, NOISE, ORIGINAL, SPOTLESS
-from reviewed import GO_ON, Json, answered, opened, parts, reasons
 
 import eirene
 from eirene.agent import compile_graph, initial_state, make_record
@@ -23,6 +21,8 @@ from eirene.core.errors import InputError
 from eirene.core.records import Item, Record
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.parts import ScriptedRefiner
+from tests.agent.loop import FAULTY, ITEM, NOISE, ORIGINAL, SPOTLESS
+from tests.agent.reviewed import GO_ON, Json, answered, opened, parts, reasons
 
 
 def test_the_question_is_plain_json_with_everything_that_a_person_needs() -> None:

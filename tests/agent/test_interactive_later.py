@@ -9,15 +9,14 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from loop import FAULTY, ITEM
-from reviewed import GO_ON, SAVERS, on, opened, parts, reasons
-
 from eirene.agent.session import ReviewedRun
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import UnreachableError
 from eirene.core.records import Item, Record
 from eirene.testing.parts import scripted_parts
+from tests.agent.loop import FAULTY, ITEM
+from tests.agent.reviewed import GO_ON, SAVERS, on, opened, parts, reasons
 
 
 @SAVERS

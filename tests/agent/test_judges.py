@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import BaseMessage
-from loop import FAULTY, ITEM, OPEN_ITEM, ORIGINAL, scores
 
 import eirene
 from eirene.agent import detectors
@@ -19,6 +18,7 @@ from eirene.core.records import Record
 from eirene.core.scores import Scores, Unscored
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.parts import ScriptedDetector, scripted_parts
+from tests.agent.loop import FAULTY, ITEM, OPEN_ITEM, ORIGINAL, scores
 
 SAME = scores(0.1, 0.2)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from loop import BAD, FAULTY, GOOD, ITEM, NOISE, OPEN_ITEM, ORIGINAL, SPOTLESS, WORSE, scores
 
 import eirene
 from eirene.core.critique import Sample
 from eirene.core.errors import BackendError, InputError
 from eirene.core.records import Record
 from eirene.testing.parts import ScriptedDetector, ScriptedRefiner, scripted_parts
+from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, NOISE, OPEN_ITEM, ORIGINAL, SPOTLESS, WORSE, scores
 
 
 def run(item: dict[str, Any] = ITEM, *, parts: Any = None, **options: Any) -> Record:

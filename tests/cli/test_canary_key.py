@@ -9,7 +9,7 @@ import pytest
 
 from eirene.testing.loopback import ChatRequest, LoopbackServer, Outcome
 from tests.canary import KEY, assert_hidden, echo
-from tests.cli.batch_runs import data
+from tests.cli.batch.batch_runs import data
 from tests.cli.run import GIVEN, Result, Run, write
 
 pytestmark = pytest.mark.usefixtures("loopback")

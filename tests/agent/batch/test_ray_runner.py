@@ -21,7 +21,7 @@ from eirene.agent.batch.ray_cluster import ray_session
 from eirene.core.errors import InputError, MissingExtraError
 from eirene.core.records import Record
 from eirene.data import read_items
-from tests.cli.batch_runs import data
+from tests.cli.batch.batch_runs import data
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 LIMIT_S = 280

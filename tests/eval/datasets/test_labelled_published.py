@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eirene.core.errors import InputError
-from tests.eval.labelled_rows import BEGIN, labels, one, read
+from tests.eval.datasets.labelled_rows import BEGIN, labels, one, read
 
 
 def test_begin_knows_two_labels_and_leaves_the_third_out(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.tagged_reply import findings_in_reply
 from eirene.core.findings.tags import write_tagged
-
-from .test_tags import TEXTS, tagged
+from tests.core.findings.test_tags import TEXTS, tagged
 
 ANSWER = "The Ferro tower was built in 1889 by Jean Roux. It is 300 metres high. Everybody loves it."
 

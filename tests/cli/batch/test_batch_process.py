@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
-from tests.cli.batch_runs import (
+from tests.cli.batch.batch_runs import (
     HANGUP,
     INTERRUPT,
     KILL,

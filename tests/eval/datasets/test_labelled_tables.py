@@ -10,7 +10,7 @@ import pytest
 from eirene.core.errors import InputError
 from eirene.data import ColumnMap, Shape, open_source
 from eirene.eval.datasets import read_labelled
-from tests.eval.labelled_rows import BEGIN
+from tests.eval.datasets.labelled_rows import BEGIN
 
 
 def csv(tmp_path: Path, text: str) -> str:

@@ -13,7 +13,7 @@ from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.eval.datasets.predictions import findings_of, read_predictions
 from eirene.eval.metrics import Annotated, Found, findings_report, read_annotated
-from tests.eval.test_findings import case, found
+from tests.eval.metrics.test_findings import case, found
 
 
 def write(path: Path, *rows: dict[str, Any]) -> str:

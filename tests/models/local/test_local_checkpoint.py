@@ -31,7 +31,7 @@ from tests.retrieval.tiny_pairs import make_cross_encoder
 from tests.tiny_bert import make_bert
 from tests.tiny_llama import make_llama
 
-ROOT = Path(__file__).parents[2] / "eirene"
+ROOT = Path(__file__).parents[3] / "eirene"
 LAYER = "model.layers.0.mlp.up_proj.weight"
 Tensors = dict[str, torch.Tensor]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
-from tests.cli.batch_runs import data, flags, lines, rewrite
+from tests.cli.batch.batch_runs import data, flags, lines, rewrite
 from tests.cli.run import Run, assert_error
 
 pytestmark = pytest.mark.usefixtures("loopback")

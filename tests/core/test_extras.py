@@ -102,7 +102,7 @@ def test_a_module_that_needs_an_extra_is_imported_by_no_light_one() -> None:
 def test_everything_that_is_imported_is_a_dependency_or_has_its_extra() -> None:
     """What the light install brings by itself, what an extra brings, and three that come with one of these."""
     tomllib = importlib.import_module("tomllib")
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     brought = {re.split(r"[<>=\[ ]", line)[0].replace("-", "_") for line in project["dependencies"]}
     known = brought | {name.split(".")[0] for name in EXTRAS} | set(sys.stdlib_module_names) | {"eirene"}
     beside = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "httpx": "langchain-core and datasets"}
@@ -121,7 +121,7 @@ def test_nobody_else_looks_for_packages() -> None:
 def test_every_extra_is_one_of_the_project() -> None:
     """The names in the table are those that pip can install."""
     tomllib = importlib.import_module("tomllib")
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     assert set(EXTRAS.values()) <= set(project["optional-dependencies"])
 
 

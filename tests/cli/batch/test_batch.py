@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Raw, Text
-from tests.cli.batch_runs import data, flags, ids, lines, rewrite, row_of, rows, scripted
+from tests.cli.batch.batch_runs import data, flags, ids, lines, rewrite, row_of, rows, scripted
 from tests.cli.run import EXAMPLES, Run, assert_error, write
 
 pytestmark = pytest.mark.usefixtures("loopback")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
-from tests.cli.batch_runs import data, flags, lines, rewrite
+from tests.cli.batch.batch_runs import data, flags, lines, rewrite
 from tests.cli.run import Result, Run
 
 pytestmark = pytest.mark.usefixtures("loopback")

@@ -13,7 +13,7 @@ from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.eval.datasets import FORMS, Labelled, Mark
 from eirene.eval.datasets.base import find_span, marked_faults
-from tests.eval.labelled_rows import BEGIN, labels, one, read
+from tests.eval.datasets.labelled_rows import BEGIN, labels, one, read
 
 NPOV = {
     "id": "m1",
