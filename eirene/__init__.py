@@ -15,6 +15,7 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
+from eirene import _moved
 from eirene._version import __version__
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ _HOMES = {
     ),
 }
 logging.getLogger(__name__).addHandler(logging.NullHandler())
+_moved.install()
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

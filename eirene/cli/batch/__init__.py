@@ -1,1 +1,5 @@
 """`eirene batch`."""
+
+from eirene import _moved
+
+__getattr__ = _moved.names_of(__name__)

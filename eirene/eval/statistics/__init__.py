@@ -1,1 +1,5 @@
 """What figures are compared with: bootstrap, ranking, ROC."""
+
+from eirene import _moved
+
+__getattr__ = _moved.names_of(__name__)

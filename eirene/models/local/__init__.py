@@ -1,1 +1,5 @@
 """Local causal models: loading, sampling, the cache of prefixes, scoring, the layout of prompts."""
+
+from eirene import _moved
+
+__getattr__ = _moved.names_of(__name__)
