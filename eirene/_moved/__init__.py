@@ -1,6 +1,6 @@
 """The names that modules had before, for one release: importing one gives the module of now, with a warning.
 
-`moved.txt` has a line for each: the old name and the new one. What lies below an old package is found below its new
+`names.txt` has a line for each: the old name and the new one. What lies below an old package is found below its new
 name.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 @cache
 def table() -> dict[str, str]:
     """Old names and new ones."""
-    lines = files("eirene").joinpath("moved.txt").read_text("utf-8").splitlines()
+    lines = files("eirene").joinpath("_moved/names.txt").read_text("utf-8").splitlines()
     return {old: new for old, _, new in (line.partition(" ") for line in lines)}
 
 
