@@ -17,7 +17,7 @@ from eirene.cli.app import app
 from eirene.core import errors
 
 ROOT = Path(eirene.__file__).parent
-PACKAGES = sorted(".".join(p.parent.relative_to(ROOT.parent).parts) for p in ROOT.rglob("__init__.py"))
+PACKAGES = sorted(".".join(p.parent.relative_to(ROOT.parent).parts) for p in ROOT.rglob("[!_]*/__init__.py"))
 HEAVY = (
     "torch", "transformers", "peft", "accelerate", "trl", "datasets", "onnx", "onnxruntime", "tokenizers", "langchain",
     "langgraph", "matplotlib", "pandas", "pyarrow", "sklearn", "jinja2",

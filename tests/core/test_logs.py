@@ -10,7 +10,7 @@ import pytest
 
 from eirene.core.logs import get_logger
 
-ROOT = Path(__file__).parents[1] / "eirene"
+ROOT = Path(__file__).parents[2] / "eirene"
 HALF = "half \ud800"
 
 
