@@ -15,7 +15,7 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from eirene import _moved
+from eirene._moved import install as _find_old_names
 from eirene._version import __version__
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ _HOMES = {
     ),
 }
 logging.getLogger(__name__).addHandler(logging.NullHandler())
-_moved.install()
+_find_old_names()
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
