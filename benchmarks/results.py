@@ -1,4 +1,4 @@
-"""Writes the detectors' part of docs/results.md: every detector that runs without a paid model, on every labelled set.
+"""Writes benchmarks/results/detectors.md: every detector that runs without a paid model, on every labelled set.
 
     python benchmarks/results.py DATA                        # about 15 minutes on two cores
     python benchmarks/results.py DATA --rows DIR             # keeps the rows: the same command goes on from there
@@ -12,8 +12,8 @@ makes the rows of the detectors on these models alone, and the third, by which t
     python benchmarks/results.py DATA --rows rows --tiny tiny/0 --most 40 --models-only
     python benchmarks/results.py DATA --rows rows --tiny tiny/0 --most 40
 
-DATA holds the sets in folders by name, as SETS says. The page's part between the two markers is written anew; what
-stands before and after it stays. The whole tables (slices, every pair, all floors) are written into DIR, a folder a
+DATA holds the sets in folders by name, as SETS says. The page is written anew; what follows from it
+stands in docs/results.md. The whole tables (slices, every pair, all floors) are written into DIR, a folder a
 set. Areas are of all answers; thresholds for F1 are chosen on 30 % of the clusters, drawn by seed 0.
 """
 
@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from results_page import between_markers, page
+from results_page import page
 
 from eirene.agent.experiments.detectors import Work, aevaluate_detectors, summarise
 from eirene.core.scores import Scores
@@ -42,7 +42,7 @@ from eirene.eval.resources import Resources
 from eirene.eval.statistics.roc import average_precision, roc_auc
 from eirene.views.detectors_table import evaluation_table
 
-DOC = Path(__file__).parents[1] / "docs" / "results.md"
+PAGE = Path(__file__).parent / "results" / "detectors.md"
 DRAWS, SEED, SHORT = 2000, 0, 3000
 
 
@@ -102,7 +102,7 @@ stand-in, and not the metric."""
 
 TINY = (
     "a Llama of two layers and 96 dimensions trained from scratch for minutes on composed answers to training claims, "
-    "and two classifiers made of it (see A small model trained from scratch). It has read nothing else and can hardly "
+    "and two classifiers made of it (see tiny_models.md). It has read nothing else and can hardly "
     "copy, so that these rows show that the detectors run on every set, long passages in chunks, and not what they are "
     "worth on a model that can read"
 )
@@ -223,7 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--models-only", action="store_true", help="make the rows of detectors on local models, and no page"
     )
-    parser.add_argument("--page", type=Path, default=DOC)
+    parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
     if options.tiny is not None:
         options.local_model = f"hf:{options.tiny / 'generator'}"
@@ -241,7 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     frank = options.data / "frank"
     published = published_on_frank(frank / "published_metric_scores.jsonl", frank / "summaries.jsonl")
     text = page(summaries, published=published, not_run=run.not_run(), models=options.models)
-    options.page.write_text(between_markers(options.page.read_text("utf-8"), text), "utf-8")
+    options.page.write_text(f"{text}\n", "utf-8")
     print(f"wrote {options.page}")
 
 

@@ -1,4 +1,4 @@
-"""The detectors' part of docs/results.md as text: a pure function of the summaries that `results.py` makes."""
+"""The tables of benchmarks/results/detectors.md as text: a pure function of the summaries that `results.py` makes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,7 @@ from typing import Any
 from eirene.eval.base import Need, unmet
 from eirene.views.detectors_table import figure, floor_name, level_title, p_value
 
-BEGIN = "<!-- detectors: written by benchmarks/results.py; what stands between the two markers is replaced -->"
-END = "<!-- detectors: end -->"
-
 Json = Mapping[str, Any]
-
-
-def between_markers(document: str, text: str) -> str:
-    """The document with `text` between the markers; raises `ValueError` where they are not there, once each."""
-    if document.count(BEGIN) != 1 or document.count(END) != 1 or document.index(BEGIN) > document.index(END):
-        raise ValueError(f"the page needs the lines {BEGIN!r} and {END!r}, once each, in this order")
-    before, rest = document.split(BEGIN)
-    return f"{before}{BEGIN}\n\n{text.strip()}\n\n{END}{rest.split(END)[1]}"
 
 
 def page(
@@ -31,7 +20,7 @@ def page(
     not_run: Mapping[str, list[Need]],
     models: str | None = None,
 ) -> str:
-    """The whole part."""
+    """The whole page."""
     scored = [s for s in summaries if any(has_figures(level) for level in s["levels"])]
     parts = [
         preface(summaries, not_run, models),
@@ -64,7 +53,7 @@ def preface(summaries: Sequence[Json], not_run: Mapping[str, list[Need]], models
     settings = ", ".join(part.replace(":", " ") for part in made if part.split(":")[0] in ("draws", "seed", "v"))
     versions = {name: c["version"] for s in summaries for name, c in s["costs"].items() if c["version"]}
     lines = [
-        "## Detectors on every labelled set",
+        "# Detectors on every labelled set",
         "    python benchmarks/results.py DATA" + (" --rows rows --tiny tiny/0 --most 40" if models else ""),
         "Every detector that runs without a paid model. ROC AUC and average precision are of all answers; F1 is that "
         "of a threshold chosen on 30 % of the clusters (claims, questions, documents), measured on the others. "
@@ -72,7 +61,7 @@ def preface(summaries: Sequence[Json], not_run: Mapping[str, list[Need]], models
         + " ".join(f"`{name}`: {_ABOVE.sub('hf:', version)}." for name, version in versions.items()),
         "Floors stand in italics: calling everything an error (for areas: a random order), the length, and of all "
         "other counts (sentences, clauses, things given, place) the best, each in the direction that is better where "
-        "thresholds are chosen. Labels: [evaluating_detectors.md](evaluating_detectors.md#labelled-sets).",
+        "thresholds are chosen. Labels: [evaluating_detectors.md](../../docs/evaluating_detectors.md#labelled-sets).",
     ]
     if models:
         lines.append(
@@ -96,7 +85,7 @@ def set_part(summary: Json) -> str:
     """A set's table: at each level the detectors, then the floors."""
     out = "".join(f" Left out: {count} ({why})." for why, count in summary["data"]["left_out"].items())
     head = [
-        f"### {summary['title']}",
+        f"## {summary['title']}",
         f"{summary['about']} {summary['answers']:,} answers.{out}",
         "| | n (errors), clusters | | ROC AUC | average precision | F1 |\n| --- | --- | --- | --- | --- | --- |",
     ]
@@ -133,7 +122,7 @@ def figures(found: Json) -> str:
 def pairs_part(summaries: Iterable[Json]) -> str:
     """Every two detectors on every set and level that both score."""
     lines = [
-        "### Differences",
+        "## Differences",
         "P-values as they are, then by Holm over the pairs of a level. The first allows for things of one cluster "
         "being alike (DeLong in Obuchowski's form); the other two, which the papers use, do not.",
         "| | | difference of AUC | p, clustered | p, DeLong | p, Hanley-McNeil |\n" + "| --- " * 6 + "|",
@@ -164,9 +153,7 @@ def unscored_part(summaries: Iterable[Json]) -> str:
                     shown = "" if count == level["n"] else f" ({count:,} of {level['n']:,})"
                     place = f"{summary['title']}, {level['error']}{shown}"
                     found.setdefault((detectors, why), {})[place] = ""
-    head = (
-        "### Unscored\n\nAnswers with a label that a detector gives no score; all of them where no number is named.\n"
-    )
+    head = "## Unscored\n\nAnswers with a label that a detector gives no score; all of them where no number is named.\n"
     rows = [
         f"- {', '.join(f'`{name}`' for name in detectors)}: {why.replace('|', '/')}. {'; '.join(places)}."
         for (detectors, why), places in found.items()
@@ -187,7 +174,7 @@ def _reasons(level: Json) -> Iterator[tuple[str, int, tuple[str, ...]]]:
 def cost_part(summaries: Iterable[Json]) -> str:
     """The milliseconds of an answer, by set."""
     lines = [
-        "### Latency",
+        "## Latency",
         "Milliseconds an answer on two cores shared with much other work, so upper bounds; one thread for the encoder: "
         "median (95th percentile). What is given again is known, and costs nothing.",
         "| | answers | detector | ms |\n| --- | --- | --- | --- |",

@@ -45,7 +45,7 @@ def papers_tables(by_title: Mapping[str, Json], published: Published) -> str:
     """All tables."""
     return "\n\n".join(
         [
-            "### Beside the papers",
+            "## Beside the papers",
             npov_answers(by_title),
             npov_words(by_title),
             frank(by_title, published),

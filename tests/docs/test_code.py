@@ -1,0 +1,85 @@
+"""The Python of the documentation's pages runs and prints what they say."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from eirene.data.topics import parse_topic
+from eirene.models.costs import read_prices
+
+from .pages import ROOT, code_blocks, read_page, run_blocks, section, stated_output
+
+
+@pytest.mark.parametrize("name", ["backends", "checkpoints", "costs", "wrapping"])
+def test_a_page_prints_what_it_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = read_page(name)
+    run_blocks(code_blocks(page), name)
+    assert capsys.readouterr().out.splitlines() == stated_output(page) != []
+
+
+@pytest.mark.parametrize("name", ["detectors", "evaluating_detectors", "hallucinations"])
+def test_a_page_runs_and_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run_blocks(code_blocks(read_page(name)), name)
+    assert capsys.readouterr().out
+
+
+def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    run_blocks(code_blocks((ROOT / "README.md").read_text("utf-8"))[:1], "README")
+    assert capsys.readouterr().out.startswith("accepted Supporters say")
+
+
+def test_a_feedback_model_of_ones_own_takes_at_most_20_lines() -> None:
+    first = code_blocks(read_page("backends"))[0]
+    body = re.search(r"^class .*?(?=^\S)", first.partition("\nparts =")[0] + "\nend", re.MULTILINE | re.DOTALL)
+    assert body is not None
+    assert len([line for line in body.group().splitlines() if line.strip()]) <= 20
+
+
+def test_the_example_of_a_price_file_is_one(tmp_path: Path) -> None:
+    (block,) = code_blocks(read_page("costs"), "toml")
+    (tmp_path / "prices.toml").write_text(block, encoding="utf-8")
+    prices = read_prices(str(tmp_path / "prices.toml"))
+    small, local = prices.of("openai:gpt-4o-mini"), prices.of("ollama:llama3.2")
+    assert small is not None and small.cached_usd == 0.075
+    assert local is not None and local.input_usd == 0
+
+
+def test_npov_writes_a_response_that_the_loop_takes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    names = run_blocks(code_blocks(read_page("npov")), "npov")
+    assert names["record"].status == "complete"  # type: ignore[attr-defined]
+    assert capsys.readouterr().out.splitlines()[-1].startswith("car-free-centres 0.7")
+
+
+def test_the_example_of_a_topic_is_one() -> None:
+    found = re.search(r'^    (\{"id": "wild-wolves".*?"meta": \{\}\})$', read_page("npov"), re.MULTILINE | re.DOTALL)
+    assert found is not None
+    assert [side.speakers for side in parse_topic(json.loads(found[1])).sides] == ["conservationists", "farmers"]
+
+
+def test_synth_makes_rows_and_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names = run_blocks(code_blocks(read_page("synth")), "synth")
+    assert names["rows"]
+    pairs = names["pairs"]
+    assert {pair["task"] for pair in pairs} == {"hallucination", "coverage", "generate"}  # type: ignore[attr-defined]
+
+
+def test_data_reads_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"Why {n}?,So.\n" for n in range(150))
+    Path("table.csv").write_text(f"prompt,response\n{rows}")
+    lines = section(read_page("data"), "In Python").splitlines()
+    run_blocks(["\n".join(line.removeprefix("    ") for line in lines if line.startswith("    "))], "data")
+    assert capsys.readouterr().out == "100\n"

@@ -1,0 +1,70 @@
+"""The documentation's pages name everything there is, and every link in them leads somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from eirene.core.critique import Action, Review
+from eirene.data.published import READERS
+from eirene.eval.datasets import FORMS
+from eirene.eval.registry import DETECTORS
+
+from .pages import DOCS, ROOT, read_page, section
+
+PAGES = [
+    *ROOT.glob("*.md"),
+    *DOCS.glob("*.md"),
+    *ROOT.glob("examples/*.md"),
+    *ROOT.glob("benchmarks/results/*.md"),
+]
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub forms them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_every_link_leads_somewhere(page: Path) -> None:
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path) if path else page
+        if "://" not in link and not (target.exists() and (not anchor or anchor in anchors(target))):
+            broken.append(link)
+    assert broken == []
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert [page.name for page in DOCS.glob("*.md") if f"(docs/{page.name}" not in readme] == []
+
+
+def test_no_page_in_docs_is_written_by_a_program() -> None:
+    assert [page.name for page in DOCS.glob("*.md") if page.stat().st_size > 20_000] == []
+
+
+def test_every_detector_stands_in_the_table() -> None:
+    table = section(read_page("detectors"), "One interface")
+    assert [name for name in DETECTORS if f"`{name}`" not in table] == []
+
+
+def test_every_labelled_set_stands_in_the_table() -> None:
+    table = section(read_page("evaluating_detectors"), "Labelled sets")
+    assert [form.name for form in FORMS if f"| {form.name}" not in table] == []
+
+
+def test_every_reader_has_its_line() -> None:
+    table = section(read_page("data"), "Published sets")
+    assert set(re.findall(r"^\| `(\w+)` \| ", table, re.MULTILINE)) == set(READERS)
+
+
+def test_every_action_of_a_review_and_every_key_of_an_answer_is_named() -> None:
+    text = section(read_page("checkpoints"), "A person in the loop")
+    assert re.findall(r"^\| `([a-z ]+)` \|", text, re.MULTILINE)[1:] == list(get_args(Action))
+    assert all(f"`{name}`" in text for name in Review.model_fields)
