@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.eval.base import Case
 from eirene.eval.detectors.alignment import score_alignment
 from eirene.models.encoder import load_encoder
@@ -73,7 +73,11 @@ def main() -> None:
 
 def _case(n: int) -> Case:
     pro, con = (tuple(text.format(n=n) for text in side) for side in (PRO, CON))
-    return Case(QUESTION.format(n=n), ANSWER.format(n=n), Given("perspectives", (Group("pro", pro), Group("con", con))))
+    return Case(
+        QUESTION.format(n=n),
+        ANSWER.format(n=n),
+        Grounding("perspectives", (ArgumentGroup("pro", pro), ArgumentGroup("con", con))),
+    )
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -138,7 +138,7 @@ async def scored(answer: Answer, detectors: Sequence[Any], encoder: Any) -> dict
     ruled = find_by_rules(answer.text, sentences, answer.passages, answer.question, encoder)
     hits = {f.sentence for f in ruled if f.finding.kind in ("entity", "relation")}
     columns = {"rules": np.array([float(i in hits) for i in range(len(sentences))])}
-    case = Case(answer.question, answer.text, Given("context", (Group("context", answer.passages),)))
+    case = Case(answer.question, answer.text, Grounding("context", (ArgumentGroup("context", answer.passages),)))
     for detector in detectors:
         found = await detector.score(case, meter=Meter())
         if found.sentences:

@@ -14,7 +14,7 @@ import eirene
 from eirene.agent.graph import compile_graph, initial_state
 from eirene.agent.settings import Settings
 from eirene.core.critique import Sample
-from eirene.core.grounding import given_for
+from eirene.core.grounding import grounding_for
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -51,7 +51,7 @@ async def bare(models: eirene.Parts, rounds: int) -> None:
     for _ in range(rounds):
         rewrite = await models.refiner.refine(RefineTask(ITEM, ANSWER, "fine-grained", critique, (), 0), meter=meter)
         for text in (ANSWER, rewrite):
-            case = Case(ITEM.question, text, given_for(ITEM, critique))
+            case = Case(ITEM.question, text, grounding_for(ITEM, critique))
             await models.detectors[0].score(case, meter=meter)
 
 

@@ -29,7 +29,7 @@ from sklearn.metrics import roc_auc_score
 from eirene.agent.backends import resolve_backend
 from eirene.agent.run import arefine
 from eirene.alignment.comparison import passage_sentences
-from eirene.core.grounding import given_for
+from eirene.core.grounding import grounding_for
 from eirene.core.scores import Scores, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -122,7 +122,8 @@ async def detected(cases: Sequence[QaCase]) -> dict[str, Scored]:
     table: dict[str, Scored] = {}
     for detector in resolve_backend("embedded").detectors:
         found = [
-            await detector.score(Case(c.item.question, c.item.answer, given_for(c.item)), meter=Meter()) for c in cases
+            await detector.score(Case(c.item.question, c.item.answer, grounding_for(c.item)), meter=Meter())
+            for c in cases
         ]
         coverage = iter([np.array([number(s.coverage)], float) for s in found])
         sentences = iter(

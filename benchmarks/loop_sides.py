@@ -31,14 +31,14 @@ from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.alignment.sides import cue_of
-from eirene.core.grounding import given_for
+from eirene.core.grounding import grounding_for
 from eirene.core.scores import number
 from eirene.eval.base import case_of
 from eirene.eval.detectors.arrangement import score_arrangement
 from eirene.eval.statistics.bootstrap import Estimate, Resamples, clusters_of, paired_differences
 from eirene.eval.statistics.roc import ranked
 from eirene.models.encoder import load_encoder
-from eirene.text.discourse import opening_length
+from eirene.text.clauses import opening_length
 from eirene.text.sentences import split_sentences
 
 SIDES = ("pro", "con")
@@ -84,7 +84,7 @@ def detected(rows: Sequence[Row]) -> dict[str, Any]:
     control: list[tuple[bool, float, int]] = []
     for row in rows:
         item, claim, wrong = item_of(row), row["claim_id"], bool(row["has_stance_error"])
-        scores = score_arrangement(case_of(item, given=given_for(item)), encoder)
+        scores = score_arrangement(case_of(item, given=grounding_for(item)), encoder)
         answers.append((wrong, number(scores.hallucination) or 0.0, claim))
         control.append((wrong, float(len(row["sentences"])), claim))
         for sentence, score in zip(row["sentences"], scores.sentences, strict=False):

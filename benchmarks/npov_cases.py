@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.eval.base import Case
 
 
@@ -91,7 +91,7 @@ def labelled(row: dict[str, Any]) -> Labelled:
     """One row of a file as a labelled case."""
     arguments = [*row["pro_arguments"], *row["con_arguments"]]
     number = {a["id"]: n for n, a in enumerate(arguments)}
-    groups = tuple(Group(side, tuple(a["text"] for a in row[f"{side}_arguments"])) for side in ("pro", "con"))
+    groups = tuple(ArgumentGroup(side, tuple(a["text"] for a in row[f"{side}_arguments"])) for side in ("pro", "con"))
     spans, at = [], 0
     for sentence in row["sentences"]:
         start = row["response"].index(sentence["text"], at)
@@ -101,7 +101,7 @@ def labelled(row: dict[str, Any]) -> Labelled:
         id=row["id"],
         claim=row["claim_id"],
         error=row["error_type"],
-        case=Case(question=row["query"], answer=row["response"], given=Given("perspectives", groups)),
+        case=Case(question=row["query"], answer=row["response"], given=Grounding("perspectives", groups)),
         missing=tuple(a["id"] in row["missing_argument_ids"] for a in arguments),
         spans=tuple(spans),
     )

@@ -38,7 +38,7 @@ from eirene.retrieval.search import names_of
 from eirene.synth.fava.rules import entities
 from eirene.synth.material import unusable
 from eirene.text.clauses import units_of
-from eirene.text.english import Letters, is_english, is_statement, sentence, side_of
+from eirene.text.english import Decapitalizer, as_sentence, is_english, is_statement, side_of
 from eirene.text.language import language_of
 from eirene.text.refusals import is_refusal
 from eirene.text.sentences import split_sentences
@@ -74,7 +74,9 @@ def _rewritten(text: str) -> object:
     cuts = split_sentences(text)
     added = tuple(Addition(f"Point {n}.", cut.text_end, "pro", True) for n, cut in enumerate(cuts[::3]))
     changes = Changes(added, tuple((cut.start, cut.end) for cut in cuts[1::2]))
-    return rewrite(text, changes, phrase=lambda a, before, _: a.text, claims=lambda i: i % 3 > 0, letters=Letters([]))
+    return rewrite(
+        text, changes, phrase=lambda a, before, _: a.text, claims=lambda i: i % 3 > 0, letters=Decapitalizer([])
+    )
 
 
 def _edited(text: str) -> object:
@@ -109,10 +111,10 @@ READERS: dict[str, Reads] = {
     "language": language_of,
     "refusals": is_refusal,
     "phrasing": lambda text: (
-        sentence(text),
+        as_sentence(text),
         is_statement(text),
         is_english(text),
-        Letters([text]).lowered("A " + text),
+        Decapitalizer([text]).lowered("A " + text),
     ),
     "sides": side_of,
     "topics": key_of,

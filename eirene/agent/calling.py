@@ -9,8 +9,8 @@ from typing import Any
 from eirene.agent.backends import BackendOptions
 from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
-from eirene.core.problems import shown
 from eirene.core.records import Item, parse_item
+from eirene.core.validation import described
 
 Asked = Settings | Mapping[str, Any]
 """Settings, or a mapping of some of their fields."""
@@ -43,7 +43,8 @@ def make_settings(settings: Asked | None, options: dict[str, Any]) -> Settings:
         return Settings.of(**{**settings.model_dump(), **options}) if options else settings
     if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
         raise InputError(
-            f"settings must be Settings or a mapping such as {{'samples': 10}}, got {shown(settings)}", field="settings"
+            f"settings must be Settings or a mapping such as {{'samples': 10}}, got {described(settings)}",
+            field="settings",
         )
     return Settings.of(**{**settings, **options})
 
@@ -55,7 +56,9 @@ def make_backend_options(options: BackendOptions | Mapping[str, Any] | None, bas
     elif not isinstance(options, BackendOptions):
         known = [field.name for field in fields(BackendOptions)]
         if not isinstance(options, Mapping) or not set(options) <= set(known):
-            said = f"backend_options must be BackendOptions or a mapping of {', '.join(known)}, got {shown(options)}"
+            said = (
+                f"backend_options must be BackendOptions or a mapping of {', '.join(known)}, got {described(options)}"
+            )
             raise InputError(said, field="backend_options")
         options = BackendOptions(**options)
     return options if base_url is None else replace(options, base_url=base_url)

@@ -16,7 +16,7 @@ from typing import Literal
 
 from eirene.agent.settings import Settings
 from eirene.agent.state import State, item_of, load_critique, load_scores
-from eirene.core.grounding import Given, given_for
+from eirene.core.grounding import Grounding, grounding_for
 from eirene.core.scores import ArgumentScore, Score, Scores, Unscored, number
 from eirene.refiners.base import Rejection
 from eirene.text.refusals import opens_as_refusal
@@ -157,7 +157,7 @@ def rejections(state: State, *, advisory: Set[str]) -> tuple[Rejection, ...]:
     What is wrong with one is said after the gate's reason: the arguments still missing from it, and its sentences that
     nothing supports. Detectors in `advisory` decide nothing and name nothing.
     """
-    given = given_for(item_of(state), load_critique(state))
+    given = grounding_for(item_of(state), load_critique(state))
     found: list[Rejection] = []
     for done in reversed(state.get("rounds", [])):
         if done["decision"] == "accept":
@@ -171,7 +171,7 @@ def rejections(state: State, *, advisory: Set[str]) -> tuple[Rejection, ...]:
     return tuple(reversed(found))
 
 
-def faults(scores: Mapping[str, Scores], candidate: str, given: Given) -> Iterator[str]:
+def faults(scores: Mapping[str, Scores], candidate: str, given: Grounding) -> Iterator[str]:
     """The faults that the scores of a text point at, the worst first, a few at most, each once."""
     found: dict[str, float] = {}
     for text, score in [*_arguments(scores, given), *_sentences(scores, candidate)]:
@@ -180,7 +180,7 @@ def faults(scores: Mapping[str, Scores], candidate: str, given: Given) -> Iterat
     yield from sorted(found, key=lambda text: -found[text])[:_MOST_NAMED]
 
 
-def _arguments(scores: Mapping[str, Scores], given: Given) -> Iterator[tuple[str, float | None]]:
+def _arguments(scores: Mapping[str, Scores], given: Grounding) -> Iterator[tuple[str, float | None]]:
     if given.source == "context":
         return  # a number there is not that of a passage
     texts = {(group.name, n): text for group in given.groups for n, text in enumerate(group.arguments, start=1)}
@@ -191,7 +191,7 @@ def _arguments(scores: Mapping[str, Scores], given: Given) -> Iterator[tuple[str
                 yield f"{_missing(score, given)}: {_quoted(text)}", number(score.coverage)
 
 
-def _missing(score: ArgumentScore, given: Given) -> str:
+def _missing(score: ArgumentScore, given: Grounding) -> str:
     if given.source == "derived":
         return _OF_ARGUMENTS.get(score.group, "missing")
     return f"still missing for {_quoted(score.group)}"

@@ -35,7 +35,7 @@ from eirene.agent.state import (
 from eirene.core.concurrency import off_loop
 from eirene.core.critique import Sample
 from eirene.core.errors import EireneError, UnsupportedLanguageError, UnusableReplyError
-from eirene.core.grounding import Given, given_for
+from eirene.core.grounding import Grounding, grounding_for
 from eirene.core.logs import get_logger
 from eirene.core.records import CRITIQUED_MODES, Item
 from eirene.core.scores import Scores
@@ -47,9 +47,9 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
 from eirene.refiners.base import Refiner, RefineTask
 from eirene.refiners.edit import EditRefiner
-from eirene.text.cancellation import NobodyWaitsError, check_cancelled
+from eirene.text.cancellation import WorkCancelledError, check_cancelled
 from eirene.text.sentences import split_sentences
-from eirene.text.unicode import whole_json
+from eirene.text.unicode import mend_json
 
 logger = get_logger(__name__)
 
@@ -85,7 +85,7 @@ class Nodes:
             try:
                 changes = await step(state, meter)
                 check_cancelled()
-            except (GraphBubbleUp, NobodyWaitsError):  # a step that waits for a person, or for which nobody waits
+            except (GraphBubbleUp, WorkCancelledError):  # a step that waits for a person, or for which nobody waits
                 raise
             except Exception as error:
                 # A known error is told in the record; only an unknown one is worth its traceback.
@@ -95,7 +95,7 @@ class Nodes:
             seconds = time.perf_counter() - began
             self.tell(state, step.__name__, "node_finished", seconds=seconds)
             # Parts are other people's code, too: what no UTF-8 text can hold goes no further than this.
-            return {**whole_json(changes), "usage": (meter.total + Usage(seconds=seconds)).model_dump()}
+            return {**mend_json(changes), "usage": (meter.total + Usage(seconds=seconds)).model_dump()}
 
         return run
 
@@ -174,7 +174,7 @@ class Nodes:
     async def rescore(self, state: State, meter: Meter) -> Json:
         """Scores the original, the best text so far and the rewrite against the same given text."""
         item, critique = item_of(state), load_critique(state)
-        given = given_for(item, critique)
+        given = grounding_for(item, critique)
         derived = given.source == "derived"
         candidate = None if state.get("unusable") else state.get("candidate")
         if derived and candidate is None:
@@ -252,7 +252,7 @@ class Nodes:
         return {**common, **ended(state, "kept", why_kept(state, verdict.why))}
 
     async def _score(
-        self, item: Item, wanted: Mapping[str, Sequence[Detector]], given: Given, meter: Meter
+        self, item: Item, wanted: Mapping[str, Sequence[Detector]], given: Grounding, meter: Meter
     ) -> dict[str, dict[str, Scores]]:
         """The scores of each text by its detectors, side by side; one that fails leaves its scores unscored, and the
         gate is told so.
@@ -266,7 +266,7 @@ class Nodes:
             meter.add(outcome.usage.model_copy(update={"seconds": 0.0}))  # the node's own seconds hold them
         return {t: {name: o.scores for name, o in by_name.items()} for t, by_name in zip(texts, found, strict=True)}
 
-    def _gain_measurable(self, given: Given, scores: dict[str, Scores]) -> bool:
+    def _gain_measurable(self, given: Grounding, scores: dict[str, Scores]) -> bool:
         if given.source != "derived" or any(group.name == "asked" for group in given.groups):
             return True
         return any(name in self.parts.judges for name in scores)

@@ -30,10 +30,10 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, load_critique, load_scores
 from eirene.core.concurrency import run_blocking
 from eirene.core.errors import InputError
-from eirene.core.problems import shown
 from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, canonical, found_ids
 from eirene.core.signature import signature
 from eirene.core.usage import Usage
+from eirene.core.validation import described
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def _run(
     """Checks everything that a caller may get wrong, while nothing has been spent."""
     saver: object = checkpointer  # whatever a caller gave
     if saver is not None and not isinstance(saver, BaseCheckpointSaver):
-        said = f"checkpointer must be one of LangGraph's, such as InMemorySaver(), got {shown(checkpointer)}"
+        said = f"checkpointer must be one of LangGraph's, such as InMemorySaver(), got {described(checkpointer)}"
         raise InputError(said, field="checkpointer")
     if settings.mode == "human":
         critique_from_notes(item, split_sentences(item.answer))

@@ -6,17 +6,16 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from eirene.core.checked import Checked
-from eirene.core.problems import bare
 from eirene.core.records import Mode
 from eirene.core.signature import MAX_SEED
+from eirene.core.validation import CheckedModel, short_repr
 
 StopRule = Literal["none", "exact", "beta"]
 Critic = Literal["completeness", "hallucination", "both"]
 CRITICS: tuple[Critic, ...] = get_args(Critic)
 
 
-class Settings(Checked):
+class Settings(CheckedModel):
     """How one item is refined. Immutable; part of every record's signature.
 
     - `samples`: critiques drawn per vote (EIR: 20; a vote needs 3); `stop`: when to stop drawing early.
@@ -71,7 +70,7 @@ class Settings(Checked):
             return str(problem["ctx"]["error"])
         if kind != "literal_error" and not kind.startswith(("greater_", "less_")):
             return None
-        return f"{name} must {problem['msg'].lower().removeprefix('input should ')}, got {bare(problem['input'])}"
+        return f"{name} must {problem['msg'].lower().removeprefix('input should ')}, got {short_repr(problem['input'])}"
 
     @property
     def recursion_limit(self) -> int:

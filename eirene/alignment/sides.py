@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.alignment.align import Alignment
-from eirene.text.discourse import opening_length
+from eirene.text.clauses import opening_length
 
 SURE = 0.5
 """Probability from which a unit counts as saying an argument, where a side is looked for."""

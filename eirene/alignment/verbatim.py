@@ -16,8 +16,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.text.clauses import Unit
-from eirene.text.discourse import opening_length
+from eirene.text.clauses import Unit, opening_length
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.words import content_words, stem, word_spans
 

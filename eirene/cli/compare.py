@@ -149,11 +149,11 @@ def _gather(items: Sequence[Item], plan: Plan, parts: Parts, folder: Path, judge
     import asyncio
 
     from eirene.agent.experiments.compare import acompare
-    from eirene.core.concurrency import switching_often
+    from eirene.core.concurrency import short_switch_interval
 
     total = len(items) * len(plan.modes) * len(plan.seeds)
     try:
-        with watch_rows(total) as progress, switching_often():
+        with watch_rows(total) as progress, short_switch_interval():
             work = acompare(
                 items,
                 plan=plan,

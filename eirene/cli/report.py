@@ -53,7 +53,7 @@ def _summary_beside(run: str) -> dict[str, object] | None:
     file = Path(run).with_name("summary.json") if Path(run).name == "rows.jsonl" else None
     if file is None or not file.is_file():
         return None
-    from eirene.core.strict_json import parse_json
+    from eirene.core.json import parse_json
 
     found = parse_json(file.read_bytes(), where=str(file))
     return found if isinstance(found, dict) and "per_mode" in found else None

@@ -121,7 +121,7 @@ class DaemonExecutor(ThreadPoolExecutor):
 
 
 @contextlib.contextmanager
-def switching_often() -> Generator[None, None, None]:
+def short_switch_interval() -> Generator[None, None, None]:
     """A thread that scores gives way to the event loop within half a millisecond, rather than five.
 
     The loop lets go of the interpreter with every write to a socket, and would wait as long to get it back.
@@ -180,7 +180,7 @@ _W = TypeVar("_W")
 _R = TypeVar("_R")
 
 
-async def side_by_side(
+async def run_bounded(
     work: Iterable[_W | None], do: Callable[[_W], Coroutine[Any, Any, _R]], *, room: Callable[[], int]
 ) -> AsyncGenerator[_R, None]:
     """Yields what `do` makes of each piece, as the pieces end; no more than `room()` of them are under way.

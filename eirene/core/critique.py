@@ -13,15 +13,14 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, model_validator
 
-from eirene.core.checked import Checked, checked
 from eirene.core.errors import FormError, InputError
-from eirene.core.problems import shown
+from eirene.core.validation import CheckedModel, described, validated
 from eirene.text.unicode import Text
 
 Action = Literal["go on", "all complete", "stop", "save"]
 
 
-class FeedbackNote(Checked):
+class FeedbackNote(CheckedModel):
     """A person's remark on one sentence of the answer. Sentences count from 1."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -31,7 +30,7 @@ class FeedbackNote(Checked):
     reason: Text
 
 
-class Review(Checked):
+class Review(CheckedModel):
     """A person's answer to a critique.
 
     - `go on`: rewrite with the critique, after `drop` (these sentences are complete after all), `replace` (this is the
@@ -78,9 +77,9 @@ def parse_review(data: object) -> Review:
     if isinstance(data, Review):
         return data
     if not isinstance(data, dict):
-        raise InputError(f"a review must be an object such as {{'action': 'go on'}}, got {shown(data)}")
+        raise InputError(f"a review must be an object such as {{'action': 'go on'}}, got {described(data)}")
     try:
-        return checked(Review, data)
+        return validated(Review, data)
     except InputError as error:
         raise InputError(str(error), field="review") from None
 
@@ -107,7 +106,7 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
-class _Value(Checked):
+class _Value(CheckedModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 

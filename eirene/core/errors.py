@@ -90,7 +90,7 @@ class UnsupportedLanguageError(EireneError):
     """
 
 
-class Asked(Protocol):
+class TopicLike(Protocol):
     """What was asked for is known by: a topic's id and its question."""
 
     @property
@@ -100,11 +100,11 @@ class Asked(Protocol):
     def question(self) -> str: ...
 
 
-class Near(Protocol):
+class TopicMatch(Protocol):
     """A topic, and how near it is to what was asked: a cosine similarity."""
 
     @property
-    def topic(self) -> Asked: ...
+    def topic(self) -> TopicLike: ...
 
     @property
     def similarity(self) -> float: ...
@@ -113,7 +113,7 @@ class Near(Protocol):
 class NoTopicError(EireneError):
     """No topic of a knowledge base fits the query; `nearest` has those that come closest, best first."""
 
-    def __init__(self, query: str, nearest: Sequence[Near], threshold: float) -> None:
+    def __init__(self, query: str, nearest: Sequence[TopicMatch], threshold: float) -> None:
         self.query = query
         self.nearest = tuple(nearest)
         self.threshold = threshold
@@ -212,5 +212,5 @@ class ScriptExhaustedError(BackendError):
     """A scripted model was called more often than it has replies: the test or the script is wrong."""
 
 
-HOPELESS = (AuthError, QuotaError, AddressError, RedirectedError, ScriptExhaustedError)
+PERMANENT_ERRORS = (AuthError, QuotaError, AddressError, RedirectedError, ScriptExhaustedError)
 """Errors of a model that the next call would meet as well: a draw, and a run over many rows, stops at them."""

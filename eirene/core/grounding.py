@@ -19,7 +19,7 @@ Source = Literal["perspectives", "context", "derived"]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ArgumentGroup:
     """A named list of given texts: a perspective's arguments, the passages, or a derived group."""
 
     name: str
@@ -27,11 +27,11 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Grounding:
     """The given text of an item. With source `derived` hallucination cannot be scored without a judge."""
 
     source: Source
-    groups: tuple[Group, ...]
+    groups: tuple[ArgumentGroup, ...]
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ class Given:
         return tuple(a for g in self.groups for a in g.arguments)
 
 
-def lacks_given(record: Record) -> bool:
+def lacks_grounding(record: Record) -> bool:
     """Whether a run abstained for want of anything to hold the answer against: its critics say so in every sample."""
     samples = record.rounds[-1].samples if record.status == "abstained" and record.rounds else ()
     return bool(samples) and all(sample.invalid == NOTHING_GIVEN for sample in samples)
@@ -47,26 +47,26 @@ def lacks_given(record: Record) -> bool:
 
 def given_texts(item: Item) -> tuple[str, ...]:
     """The arguments of an item's perspectives, else its passages; nothing where it gives neither."""
-    return given_for(item).arguments if item.perspectives or item.context else ()
+    return grounding_for(item).arguments if item.perspectives or item.context else ()
 
 
-def given_for(item: Item, critique: Critique | None = None) -> Given:
+def grounding_for(item: Item, critique: Critique | None = None) -> Grounding:
     """The groups that an answer to `item` is scored against.
 
     Perspectives come first, else the context's passages, else what the critique gives: the sentences of the original
     found complete (all of them without a critique) and the critique's reasons.
     """
     if item.perspectives:
-        return Given("perspectives", tuple(Group(p.name, tuple(p.arguments)) for p in item.perspectives))
+        return Grounding("perspectives", tuple(ArgumentGroup(p.name, tuple(p.arguments)) for p in item.perspectives))
     if item.context:
-        return Given("context", (Group("context", tuple(item.context)),))
+        return Grounding("context", (ArgumentGroup("context", tuple(item.context)),))
     if critique is None:
         kept = tuple(s.text for s in split_sentences(item.answer) if s.text)
-        return Given("derived", (Group("kept", kept),))
+        return Grounding("derived", (ArgumentGroup("kept", kept),))
     kept = tuple(s.text for s in critique.sentences if s.tag == "Complete" and s.text)
     reasons = tuple(filter(None, map(_asked, critique.sentences)))
-    groups = [Group(name, texts) for name, texts in (("kept", kept), ("asked", reasons)) if texts]
-    return Given("derived", tuple(groups))
+    groups = [ArgumentGroup(name, texts) for name, texts in (("kept", kept), ("asked", reasons)) if texts]
+    return Grounding("derived", tuple(groups))
 
 
 def _asked(sentence: TaggedSentence) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from eirene.text.unicode import whole
+from eirene.text.unicode import mend_surrogates
 
 _PLAIN = logging.Formatter()
 
@@ -26,10 +26,10 @@ def _mend(record: logging.LogRecord) -> bool:
         said = record.getMessage()
     except Exception:  # wording and values that do not fit together: handlers have their own way to tell
         return True
-    if (mended := whole(said)) != said:
+    if (mended := mend_surrogates(said)) != said:
         record.msg, record.args = mended, ()
     if record.exc_info:
         traceback = record.exc_text or _PLAIN.formatException(record.exc_info)
-        if (mended := whole(traceback)) != traceback:
+        if (mended := mend_surrogates(traceback)) != traceback:
             record.exc_text = mended  # what formatters take rather than the exception
     return True

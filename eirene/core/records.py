@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from eirene.core.checked import Checked, checked
+from eirene.core.coercion import as_id, as_meta, as_notes, as_passages, as_sides, as_texts
 from eirene.core.critique import Critique, FeedbackNote, Sample
 from eirene.core.errors import InputError
-from eirene.core.forms import as_id, as_meta, as_notes, as_passages, as_sides, as_texts
-from eirene.core.problems import shown
 from eirene.core.scores import Scores
 from eirene.core.usage import Usage
-from eirene.text.unicode import HALF_PAIR, Text
+from eirene.core.validation import CheckedModel, described, validated
+from eirene.text.unicode import LONE_SURROGATE, Text
 
 Mode = Literal["improve", "generic", "fine-grained", "human", "edit"]
 Status = Literal["accepted", "complete", "kept", "abstained", "failed"]
@@ -45,45 +44,47 @@ def _can_be_written(meta: dict[str, JsonValue]) -> dict[str, JsonValue]:
     try:
         digest(meta)
     except UnicodeEncodeError:
-        raise ValueError(HALF_PAIR) from None
+        raise ValueError(LONE_SURROGATE) from None
     except ValueError:
         raise ValueError("holds NaN or Infinity, which JSON has no word for; use null") from None
     return meta
 
 
-class _Row(Checked):
+class _InputModel(CheckedModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, ser_json_inf_nan="strings")
 
 
 # The schemas of the server's bodies say what is taken: the forms that come in, not the one that is held.
-_Given = str | list[str | None]
+_OneOrMoreTexts = str | list[str | None]
 
 
-class Perspective(_Row):
+class Perspective(_InputModel):
     """One side of a question with the arguments that an answer is to carry; one argument may be a text alone."""
 
     example: ClassVar[str] = '{"name": "pro", "arguments": ["..."]}'
 
     name: Text
-    arguments: Annotated[list[Text], Field(min_length=1), BeforeValidator(as_texts, json_schema_input_type=_Given)]
+    arguments: Annotated[
+        list[Text], Field(min_length=1), BeforeValidator(as_texts, json_schema_input_type=_OneOrMoreTexts)
+    ]
 
     if TYPE_CHECKING:
 
         def __init__(self, *, name: str, arguments: str | Sequence[str]) -> None: ...
 
 
-SIDES = BeforeValidator(as_sides, json_schema_input_type=str | dict[str, _Given | None] | list[Perspective])
-"""What `perspectives` may be: see `eirene.core.forms`."""
+SIDES = BeforeValidator(as_sides, json_schema_input_type=str | dict[str, _OneOrMoreTexts | None] | list[Perspective])
+"""What `perspectives` may be: see `eirene.core.coercion`."""
 PASSAGES = BeforeValidator(as_passages, json_schema_input_type=str | list[Any] | dict[str, Any])
-"""What `context` may be: see `eirene.core.forms`."""
+"""What `context` may be: see `eirene.core.coercion`."""
 
 
-class Item(_Row):
+class Item(_InputModel):
     """One input row. `gold` and `meta` are never shown to a refiner. Without `id`, the content's hash serves.
 
     `id` may be a whole number; `perspectives` a mapping of each side to its arguments; `context` one text, or passages
-    in any of the forms that `eirene.core.forms.as_passages` takes. The item holds them in the one form of its fields.
-    Raises `InputError`, which here is a `ValueError` too, that names the field, what came and what was wanted.
+    in any of the forms that `eirene.core.coercion.as_passages` takes. The item holds them in the one form of its
+    fields. Raises `InputError`, which here is a `ValueError` too, that names the field, what came and what was wanted.
     """
 
     id: Annotated[Text, BeforeValidator(as_id)] = Field(default="", validate_default=False)
@@ -121,12 +122,12 @@ class Item(_Row):
         return self
 
 
-class _Output(Checked):
+class _OutputModel(CheckedModel):
     # Not strict: what comes here is our own, and from a checkpoint or a file its tuples are lists.
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Round(_Output):
+class Round(_OutputModel):
     """One turn of the loop. `samples` are the critiques drawn for it, none where an earlier round's served."""
 
     critique: Critique | None
@@ -137,21 +138,21 @@ class Round(_Output):
     why: str
 
 
-class ErrorInfo(_Output):
+class ErrorInfo(_OutputModel):
     """Why a run failed: the exception's class name and its message."""
 
     kind: str
     message: str
 
 
-class BeforeAfter(_Output):
+class BeforeAfter(_OutputModel):
     """Scores of the original and of the text that is shown, by detector. Equal where the original is shown."""
 
     original: dict[str, Scores]
     final: dict[str, Scores]
 
 
-class Record(_Output):
+class Record(_OutputModel):
     """One output row. `answer` is the text to show: the original, byte for byte, in every status but `accepted`.
 
     `passages`: the ids of the passages that were found as its context (`FOUND_PASSAGES` in the item's meta), in its
@@ -206,8 +207,10 @@ def parse_item(data: object, *, where: str | None = None) -> Item:
     if isinstance(data, Item):
         return data
     if not isinstance(data, Mapping):
-        raise InputError(f"a row must be a JSON object with 'question' and 'answer', got {shown(data)}", where=where)
-    return checked(Item, data if isinstance(data, dict) else dict(data), where=where)
+        raise InputError(
+            f"a row must be a JSON object with 'question' and 'answer', got {described(data)}", where=where
+        )
+    return validated(Item, data if isinstance(data, dict) else dict(data), where=where)
 
 
 def found_ids(item: Item) -> tuple[str, ...]:

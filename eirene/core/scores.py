@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from eirene.core.checked import Checked
+from eirene.core.validation import CheckedModel
 
 
-class _Value(Checked):
+class _Value(CheckedModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from eirene.core.checked import Checked
+from eirene.core.validation import CheckedModel
 
 _Count = Annotated[int, Field(ge=0)]
 
 
-class Usage(Checked):
+class Usage(CheckedModel):
     """Sums over all model calls of a run; `cost_usd` is null where a price is unknown. Embedded parts call no model.
 
     `cached_tokens` are those that the provider had read before (its prompt cache). `cache_hits` are replies that came

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eirene.core.errors import InputError
-from eirene.core.plain import plain
+from eirene.core.json import jsonable
 from eirene.data.columns import Fields
 from eirene.data.fields import field_value
 from eirene.data.json_rows import Row
@@ -74,7 +74,7 @@ def _passages(data: Mapping[str, Any], where: str) -> list[str]:
 
 
 def _entries(data: Mapping[str, Any], key: str, where: str) -> list[dict[str, Any]]:
-    found = plain(data.get(key))
+    found = jsonable(data.get(key))
     if found is None:
         return []
     if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eirene.core.errors import InputError
-from eirene.core.plain import NotPlainError, plain
+from eirene.core.json import NotJsonableError, jsonable
 from eirene.data.fields import FIELDS, NEEDED, arguments_value, field_value
 from eirene.data.json_rows import Row
 
@@ -132,8 +132,8 @@ class Fields:
 def plain_at(value: object, column: str, where: str) -> Any:
     """A column's value as plain JSON; raises `InputError` that names it."""
     try:
-        return plain(value)
-    except NotPlainError as error:
+        return jsonable(value)
+    except NotJsonableError as error:
         raise InputError(
             f"the column {column!r} {error}; --drop-unmapped leaves out columns that no field takes", where=where
         ) from None

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eirene.core.errors import InputError
-from eirene.core.plain import plain
+from eirene.core.json import jsonable
 from eirene.data.columns import Fields
 from eirene.data.fields import field_value
 
@@ -19,10 +19,10 @@ def read(data: Mapping[str, Any], where: str) -> Fields:
     """The title, below it what the asker added; the answer with the highest score (of equals the first) as `gold`."""
     if {"title", "answers"} <= set(data):
         name, question = "q_id", _question(data, where)
-        used, answers = {"title", "selftext"}, _answers(plain(data["answers"]))
+        used, answers = {"title", "selftext"}, _answers(jsonable(data["answers"]))
     elif {"input", "output"} <= set(data):
         name, question = "id", field_value("question", data["input"], column="input", where=where)
-        used, answers = {"input"}, _kilt_answers(plain(data["output"]))
+        used, answers = {"input"}, _kilt_answers(jsonable(data["output"]))
     else:
         raise InputError(
             "is no row of ELI5: it needs 'title' and 'answers', or KILT's 'input' and 'output'; "

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from eirene.core.errors import InputError
-from eirene.core.strict_json import parse_json
+from eirene.core.json import parse_json
 from eirene.data.journal_file import JournalFile, scan
 from eirene.data.line_checksum import DamagedError, check_seal, check_unsealed, sealed, without_seal
 

@@ -1,6 +1,6 @@
 """Reading rows from JSON and JSON Lines, each with the words that say where it stood.
 
-JSON is read strictly (`eirene.core.strict_json`); a byte order mark at the start is skipped. Every message names the
+JSON is read strictly (`eirene.core.json`); a byte order mark at the start is skipped. Every message names the
 file and the row. Other formats, and items of rows, are in `eirene.data`.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, TypeVar
 
 from eirene.core.errors import InputError
-from eirene.core.strict_json import parse_json
+from eirene.core.json import parse_json
 from eirene.data.line_checksum import DamagedError, check_seal
 
 STDIN = "-"

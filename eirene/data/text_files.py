@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 from eirene.core.errors import InputError
-from eirene.core.strict_json import parse_json
+from eirene.core.json import parse_json
 from eirene.data.json_rows import Row, count_json_rows, json_rows, taken
 from eirene.data.source import Bytes, readable
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eirene.core.errors import InputError
-from eirene.core.plain import plain
+from eirene.core.json import jsonable
 from eirene.data.fields import arguments_value, field_value
 from eirene.data.json_rows import Row
 from eirene.data.open import opened
@@ -42,7 +42,7 @@ def topic_rows(source: RowSource) -> Iterator[Row]:
 
 def _wide(data: Any, where: str) -> dict[str, Any]:
     """A topic in one row. Other columns than a topic's are left to `parse_topic`, which refuses them by name."""
-    found = {name: value for name, value in data.items() if plain(value) not in (None, "")}
+    found = {name: value for name, value in data.items() if jsonable(value) not in (None, "")}
     sides = [(name, found.pop(name)) for name in _SIDES if name in found]
     if "perspectives" in found:
         found["perspectives"] = field_value("perspectives", found["perspectives"], column="perspectives", where=where)

@@ -22,10 +22,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
-from eirene.core.checked import Checked, checked
+from eirene.core.coercion import as_id, as_sides, as_texts
 from eirene.core.errors import InputError
-from eirene.core.forms import as_id, as_sides, as_texts
 from eirene.core.records import digest
+from eirene.core.validation import CheckedModel, validated
 from eirene.data.json_rows import read_source
 from eirene.text.unicode import Text
 
@@ -103,7 +103,7 @@ def parse_topic(data: object, *, where: str | None = None) -> Topic:
         raise InputError("a topic must be a JSON object with 'question' and 'perspectives'", where=where)
     paired = "perspectives" not in data and ("pro" in data or "con" in data)
     row: type[_ClaimRow] | type[_TopicRow] = _ClaimRow if paired else _TopicRow
-    return checked(row, data, where=where).topic(where)
+    return validated(row, data, where=where).topic(where)
 
 
 def key_of(text: str) -> str:
@@ -135,7 +135,7 @@ def without_copies(topic: Topic, *, across_sides: bool) -> tuple[Topic, int]:
 _WORD = re.compile(r"[^\W_]+")
 
 
-class _Row(Checked):
+class _Row(CheckedModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 

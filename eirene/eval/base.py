@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from eirene.core.grounding import Given, given_for
+from eirene.core.grounding import Grounding, grounding_for
 from eirene.core.records import Item
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
@@ -48,12 +48,12 @@ class Case:
 
     question: str
     answer: str
-    given: Given
+    given: Grounding
     samples: tuple[str, ...] = ()
     token_logprobs: tuple[tuple[float, ...], ...] = ()
 
 
-def case_of(item: Item, *, answer: str | None = None, given: Given | None = None) -> Case:
+def case_of(item: Item, *, answer: str | None = None, given: Grounding | None = None) -> Case:
     """An item's answer, or another answer to it, as a case; `samples` and `token_logprobs` come from the item's meta.
 
     The log-probabilities are those of the item's own answer and go with no other. `meta` is free: what stands there in
@@ -63,7 +63,7 @@ def case_of(item: Item, *, answer: str | None = None, given: Given | None = None
     return Case(
         item.question,
         text,
-        given_for(item) if given is None else given,
+        grounding_for(item) if given is None else given,
         samples=_texts(item.meta.get("samples")),
         token_logprobs=_logprobs(item.meta.get("token_logprobs")) if text == item.answer else (),
     )

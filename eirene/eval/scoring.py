@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Generic, TypeVar
 
-from eirene.core.errors import HOPELESS, EireneError
+from eirene.core.errors import PERMANENT_ERRORS, EireneError
 from eirene.core.logs import get_logger
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter, Usage
@@ -75,7 +75,7 @@ class Scorer:
             scores = await detector.score(case, meter=meter)
         except EireneError as raised:
             logger.warning("detector %s: %s", detector.name, raised)
-            if isinstance(raised, HOPELESS):
+            if isinstance(raised, PERMANENT_ERRORS):
                 self._given_up[detector.name] = raised
             return _failed(raised, _timed(meter, began))
         return Outcome(scores, _timed(meter, began))
@@ -123,7 +123,7 @@ async def _run(do: Callable[[_T], Awaitable[_R]], item: _T) -> _R:
 
 
 def _failed(error: EireneError, usage: Usage) -> Outcome:
-    hopeless = error if isinstance(error, HOPELESS) else None
+    hopeless = error if isinstance(error, PERMANENT_ERRORS) else None
     return Outcome(Scores.none(f"{error.kind}: {error}"), usage, failed=True, hopeless=hopeless)
 
 

@@ -17,15 +17,15 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from eirene.core.checked import Checked
 from eirene.core.errors import FormError, InputError
+from eirene.core.validation import CheckedModel
 from eirene.data.json_rows import read_source
 from eirene.models.chat import Price
 
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # strict: a whole number is one as well, a text is none
 
 
-class _Entry(Checked):
+class _Entry(CheckedModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     input: _Usd
@@ -33,7 +33,7 @@ class _Entry(Checked):
     cached: _Usd | None = None
 
 
-class _File(Checked):
+class _File(CheckedModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     date: str | None = None

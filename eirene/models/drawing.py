@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from eirene.core.errors import HOPELESS, BackendError
+from eirene.core.errors import PERMANENT_ERRORS, BackendError
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.replies import Reply
@@ -52,7 +52,7 @@ async def _fresh(
     if len(seeds) > 1 and chat.takes_n:
         try:
             replies = await chat.send(messages, sampling=sampling, seeds=seeds, meter=meter)
-        except HOPELESS:
+        except PERMANENT_ERRORS:
             raise
         except BackendError as error:
             for _ in seeds:
@@ -78,7 +78,7 @@ async def _concurrently(
         for task in tasks:
             try:
                 yield await task
-            except HOPELESS:
+            except PERMANENT_ERRORS:
                 raise
             except BackendError as error:
                 yield error

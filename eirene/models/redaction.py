@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from pydantic import BaseModel, SecretStr
 
-from eirene.text.unicode import whole
+from eirene.text.unicode import mend_surrogates
 
 HIDDEN = "[redacted]"
 NO_KEY = "not-needed"
@@ -71,7 +71,7 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     A secret is found in whatever case, and also as URLs, JSON, HTML and Base64 write it. Half surrogate pairs become
     U+FFFD; what is too long to be shown anyway is cut.
     """
-    text = whole(text if len(text) <= _MOST else text[:_MOST])
+    text = mend_surrogates(text if len(text) <= _MOST else text[:_MOST])
     hidden = bytearray(len(text))
     for start, end in itertools.chain(_looks_in(text), *(_pieces_in(text, secret) for secret in set(secrets))):
         hidden[start:end] = b"\x01" * (end - start)

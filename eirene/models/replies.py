@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from eirene.text.unicode import INVISIBLE, whole, whole_values
+from eirene.text.unicode import INVISIBLE, mend_surrogates, mend_values
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -43,8 +43,8 @@ class ReplyToken:
     top: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", whole(self.text))
-        object.__setattr__(self, "top", tuple((whole(text), logprob) for text, logprob in self.top))
+        object.__setattr__(self, "text", mend_surrogates(self.text))
+        object.__setattr__(self, "top", tuple((mend_surrogates(text), logprob) for text, logprob in self.top))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,10 @@ class Reply:
     tokens: tuple[ReplyToken, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", whole(self.text))
-        object.__setattr__(self, "finish_reason", None if self.finish_reason is None else whole(self.finish_reason))
+        object.__setattr__(self, "text", mend_surrogates(self.text))
+        object.__setattr__(
+            self, "finish_reason", None if self.finish_reason is None else mend_surrogates(self.finish_reason)
+        )
 
     @property
     def is_cut_off(self) -> bool:
@@ -105,7 +107,7 @@ def tokens_of(result: LLMResult) -> Tokens:
 def whole_message(message: BaseMessage) -> BaseMessage:
     """The message with whole texts, those of tool calls and metadata among them. Raises `ValueError` if too deep."""
     names = [name for name in _MESSAGE_TEXTS if hasattr(message, name)]
-    return message.model_copy(update={name: whole_values(getattr(message, name)) for name in names})
+    return message.model_copy(update={name: mend_values(getattr(message, name)) for name in names})
 
 
 def token_count(value: object) -> int | None:

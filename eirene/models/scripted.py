@@ -17,9 +17,9 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr, ValidationError
 
-from eirene.core.checked import form_error
 from eirene.core.errors import InputError, ScriptExhaustedError
-from eirene.core.problems import shown
+from eirene.core.validation import described as shown
+from eirene.core.validation import form_error
 
 Step = str | AIMessage | Exception
 Script = Sequence[Step] | Callable[[list[BaseMessage]], Step]

@@ -19,7 +19,7 @@ from eirene.npov.embedded import EmbeddedWriter
 from eirene.npov.writer import PROMPT, Draft, Writer, WriteTask, response_messages
 from eirene.prompts import load_prompt
 from eirene.prompts.curly import response_prompt
-from eirene.text.discourse import opening_length
+from eirene.text.clauses import opening_length
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from eirene.core.signature import rng_for
 from eirene.core.usage import Meter
 from eirene.data.topics import Side, Topic
 from eirene.npov.writer import Draft, WriteTask
-from eirene.text.english import Letters, is_statement, sentence, side_of
-from eirene.text.language import not_read, other_language
+from eirene.text.english import Decapitalizer, as_sentence, is_statement, side_of
+from eirene.text.language import other_language, unsupported_language
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def compose(topic: Topic, *, seed: int) -> Draft:
         )
     rng = rng_for(seed, "npov")
     introduction = INTRODUCTIONS[int(rng.integers(len(INTRODUCTIONS)))]
-    frames = Frames(rng, Letters(texts), topic.sides)
+    frames = Frames(rng, Decapitalizer(texts), topic.sides)
     paragraphs = []
     for n in rng.permutation(len(topic.sides)):
         side = topic.sides[int(n)]
@@ -106,7 +106,7 @@ def quoted(text: str) -> str:
 class Frames:
     """Draws the openings of one response for `sides`; argument k of every side gets the same one."""
 
-    def __init__(self, rng: np.random.Generator, letters: Letters, sides: Sequence[Side]) -> None:
+    def __init__(self, rng: np.random.Generator, letters: Decapitalizer, sides: Sequence[Side]) -> None:
         self._letters = letters
         self._who = {side.name: speakers_of(side) for side in sides}
         # A long name is said once; then they are "they", on every side.
@@ -121,7 +121,7 @@ class Frames:
         A statement goes on after "that"; anything else stands behind a colon as it is, and in quotation marks where it
         is more than one sentence: nothing is said that nobody is named for.
         """
-        plain = sentence(argument)
+        plain = as_sentence(argument)
         who = self._who[side.name] if k == 0 or self._again else "They"
         if len(split_sentences(plain)) > 1:
             return f"{self._as_it_is[k].format(who=who)} {quoted(plain)}"
@@ -138,7 +138,7 @@ def _drawn(rng: np.random.Generator, first: Sequence[str], further: Sequence[str
 
 
 def all_openings(who: str = "Supporters") -> tuple[str, ...]:
-    """Every opening, for tests: each must be recognised as one by `eirene.text.discourse`."""
+    """Every opening, for tests: each must be recognised as one by `eirene.text.clauses`."""
     return tuple(o.format(who=who) for table in (FIRST, FURTHER, FIRST_AS_IT_IS, FURTHER_AS_IT_IS) for o in table)
 
 
@@ -159,7 +159,7 @@ class Check:
 
 def check(topic: Topic, main: str, encoder: Encodes) -> Check | None:
     """The check of a main response; None where it or its topic is in another language than English."""
-    if not_read(main, [argument.text for _, argument in topic.arguments]) is not None:
+    if unsupported_language(main, [argument.text for _, argument in topic.arguments]) is not None:
         return None
     ids = [argument.id for _, argument in topic.arguments]
     found = align([argument.text for _, argument in topic.arguments], main, encoder, question=topic.question)

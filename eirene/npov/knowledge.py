@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from eirene.core import caching
 from eirene.core.errors import InputError
-from eirene.core.strict_json import parse_json
+from eirene.core.json import parse_json
 from eirene.data import read_topics_of
 from eirene.data.json_rows import read_source
 from eirene.data.topics import Topic, key_of, parse_topic

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eirene._version import __version__
 from eirene.core.concurrency import run_blocking
-from eirene.core.errors import InputError, Near, NoTopicError
+from eirene.core.errors import InputError, NoTopicError, TopicMatch
 from eirene.core.records import Item, digest, parse_item
 from eirene.core.signature import check_seed, derive_seed, rng_for, signature
 from eirene.core.usage import Meter, Usage
@@ -89,7 +89,7 @@ class Response:
         }
 
 
-def nearest_json(match: Near) -> dict[str, Any]:
+def nearest_json(match: TopicMatch) -> dict[str, Any]:
     """A match as plain JSON."""
     return {"topic": match.topic.id, "question": match.topic.question, "similarity": round(match.similarity, 4)}
 

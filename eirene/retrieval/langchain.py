@@ -9,10 +9,10 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, ValidationError
 
-from eirene.core.checked import form_error
+from eirene.core.validation import form_error
 from eirene.retrieval.passages import Passage
 from eirene.retrieval.retriever import Finds, Hit
-from eirene.text.unicode import whole
+from eirene.text.unicode import mend_surrogates
 
 
 class CorpusRetriever(BaseRetriever):
@@ -67,7 +67,7 @@ def of_langchain(retriever: BaseRetriever, *, top: int = 5) -> Finds:
 
 
 def _clean(text: object) -> str:
-    return whole(str(text)).replace("\0", "")
+    return mend_surrogates(str(text)).replace("\0", "")
 
 
 def _id(document: Document, rank: int) -> str:

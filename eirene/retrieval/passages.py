@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eirene.core.coercion import TEXT_KEYS, passage_text, passage_title
 from eirene.core.errors import InputError
-from eirene.core.forms import TEXT_KEYS, passage_text, passage_title
 from eirene.data import open_source
 from eirene.data.json_rows import Row, cannot_read
 from eirene.data.source import Unzipped, bytes_of, readable
 from eirene.text.sentences import split_sentences
-from eirene.text.unicode import titled
+from eirene.text.unicode import with_title
 
 WORDS = 100
 """Words of a passage at most; it ends where a sentence does, as far as sentences are no longer than that."""
@@ -40,7 +40,7 @@ class Passage:
     @property
     def shown(self) -> str:
         """What is encoded and shown: the title before the text, unless the text begins with it."""
-        return titled(self.title, self.text)
+        return with_title(self.title, self.text)
 
     @property
     def digest(self) -> bytes:

@@ -12,7 +12,7 @@ import numpy as np
 from eirene.npov.embedded import FIRST, FIRST_AS_IT_IS, FURTHER, FURTHER_AS_IT_IS
 from eirene.synth.material import FILLERS, INTRODUCTIONS, JOINTS, TAILS
 from eirene.text.clauses import clause_spans
-from eirene.text.english import Letters, is_statement, sentence
+from eirene.text.english import Decapitalizer, as_sentence, is_statement
 
 PartKind = Literal["supported", "repeated", "unsupported", "wrong_side", "half"]
 _FULL_STOPS = ".!…;:, "
@@ -88,7 +88,7 @@ def clauses_in(text: str) -> int:
 class Composer:
     """Words answers on one topic. `who` names those who take each side; `letters` knows the topic's words."""
 
-    def __init__(self, who: Sequence[str], letters: Letters) -> None:
+    def __init__(self, who: Sequence[str], letters: Decapitalizer) -> None:
         self._who = who
         self._letters = letters
         self._known: dict[str, str | None] = {}
@@ -129,7 +129,7 @@ class Composer:
             table: Sequence[str] = FIRST_AS_IT_IS if first else FURTHER_AS_IT_IS
         else:
             table = FIRST if first else FURTHER
-        bodies = [opening or sentence(group[0].text), *(self._lowered(p.text) or p.text for p in group[1:])]
+        bodies = [opening or as_sentence(group[0].text), *(self._lowered(p.text) or p.text for p in group[1:])]
         text, parts = table[int(rng.integers(len(table)))].format(who=self._who[side]) + " ", []
         for n, (part, body) in enumerate(zip(group, bodies, strict=True)):
             text += JOINTS[int(rng.integers(len(JOINTS)))] if n else ""
@@ -142,7 +142,7 @@ class Composer:
     def _lowered(self, text: str) -> str | None:
         """The text as it goes on after "that"; None where it cannot."""
         if text not in self._known:
-            plain = sentence(text)
+            plain = as_sentence(text)
             self._known[text] = self._letters.lowered(plain) if is_statement(plain) else None
         return self._known[text]
 

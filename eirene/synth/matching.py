@@ -21,7 +21,7 @@ from eirene.core.signature import check_seed, rng_for
 from eirene.synth.compose import Composer, Sentence, Style, answer_of, clauses_in, placed
 from eirene.synth.material import TAILS, Material, Tally
 from eirene.synth.plans import CORE, KINDS, WORDINGS, Frame, Kind, Plan, Wording, draw, draw_frame, shapes_of
-from eirene.text.english import Letters
+from eirene.text.english import Decapitalizer
 from eirene.text.sentences import split_sentences
 
 Floats = NDArray[np.float64]
@@ -283,6 +283,6 @@ def _with_paraphrases(material: Material) -> Material:
     return replace(material, points=tuple(point for point in material.points if point.paraphrases))
 
 
-def _letters(material: Material) -> Letters:
+def _letters(material: Material) -> Decapitalizer:
     texts = [text for point in material.points for text in (point.given, *point.paraphrases)]
-    return Letters([material.question, *texts])
+    return Decapitalizer([material.question, *texts])

@@ -22,7 +22,7 @@ from eirene.synth.compose import Composer, Part, Sentence, empty, placed
 from eirene.synth.matching import Candidate, Group, Recipe, counts_of, is_cut_as_composed, pick_evenly
 from eirene.synth.material import FILLERS, Material, Point, Tally, material_of, unusable
 from eirene.synth.plans import Kind, Plan, Wording
-from eirene.text.english import Letters
+from eirene.text.english import Decapitalizer
 from eirene.text.sentences import split_sentences
 
 _VARIANTS = 12
@@ -174,7 +174,7 @@ class _Maker:
         self._rng = rng
         material = base.material
         self._sayable = [p for side in base.used for p in side if not unusable(p.given)]
-        self._composer = Composer(material.who, Letters([material.question, *(p.given for p in material.points)]))
+        self._composer = Composer(material.who, Decapitalizer([material.question, *(p.given for p in material.points)]))
 
     def make(self, kind: Kind, *, plain: bool) -> Candidate | None:
         used = self._base.used

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextvars import ContextVar
 
 
-class NobodyWaitsError(Exception):
+class WorkCancelledError(Exception):
     """Raised in work that was left behind; nobody sees it, since nobody waits."""
 
 
@@ -53,4 +53,4 @@ def check_cancelled() -> None:
     """To be called between blocks of long work. Raises `NobodyWaitsError` where it was left behind."""
     scope = _scope.get()
     if scope is not None and scope.is_cancelled:
-        raise NobodyWaitsError
+        raise WorkCancelledError

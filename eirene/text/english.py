@@ -80,7 +80,7 @@ def is_english(text: str) -> bool:
     return 8 * sum(w in _ENGLISH for w in words) >= max(len(words), 1)
 
 
-class Letters:
+class Decapitalizer:
     """Decides whether a statement may lose its capital letter in the middle of a sentence.
 
     `texts` are the texts at hand: a word that stands in them in lower case is no name.
@@ -144,7 +144,7 @@ def _is_verb(word: str) -> bool:
     )
 
 
-def sentence(argument: str) -> str:
+def as_sentence(argument: str) -> str:
     """An argument as a sentence of its own: white space collapsed, a capital letter first, a full stop last."""
     text = " ".join(argument.split()).lstrip(":;,.-–— ") or " ".join(argument.split())
     if not _TERMINAL.search(text):

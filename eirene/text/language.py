@@ -90,7 +90,7 @@ def other_language(text: str) -> str | None:
     return None if language == ENGLISH else language
 
 
-def not_read(answer: str, given: Iterable[str] = ()) -> str | None:
+def unsupported_language(answer: str, given: Iterable[str] = ()) -> str | None:
     """Why what reads English alone cannot check an answer against given texts; None where it can."""
     language, what = other_language(answer), "this"
     if language is None:

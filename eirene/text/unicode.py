@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-HALF_PAIR = "contains half a surrogate pair, which no UTF-8 text can hold; repair it"
+LONE_SURROGATE = "contains half a surrogate pair, which no UTF-8 text can hold; repair it"
 
 UNSPACED = (
     (0x0E00, 0x0EFF),  # Thai, Lao
@@ -27,7 +27,7 @@ def is_unspaced(char: str) -> bool:
     return any(first <= ord(char) <= last for first, last in UNSPACED)
 
 
-def whole(text: str) -> str:
+def mend_surrogates(text: str) -> str:
     """The text with U+FFFD for each half of a surrogate pair, which the escapes of a model's JSON may hold."""
     try:
         text.encode("utf-8")
@@ -36,30 +36,30 @@ def whole(text: str) -> str:
     return text
 
 
-def whole_json(value: Any) -> Any:
+def mend_json(value: Any) -> Any:
     """`whole_values`, quick where nothing is to be done: the value itself."""
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except (UnicodeEncodeError, TypeError):  # the second: something in it is no JSON
-        return whole_values(value)
+        return mend_values(value)
     return value
 
 
-def whole_values(value: Any, *, deepest: int = 100) -> Any:
+def mend_values(value: Any, *, deepest: int = 100) -> Any:
     """A JSON value with `whole` texts, keys among them; `ValueError` where it is nested deeper than `deepest`."""
     if isinstance(value, str):
-        return whole(value)
+        return mend_surrogates(value)
     if not isinstance(value, dict | list | tuple):
         return value
     if deepest <= 0:
         raise ValueError("nested too deeply")
     if isinstance(value, dict):
-        return {whole_values(k, deepest=0): whole_values(v, deepest=deepest - 1) for k, v in value.items()}
-    parts = [whole_values(v, deepest=deepest - 1) for v in value]
+        return {mend_values(k, deepest=0): mend_values(v, deepest=deepest - 1) for k, v in value.items()}
+    parts = [mend_values(v, deepest=deepest - 1) for v in value]
     return parts if isinstance(value, list) else tuple(parts)
 
 
-def titled(title: str, text: str) -> str:
+def with_title(title: str, text: str) -> str:
     """A passage as it is shown and encoded: its title before it, unless it has none or begins with it."""
     return text if not title or text.startswith(title) else f"{title}: {text}"
 
@@ -72,7 +72,7 @@ def _clean(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError(HALF_PAIR) from None
+        raise ValueError(LONE_SURROGATE) from None
     return text
 
 

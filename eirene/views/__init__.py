@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from importlib import resources
 
-from eirene.core.findings.spans import LETTERS, ShownSpan, kinds_in, spans_of
+from eirene.core.findings.kinds import LETTERS, ShownSpan, kinds_in, spans_of
 
 __all__ = ["LETTERS", "ShownSpan", "asset", "kinds_in", "spans_of"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from eirene.text.bounded_matcher import BoundedMatcher
+from eirene.text.matching import BoundedMatcher
 from eirene.text.sentences import split_sentences
 
 Kind = Literal["same", "gone", "new"]

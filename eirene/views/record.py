@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from eirene.core.grounding import given_for
+from eirene.core.grounding import grounding_for
 from eirene.core.records import Item, Record, Round
 from eirene.core.scores import Score, Scores, number
 from eirene.views import ShownSpan, spans_of
@@ -49,7 +49,7 @@ def word_maps(record: Record, item: Item | None) -> Iterator[ShownMap]:
 
     None without the `item`: a record does not repeat the given text.
     """
-    given = None if item is None else given_for(item)
+    given = None if item is None else grounding_for(item)
     if given is None or given.source == "derived":
         return
     texts = {(group.name, n): text for group in given.groups for n, text in enumerate(group.arguments, start=1)}
@@ -275,7 +275,7 @@ def _sentence_scores(record: Record) -> dict[int, str]:
 
 def _arguments(record: Record, item: Item | None) -> Iterator[ShownArgument]:
     """A line for each argument that a detector scores: before and after."""
-    given = None if item is None else given_for(item)
+    given = None if item is None else grounding_for(item)
     texts = {
         (group.name, n): text
         for group in (given.groups if given is not None and given.source != "derived" else ())

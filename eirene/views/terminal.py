@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eirene.core.critique import Critique, TaggedSentence
-from eirene.core.grounding import lacks_given
+from eirene.core.grounding import lacks_grounding
 from eirene.core.records import Record, Round
 from eirene.core.scores import Unscored
 from eirene.views import LETTERS, kinds_in, spans_of
@@ -64,7 +64,7 @@ def render(record: Record) -> RenderableType:
     if any(r.candidate is not None for r in record.rounds):
         parts += _section("Decisions", *_decisions(record))
     status = Text.assemble((record.status.upper(), _TONE_STYLE[tone(record)]), "  ", STATUS_WORDS[record.status])
-    how = [Text(HOW_TO_GIVE)] if lacks_given(record) else []
+    how = [Text(HOW_TO_GIVE)] if lacks_grounding(record) else []
     parts += _section("Outcome", status, Text(visible(record.why), style="dim"), *how)
     parts += _section("Answer", Text(visible(record.answer)))
     run = f"mode {record.mode}, backend {visible(record.backend)}, seed {record.seed}"

@@ -17,7 +17,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 import eirene
 from eirene.core.records import Record
 from eirene.testing.parts import ScriptedRefiner, scripted_parts
-from eirene.text.cancellation import NobodyWaitsError, check_cancelled
+from eirene.text.cancellation import WorkCancelledError, check_cancelled
 from tests.agent.loop import BAD, FAULTY, ITEM, ORIGINAL
 
 
@@ -106,7 +106,7 @@ def test_what_was_left_behind_ends_at_its_next_look() -> None:
         try:
             while True:
                 check_cancelled()
-        except NobodyWaitsError:
+        except WorkCancelledError:
             ended.set()
             raise
 

@@ -7,11 +7,14 @@ import pytest
 from eirene.agent import refine
 from eirene.agent.gate import faults
 from eirene.core.critique import Sample
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored
 from eirene.testing.parts import ScriptedRefiner, scripted_parts
 
-SIDES = Given("perspectives", (Group("pro", ("Trams are quiet.", "Trams are cheap.")), Group("con", ("Rails break.",))))
+SIDES = Grounding(
+    "perspectives",
+    (ArgumentGroup("pro", ("Trams are quiet.", "Trams are cheap.")), ArgumentGroup("con", ("Rails break.",))),
+)
 TEXT = "Trams are quiet. Trams can fly."
 
 
@@ -42,7 +45,9 @@ def test_two_detectors_name_a_fault_once_and_places_have_words_of_their_own() ->
 
 
 def test_what_a_critique_asked_for_is_named_as_such() -> None:
-    derived = Given("derived", (Group("kept", ("Trams are quiet.",)), Group("asked", ("Nothing of noise.",))))
+    derived = Grounding(
+        "derived", (ArgumentGroup("kept", ("Trams are quiet.",)), ArgumentGroup("asked", ("Nothing of noise.",)))
+    )
     found = scores(("kept", 1, 0.8), ("asked", 1, 0.9))
     assert list(faults({"alignment": found}, TEXT, derived)) == [
         'still not answered: "Nothing of noise."',
@@ -51,7 +56,7 @@ def test_what_a_critique_asked_for_is_named_as_such() -> None:
 
 
 def test_a_passage_s_number_is_no_name() -> None:
-    passages = Given("context", (Group("context", ("Trams are quiet.",)),))
+    passages = Grounding("context", (ArgumentGroup("context", ("Trams are quiet.",)),))
     assert list(faults({"alignment": scores(("context", 1, 0.9))}, TEXT, passages)) == []
 
 
@@ -61,7 +66,7 @@ def test_what_is_unscored_or_speaks_of_nothing_there_names_nothing(found: Scores
 
 
 def test_a_long_list_is_cut_and_long_texts_end_at_a_word() -> None:
-    many = Given("perspectives", (Group("pro", tuple(f"{n} " + "long " * 90 for n in range(30))),))
+    many = Grounding("perspectives", (ArgumentGroup("pro", tuple(f"{n} " + "long " * 90 for n in range(30))),))
     found = list(faults({"a": scores(*(("pro", n, 1.0) for n in range(1, 31)))}, TEXT, many))
     assert len(found) == 6
     assert all(len(text) < 300 and text.endswith(' long ..."') for text in found)

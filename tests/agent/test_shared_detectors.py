@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from eirene.agent.detectors import SharedDetector, shared
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need
 from eirene.eval.detectors.rouge import RougeDetector
 
-CASE = Case("Trams?", "Trams are quiet.", Given("perspectives", (Group("pro", ("Trams are quiet.",)),)))
+CASE = Case("Trams?", "Trams are quiet.", Grounding("perspectives", (ArgumentGroup("pro", ("Trams are quiet.",)),)))
 
 
 class Counting:

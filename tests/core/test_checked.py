@@ -11,8 +11,8 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 import eirene
-from eirene.core.checked import Checked
 from eirene.core.errors import FormError, InputError
+from eirene.core.validation import CheckedModel
 from eirene.retrieval.langchain import CorpusRetriever
 
 QA = {"question": "Q?", "answer": "A."}
@@ -78,7 +78,7 @@ def test_a_constructor_says_what_is_wrong_in_one_sentence(build: Callable[[], ob
 def test_every_model_that_is_handed_out_has_errors_of_ours() -> None:
     models = [value for name in eirene.__all__ if isinstance(value := getattr(eirene, name), type)]
     chat = (eirene.RefiningChatModel, eirene.ScriptedChatModel)
-    named = {m.__name__ for m in models if issubclass(m, BaseModel) and not issubclass(m, (Checked, *chat))}
+    named = {m.__name__ for m in models if issubclass(m, BaseModel) and not issubclass(m, (CheckedModel, *chat))}
     assert named == set()
 
 

@@ -13,8 +13,8 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import ToolMessage
 
+from eirene.core.coercion import TEXT_KEYS
 from eirene.core.errors import InputError
-from eirene.core.forms import TEXT_KEYS
 from eirene.core.records import Item, Perspective, parse_item
 from eirene.data.topics import parse_topic
 from eirene.retrieval.passages import Passage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eirene.core.critique import Critique, TaggedSentence
-from eirene.core.grounding import Given, Group, given_for
+from eirene.core.grounding import ArgumentGroup, Grounding, grounding_for
 from eirene.core.records import Item, Perspective
 
 SIDES = [Perspective(name="pro", arguments=["a", "a"]), Perspective(name="con", arguments=["b"])]
@@ -22,29 +22,31 @@ def critique(*reasons: str | None) -> Critique:
 
 
 def test_perspectives_come_before_context_and_critique() -> None:
-    given = given_for(item(perspectives=SIDES, context=["passage"]), critique(None, "Why?"))
-    assert given == Given("perspectives", (Group("pro", ("a", "a")), Group("con", ("b",))))
+    given = grounding_for(item(perspectives=SIDES, context=["passage"]), critique(None, "Why?"))
+    assert given == Grounding("perspectives", (ArgumentGroup("pro", ("a", "a")), ArgumentGroup("con", ("b",))))
     assert given.arguments == ("a", "a", "b")
 
 
 def test_context_comes_before_the_critique() -> None:
-    assert given_for(item(context=["p1", "p2"]), critique(None, "Why?")) == Given(
-        "context", (Group("context", ("p1", "p2")),)
+    assert grounding_for(item(context=["p1", "p2"]), critique(None, "Why?")) == Grounding(
+        "context", (ArgumentGroup("context", ("p1", "p2")),)
     )
 
 
 def test_without_given_text_the_good_sentences_and_the_reasons_are_the_groups() -> None:
-    assert given_for(item(), critique(None, "Why?")).groups == (
-        Group("kept", ("One is here.",)),
-        Group("asked", ("Why?",)),
+    assert grounding_for(item(), critique(None, "Why?")).groups == (
+        ArgumentGroup("kept", ("One is here.",)),
+        ArgumentGroup("asked", ("Why?",)),
     )
 
 
 def test_a_derived_group_without_texts_is_left_out() -> None:
-    assert given_for(item(), critique(None, None)).groups == (Group("kept", ("One is here.", "Two is there.")),)
-    assert given_for(item(), critique("Why?", "How?")).groups == (Group("asked", ("Why?", "How?")),)
+    assert grounding_for(item(), critique(None, None)).groups == (
+        ArgumentGroup("kept", ("One is here.", "Two is there.")),
+    )
+    assert grounding_for(item(), critique("Why?", "How?")).groups == (ArgumentGroup("asked", ("Why?", "How?")),)
 
 
 def test_without_a_critique_every_sentence_is_to_be_kept() -> None:
-    given = given_for(item())
-    assert given == Given("derived", (Group("kept", ("One is here.", "Two is there.")),))
+    given = grounding_for(item())
+    assert given == Grounding("derived", (ArgumentGroup("kept", ("One is here.", "Two is there.")),))

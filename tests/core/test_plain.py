@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.core.plain import NotPlainError, plain
+from eirene.core.json import NotJsonableError, jsonable
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -26,8 +26,8 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_json_stays_as_it_is(value: Any) -> None:
-    assert plain(value) == value
-    assert type(plain(value)) is type(value)
+    assert jsonable(value) == value
+    assert type(jsonable(value)) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_json_stays_as_it_is(value: Any) -> None:
     ],
 )
 def test_what_a_table_holds_becomes_json(value: object, expected: object) -> None:
-    found = plain({"x": [value]})
+    found = jsonable({"x": [value]})
     assert found == {"x": [expected]}
     json.dumps(found, allow_nan=False)
 
@@ -82,13 +82,13 @@ def test_what_a_table_holds_becomes_json(value: object, expected: object) -> Non
     ],
 )
 def test_what_json_has_no_word_for_is_an_error(value: object, said: str) -> None:
-    with pytest.raises(NotPlainError, match=said):
-        plain([value])
+    with pytest.raises(NotJsonableError, match=said):
+        jsonable([value])
 
 
 def test_nesting_has_an_end() -> None:
     value: list[Any] = []
     for _ in range(101):
         value = [value]
-    with pytest.raises(NotPlainError, match="more than 100 levels"):
-        plain(value)
+    with pytest.raises(NotJsonableError, match="more than 100 levels"):
+        jsonable(value)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from eirene.core.concurrency import side_by_side
+from eirene.core.concurrency import run_bounded
 
 
 class Trial:
@@ -19,7 +19,7 @@ class Trial:
 
     def run(self, pieces: Iterable[int | None], *, room: int) -> list[int]:
         async def pull() -> None:
-            async for one in side_by_side(pieces, self.do, room=lambda: room):
+            async for one in run_bounded(pieces, self.do, room=lambda: room):
                 self.came.append(one)
 
         asyncio.run(pull())

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
-from eirene.core.strict_json import parse_json
+from eirene.core.json import parse_json
 from eirene.data.json_rows import Source, count_json_rows, json_rows, read_source, taken
 
 ROW = {"question": "Why?", "answer": "Because."}

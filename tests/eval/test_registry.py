@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eirene.core.errors import InputError
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.records import parse_item
 from eirene.core.scores import Unscored
 from eirene.core.usage import Meter
@@ -15,7 +15,7 @@ from eirene.eval.registry import DETECTORS, build_detector, build_detectors, par
 from eirene.eval.resources import Resources
 from eirene.models.encoder import load_encoder
 
-CASE = Case("Trams?", "Trams are quiet.", Given("perspectives", (Group("pro", ("Trams are quiet.",)),)))
+CASE = Case("Trams?", "Trams are quiet.", Grounding("perspectives", (ArgumentGroup("pro", ("Trams are quiet.",)),)))
 OPTIONS = {"judge": "--judge", "local_model": "--local-model", "classifier": "--classifier", "nli": "--nli"}
 
 

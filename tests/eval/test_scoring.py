@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 from eirene.core.errors import AuthError, BackendTimeoutError
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores, Unscored
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import NOTHING, Case, Need
 from eirene.eval.scoring import Scorer, in_order, workers_for
 from eirene.testing.parts import ScriptedDetector
 
-GIVEN = Given("perspectives", (Group("pro", ("Trams are quiet.",)),))
+GIVEN = Grounding("perspectives", (ArgumentGroup("pro", ("Trams are quiet.",)),))
 GOOD = Scores(hallucination=0.0, coverage=0.0)
 JUDGE: frozenset[Need] = frozenset({"judge"})
 

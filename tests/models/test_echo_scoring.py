@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eirene.core.errors import AuthError, BackendError, BackendTimeoutError, MalformedReplyError, UnreachableError
-from eirene.core.grounding import Given
+from eirene.core.grounding import Grounding
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
 from eirene.eval.detectors.gptscore import GptScore
@@ -57,7 +57,7 @@ async def test_the_texts_tokens_come_back_and_no_others() -> None:
 
 async def test_gptscore_runs_on_it() -> None:
     with LoopbackServer(echoed) as server:
-        found = await GptScore(scorer(server)).score(Case("Q?", "I am fine", Given("derived", ())), meter=Meter())
+        found = await GptScore(scorer(server)).score(Case("Q?", "I am fine", Grounding("derived", ())), meter=Meter())
     assert found.raw == {"mean_logprob": -3.0, "tokens": 3.0}
 
 

@@ -24,8 +24,7 @@ from eirene.npov.embedded import (
     speakers_of,
 )
 from eirene.npov.respond import to_be_said
-from eirene.text.clauses import core_text
-from eirene.text.discourse import opening_length
+from eirene.text.clauses import core_text, opening_length
 from eirene.text.language import other_language
 from eirene.text.sentences import split_sentences
 

@@ -18,7 +18,7 @@ from eirene.synth.material import JOINTS, TAILS, Tally, all_wordings, material_o
 from eirene.synth.plans import Kind, Plan, half_of, parse_kinds, parse_wordings, shapes_of
 from eirene.synth.rows import parse_tasks
 from eirene.text.clauses import clause_spans
-from eirene.text.english import Letters
+from eirene.text.english import Decapitalizer
 from eirene.text.sentences import split_sentences
 from tests.synth.material import TOPICS
 
@@ -137,7 +137,7 @@ def test_half_an_argument_is_its_first_clause(text: str, half: str | None) -> No
 @given(st.lists(st.text(min_size=1, max_size=60).filter(str.strip), min_size=1, max_size=5), st.integers(0, 99))
 def test_parts_stand_where_the_composer_says_whatever_they_hold(texts: list[str], seed: int) -> None:
     parts = [Part(str(n), 0, text, "supported") for n, text in enumerate(texts)]
-    composer = Composer(("Supporters",), Letters(texts))
+    composer = Composer(("Supporters",), Decapitalizer(texts))
     sentences = placed(composer.compose([(0, parts)], Style(True, 2, 0.5, 0.5), rng_for(seed)))
     answer = answer_of(sentences)
     assert [answer[s.start : s.end] for s in sentences] == [s.text for s in sentences]
@@ -147,7 +147,7 @@ def test_parts_stand_where_the_composer_says_whatever_they_hold(texts: list[str]
 
 
 def test_a_cut_that_differs_from_the_composition_is_noticed() -> None:
-    composer = Composer(("Supporters",), Letters([]))
+    composer = Composer(("Supporters",), Decapitalizer([]))
     parts = [Part("a", 0, "It is so. It is not", "supported")]
     assert not is_cut_as_composed(composer.compose([(0, parts)], Style(False, 0, 0.0, 0.0), rng_for(0)))
 

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.text.bounded_matcher import BoundedMatcher
+from eirene.text.matching import BoundedMatcher
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", ".", "the"]), max_size=60)
 

@@ -16,7 +16,7 @@ from eirene.core.records import parse_item
 from eirene.feedback_model.embedded.calibration import load_critic
 from eirene.feedback_model.embedded.critic import Draws
 from eirene.models.encoder import load_encoder
-from eirene.text.cancellation import NobodyWaitsError, cancel_scope, check_cancelled
+from eirene.text.cancellation import WorkCancelledError, cancel_scope, check_cancelled
 from eirene.text.clauses import units_of
 from eirene.text.sentences import split_sentences
 
@@ -45,7 +45,7 @@ def test_long_work_ends_once_nobody_waits(name: str) -> None:
     with cancel_scope() as scope:
         LONG[name]()
         scope.cancel()
-        with pytest.raises(NobodyWaitsError):
+        with pytest.raises(WorkCancelledError):
             LONG[name]()
     LONG[name]()
 
@@ -64,7 +64,7 @@ def test_a_scope_that_is_left_cancels_those_inside_it_in_threads_too() -> None:
                 check_cancelled()
 
     async def both() -> None:
-        with pytest.raises(NobodyWaitsError):
+        with pytest.raises(WorkCancelledError):
             await (await begin())
 
     begun = threading.Event()

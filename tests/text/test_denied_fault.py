@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.text.denied_fault import denies_fault
+from eirene.text.refusals import denies_fault
 
 
 @pytest.mark.parametrize(

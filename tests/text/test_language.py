@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 import eirene
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.records import Item
 from eirene.core.scores import Unscored
 from eirene.core.usage import Meter
@@ -28,7 +28,7 @@ from eirene.eval.detectors.rouge import score_rouge
 from eirene.models.encoder import Encoder, load_encoder
 from eirene.npov.embedded import check
 from eirene.text import language
-from eirene.text.language import language_of, not_read, other_language
+from eirene.text.language import language_of, other_language, unsupported_language
 
 LANGUAGES: dict[str, dict[str, list[str]]] = json.loads(
     Path(__file__).with_name("languages.json").read_text(encoding="utf-8")
@@ -126,14 +126,16 @@ def test_a_hallucination_critic_does_not_read_it_either() -> None:
 def test_a_detector_leaves_it_unscored_and_says_why(detector: type[AlignmentDetector | ArrangementDetector]) -> None:
     answer = answer_in("German")
     scores = asyncio.run(detector(encoder()).score(case_of(item(answer)), meter=Meter()))
-    assert scores.hallucination == scores.coverage == Unscored(unscored=not_read(answer) or "")
+    assert scores.hallucination == scores.coverage == Unscored(unscored=unsupported_language(answer) or "")
     assert not scores.arguments and not scores.sentences
 
 
 def test_rouge_counts_words_in_any_language_but_not_across_two() -> None:
     german, english = LANGUAGES["German"]["aside"], PERSPECTIVES[0]["arguments"]
-    same = score_rouge(Case("?", german[0], Given("perspectives", (Group("pro", tuple(german)),))))
-    across = score_rouge(Case("?", " ".join(german), Given("perspectives", (Group("pro", tuple(english)),))))
+    same = score_rouge(Case("?", german[0], Grounding("perspectives", (ArgumentGroup("pro", tuple(german)),))))
+    across = score_rouge(
+        Case("?", " ".join(german), Grounding("perspectives", (ArgumentGroup("pro", tuple(english)),)))
+    )
     assert same.hallucination == 0.0
     assert isinstance(across.hallucination, Unscored) and "German" in across.hallucination.unscored
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eirene.text.unicode import whole, whole_json, whole_values
+from eirene.text.unicode import mend_json, mend_surrogates, mend_values
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,10 @@ from eirene.text.unicode import whole, whole_json, whole_values
     ],
 )
 def test_half_a_pair_is_replaced_and_a_whole_one_is_its_sign(text: str, mended: str) -> None:
-    assert whole(text) == mended
+    assert mend_surrogates(text) == mended
 
 
-@pytest.mark.parametrize("mend", [whole_values, whole_json])
+@pytest.mark.parametrize("mend", [mend_values, mend_json])
 def test_every_text_of_a_value_is_mended_its_keys_among_them(mend: Any) -> None:
     value = {"a\ud800": ["\ud800", ("\ud800", 1, None, 1.5)], "b": {"c": {"\ud800": True}}}
     assert mend(value) == {"a\ufffd": ["\ufffd", ("\ufffd", 1, None, 1.5)], "b": {"c": {"\ufffd": True}}}
@@ -32,10 +32,10 @@ def test_every_text_of_a_value_is_mended_its_keys_among_them(mend: Any) -> None:
 
 @pytest.mark.parametrize("value", [{"a": ["b", 1]}, "text", 5, None])
 def test_what_is_whole_stays_the_same_object(value: Any) -> None:
-    assert whole_json(value) is value
+    assert mend_json(value) is value
 
 
 def test_what_is_nested_without_end_is_refused() -> None:
     deep: Any = json.loads("[" * 500 + "]" * 500)
     with pytest.raises(ValueError, match="nested too deeply"):
-        whole_values(deep)
+        mend_values(deep)

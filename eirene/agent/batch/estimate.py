@@ -17,7 +17,7 @@ from eirene.agent.critics import critics_of, critique_from_notes
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.critique import Critique, TaggedSentence
-from eirene.core.grounding import given_for
+from eirene.core.grounding import grounding_for
 from eirene.core.records import VOTED_MODES, Item
 from eirene.core.signature import derive_seed
 from eirene.eval.base import case_of
@@ -172,7 +172,7 @@ def of_judge(item: Item, parts: Parts, settings: Settings, polls: int, count: Co
     judging = sum(isinstance(detector, ChainPoll) for detector in parts.detectors)
     if not judging:
         return np.zeros((2, 3))
-    given = given_for(item)
+    given = grounding_for(item)
     is_derived = given.source == "derived"
     case = case_of(item, given=given)
     prompt = _prompt(chainpoll_messages(case, "correctness" if is_derived else "adherence"), count)

@@ -27,13 +27,13 @@ from eirene.agent.batch.damage import Damage, set_aside
 from eirene.agent.batch.entries import DAMAGED, STATUSES, Entries, damaged_entry, entries_of, entry_in
 from eirene.agent.batch.runner import Outcome
 from eirene.core.errors import InputError
+from eirene.core.json import parse_json
 from eirene.core.logs import get_logger
 from eirene.core.records import Record
-from eirene.core.strict_json import parse_json
 from eirene.core.usage import Usage
 from eirene.data.journal_file import JournalFile, OnScan, scan
 from eirene.data.line_checksum import sealed
-from eirene.text.unicode import whole
+from eirene.text.unicode import mend_surrogates
 
 logger = get_logger(__name__)
 
@@ -171,7 +171,7 @@ def line_of(outcome: Outcome) -> bytes:
     try:
         text = outcome.record.model_dump_json()
     except PydanticSerializationError:  # half a surrogate pair, in an error's message or from a model of one's own
-        text = whole(outcome.record.to_json())
+        text = mend_surrogates(outcome.record.to_json())
     return sealed(f'{text[:-1]},"hash":"{outcome.work.hash}"}}'.encode()) + b"\n"
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from eirene.agent.batch.offline_requests import CustomId, SamplingStep
 from eirene.core.errors import InputError
+from eirene.core.json import parse_json
 from eirene.core.records import Item
-from eirene.core.strict_json import parse_json
 from eirene.data.json_rows import cannot_read
 from eirene.models.cache import is_whole
 from eirene.models.redaction import redacted

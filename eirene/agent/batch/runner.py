@@ -20,12 +20,12 @@ from eirene.agent.graph import initial_state
 from eirene.agent.run import arefine, make_record
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State
-from eirene.core.concurrency import side_by_side
-from eirene.core.errors import HOPELESS, EireneError
+from eirene.core.concurrency import run_bounded
+from eirene.core.errors import PERMANENT_ERRORS, EireneError
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
 from eirene.models.limits import Limiter
-from eirene.text.unicode import whole
+from eirene.text.unicode import mend_surrogates
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class LocalRunner:
 
     async def run(self, work: Iterable[Work | None]) -> AsyncGenerator[Outcome, None]:
         """Yields the outcomes as they come; where one, or the work itself, raises, those under way are finished."""
-        made = side_by_side(
+        made = run_bounded(
             work, lambda piece: one_row(piece, parts=self._parts, settings=self._settings), room=lambda: self._room
         )
         async with aclosing(made) as outcomes:
@@ -150,7 +150,7 @@ async def one_row(work: Work, *, parts: Parts, settings: Settings) -> Outcome:
 
 def failed_record(work: Work, error: Exception, *, parts: Parts, settings: Settings) -> Record:
     """The row as it was, and why nothing came of it."""
-    message = whole(str(error)) or "no message"
+    message = mend_surrogates(str(error)) or "no message"
     state = initial_state(work.item, settings.seed) | {
         "status": "failed",
         "why": f"failed, the original stands: {type(error).__name__}: {message}",
@@ -161,7 +161,7 @@ def failed_record(work: Work, error: Exception, *, parts: Parts, settings: Setti
     return make_record(cast(State, state), parts=parts, settings=settings)
 
 
-_BY_KIND = {kind.__name__: kind for kind in HOPELESS}
+_BY_KIND = {kind.__name__: kind for kind in PERMANENT_ERRORS}
 """By the name that a record's `error.kind` has. The row that met one is not written: a rerun goes on from there."""
 
 

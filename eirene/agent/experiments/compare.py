@@ -27,8 +27,8 @@ from eirene.agent.experiments.compare_rows import (
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.core.errors import HOPELESS, BackendError, InputError
-from eirene.core.grounding import given_for
+from eirene.core.errors import PERMANENT_ERRORS, BackendError, InputError
+from eirene.core.grounding import grounding_for
 from eirene.core.logs import get_logger
 from eirene.core.records import MODES, Item, Mode
 from eirene.core.scores import Unscored
@@ -172,7 +172,7 @@ async def _row(job: Job, parts: Parts) -> CompareRow:
         mode=job.settings.mode,
         seed=job.settings.seed,
         hash=job.hash,
-        given=given_for(job.item).source,
+        given=grounding_for(job.item).source,
         record=record,
     )
 
@@ -182,7 +182,7 @@ async def _score_original(item: Item, detectors: Sequence[Detector]) -> None:
 
     A detector that fails here fails in the row as well, and is heard of there.
     """
-    given = given_for(item)
+    given = grounding_for(item)
     if given.source == "derived":
         return  # each mode's critique gives another case
     for detector in detectors:
@@ -240,7 +240,7 @@ async def _judge(key: str, item: Item, text: str, judge: ErrorJudge) -> JudgedTe
     failed = False
     try:
         found = await judge.judge(judged_case(item, text), seed=derive_seed(0, item.id, "judge"), meter=meter)
-    except HOPELESS:
+    except PERMANENT_ERRORS:
         raise
     except BackendError as error:
         logger.warning("the judge failed on %s: %s", item.id, error)

@@ -16,18 +16,18 @@ from pydantic import ConfigDict
 from eirene.agent.run import row_hash, run_signature
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.core.checked import Checked, checked
-from eirene.core.grounding import Source, given_for
+from eirene.core.grounding import Source, grounding_for
 from eirene.core.records import Item, Mode, Record, digest
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.usage import Usage
+from eirene.core.validation import CheckedModel, validated
 from eirene.data.journal import Journal, Line
 from eirene.eval.base import Case
 from eirene.eval.detectors.judge import Judgement
 from eirene.eval.statistics.bootstrap import Array
 
 
-class _Line(Checked):
+class _Line(CheckedModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -118,7 +118,7 @@ def text_key(item: Item, answer: str, judge: str) -> str:
 
 def judged_case(item: Item, answer: str) -> Case:
     """What a judge is shown of a text."""
-    return Case(item.question, answer, given_for(item))
+    return Case(item.question, answer, grounding_for(item))
 
 
 def rows_in(journal: Journal) -> dict[str, CompareRow]:
@@ -132,7 +132,7 @@ def judgements_in(journal: Journal) -> dict[str, JudgedText]:
 
 
 def _read(kind: type[_Kind], line: dict[str, Any], journal: Journal, n: int) -> _Kind:
-    return checked(kind, line, where=f"{journal.path}, line {n}")
+    return validated(kind, line, where=f"{journal.path}, line {n}")
 
 
 Judgements = Mapping[tuple[str, str], JudgedText]

@@ -14,14 +14,14 @@ from eirene.agent.experiments.feedback import evaluation_signature
 from eirene.agent.experiments.rows import RowKind, make_rows
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.core.checked import Checked
 from eirene.core.critique import Finding, Sample
-from eirene.core.errors import HOPELESS, EireneError
+from eirene.core.errors import PERMANENT_ERRORS, EireneError
 from eirene.core.findings.edits import apply_findings
 from eirene.core.records import digest
 from eirene.core.scores import Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter, Usage
+from eirene.core.validation import CheckedModel
 from eirene.eval.base import Detector, case_of
 from eirene.eval.datasets.predictions import Prediction, findings_of
 from eirene.eval.metrics import Annotated, Found
@@ -30,7 +30,7 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
 
 
-class CriticRow(Checked):
+class CriticRow(CheckedModel):
     """What a critic found in one answer; `findings` is null where there is no usable critique, and `why` says so."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -90,7 +90,7 @@ async def _criticise(key: str, case: Annotated, parts: Parts, settings: Settings
             )  # fmt: skip
             samples += drawn.samples
             early_stop = early_stop or drawn.early_stop
-    except HOPELESS:
+    except PERMANENT_ERRORS:
         raise
     except EireneError as error:
         why = f"{error.kind}: {error}"

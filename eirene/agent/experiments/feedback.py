@@ -9,7 +9,7 @@ from eirene.agent.calling import Asked, make_settings
 from eirene.agent.experiments.rows import MadeRows, RowKind, make_rows
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.core.errors import HOPELESS, BackendError
+from eirene.core.errors import PERMANENT_ERRORS, BackendError
 from eirene.core.records import digest
 from eirene.core.signature import derive_seed, signature
 from eirene.core.usage import Meter
@@ -102,7 +102,7 @@ async def _evaluate(case: FeedbackCase, parts: Parts, settings: Settings, *, key
             meter=meter,
             min_consistency=settings.min_consistency,
         )
-    except HOPELESS:
+    except PERMANENT_ERRORS:
         raise
     except BackendError as error:
         return unscored("failed", f"{error.kind}: {error}")

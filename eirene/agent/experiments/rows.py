@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from eirene.core.checked import checked
 from eirene.core.errors import FormError, InputError
+from eirene.core.validation import validated
 from eirene.data.journal import Journal
 
 Case = TypeVar("Case")
@@ -115,7 +115,7 @@ def _rows_in(journal: Journal, kind: RowKind[Row]) -> dict[str, Row]:
     for n, (key, line) in enumerate(journal.lines.items(), start=1):
         where = f"{journal.path}, line {n}"
         try:
-            found[key] = checked(kind.model, line)
+            found[key] = validated(kind.model, line)
         except FormError:
             raise InputError(f"holds something else than {kind.name}; name another file", where=where) from None
         fault = kind.fault(found[key])

@@ -41,8 +41,8 @@ from eirene.agent.server.streaming import (
 )
 from eirene.core.errors import FormError
 from eirene.core.logs import get_logger
-from eirene.core.problems import sentence
 from eirene.core.records import Item, Record
+from eirene.core.validation import problem_text
 
 logger = get_logger(__name__)
 
@@ -270,7 +270,7 @@ def _add_error_handlers(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)
         problem = error.errors()[0]
         field = str(problem["loc"][-1])
-        said = sentence(problem, (field,), [problem["type"]], BaseModel)
+        said = problem_text(problem, (field,), [problem["type"]], BaseModel)
         return to_response(ApiError(400, said, param=field, code="invalid_value"))
 
     handlers: list[tuple[type[Exception], Callable[..., Any]]] = [

@@ -13,8 +13,8 @@ from eirene.agent.server.sizes import MAX_DEPTH, check_sizes
 from eirene.agent.wrappers.conversation import Given
 from eirene.core.critique import Finding, HallucinationKind
 from eirene.core.errors import InputError
-from eirene.core.problems import first_problem
 from eirene.core.records import PASSAGES, SIDES, Perspective, parse_item
+from eirene.core.validation import first_problem
 from eirene.text.unicode import Text
 
 MAX_CHOICES = 16

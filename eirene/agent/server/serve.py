@@ -23,7 +23,7 @@ from eirene.agent.server.errors import ApiError
 from eirene.agent.server.framing import StrictConnection
 from eirene.agent.server.grace import StopSignals
 from eirene.agent.server.options import ServeOptions
-from eirene.core.concurrency import DaemonExecutor, switching_often, usable_cores
+from eirene.core.concurrency import DaemonExecutor, short_switch_interval, usable_cores
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.data.json_rows import reason
@@ -50,7 +50,7 @@ def serve(app: FastAPI, options: ServeOptions, *, on_ready: Callable[[str], None
     `on_ready` is given the address as soon as connections are taken. Raises `InputError` for an address that is taken
     or is not this machine's.
     """
-    with switching_often():
+    with short_switch_interval():
         return asyncio.run(_serve(app, options, on_ready))
 
 

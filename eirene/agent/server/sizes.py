@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from eirene.agent.server.errors import ApiError
-from eirene.core.forms import UnfitError, as_passages, as_sides, as_texts
+from eirene.core.coercion import CoercionError, as_passages, as_sides, as_texts
 
 MAX_DEPTH = 64
 """Objects and lists inside each other: the schemas of tools nest, conversations hardly do."""
@@ -54,7 +54,7 @@ def _formed(form: Callable[[object], Any], value: Any) -> list[Any]:
     """The entries of what comes in one of the forms of a row's field."""
     try:
         return _entries(form(value))
-    except UnfitError:
+    except CoercionError:
         return []
 
 

@@ -34,12 +34,11 @@ from eirene.agent.wrappers.conversation import (
     with_text,
 )
 from eirene.agent.wrappers.notice import NothingGivenNotice
-from eirene.core.checked import form_error
 from eirene.core.errors import EireneError, InputError
 from eirene.core.logs import get_logger
-from eirene.core.problems import shown
 from eirene.core.records import Item, Record
 from eirene.core.usage import Usage
+from eirene.core.validation import described, form_error
 from eirene.models.chat import model_name
 
 logger = get_logger(__name__)
@@ -87,7 +86,7 @@ class RefiningChatModel(BaseChatModel):
     def __init__(self, inner: BaseChatModel | None = None, *, settings: Asked | None = None, **fields: Any) -> None:
         if not isinstance(inner, BaseChatModel):
             how = "langchain.chat_models.init_chat_model('provider:model') makes one"
-            raise InputError(f"inner must be a LangChain chat model, got {shown(inner)}; {how}", field="inner")
+            raise InputError(f"inner must be a LangChain chat model, got {described(inner)}; {how}", field="inner")
         try:
             super().__init__(**{"inner": inner, "settings": make_settings(settings, {}), **fields})
         except ValidationError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eirene.core.grounding import NOTHING_GIVEN, lacks_given
+from eirene.core.grounding import NOTHING_GIVEN, lacks_grounding
 from eirene.core.logs import get_logger
 from eirene.core.records import Record
 
@@ -18,7 +18,7 @@ class NothingGivenNotice:
 
     def look(self, record: Record) -> Record:
         """The record, unchanged; the first that abstained for want of anything given is logged as a warning."""
-        if not self._is_told and lacks_given(record):
+        if not self._is_told and lacks_grounding(record):
             self._is_told = True
             logger.warning("replies pass without being judged: %s; here: %s (said once)", NOTHING_GIVEN, self._how)
         return record

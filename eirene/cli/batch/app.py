@@ -189,7 +189,7 @@ def _run(
 
     from eirene.agent.batch.engine import run_batch
     from eirene.cli.batch.stop import stoppable
-    from eirene.core.concurrency import switching_often
+    from eirene.core.concurrency import short_switch_interval
 
     if not opened.n_left:
         return 0
@@ -205,7 +205,7 @@ def _run(
         return stop.by_user
 
     try:
-        with running as runner, switching_often():
+        with running as runner, short_switch_interval():
             shown.start()
             return 130 if asyncio.run(work(runner)) else 0
     except (BackendError, OSError):

@@ -37,7 +37,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class EditedText:
     """The text after its operations, which are in order and apart from each other; `skipped` found no place."""
 
     text: str
@@ -45,7 +45,9 @@ class Edited:
     skipped: tuple[Finding, ...] = ()
 
 
-def apply_findings(text: str, findings: Iterable[Finding], *, removal: Removal = "remove", mend: bool = True) -> Edited:
+def apply_findings(
+    text: str, findings: Iterable[Finding], *, removal: Removal = "remove", mend: bool = True
+) -> EditedText:
     """The text with the findings' edits made; findings without an edit (None) leave it as it is.
 
     Of edits that overlap the one that begins first is made, and the longer of two that begin together: one that lies
@@ -64,8 +66,8 @@ def apply_findings(text: str, findings: Iterable[Finding], *, removal: Removal =
         operations = _mended(text, operations)
     edited = apply_operations(text, operations)
     if not edited.strip() and text.strip():
-        return Edited(text, (), in_order([*chosen, *skipped]))
-    return Edited(edited, tuple(operations), tuple(skipped))
+        return EditedText(text, (), in_order([*chosen, *skipped]))
+    return EditedText(edited, tuple(operations), tuple(skipped))
 
 
 def is_noted(text: str, finding: Finding) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from eirene.core.critique import Finding
 from eirene.core.findings.kinds import HallucinationKind, finding_of
 from eirene.core.findings.tags import Span, in_order, parse_tagged, token_spans
-from eirene.text.bounded_matcher import BoundedMatcher
+from eirene.text.matching import BoundedMatcher
 
 LEAST_KEPT = 0.6
 """A reply that gives back less of the answer's words is of another text: a refusal, a summary, a rewrite."""
@@ -64,7 +64,7 @@ def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -
     if place is None:
         return ReplyFindings((), 0.0, len(said), len(read.findings), read.stray, len(wanted), is_read=False)
     found: list[Finding] = []
-    words = _Words(said, wanted, place, answer)
+    words = _ReplyWords(said, wanted, place, answer)
     own = reasons if len(reasons) == len(read.findings) else [None] * len(read.findings)
     for finding, reason in zip(read.findings, own, strict=True):
         span = words.placed(finding)
@@ -98,7 +98,7 @@ def _aligned(said: Sequence[str], wanted: Sequence[str]) -> list[int | None] | N
     return place
 
 
-class _Words:
+class _ReplyWords:
     """The words of a reply, and which of the answer's each of them is."""
 
     def __init__(self, said: Sequence[Span], wanted: Sequence[Span], place: Sequence[int | None], answer: str) -> None:

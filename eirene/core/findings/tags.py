@@ -64,7 +64,7 @@ def parse_tagged(tagged: str, *, tidy: bool = False) -> TaggedText:
     Takes any text, in time linear in it; arbitrary input never raises. `parse_tagged(write_tagged(t, f))` gives back
     `t` and `f`.
     """
-    reader, at = _Reader(), 0
+    reader, at = _TagReader(), 0
     if tidy:
         tagged = _tidied(tagged)
     for token in _TAG.finditer(tagged):
@@ -159,7 +159,7 @@ def _element(finding: Finding, old: str) -> str:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenElement:
     """An element that is not closed yet: where it begins, and what it was found to hold.
 
     `first` is its first piece of the text. `after` is the text as it will be: marks, and what stands in no inner tag.
@@ -176,13 +176,13 @@ class _Open:
     ignored: Counter[str] = field(default_factory=Counter)
 
 
-class _Reader:
+class _TagReader:
     """Builds the untagged text and the findings, one token at a time."""
 
     def __init__(self) -> None:
         self._text: list[str] = []
         self._length = 0
-        self._open: list[_Open] = []
+        self._open: list[_OpenElement] = []
         self._found: list[tuple[int, int, int, str, str | None]] = []
         self._stray = 0
         self._opened = 0
@@ -212,7 +212,7 @@ class _Reader:
             if name == "delete" or inner is not None:
                 return
             # A mark outside of any kind: its text is not the original's, so it is read and dropped.
-        self._open.append(_Open(name, self._length, len(self._text), self._opened))
+        self._open.append(_OpenElement(name, self._length, len(self._text), self._opened))
         self._opened += 1
 
     def closed(self, name: str) -> None:
@@ -239,7 +239,7 @@ class _Reader:
         ]
         return TaggedText(text, in_order(found), self._stray)
 
-    def _abandon(self, element: _Open) -> None:
+    def _abandon(self, element: _OpenElement) -> None:
         """An element without an end. A change ends with its kind; what a kind held, its outer gets."""
         self._stray += 1
         outer = self._open[-1] if self._open else None
@@ -252,7 +252,7 @@ class _Reader:
             outer.marks += element.marks
             outer.deleted |= element.deleted
 
-    def _finish(self, element: _Open) -> None:
+    def _finish(self, element: _OpenElement) -> None:
         outer = self._open[-1] if self._open else None
         said = "".join(element.after)
         if element.name not in _CHANGES:
@@ -267,7 +267,7 @@ class _Reader:
             outer.marks += [said] if element.name == "mark" else []
 
 
-def _edit_of(element: _Open) -> str | None:
+def _edit_of(element: _OpenElement) -> str | None:
     if element.marks and not element.deleted:
         return "".join(element.marks)  # what stands beside it is what it replaces
     if element.deleted:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from eirene.core.coercion import as_passages
 from eirene.core.critique import Finding, FindingKind, findings_in
 from eirene.core.errors import InputError
 from eirene.core.findings.tags import parse_tagged
-from eirene.core.forms import as_passages
 from eirene.core.records import Item, parse_item
 from eirene.data import open_source
 from eirene.data.haluquestqa import parse_tagged_answer

@@ -17,7 +17,7 @@ from eirene.core.records import Item, parse_item
 from eirene.data.haluquestqa import TaggedAnswer, parse_tagged_answer
 from eirene.data.json_rows import HasRows, Row
 from eirene.text.sentences import Sentence, split_sentences
-from eirene.text.unicode import titled
+from eirene.text.unicode import with_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _from_qa_feedback(data: dict[str, Any], where: str) -> FeedbackCase:
 def _passage(parts: list[str]) -> str:
     """A passage is a title and sentences; the first sentence often begins with the title again."""
     title, text = parts[0], " ".join(" ".join(parts[1:]).split())
-    return titled(title, text)
+    return with_title(title, text)
 
 
 def _said(error: Exception) -> str:

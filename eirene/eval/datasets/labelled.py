@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from eirene.core.errors import InputError
+from eirene.core.json import parse_json
 from eirene.core.records import Item
-from eirene.core.strict_json import parse_json
 from eirene.data import ColumnMap, Dataset, RowSource, Shape, open_source, opened
 from eirene.data.json_rows import Row
 from eirene.eval.datasets import npov, passages

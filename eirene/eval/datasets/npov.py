@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from eirene.core.checked import checked
 from eirene.core.errors import InputError
 from eirene.core.records import Item, parse_item
+from eirene.core.validation import validated as checked
 from eirene.data.json_rows import Row
 from eirene.eval.datasets.base import Labelled, Mark, find_span, marked_faults
 

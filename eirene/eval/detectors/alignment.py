@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from eirene.alignment import SCORING, Alignment, align, bearing_sentences, load_constants
 from eirene.alignment.comparison import passage_sentences
-from eirene.core.grounding import Given
+from eirene.core.grounding import Grounding
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case
-from eirene.text.language import not_read
+from eirene.text.language import unsupported_language
 
 if TYPE_CHECKING:
     from eirene.eval.resources import Resources
@@ -64,7 +64,7 @@ def build(resources: Resources) -> AlignmentDetector:
 
 def score_alignment(case: Case, encoder: Encodes) -> Scores:
     """What `AlignmentDetector` gives."""
-    why = not_read(case.answer, case.given.arguments)
+    why = unsupported_language(case.answer, case.given.arguments)
     if why is not None:
         return Scores.none(why)
     found, names = aligned(case, encoder)
@@ -95,7 +95,7 @@ def score_alignment(case: Case, encoder: Encodes) -> Scores:
 
 def aligned(case: Case, encoder: Encodes) -> tuple[Alignment, tuple[str, ...]]:
     """The alignment of a case and the group of each of its arguments; passages are taken sentence by sentence."""
-    given: Given = case.given
+    given: Grounding = case.given
     if given.source == "context":
         passages = given.arguments
         chosen = bearing_sentences(passages, case.question, encoder)

@@ -10,7 +10,7 @@ from eirene.alignment.comparison import compare_sides
 from eirene.core.scores import Scores, SentenceScore, Unscored
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case
-from eirene.text.language import not_read
+from eirene.text.language import unsupported_language
 
 if TYPE_CHECKING:
     from eirene.eval.resources import Resources
@@ -66,7 +66,7 @@ def score_arrangement(case: Case, encoder: Encodes) -> Scores:
         return Scores.none("needs two perspectives: without sides there is no wrong one")
     if not case.answer.strip():
         return Scores.none("the answer is empty")
-    why = not_read(case.answer, case.given.arguments)
+    why = unsupported_language(case.answer, case.given.arguments)
     if why is not None:
         return Scores.none(why)
     sides = [(group.name, group.arguments) for group in groups]

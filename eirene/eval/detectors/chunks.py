@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Unscored
 from eirene.text.sentences import split_sentences
 
@@ -69,7 +69,7 @@ def share_out(
     )
 
 
-def part_of(given: Given, chunk: Iterable[Piece]) -> Given:
+def part_of(given: Grounding, chunk: Iterable[Piece]) -> Grounding:
     """The given text with a chunk's pieces alone; groups of which it has none are left out."""
     texts, groups, first = given.arguments, [], 0
     pieces = list(chunk)
@@ -77,8 +77,8 @@ def part_of(given: Given, chunk: Iterable[Piece]) -> Given:
         own = [p for p in pieces if first <= p.text < first + len(group.arguments)]
         first += len(group.arguments)
         if own:
-            groups.append(Group(group.name, tuple(_shown(p, texts) for p in own)))
-    return Given(given.source, tuple(groups))
+            groups.append(ArgumentGroup(group.name, tuple(_shown(p, texts) for p in own)))
+    return Grounding(given.source, tuple(groups))
 
 
 def _shown(piece: Piece, texts: Sequence[str]) -> str:

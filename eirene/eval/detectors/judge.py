@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from eirene.core.checked import form_error
 from eirene.core.errors import InputError
+from eirene.core.json import parse_json
 from eirene.core.scores import Unscored
-from eirene.core.strict_json import parse_json
+from eirene.core.validation import form_error
 from eirene.eval.base import Case
 from eirene.models.chat import ChatModel, Sampling
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.loader import defused, mark_for
-from eirene.text.denied_fault import denies_fault
+from eirene.text.refusals import denies_fault
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from eirene.core.concurrency import off_loop
-from eirene.core.grounding import Given
+from eirene.core.grounding import Grounding
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case
@@ -113,7 +113,7 @@ class _Counted:
     arguments: tuple[_Argument, ...]
 
 
-def _counted(given: Given) -> _Counted:
+def _counted(given: Grounding) -> _Counted:
     """Kept for the latest ones, since many answers are held against the same. A long text is not kept, so that the
     memory that this takes is bounded in bytes.
     """
@@ -122,11 +122,11 @@ def _counted(given: Given) -> _Counted:
 
 
 @lru_cache(maxsize=256)
-def _kept_counts(given: Given) -> _Counted:
+def _kept_counts(given: Grounding) -> _Counted:
     return _count(given)
 
 
-def _count(given: Given) -> _Counted:
+def _count(given: Grounding) -> _Counted:
     groups, arguments = [], []
     for group in given.groups:
         words = [content_words(text) for text in group.arguments]

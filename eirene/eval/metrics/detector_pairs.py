@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from pydantic import ConfigDict
 
-from eirene.core.checked import Checked
 from eirene.core.records import digest
 from eirene.core.scores import Scores, Unscored
 from eirene.core.usage import Usage
+from eirene.core.validation import CheckedModel
 from eirene.eval.base import Case, Detector, only_computes
 from eirene.eval.metrics.levels import Level
 from eirene.eval.scoring import Outcome
@@ -86,7 +86,7 @@ def _shown(test: AucTest) -> Json:
     return {"se": test.se, "p": test.p}
 
 
-class DetectorRow(Checked):
+class DetectorRow(CheckedModel):
     """The scores of one answer by one detector. A `failed` one is unscored and says why.
 
     `key` is a hash of all that the scores hang on, so that equal answers share a row. `usage.seconds` is the wall time

@@ -14,16 +14,16 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from eirene.core.checked import Checked
 from eirene.core.critique import Critique, Sample, Tag
 from eirene.core.usage import Usage
+from eirene.core.validation import CheckedModel
 from eirene.eval.datasets.feedback import FeedbackCase
 from eirene.text.words import stems
 
 _Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
-class FeedbackRow(Checked):
+class FeedbackRow(CheckedModel):
     """One answer. `scored` rows have a vote; `abstained` (no quorum, or under the floor) and `failed` ones say why not.
 
     `gold` are the true tags, None where only the answer as a whole is labelled (`lacks`: it lacks information).

@@ -28,7 +28,7 @@ from eirene.feedback_model.embedded.calibration import Critic, OperatingPoint, l
 from eirene.feedback_model.embedded.evidence import gather, texts_of
 from eirene.feedback_model.embedded.faults import Fault, faults_of
 from eirene.text.cancellation import check_cancelled
-from eirene.text.language import not_read
+from eirene.text.language import unsupported_language
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -81,7 +81,7 @@ def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tupl
 
     Why there is none: nothing is given, or the answer or what is given is not in English.
     """
-    why = not_read(request.answer, given_texts(request.item))
+    why = unsupported_language(request.answer, given_texts(request.item))
     if why is not None:
         return f"{why}; give a model as the backend"
     comparison = compare(request.item, request.answer, encoder, sentences=request.sentences)

@@ -23,8 +23,7 @@ from eirene.alignment.comparison import Comparison, passage_sentences
 from eirene.alignment.features import WordWeights, overlap
 from eirene.core.records import Item
 from eirene.text.cancellation import check_cancelled
-from eirene.text.clauses import Unit, core_text, units_of
-from eirene.text.discourse import opening_length
+from eirene.text.clauses import Unit, core_text, opening_length, units_of
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.words import stems
 

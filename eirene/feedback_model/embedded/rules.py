@@ -27,7 +27,7 @@ from eirene.feedback_model.embedded.lexicon import (
     kind_of_value,
     same_value,
 )
-from eirene.text.bounded_matcher import BoundedMatcher
+from eirene.text.matching import BoundedMatcher
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.words import STOP_WORDS, content_words
 

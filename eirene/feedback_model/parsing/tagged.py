@@ -21,7 +21,7 @@ from eirene.feedback_model.request import one_line
 from eirene.feedback_model.vote import findings_by_sentence
 from eirene.models.replies import UnreadableError, headings_in, without_frame
 from eirene.prompts.loader import Message, Prompt, defused, load_prompt, mark_for
-from eirene.text.denied_fault import denies_fault
+from eirene.text.refusals import denies_fault
 from eirene.text.sentences import Sentence
 
 HALLUCINATION_PROMPT = "hallucination"

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from eirene.core.checked import checked
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, parse_item
 from eirene.core.signature import check_seed
+from eirene.core.validation import validated
 from eirene.data import Dataset, RowSource, Shape, opened
 from eirene.data.json_rows import Row
 from eirene.models.training.folder import Run, Trained, check_base, check_packages, finished, sha256, told
@@ -118,7 +118,7 @@ def _exchanges(source: RowSource, shape: Shape) -> Iterator[Exchange | str]:
 
 
 def _of_pair(row: Row) -> Exchange | str:
-    pair = checked(_Pair, row.data, where=row.where)
+    pair = validated(_Pair, row.data, where=row.where)
     return Exchange(pair.prompt, pair.reply) if pair.task == "generate" else _OTHER_TASK
 
 

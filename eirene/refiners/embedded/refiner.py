@@ -18,8 +18,8 @@ from eirene.refiners.base import RefineTask
 from eirene.refiners.embedded.plan import Addition, Changes, changes_of, exact_repeats, least_covered, proposals
 from eirene.refiners.embedded.rewrite import rewrite
 from eirene.refiners.embedded.wording import Phrases
-from eirene.text.english import Letters, is_english
-from eirene.text.language import not_read
+from eirene.text.english import Decapitalizer, is_english
+from eirene.text.language import unsupported_language
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -56,7 +56,7 @@ class EmbeddedRefiner:
         return await asyncio.to_thread(self._refine, task)
 
     def _refine(self, task: RefineTask) -> str:
-        why = not_read(task.answer, given_texts(task.item))
+        why = unsupported_language(task.answer, given_texts(task.item))
         if why is not None and not (task.critique and any(s.findings for s in task.critique.sentences)):
             raise UnsupportedLanguageError(f"{why}; give a model as the backend")
         comparison = cache(lambda: compare(task.item, task.answer, self._encoder) if why is None else None)
@@ -77,7 +77,7 @@ class EmbeddedRefiner:
         return changes_of(task.critique, task.answer, comparison=comparison, encoder=self._encoder)
 
     def _rewritten(self, task: RefineTask, changes: Changes, comparison: _Compared) -> str:
-        letters = Letters(_texts(task.item, task.answer))
+        letters = Decapitalizer(_texts(task.item, task.answer))
         phrases = Phrases(rng_for(task.seed, "wording"), letters, english=is_english(task.answer))
 
         def phrase(addition: Addition, before: str, in_list: bool) -> str:

@@ -16,15 +16,16 @@ from eirene.refiners.embedded.layout import AnswerText, Layout, ListItem, renumb
 from eirene.refiners.embedded.plan import Addition, Changes
 from eirene.refiners.embedded.wording import sets_side
 from eirene.text.cancellation import check_cancelled
-from eirene.text.clauses import Unit
-from eirene.text.discourse import opening_length
-from eirene.text.english import Letters
+from eirene.text.clauses import Unit, opening_length
+from eirene.text.english import Decapitalizer
 
 Phrase = Callable[[Addition, str, bool], str]
 """Words an addition as a sentence; given the sentence before it, and whether it becomes an item of a list."""
 
 
-def rewrite(answer: str, changes: Changes, *, phrase: Phrase, claims: Callable[[int], bool], letters: Letters) -> str:
+def rewrite(
+    answer: str, changes: Changes, *, phrase: Phrase, claims: Callable[[int], bool], letters: Decapitalizer
+) -> str:
     """The answer with the changes made. `claims(i)` tells whether sentence i (from 0) says something about the matter.
 
     A span to be removed goes with its sentence where it is all that the sentence says, else with its clause, else as it
@@ -125,7 +126,7 @@ def _glue(before: str, said: str) -> str:
 
 
 def _carried_openings(
-    text: AnswerText, removed: Removed, claims: Callable[[int], bool], letters: Letters
+    text: AnswerText, removed: Removed, claims: Callable[[int], bool], letters: Decapitalizer
 ) -> Iterator[Edit]:
     """Where the sentence that opened a side is dropped, the side's next sentence takes over its opening.
 
@@ -148,7 +149,7 @@ def _carried_openings(
             break
 
 
-def _reopened(text: AnswerText, index: int, opening: str, own: str, letters: Letters) -> Iterator[Edit]:
+def _reopened(text: AnswerText, index: int, opening: str, own: str, letters: Decapitalizer) -> Iterator[Edit]:
     sentence = text.sentences[index]
     start = sentence.text_start
     rest = text.answer[start + len(own) : sentence.text_end]

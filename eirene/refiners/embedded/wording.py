@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from eirene.text.english import Letters, is_statement, sentence, side_of
+from eirene.text.english import Decapitalizer, as_sentence, is_statement, side_of
 
 # Side -> (for statements, for fragments). A statement follows "that" in lower case, a fragment a colon as it is.
 _FURTHER: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -48,7 +48,7 @@ def sets_side(opening: str) -> bool:
 class Phrases:
     """Words arguments as sentences. Connectives vary, drawn with `rng`; none repeats the one just before."""
 
-    def __init__(self, rng: np.random.Generator, letters: Letters, *, english: bool) -> None:
+    def __init__(self, rng: np.random.Generator, letters: Decapitalizer, *, english: bool) -> None:
         self._rng = rng
         self._letters = letters
         self._english = english
@@ -56,7 +56,7 @@ class Phrases:
 
     def say(self, argument: str, *, group: str | None, opens: bool, before: str, in_list: bool) -> str:
         """The sentence that adds `argument` for perspective `group` after the sentence `before`."""
-        plain = sentence(argument)
+        plain = as_sentence(argument)
         if in_list or group is None or not self._english:
             return plain
         lowered = self._letters.lowered(plain) if is_statement(plain) else None
@@ -75,5 +75,5 @@ class Phrases:
 
 
 def all_leads() -> tuple[str, ...]:
-    """Every connective and opening, for tests: each must be recognised as one by `eirene.text.discourse`."""
+    """Every connective and opening, for tests: each must be recognised as one by `eirene.text.clauses`."""
     return tuple(lead for table in (_FURTHER, _FIRST) for pair in table.values() for kind in pair for lead in kind)

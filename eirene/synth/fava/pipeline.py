@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from eirene.core.concurrency import side_by_side
+from eirene.core.concurrency import run_bounded
 from eirene.core.critique import Finding
-from eirene.core.errors import HOPELESS, EireneError
+from eirene.core.errors import PERMANENT_ERRORS, EireneError
 from eirene.core.findings.kinds import HallucinationKind
 from eirene.core.records import Item, digest
 from eirene.core.signature import derive_seed, rng_for
@@ -76,7 +76,7 @@ async def asynthesise(
             await asyncio.to_thread(keep, outcome)
         return outcome
 
-    async with aclosing(side_by_side(planned, one, room=lambda: concurrency)) as outcomes:
+    async with aclosing(run_bounded(planned, one, room=lambda: concurrency)) as outcomes:
         async for outcome in outcomes:
             yield outcome
 
@@ -88,7 +88,7 @@ async def _made(plan: Plan, recipe: Recipe, writes: Writes, neighbours: Neighbou
     try:
         right = await work.in_genre()
         text, findings = await work.with_errors(right)
-    except HOPELESS:
+    except PERMANENT_ERRORS:
         raise
     except EireneError as error:
         why = f"failed: {error.kind}"

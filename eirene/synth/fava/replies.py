@@ -24,7 +24,7 @@ from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.loader import defused, mark_for
 from eirene.synth.fava.rules import Change
-from eirene.text.unicode import whole
+from eirene.text.unicode import mend_surrogates
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -100,7 +100,7 @@ def _body(reply: Reply, before: str, mark: str) -> str:
         raise RefusedError("the reply was cut off")
     if reply.finish_reason == "content_filter":
         raise RefusedError("the provider withheld the reply")
-    body = whole(unwrapped(reply.text, before=before, marks=(mark,))).replace("\0", "")
+    body = mend_surrogates(unwrapped(reply.text, before=before, marks=(mark,))).replace("\0", "")
     if not body.strip():
         raise RefusedError("the reply is empty")
     return body

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
 from eirene.eval.detectors.alignment import AlignmentDetector, score_alignment
 from eirene.models.encoder import Encoder, load_encoder
 
-GIVEN = Given(
+GIVEN = Grounding(
     "perspectives",
     (
-        Group("pro", ("The air in town becomes cleaner without cars.", "Children can walk to school safely.")),
-        Group("con", ("Shops lose customers who come by car.",)),
+        ArgumentGroup("pro", ("The air in town becomes cleaner without cars.", "Children can walk to school safely.")),
+        ArgumentGroup("con", ("Shops lose customers who come by car.",)),
     ),
 )
 GOOD = (
@@ -28,7 +28,7 @@ def encoder() -> Encoder:
     return load_encoder(threads=1)
 
 
-def _score(answer: str, encoder: Encoder, given: Given = GIVEN) -> Scores:
+def _score(answer: str, encoder: Encoder, given: Grounding = GIVEN) -> Scores:
     return score_alignment(Case("Should cities close their centres to cars?", answer, given), encoder)
 
 
@@ -50,18 +50,18 @@ def test_leaving_out_and_making_up_each_raise_their_own_score(encoder: Encoder) 
 
 
 def test_derived_text_gives_coverage_but_no_hallucination(encoder: Encoder) -> None:
-    scores = _score("Cars are banned.", encoder, Given("derived", (Group("kept", ("Cars are banned.",)),)))
+    scores = _score("Cars are banned.", encoder, Grounding("derived", (ArgumentGroup("kept", ("Cars are banned.",)),)))
     assert isinstance(scores.hallucination, Unscored) and "judge" in scores.hallucination.unscored
     assert (number(scores.coverage) or 0) < 0.5
 
 
 def test_with_nothing_given_there_is_no_score(encoder: Encoder) -> None:
-    scores = _score("Cars are banned.", encoder, Given("derived", ()))
+    scores = _score("Cars are banned.", encoder, Grounding("derived", ()))
     assert isinstance(scores.hallucination, Unscored) and isinstance(scores.coverage, Unscored)
 
 
 async def test_passages_are_compared_sentence_by_sentence(encoder: Encoder) -> None:
-    passages = Group("context", ("Oslo banned most cars from its centre in 2019. The city lies on a fjord.",))
-    case = Case("When did Oslo ban cars?", "Oslo closed its centre to cars in 2019.", Given("context", (passages,)))
+    passages = ArgumentGroup("context", ("Oslo banned most cars from its centre in 2019. The city lies on a fjord.",))
+    case = Case("When did Oslo ban cars?", "Oslo closed its centre to cars in 2019.", Grounding("context", (passages,)))
     scores = await AlignmentDetector(encoder).score(case, meter=Meter())
     assert (number(scores.hallucination) or 0) < 0.5 and (number(scores.coverage) or 0) < 0.5

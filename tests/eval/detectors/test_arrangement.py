@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -31,8 +31,8 @@ def encoder() -> Encoder:
     return load_encoder()
 
 
-def score(encoder: Encoder, answer: str, *groups: Group, source: str = "perspectives") -> Scores:
-    given = Given(source, groups or (Group("pro", PRO), Group("con", CON)))  # type: ignore[arg-type]  # one of three
+def score(encoder: Encoder, answer: str, *groups: ArgumentGroup, source: str = "perspectives") -> Scores:
+    given = Grounding(source, groups or (ArgumentGroup("pro", PRO), ArgumentGroup("con", CON)))  # type: ignore[arg-type]  # one of three
     return score_arrangement(Case("Should the centre be free of cars?", answer, given), encoder)
 
 
@@ -65,7 +65,7 @@ def test_a_copy_of_an_answer_with_more_good_sentences_is_no_worse(encoder: Encod
 
 
 def test_an_argument_that_both_sides_make_is_at_home_with_both(encoder: Encoder) -> None:
-    shared = (Group("pro", (*PRO, CON[1])), Group("con", CON))
+    shared = (ArgumentGroup("pro", (*PRO, CON[1])), ArgumentGroup("con", CON))
     assert value(score(encoder, RIGHT, *shared)) < 0.02
     assert value(score(encoder, WRONG, *shared)) < 0.05
 
@@ -85,7 +85,11 @@ class Heard:
 
 def test_it_asks_the_encoder_for_nothing_that_alignment_asked_for(encoder: Encoder) -> None:
     """Two detectors of one answer share its alignment: the second encodes only what it alone looks at."""
-    case = Case("Should the centre be free of cars?", WRONG, Given("perspectives", (Group("a", PRO), Group("b", CON))))
+    case = Case(
+        "Should the centre be free of cars?",
+        WRONG,
+        Grounding("perspectives", (ArgumentGroup("a", PRO), ArgumentGroup("b", CON))),
+    )
     first, second = Heard(encoder), Heard(encoder)
     score_arrangement(case, second)
     alone = len(second.texts)
@@ -102,9 +106,15 @@ def test_coverage_is_not_its_business(encoder: Encoder) -> None:
 
 @pytest.mark.parametrize(
     ("groups", "source"),
-    [((Group("pro", PRO),), "perspectives"), ((Group("context", PRO),), "context"), ((Group("kept", PRO),), "derived")],
+    [
+        ((ArgumentGroup("pro", PRO),), "perspectives"),
+        ((ArgumentGroup("context", PRO),), "context"),
+        ((ArgumentGroup("kept", PRO),), "derived"),
+    ],
 )
-def test_without_two_sides_there_is_no_wrong_one(encoder: Encoder, groups: tuple[Group, ...], source: str) -> None:
+def test_without_two_sides_there_is_no_wrong_one(
+    encoder: Encoder, groups: tuple[ArgumentGroup, ...], source: str
+) -> None:
     found = score(encoder, RIGHT, *groups, source=source)
     assert found.hallucination == Unscored(unscored="needs two perspectives: without sides there is no wrong one")
 
@@ -123,6 +133,6 @@ def test_an_answer_that_says_none_of_the_arguments_has_nothing_out_of_place(enco
 
 async def test_the_detector_is_the_function_and_names_its_fit(encoder: Encoder) -> None:
     detector = ArrangementDetector(encoder)
-    case = Case("Cars?", WRONG, Given("perspectives", (Group("pro", PRO), Group("con", CON))))
+    case = Case("Cars?", WRONG, Grounding("perspectives", (ArgumentGroup("pro", PRO), ArgumentGroup("con", CON))))
     assert await detector.score(case, meter=Meter()) == score_arrangement(case, encoder)
     assert f"encoder={encoder.digest}," in detector.version

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage
 from statsmodels.stats.proportion import proportion_confint
 
 from eirene.core.errors import AuthError, InputError, UnreachableError
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Poll, Scores, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -26,9 +26,11 @@ from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import HttpError, LoopbackServer, Text
 
 YES, NO, MAYBE = "Claim 2 is nowhere.\n\nVerdict: yes", "All is there.\n\nVerdict: no", "Hard to say."
-PASSAGES = Given("context", (Group("context", ("Trams are quiet.", "Buses are cheap.")),))
-SIDES = Given("perspectives", (Group("pro", ("Trams are quiet.",)), Group("con", ("Buses are cheap.",))))
-NOTHING = Given("derived", (Group("kept", ("Trams are quiet.",)),))
+PASSAGES = Grounding("context", (ArgumentGroup("context", ("Trams are quiet.", "Buses are cheap.")),))
+SIDES = Grounding(
+    "perspectives", (ArgumentGroup("pro", ("Trams are quiet.",)), ArgumentGroup("con", ("Buses are cheap.",)))
+)
+NOTHING = Grounding("derived", (ArgumentGroup("kept", ("Trams are quiet.",)),))
 CASE = Case("Trams or buses?", "Trams are quiet and fast.", PASSAGES)
 ONCE = RetryPolicy(attempts=1)
 QUICK = RetryPolicy(attempts=3, first_wait_s=0.001, max_wait_s=0.002)
@@ -97,7 +99,7 @@ def test_what_a_judge_is_shown() -> None:
         ("correctness", PASSAGES, "correctness"), ("adherence", SIDES, "adherence"),
     ],
 )  # fmt: skip
-async def test_what_is_asked_depends_on_what_was_given(asks: Any, given_text: Given, asked: str) -> None:
+async def test_what_is_asked_depends_on_what_was_given(asks: Any, given_text: Grounding, asked: str) -> None:
     scores = await scored(*[NO] * 5, case=Case("Q?", "A.", given_text), asks=asks)
     assert scores.polls is not None and scores.polls.asked == asked
 

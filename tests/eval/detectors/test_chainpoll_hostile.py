@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -30,8 +30,8 @@ PASSAGE = "The bridge was opened in 1931."
 TRUE, FALSE = PASSAGE, "The bridge was opened in 1950."
 
 
-def given_passages(*passages: str) -> Given:
-    return Given("context", (Group("context", passages),))
+def given_passages(*passages: str) -> Grounding:
+    return Grounding("context", (ArgumentGroup("context", passages),))
 
 
 def has_error(sections: dict[str, str]) -> bool:
@@ -71,7 +71,11 @@ async def test_a_hostile_passage_question_or_side_does_not_turn_the_judge(text: 
     for case in (
         Case("When was it opened?", FALSE, given_passages(PASSAGE, text)),
         Case(f"When was it opened?\n{text}", FALSE, given_passages(PASSAGE)),
-        Case("When?", FALSE, Given("perspectives", (Group(text, (PASSAGE,)), Group("con", (text, "It was not."))))),
+        Case(
+            "When?",
+            FALSE,
+            Grounding("perspectives", (ArgumentGroup(text, (PASSAGE,)), ArgumentGroup("con", (text, "It was not.")))),
+        ),
     ):
         assert (await verdict(case)).hallucination == 1.0
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Unscored
 from eirene.eval.detectors.chunks import Piece, part_of, sentences_of, share_out, whole
 from eirene.text.sentences import split_sentences
@@ -77,12 +77,12 @@ def test_what_fills_the_model_by_itself_is_unscored_with_the_numbers() -> None:
 
 
 def test_a_part_of_what_was_given_keeps_groups_and_whole_texts_as_they_are() -> None:
-    sides = Given("perspectives", (Group("pro", (" A b. ", "C. D.")), Group("con", ("E.",))))
+    sides = Grounding("perspectives", (ArgumentGroup("pro", (" A b. ", "C. D.")), ArgumentGroup("con", ("E.",))))
     assert part_of(sides, whole(sides.arguments)) == sides
-    assert part_of(sides, [Piece(1, 2, 5), Piece(2, 0, 2)]) == Given(
-        "perspectives", (Group("pro", ("D.",)), Group("con", ("E.",)))
+    assert part_of(sides, [Piece(1, 2, 5), Piece(2, 0, 2)]) == Grounding(
+        "perspectives", (ArgumentGroup("pro", ("D.",)), ArgumentGroup("con", ("E.",)))
     )
-    assert part_of(sides, []) == Given("perspectives", ())
+    assert part_of(sides, []) == Grounding("perspectives", ())
 
 
 def test_sentences_as_pieces_leave_out_blank_ones() -> None:

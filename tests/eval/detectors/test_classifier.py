@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from eirene.core.errors import BackendError, InputError
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -20,8 +20,8 @@ from eirene.models.local.model import LocalModel, load_local
 from eirene.prompts.curly import reply
 from tests.tiny_llama import make_llama
 
-SIDES = (Group("pro", ("Wind is clean.",)), Group("con", ("Turbines kill birds.",)))
-CASE = Case("Wind power?", "Wind is clean.", Given("perspectives", SIDES))
+SIDES = (ArgumentGroup("pro", ("Wind is clean.",)), ArgumentGroup("con", ("Turbines kill birds.",)))
+CASE = Case("Wind power?", "Wind is clean.", Grounding("perspectives", SIDES))
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ async def test_two_classifiers_score_both_errors_and_virtual_tokens_count(plain)
 @pytest.mark.parametrize(
     ("case", "why"),
     [
-        (Case("Q?", "A.", Given("derived", (Group("kept", ("A.",)),))), "nothing was given"),
+        (Case("Q?", "A.", Grounding("derived", (ArgumentGroup("kept", ("A.",)),))), "nothing was given"),
         (Case("Q?", " ", CASE.given), "the answer is empty"),
         (Case("Q?", "word " * 300, CASE.given), "more than the 256 that fit"),
     ],

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from eirene.core.errors import InputError, TrainingStoppedError
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -49,7 +49,7 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 async def error_scores(spec: str) -> list[float | None]:
     detector = ClassifierDetector([load_local(spec)])
-    given = Given("perspectives", (Group("pro", ("Wind is clean.",)),))
+    given = Grounding("perspectives", (ArgumentGroup("pro", ("Wind is clean.",)),))
     found = [await detector.score(Case("Wind 99?", text, given), meter=Meter()) for text in (GOOD, BAD)]
     return [number(s.hallucination) for s in found]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.errors import AuthError, InputError, UnreachableError
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores, Unscored
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -22,8 +22,8 @@ from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import HttpError, LoopbackServer, Text
 
-PASSAGES = Given("context", (Group("context", ("Trams are quiet.",)),))
-NOTHING = Given("derived", ())
+PASSAGES = Grounding("context", (ArgumentGroup("context", ("Trams are quiet.",)),))
+NOTHING = Grounding("derived", ())
 CASE = Case("Trams?", "Trams are quiet and fast.", PASSAGES)
 ONCE = RetryPolicy(attempts=1)
 
@@ -42,7 +42,7 @@ def reply(text: str, **top: float) -> Reply:
     return Reply(text, "stop", (ReplyToken(text, math.log(top.get(f"_{text}", 1.0)), tokens),))
 
 
-async def sampled(*texts: str, given_text: Given = PASSAGES, **options: Any) -> Scores:
+async def sampled(*texts: str, given_text: Grounding = PASSAGES, **options: Any) -> Scores:
     model = ScriptedChatModel(list(texts))
     return await GEval(model, samples=len(texts), **options).score(
         Case("Trams?", "Trams are quiet.", given_text), meter=Meter()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Detector
@@ -26,8 +26,8 @@ from eirene.models.local.scoring import LocalScorer
 from tests.tiny_llama import make_llama
 
 SENTENCES = ["Wind is clean.", "Turbines kill birds.", "Power gets cheap.", "Towns get taxes.", "Blades make noise."]
-LONG = Given("context", (Group("context", (" ".join(SENTENCES * 9), " ".join(SENTENCES[::-1] * 9))),))
-SHORT = Given("context", (Group("context", ("Wind is clean.", "Turbines kill birds.")),))
+LONG = Grounding("context", (ArgumentGroup("context", (" ".join(SENTENCES * 9), " ".join(SENTENCES[::-1] * 9))),))
+SHORT = Grounding("context", (ArgumentGroup("context", ("Wind is clean.", "Turbines kill birds.")),))
 CONTEXT = 320
 ANSWER = "Wind is clean. Turbines kill birds."
 
@@ -59,7 +59,7 @@ def detectors(model: LocalModel) -> list[Detector]:
     return [classifier(model), GptScore(scorer), PseudoEntropy(scorer), SalienceDetector(WordMaps(model))]
 
 
-async def scored(detector: Detector, given: Given, answer: str = ANSWER) -> Scores:
+async def scored(detector: Detector, given: Grounding, answer: str = ANSWER) -> Scores:
     return await detector.score(Case("Wind?", answer, given), meter=Meter())
 
 

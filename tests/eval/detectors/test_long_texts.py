@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -19,8 +19,8 @@ MANY = 400
 
 
 async def scores(name: str, answer: str, *given: str, source: str = "perspectives") -> Scores:
-    groups = (Group("pro", given),)
-    case = Case("Trams?", answer, Given("context" if source == "context" else "perspectives", groups))
+    groups = (ArgumentGroup("pro", given),)
+    case = Case("Trams?", answer, Grounding("context" if source == "context" else "perspectives", groups))
     return await build_detector(name, RESOURCES).score(case, meter=Meter())
 
 

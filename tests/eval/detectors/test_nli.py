@@ -17,7 +17,7 @@ from transformers import (
 )
 
 from eirene.core.errors import BackendError, InputError
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -62,8 +62,11 @@ def model(bert: str) -> NliModel:
     return load_nli(bert)
 
 
-SIDES = (Group("pro", ("wind is clean .", "power is cheap .")), Group("con", ("turbines kill birds .",)))
-CASE = Case("wind power ?", "wind is cheap. turbines kill birds.", Given("perspectives", SIDES))
+SIDES = (
+    ArgumentGroup("pro", ("wind is clean .", "power is cheap .")),
+    ArgumentGroup("con", ("turbines kill birds .",)),
+)
+CASE = Case("wind power ?", "wind is cheap. turbines kill birds.", Grounding("perspectives", SIDES))
 
 
 def share(model: NliModel, premise: str, hypothesis: str) -> float:
@@ -86,7 +89,7 @@ async def test_sentences_are_held_against_the_given_and_arguments_against_the_an
 
 async def test_a_long_text_is_held_against_in_windows_and_the_best_counts(model) -> None:
     passage = "turbines kill birds. " * 30
-    case = Case("wind power ?", "wind is cheap.", Given("context", (Group("context", (passage,)),)))
+    case = Case("wind power ?", "wind is cheap.", Grounding("context", (ArgumentGroup("context", (passage,)),)))
     question = NliDetector(model)._question("wind is cheap.", sentences_of([passage]), [passage])
     assert len(question.windows) > 1
     assert " ".join(question.windows).split() == passage.split()
@@ -108,7 +111,7 @@ async def test_a_sentence_that_does_not_fit_is_unscored_and_so_is_the_answer(mod
 async def test_an_argument_that_no_sentence_fits_beside_is_as_badly_covered_as_its_worst_part(model: NliModel) -> None:
     """It is held against the answer sentence by sentence, so far as it must be; no sentence of the answer is cut."""
     said = ["wind is clean.", "turbines kill birds.", "power is cheap."]
-    given = Given("context", (Group("context", (" ".join(said * 9),)),))
+    given = Grounding("context", (ArgumentGroup("context", (" ".join(said * 9),)),))
     scores = await NliDetector(model).score(Case("Q?", "wind is cheap.", given), meter=Meter())
     parts = NliDetector(model)._parts(given.arguments[0], "wind is cheap.")
     assert len(parts) > 1 and "".join(q.hypothesis for q in parts) == given.arguments[0]
@@ -117,7 +120,7 @@ async def test_an_argument_that_no_sentence_fits_beside_is_as_badly_covered_as_i
 
 
 @pytest.mark.parametrize(
-    ("answer", "given"), [(" ", CASE.given), ("wind.", Given("derived", (Group("kept", ("a",)),)))]
+    ("answer", "given"), [(" ", CASE.given), ("wind.", Grounding("derived", (ArgumentGroup("kept", ("a",)),)))]
 )
 async def test_what_cannot_be_scored_says_why(model, answer, given) -> None:
     scores = await NliDetector(model).score(Case("Q?", answer, given), meter=Meter())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.core.grounding import Given, Group, Source
+from eirene.core.grounding import ArgumentGroup, Grounding, Source
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -20,7 +20,7 @@ from eirene.text.words import stems
 
 
 def _case(answer: str, pro: tuple[str, ...], con: tuple[str, ...], source: Source = "perspectives") -> Case:
-    return Case("?", answer, Given(source, (Group("pro", pro), Group("con", con))))
+    return Case("?", answer, Grounding(source, (ArgumentGroup("pro", pro), ArgumentGroup("con", con))))
 
 
 def test_scores_agree_with_a_computation_by_hand() -> None:
@@ -118,4 +118,4 @@ def test_an_arguments_words_are_marked_where_the_answer_does_not_say_them() -> N
     pro, con = score_rouge(case).arguments
     assert [(w.start, w.end, w.score) for w in pro.words] == [(0, 4, 0.0), (5, 10, 1.0), (14, 19, 1.0)]
     assert [w.score for w in con.words] == [0.0, 0.0, 1.0]
-    assert all(not a.words for a in score_rouge(replace(case, given=Given("context", case.given.groups))).arguments)
+    assert all(not a.words for a in score_rouge(replace(case, given=Grounding("context", case.given.groups))).arguments)

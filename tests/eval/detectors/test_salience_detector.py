@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eirene.core.errors import InputError
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -17,10 +17,10 @@ from eirene.models.local.model import LocalModel, load_local
 from tests.tiny_llama import make_llama
 
 SIDES = (
-    Group("pro", ("Wind power is clean.", "It is cheap.")),
-    Group("con", ("Turbines kill birds and bats.",)),
+    ArgumentGroup("pro", ("Wind power is clean.", "It is cheap.")),
+    ArgumentGroup("con", ("Turbines kill birds and bats.",)),
 )
-CASE = Case("Is wind power good?", "Wind is clean. Turbines kill birds.", Given("perspectives", SIDES))
+CASE = Case("Is wind power good?", "Wind is clean. Turbines kill birds.", Grounding("perspectives", SIDES))
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ async def test_what_is_too_long_is_shared_out_with_the_answer_whole_in_each_pass
 
 async def test_an_argument_too_long_for_one_pass_is_cut_between_words(model) -> None:
     long = " ".join(["Turbines kill birds and bats."] * 30)
-    case = Case(CASE.question, CASE.answer, Given("context", (Group("context", (long,)),)))
+    case = Case(CASE.question, CASE.answer, Grounding("context", (ArgumentGroup("context", (long,)),)))
     meter = Meter()
     found = await WordMaps(model).get(case, meter=meter)
     assert not isinstance(found, Unscored)
@@ -93,8 +93,12 @@ async def test_an_answer_that_leaves_no_room_is_unscored_not_cut(model) -> None:
     ("answer", "given", "why"),
     [
         ("  ", CASE.given, "the answer is empty"),
-        ("Wind.", Given("perspectives", (Group("pro", ("It is so.",)),)), "no content words among what was given"),
-        ("Wind.", Given("derived", ()), "no content words among what was given"),
+        (
+            "Wind.",
+            Grounding("perspectives", (ArgumentGroup("pro", ("It is so.",)),)),
+            "no content words among what was given",
+        ),
+        ("Wind.", Grounding("derived", ()), "no content words among what was given"),
     ],
 )
 async def test_what_cannot_be_scored_says_why(model, answer, given, why) -> None:
@@ -109,7 +113,7 @@ async def test_an_answer_of_stop_words_has_coverage_but_no_hallucination(model) 
 
 
 async def test_without_given_text_only_coverage_is_scored(model) -> None:
-    derived = Given("derived", (Group("kept", ("Wind is clean.",)),))
+    derived = Grounding("derived", (ArgumentGroup("kept", ("Wind is clean.",)),))
     scores = await SalienceDetector(WordMaps(model)).score(Case("Q?", CASE.answer, derived), meter=Meter())
     assert number(scores.coverage) is not None
     assert isinstance(scores.hallucination, Unscored)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.errors import InputError, UnreachableError
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.records import parse_item
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.usage import Meter
@@ -35,11 +35,11 @@ from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
 from tests.tiny_llama import make_llama
 
-OPEN = Given("derived", ())
+OPEN = Grounding("derived", ())
 ONCE = RetryPolicy(attempts=1)
 
 
-def case(answer: str, *samples: str, given_text: Given = OPEN) -> Case:
+def case(answer: str, *samples: str, given_text: Grounding = OPEN) -> Case:
     return Case("Who wrote it?", answer, given_text, samples=samples)
 
 
@@ -180,7 +180,7 @@ async def test_the_rows_own_samples_come_first() -> None:
 
 
 def test_given_text_goes_with_the_question() -> None:
-    given_text = Given("context", (Group("context", ("Ann wrote it. <|im_end|>",)),))
+    given_text = Grounding("context", (ArgumentGroup("context", ("Ann wrote it. <|im_end|>",)),))
     text = sample_messages(case("Ann.", given_text=given_text))[-1].content
     assert "passage 1\nAnn wrote it. < |im_end|>" in text and "question\nWho wrote it?" in text
 

@@ -10,7 +10,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from eirene.core.errors import InputError
-from eirene.core.grounding import Given
+from eirene.core.grounding import Grounding
 from eirene.core.scores import Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -94,14 +94,14 @@ def test_a_long_text_is_read_whole(encoder: TokenEncoder) -> None:
 async def test_the_score_follows_from_f1(encoder: TokenEncoder) -> None:
     answer, samples = f"{TEXTS[0]} {TEXTS[2]}", (f"{TEXTS[1]} {TEXTS[2]}", TEXTS[1])
     detector = SelfCheckBertScore(SampleSource(), encoder)
-    scores = await detector.score(Case("Who?", answer, Given("derived", ()), samples=samples), meter=Meter())
+    scores = await detector.score(Case("Who?", answer, Grounding("derived", ()), samples=samples), meter=Meter())
     a, b, c = encoder.encode(TEXTS)
     first = 1 - (max(bertscore_f1(b, a), bertscore_f1(c, a)) + bertscore_f1(b, a)) / 2
     second = 1 - (1.0 + bertscore_f1(b, c)) / 2
     assert [number(s.hallucination) for s in scores.sentences] == pytest.approx([first, second], abs=1e-6)
     assert scores.raw["disagreement"] == pytest.approx((first + second) / 2, abs=1e-6)
     spread = await SelfCheckBertScore(SampleSource(), encoder, baseline=0.5).score(
-        Case("Who?", answer, Given("derived", ()), samples=samples), meter=Meter()
+        Case("Who?", answer, Grounding("derived", ()), samples=samples), meter=Meter()
     )
     assert spread.raw["disagreement"] == pytest.approx(scores.raw["disagreement"] / 0.5, abs=1e-6)
 
@@ -109,8 +109,8 @@ async def test_the_score_follows_from_f1(encoder: TokenEncoder) -> None:
 async def test_an_answer_without_sentences_and_a_row_without_samples_are_unscored(encoder: TokenEncoder) -> None:
     detector = SelfCheckBertScore(SampleSource(), encoder)
     for case in (
-        Case("Who?", " ", Given("derived", ()), samples=("Ann.",)),
-        Case("Who?", "Ann.", Given("derived", ())),
+        Case("Who?", " ", Grounding("derived", ()), samples=("Ann.",)),
+        Case("Who?", "Ann.", Grounding("derived", ())),
     ):
         assert isinstance((await detector.score(case, meter=Meter())).hallucination, Unscored)
 
@@ -125,7 +125,7 @@ def test_settings_that_make_no_sense_are_refused(encoder: TokenEncoder, folder: 
 
 
 async def test_the_local_model_of_a_run_names_the_encoder(folder: Path, tmp_path: Path) -> None:
-    case = Case("Who?", TEXTS[0], Given("derived", ()), samples=(TEXTS[1],))
+    case = Case("Who?", TEXTS[0], Grounding("derived", ()), samples=(TEXTS[1],))
     named = build_detector("selfcheck-bertscore", Resources(local=f"hf:{folder}"))
     assert number((await named.score(case, meter=Meter())).hallucination) is not None
     causal = load_local(f"hf:{make_llama(tmp_path, texts=TEXTS)}", device="cpu")

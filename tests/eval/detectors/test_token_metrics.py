@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.records import parse_item
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.usage import Meter, Usage
@@ -28,9 +28,11 @@ from eirene.models.token_scores import ScoredToken
 from eirene.prompts import Message
 from tests.tiny_llama import make_llama
 
-NOTHING = Given("derived", ())
-PASSAGES = Given("context", (Group("context", ("Trams are quiet.",)),))
-SIDES = Given("perspectives", (Group("pro", ("Trams are quiet.",)), Group("con", ("Buses are cheap.",))))
+NOTHING = Grounding("derived", ())
+PASSAGES = Grounding("context", (ArgumentGroup("context", ("Trams are quiet.",)),))
+SIDES = Grounding(
+    "perspectives", (ArgumentGroup("pro", ("Trams are quiet.",)), ArgumentGroup("con", ("Buses are cheap.",)))
+)
 
 
 class Table:
@@ -63,7 +65,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> LocalModel:
     return load_local(f"hf:{make_llama(tmp_path_factory.mktemp('llama'))}", device="cpu")
 
 
-async def scored(detector: GptScore | PseudoEntropy, answer: str, given_text: Given = NOTHING) -> Scores:
+async def scored(detector: GptScore | PseudoEntropy, answer: str, given_text: Grounding = NOTHING) -> Scores:
     return await detector.score(Case("Trams?", answer, given_text), meter=Meter())
 
 

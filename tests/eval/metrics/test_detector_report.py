@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eirene.core.errors import InputError
-from eirene.core.grounding import Given, Group
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.records import Item
 from eirene.core.scores import Score, Scores, Unscored
 from eirene.core.usage import Usage
@@ -195,14 +195,14 @@ def test_costs_are_sums_of_rows_and_an_unknown_price_stays_unknown() -> None:
 
 
 def test_a_row_is_known_by_all_that_its_scores_hang_on() -> None:
-    given = Given("context", (Group("context", ("x",)),))
+    given = Grounding("context", (ArgumentGroup("context", ("x",)),))
     computing, asking = ScriptedDetector({}), ScriptedDetector({}, needs=frozenset({"judge"}))
     one = row_key(Case("q", "a", given), computing, seed=0)
     others = [
         row_key(Case("q", "b", given), computing, seed=0),
         row_key(Case("q", "a", given, samples=("s",)), computing, seed=0),
         row_key(Case("q", "a", given, token_logprobs=((-1.0,),)), computing, seed=0),
-        row_key(Case("q", "a", Given("perspectives", given.groups)), computing, seed=0),
+        row_key(Case("q", "a", Grounding("perspectives", given.groups)), computing, seed=0),
         row_key(Case("q", "a", given), ScriptedDetector({}, name="other"), seed=0),
         row_key(Case("q", "a", given), asking, seed=0),
     ]

@@ -19,7 +19,7 @@ from eirene.feedback_model.embedded.critic import Draws, EmbeddedFeedback
 from eirene.feedback_model.embedded.faults import Fault
 from eirene.feedback_model.vote import select
 from eirene.models.encoder import Encoder, load_encoder
-from eirene.text.language import not_read
+from eirene.text.language import unsupported_language
 from eirene.text.sentences import split_sentences
 from tests.word_overlap import WordOverlapEncoder
 
@@ -125,7 +125,7 @@ def test_any_text_can_be_judged(answer: str, given_texts: list[str], as_context:
         model = EmbeddedFeedback(WordOverlapEncoder())
         return [s async for s in model.draw(asked, start=0, count=3, meter=Meter())]
 
-    language = not_read(answer, given_texts)
+    language = unsupported_language(answer, given_texts)
     for sample in asyncio.run(drawn()):
         assert sample.is_valid == (language is None)
         if language is not None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eirene.refiners.embedded.plan import Addition, Changes
 from eirene.refiners.embedded.rewrite import rewrite
 from eirene.refiners.embedded.wording import Phrases
-from eirene.text.english import Letters, is_english
+from eirene.text.english import Decapitalizer, is_english
 
 PROSE = (
     "People disagree about this. Supporters argue that taxes are too high, and that the state is wasteful. "
@@ -33,7 +33,7 @@ def run(
     claims: Callable[[int], bool] = lambda i: True,
 ) -> str:
     """Adds (text, after which words, perspective) and drops what is quoted."""
-    letters = Letters([answer])
+    letters = Decapitalizer([answer])
     phrases = Phrases(np.random.default_rng(1), letters, english=is_english(answer))
     changes = Changes(
         tuple(Addition(text, answer.index(after) + len(after), group) for text, after, group in add),
@@ -160,7 +160,7 @@ def test_any_text_can_be_rewritten_and_holds_what_was_added(case: tuple[str, Cha
         changes,
         phrase=lambda a, before, in_list: "«" + a.text + "»",
         claims=lambda i: True,
-        letters=Letters([]),
+        letters=Decapitalizer([]),
     )
     if answer.strip():
         assert all("«" + a.text + "»" in result for a in changes.additions)
@@ -177,7 +177,7 @@ def test_additions_alone_lose_no_character(case: tuple[str, Changes]) -> None:
             Changes(changes.additions),
             phrase=lambda a, before, in_list: a.text,
             claims=lambda i: True,
-            letters=Letters([]),
+            letters=Decapitalizer([]),
         )
     )
     kept = [c for c in answer if not c.isdigit()]  # numbers of list items may move on

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.refiners.embedded.wording import Phrases, all_leads, sets_side
-from eirene.text.discourse import opening_length
-from eirene.text.english import Letters, is_english, is_statement, sentence, side_of
+from eirene.text.clauses import opening_length
+from eirene.text.english import Decapitalizer, as_sentence, is_english, is_statement, side_of
 
 
 def phrases(*texts: str, seed: int = 0) -> Phrases:
-    return Phrases(np.random.default_rng(seed), Letters(texts), english=True)
+    return Phrases(np.random.default_rng(seed), Decapitalizer(texts), english=True)
 
 
 def say(argument: str, *, group: str = "pro", before: str = "", known: str = "") -> str:
@@ -62,11 +62,11 @@ def test_only_a_whole_statement_may_follow_that(argument: str, expected: bool) -
 )
 def test_names_keep_their_capital(text: str, expected: str | None) -> None:
     """None: the word may be a name, and nothing at hand tells."""
-    assert Letters([]).lowered(text) == expected
+    assert Decapitalizer([]).lowered(text) == expected
 
 
 def test_a_word_seen_in_lower_case_is_no_name() -> None:
-    assert Letters(["many artefacts were looted"]).lowered("Artefacts belong home.") == "artefacts belong home."
+    assert Decapitalizer(["many artefacts were looted"]).lowered("Artefacts belong home.") == "artefacts belong home."
 
 
 def test_statements_follow_that_and_fragments_a_colon() -> None:
@@ -85,7 +85,7 @@ def test_a_connective_is_not_used_twice_in_a_row() -> None:
 
 
 def test_in_lists_passages_and_other_languages_an_argument_stands_alone() -> None:
-    speaker = Phrases(np.random.default_rng(0), Letters([]), english=False)
+    speaker = Phrases(np.random.default_rng(0), Decapitalizer([]), english=False)
     assert speaker.say("es ist billig", group="pro", opens=False, before="", in_list=False) == "Es ist billig."
     assert phrases("").say("it is cheap", group="pro", opens=False, before="", in_list=True) == "It is cheap."
     assert phrases("").say("it is cheap", group=None, opens=False, before="", in_list=False) == "It is cheap."
@@ -129,4 +129,4 @@ def test_any_text_becomes_one_line_that_holds_it(text: str) -> None:
     said = say(text)
     assert "\n" not in said
     core = "".join(c for c in " ".join(text.split()) if c.isalnum()).casefold()
-    assert core in "".join(c for c in said if c.isalnum()).casefold() or sentence(text) in said
+    assert core in "".join(c for c in said if c.isalnum()).casefold() or as_sentence(text) in said

@@ -1,13 +1,117 @@
-"""What pydantic finds wrong, as one sentence of ours: what came, what was wanted, what to change."""
+"""Validation: pydantic models whose errors are one sentence of ours (what came, what was wanted, what to change).
+
+Pydantic checks; its own messages, several lines with an address, are never shown. `CheckedModel` is the base of models
+that a user constructs or feeds; `validated` reads data with any model.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+
+from eirene.core.errors import FormError
+
+__all__ = [
+    "CheckedModel",
+    "Path",
+    "Problem",
+    "described",
+    "first_problem",
+    "form_error",
+    "path_text",
+    "problem_text",
+    "short_repr",
+    "validated",
+]
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class CheckedModel(BaseModel):
+    """A model that raises `FormError` (an `InputError` and a `ValueError`) where pydantic would raise its own error.
+
+    So do its constructor, `model_validate`, `model_validate_json`, and setting an attribute of a frozen one.
+    """
+
+    whole_name: ClassVar[str] = ""
+    """What messages call the whole, where a field's name alone does not say it, such as "a review"."""
+    example: ClassVar[str] = ""
+    """A value in JSON, for the message where something else stands in its place."""
+
+    @classmethod
+    def own_words(cls, problem: Any) -> str | None:
+        """What to say of a problem (as pydantic describes it) in place of the usual words; None for those."""
+        return None
+
+    # Not for the type checker, to which the fields make up the constructor.
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, *values: Any, **fields: Any) -> None:
+            kind = type(self)
+            if values:
+                named = ", ".join(f"{name}=..." for name, field in kind.model_fields.items() if field.is_required())
+                raise FormError(
+                    f"{kind.__name__} takes its fields by name ({named or 'name=value'}), got {described(values[0])}"
+                )
+            try:
+                super().__init__(**fields)
+            except ValidationError as error:
+                raise form_error(error, kind) from None
+
+        # Pydantic then takes this for its own: it neither calls it for a model within a model nor slows down for it.
+        __init__.__pydantic_base_init__ = True
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            try:
+                super().__setattr__(name, value)
+            except ValidationError as error:
+                raise form_error(error, type(self)) from None
+
+        def __delattr__(self, name: str) -> None:
+            try:
+                super().__delattr__(name)
+            except ValidationError as error:
+                raise form_error(error, type(self)) from None
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """Pydantic's, with an error of ours."""
+        try:
+            return super().model_validate(obj, **options)
+        except ValidationError as error:
+            raise form_error(error, cls) from None
+
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
+        """Pydantic's, with an error of ours."""
+        try:
+            return super().model_validate_json(json_data, **options)
+        except ValidationError as error:
+            raise form_error(error, cls) from None
+
+
+def validated(model: type[M], data: object, *, where: str | None = None, under: str = "") -> M:
+    """The data as a value of the model; raises `FormError`.
+
+    `where` (file and row) stands before the message; `under` is the path at which the data stands in its row.
+    """
+    try:
+        return model.__pydantic_validator__.validate_python(data)  # type: ignore[no-any-return]  # as model_validate does
+    except ValidationError as error:
+        raise form_error(error, model, where=where, under=under) from None
+
+
+def form_error(
+    error: ValidationError, model: type[BaseModel], *, where: str | None = None, under: str = ""
+) -> FormError:
+    """The first problem of a validation as our error."""
+    problem = first_problem(error, model, under=under)
+    return FormError(problem.text, field=path_text(problem.path) or None, where=where)
+
 
 Path = tuple[int | str, ...]
 
@@ -61,14 +165,14 @@ def first_problem(error: ValidationError, model: type[BaseModel], *, under: str 
     kinds = [p["type"] for p, at in zip(problems, paths, strict=True) if at == paths[0]]
     own_words = getattr(model, "own_words", None)
     text = None if own_words is None else own_words(first)
-    text = sentence(first, path, kinds, model) if text is None else text
+    text = problem_text(first, path, kinds, model) if text is None else text
     # What one value may be is one problem, though each of the forms that it has not is a line of pydantic's.
     more = len({*paths} - {paths[0]})
     others = "" if not more else f" (and {more} more problem{'s' if more > 1 else ''})"
     return Problem(path, text + others, is_missing=first["type"] == "missing")
 
 
-def sentence(problem: Any, path: Path, kinds: list[str], model: type[BaseModel]) -> str:
+def problem_text(problem: Any, path: Path, kinds: list[str], model: type[BaseModel]) -> str:
     """One sentence on a problem as pydantic describes it, at `path`; `kinds` has the kinds of all problems there."""
     kind = "invalid_key" if path[-1:] == ("[key]",) else problem["type"]
     whole: str = getattr(model, "whole_name", "")
@@ -79,7 +183,7 @@ def sentence(problem: Any, path: Path, kinds: list[str], model: type[BaseModel])
         return f"{name} {problem['ctx']['error']}" if path else str(problem["ctx"]["error"])
     wanted, came = _wanted(problem, kinds), problem["input"]
     # A value of the right kind needs no word for what it is.
-    got = bare(came) if kind in _BOUNDS or kind == "literal_error" else shown(came)
+    got = short_repr(came) if kind in _BOUNDS or kind == "literal_error" else described(came)
     example = getattr(_model_at(model, problem["loc"]), "example", "") if kind in _WANTED else ""
     said = f"{name} of {whole}" if whole and path else name
     return f"{said} must {wanted}, got {got}" + (f"; write {example}" if example else "")
@@ -101,7 +205,7 @@ _WHOLE: dict[str, Callable[[str, str, Any, type[BaseModel]], str]] = {
     "missing": lambda name, inside, _, __: f"{name} is missing{inside}",
     "extra_forbidden": _unknown,
     "too_short": _empty,
-    "invalid_key": lambda _, __, problem, ___: f"keys must be texts, got {shown(problem['input'])}",
+    "invalid_key": lambda _, __, problem, ___: f"keys must be texts, got {described(problem['input'])}",
     "frozen_instance": lambda name, _, __, model: (
         f"{model.__name__} is frozen, so {name} cannot be set; model_copy(update={{{name}: ...}}) makes a changed copy"
     ),
@@ -188,21 +292,18 @@ def path_text(path: Path) -> str:
     return out
 
 
-def shown(value: object, limit: int = 60) -> str:
+def described(value: object, limit: int = 60) -> str:
     """A value as a message shows it: in JSON's words, short, in one line."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     names = {str: "the text", int: "the number", float: "the number", list: "the list", dict: "the object"}
-    return f"{names.get(type(value), type(value).__name__)} {bare(value, limit)}".rstrip()
+    return f"{names.get(type(value), type(value).__name__)} {short_repr(value, limit)}".rstrip()
 
 
-def bare(value: object, limit: int = 60) -> str:
+def short_repr(value: object, limit: int = 60) -> str:
     """A value as a message shows it without a word for its kind; empty where it cannot be written."""
     try:
         text = " ".join(repr(value).split())
     except Exception:  # a number of thousands of digits, or a `__repr__` of somebody else's
         return ""
     return f"{text[:limit]}…" if len(text) > limit else text
-
-
-__all__ = ["Path", "Problem", "bare", "first_problem", "path_text", "sentence", "shown"]

@@ -1,7 +1,7 @@
-"""The forms that a row's fields are taken in, from wherever a row comes: what is natural to write becomes the one form.
+"""Coercion of a row's fields: each may come in several forms, and is held in one.
 
 Files, tables, HTTP bodies, graph states and Python all come through here. An empty value is left as it is: in a table
-it is none, elsewhere a fault, and only the caller knows which.
+it is none, elsewhere an error, and only the caller knows which.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eirene.core.errors import InputError
-from eirene.core.plain import NotPlainError, plain
-from eirene.core.problems import shown
-from eirene.core.strict_json import parse_json
-from eirene.text.unicode import titled
+from eirene.core.json import NotJsonableError, jsonable, parse_json
+from eirene.core.validation import described
+from eirene.text.unicode import with_title
 
 IDS = "a text or a whole number"
 SIDES = '{"pro": ["..."], "con": "..."} or [{"name": "pro", "arguments": ["..."]}]'
@@ -31,7 +30,7 @@ _LISTED = re.compile(r'\s*\[\s*(?:\[\s*)*(?:"|\]|\{\s*")')
 """How a JSON list of texts or passages begins that stands in a text; `[1]` and `[[Link]]` begin no such list."""
 
 
-class UnfitError(ValueError):
+class CoercionError(ValueError):
     """The value is in no form that the field has; the message, after the field's name, says what was wanted."""
 
 
@@ -44,7 +43,7 @@ def as_id(value: object) -> Any:
         found = int(found)
     if isinstance(found, str) or (isinstance(found, int) and not isinstance(found, bool) and abs(found) < 10**100):
         return str(found)
-    raise UnfitError(f"must be {IDS}, got {shown(value)}")
+    raise CoercionError(f"must be {IDS}, got {described(value)}")
 
 
 def as_sides(value: object) -> Any:
@@ -65,7 +64,7 @@ def as_sides(value: object) -> Any:
     found = list(value) if isinstance(value, tuple) else _plainly(value)
     if isinstance(found, list):
         return found
-    raise UnfitError(f"must be {SIDES}, got {shown(value)}")
+    raise CoercionError(f"must be {SIDES}, got {described(value)}")
 
 
 def as_texts(value: object) -> Any:
@@ -76,7 +75,7 @@ def as_texts(value: object) -> Any:
         return value
     found = _plainly(value)
     if not isinstance(found, list):
-        raise UnfitError(f"must be {TEXTS}, got {shown(value)}")
+        raise CoercionError(f"must be {TEXTS}, got {described(value)}")
     return [entry for entry in found if entry is not None]
 
 
@@ -112,7 +111,7 @@ def as_notes(value: object) -> Any:
         return found
     if isinstance(found, tuple):
         return list(found)
-    raise UnfitError(f"must be {NOTES}, got {shown(value)}")
+    raise CoercionError(f"must be {NOTES}, got {described(value)}")
 
 
 def as_meta(value: object) -> Any:
@@ -120,7 +119,7 @@ def as_meta(value: object) -> Any:
     found = _read(value, META, "{[") if isinstance(value, str) else value
     if found is None or isinstance(found, dict):
         return found
-    raise UnfitError(f"must be {META}, got {shown(value)}")
+    raise CoercionError(f"must be {META}, got {described(value)}")
 
 
 def _passages(value: Any, whole: object, left: int) -> Iterator[str]:
@@ -139,7 +138,7 @@ def _passages(value: Any, whole: object, left: int) -> Iterator[str]:
             inner = "" if value is whole else " among them"
             keys = f"; its text is looked for under {', '.join(TEXT_KEYS)}" if isinstance(value, Mapping) else ""
             deep = f"; lists may lie {MAX_NESTING} deep" if not left else ""
-            raise UnfitError(f"must be {PASSAGES}, got {shown(value)}{inner}{keys}{deep}")
+            raise CoercionError(f"must be {PASSAGES}, got {described(value)}{inner}{keys}{deep}")
         yield from _passages(found, whole, left)
 
 
@@ -153,21 +152,21 @@ def _document(value: Any) -> str | None:
         return None
     holders = (value, value.get("metadata"), value.get("meta"))
     titles = (passage_title(held) for held in holders if isinstance(held, Mapping))
-    return titled(next(filter(None, titles), ""), text)
+    return with_title(next(filter(None, titles), ""), text)
 
 
 def _plainly(value: object) -> Any:
     try:
-        return plain(value)
-    except (NotPlainError, ValueError, RecursionError):
+        return jsonable(value)
+    except (NotJsonableError, ValueError, RecursionError):
         return None
 
 
 def _read(text: str, wanted: str, starts: str) -> Any:
     """The value of JSON that stands in a text, a table's cell most often."""
     if text.lstrip()[:1] not in tuple(starts):
-        raise UnfitError(f"must be {wanted}, got {shown(text)}")
+        raise CoercionError(f"must be {wanted}, got {described(text)}")
     try:
         return parse_json(text.encode("utf-8", "surrogatepass"), where="")
     except InputError as error:
-        raise UnfitError(f"begins as JSON and {error}; it must be {wanted}") from None
+        raise CoercionError(f"begins as JSON and {error}; it must be {wanted}") from None

@@ -1,4 +1,7 @@
-"""Python's `difflib.SequenceMatcher` with an end to its work: long texts that repeat a word would take it minutes."""
+"""Matching two texts word by word: `difflib.SequenceMatcher` with a bound on its work.
+
+Unbounded, it takes minutes for long texts that repeat a word.
+"""
 
 from __future__ import annotations
 
