@@ -33,7 +33,8 @@ from eirene.agent.server.app import create_app
 from eirene.agent.server.engine import Engine
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.settings import Settings
-from eirene.core.records import Item, Record, digest
+from eirene.core.records import Item, Record
+from eirene.core.signature import digest
 from eirene.testing.loopback import LoopbackServer
 from eirene.views.report import render_page
 

@@ -30,8 +30,8 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, load_critique, load_scores
 from eirene.core.concurrency import run_blocking
 from eirene.core.errors import InputError
-from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, canonical, found_ids
-from eirene.core.signature import signature
+from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids
+from eirene.core.signature import canonical, signature
 from eirene.core.usage import Usage
 from eirene.core.validation import described
 from eirene.text.sentences import split_sentences

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from eirene.alignment import features
 from eirene.alignment.features import Blend
 from eirene.core.errors import EncoderError
-from eirene.core.records import digest
+from eirene.core.signature import digest
 
 SCORING = 3
 """Counted up whenever the same files give the same text other scores, if only in the last bit: in how vectors are

@@ -119,7 +119,7 @@ def jsonable(value: object, *, depth: int = 0) -> Any:
 
     NaN, NaT and null are None (tables write a missing value as any of them). Dates and times are ISO 8601, durations
     seconds, decimals and UUIDs their text; NumPy, Arrow and pandas scalars and arrays are what they hold. Raises
-    `NotPlainError` for infinities, bytes and everything else.
+    `NotJsonableError` for infinities, bytes and everything else.
     """
     if value is None or type(value) in (str, bool):
         return value

@@ -6,7 +6,6 @@ errors that name the field. Everything in a record is plain JSON.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -17,6 +16,7 @@ from eirene.core.coercion import as_id, as_meta, as_notes, as_passages, as_sides
 from eirene.core.critique import Critique, FeedbackNote, Sample
 from eirene.core.errors import InputError
 from eirene.core.scores import Scores
+from eirene.core.signature import digest
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel, described, validated
 from eirene.text.unicode import LONE_SURROGATE, Text
@@ -187,16 +187,6 @@ class Record(_OutputModel):
     def to_json(self, *, indent: int | None = None) -> str:
         """The record as JSON text; never contains NaN or Infinity."""
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False, indent=indent)
-
-
-def digest(value: Any) -> str:
-    """SHA-256 of a JSON value in canonical form (see `canonical`), as 64 hex digits."""
-    return hashlib.sha256(canonical(value).encode("utf-8")).hexdigest()
-
-
-def canonical(value: Any) -> str:
-    """A JSON value as the one text that stands for it: sorted keys, no spaces."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def parse_item(data: object, *, where: str | None = None) -> Item:

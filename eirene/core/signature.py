@@ -1,12 +1,15 @@
-"""Seeds and signatures: one number in, independent streams out, and a line that says which settings made a figure."""
+"""Reproducibility: seeds derived from one seed, digests of JSON values, and signatures that name a figure's settings."""
 
 from __future__ import annotations
 
 import hashlib
-
-import numpy as np
+import json
+from typing import TYPE_CHECKING, Any
 
 from eirene.core.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MAX_SEED = 2**63 - 1
 
@@ -29,9 +32,21 @@ def derive_seed(seed: int, *names: object) -> int:
 
 def rng_for(seed: int, *names: object) -> np.random.Generator:
     """A NumPy generator on the derived seed."""
+    import numpy as np
+
     return np.random.default_rng(derive_seed(seed, *names))
 
 
 def signature(**settings: object) -> str:
     """Settings as one line, `n:20|stop:none|seed:0|v:0.1.0`, in the order given; None is left out."""
     return "|".join(f"{name}:{value}" for name, value in settings.items() if value is not None)
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of a JSON value in canonical form (see `canonical`), as 64 hex digits."""
+    return hashlib.sha256(canonical(value).encode("utf-8")).hexdigest()
+
+
+def canonical(value: Any) -> str:
+    """A JSON value as the one text that stands for it: sorted keys, no spaces."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

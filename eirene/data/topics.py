@@ -24,7 +24,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
 from eirene.core.coercion import as_id, as_sides, as_texts
 from eirene.core.errors import InputError
-from eirene.core.records import digest
+from eirene.core.signature import digest
 from eirene.core.validation import CheckedModel, validated
 from eirene.data.json_rows import read_source
 from eirene.text.unicode import Text

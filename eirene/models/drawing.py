@@ -35,7 +35,7 @@ async def draw_replies(
 
     What the call cache knows is taken from it, the rest is drawn: by one request for all of it (with the first seed)
     while the provider takes `n`; what is then still missing, and everything where it does not, by concurrent calls.
-    Closing the generator cancels the calls under way. Raises those of `HOPELESS`, which no further call would mend.
+    Closing the generator cancels the calls under way. Raises `PERMANENT_ERRORS`.
     """
     known = await chat.recall(messages, sampling=sampling, seeds=seeds, meter=meter)
     missing = [seed for seed, reply in zip(seeds, known, strict=True) if reply is None]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from eirene._version import __version__
 from eirene.core.concurrency import run_blocking
 from eirene.core.errors import InputError, NoTopicError, TopicMatch
-from eirene.core.records import Item, digest, parse_item
-from eirene.core.signature import check_seed, derive_seed, rng_for, signature
+from eirene.core.records import Item, parse_item
+from eirene.core.signature import check_seed, derive_seed, digest, rng_for, signature
 from eirene.core.usage import Meter, Usage
 from eirene.data.topics import Topic, without_copies
 from eirene.npov.chat_writer import resolve_writer

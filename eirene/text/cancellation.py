@@ -50,7 +50,7 @@ def cancel_scope() -> Generator[CancelScope, None, None]:
 
 
 def check_cancelled() -> None:
-    """To be called between blocks of long work. Raises `NobodyWaitsError` where it was left behind."""
+    """To be called between blocks of long work. Raises `WorkCancelledError` where it was left behind."""
     scope = _scope.get()
     if scope is not None and scope.is_cancelled:
         raise WorkCancelledError

@@ -37,7 +37,7 @@ def mend_surrogates(text: str) -> str:
 
 
 def mend_json(value: Any) -> Any:
-    """`whole_values`, quick where nothing is to be done: the value itself."""
+    """`mend_values`, quick where nothing is to be done: the value itself."""
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except (UnicodeEncodeError, TypeError):  # the second: something in it is no JSON

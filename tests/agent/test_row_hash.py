@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from eirene.agent.run import RowHash
 from eirene.agent.settings import Settings
-from eirene.core.records import Item, digest
+from eirene.core.records import Item
+from eirene.core.signature import digest
 from eirene.testing.parts import scripted_parts
 
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.errors import InputError
-from eirene.core.records import MODES, BeforeAfter, ErrorInfo, Item, Mode, Record, Round, Status, digest, parse_item
+from eirene.core.records import MODES, BeforeAfter, ErrorInfo, Item, Mode, Record, Round, Status, parse_item
 from eirene.core.scores import Scores, Unscored
+from eirene.core.signature import digest
 from eirene.core.usage import Usage
 
 ROW: dict[str, Any] = {"question": "Q?", "answer": "A."}

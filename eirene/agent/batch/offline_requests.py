@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError
-from eirene.core.records import Item, digest
-from eirene.core.signature import derive_seed
+from eirene.core.records import Item
+from eirene.core.signature import derive_seed, digest
 from eirene.data.json_rows import reason
 from eirene.data.output import check_output
 from eirene.feedback_model.base import FeedbackRequest

@@ -17,8 +17,9 @@ from eirene.agent.run import row_hash, run_signature
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.grounding import Source, grounding_for
-from eirene.core.records import Item, Mode, Record, digest
+from eirene.core.records import Item, Mode, Record
 from eirene.core.scores import Scores, Unscored, number
+from eirene.core.signature import digest
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel, validated
 from eirene.data.journal import Journal, Line

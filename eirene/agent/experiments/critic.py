@@ -17,9 +17,8 @@ from eirene.agent.state import Parts
 from eirene.core.critique import Finding, Sample
 from eirene.core.errors import PERMANENT_ERRORS, EireneError
 from eirene.core.findings.edits import apply_findings
-from eirene.core.records import digest
 from eirene.core.scores import Unscored
-from eirene.core.signature import derive_seed
+from eirene.core.signature import derive_seed, digest
 from eirene.core.usage import Meter, Usage
 from eirene.core.validation import CheckedModel
 from eirene.eval.base import Detector, case_of

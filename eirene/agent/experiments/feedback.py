@@ -10,8 +10,7 @@ from eirene.agent.experiments.rows import MadeRows, RowKind, make_rows
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import PERMANENT_ERRORS, BackendError
-from eirene.core.records import digest
-from eirene.core.signature import derive_seed, signature
+from eirene.core.signature import derive_seed, digest, signature
 from eirene.core.usage import Meter
 from eirene.eval.datasets.feedback import FeedbackCase
 from eirene.eval.metrics.feedback_rows import FeedbackRow, scored_row

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from eirene.core.critique import Finding
 from eirene.core.findings.kinds import HallucinationKind, finding_of
-from eirene.core.findings.tags import Span, in_order, parse_tagged, token_spans
-from eirene.text.matching import BoundedMatcher
+from eirene.core.findings.tags import in_order, parse_tagged
+from eirene.text.matching import BoundedMatcher, Span, token_spans
 
 LEAST_KEPT = 0.6
 """A reply that gives back less of the answer's words is of another text: a refusal, a summary, a rewrite."""

@@ -3,8 +3,6 @@
 Tags are words of a closed list; anything else in angle brackets is text. A text that holds such a tag literally is
 written with `&lt;` for its bracket, and `&lt;` itself with one more `amp;`; nothing else is escaped. Reading never
 fails: a tag without its other half is dropped and counted, its content stays.
-
-Words and signs, by which a text is compared with what a model made of it.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ from typing import cast
 from eirene.core.critique import Finding
 from eirene.core.errors import InputError
 from eirene.core.findings.kinds import HALLUCINATIONS, REMOVED, REPLACED, HallucinationKind, finding_of
-from eirene.text.unicode import INVISIBLE, UNSPACED
 
 _ALIASES = {"sentence": "contradictory", "contradiction": "contradictory"}
 """Other words for a kind: the paper's tables say Sentence, its prompts contradictory."""
@@ -273,22 +270,3 @@ def _edit_of(element: _OpenElement) -> str | None:
     if element.deleted:
         return "".join(element.after)
     return None if element.name in REPLACED else ""
-
-
-_SINGLE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED)
-_TOKEN = re.compile(rf"[{_SINGLE}]|[^\W{_SINGLE}]+|[^\w\s{INVISIBLE}{_SINGLE}]")
-
-Span = tuple[int, int]
-
-
-def token_spans(text: str) -> list[Span]:
-    """Where the words and signs of a text stand: runs of letters and digits, and every other visible character.
-
-    In scripts without spaces each character is one, or a fault inside of a sentence could not be told from all of it.
-    """
-    return [found.span() for found in _TOKEN.finditer(text)]
-
-
-def tokens(text: str) -> list[str]:
-    """The words and signs."""
-    return _TOKEN.findall(text)

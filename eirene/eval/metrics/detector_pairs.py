@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from pydantic import ConfigDict
 
-from eirene.core.records import digest
 from eirene.core.scores import Scores, Unscored
+from eirene.core.signature import digest
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel
 from eirene.eval.base import Case, Detector, only_computes

@@ -19,8 +19,8 @@ from eirene.alignment.comparison import compare
 from eirene.core.concurrency import off_loop
 from eirene.core.critique import Finding, Sample, Tag
 from eirene.core.grounding import NOTHING_GIVEN, given_texts
-from eirene.core.records import Item, digest, found_ids
-from eirene.core.signature import rng_for
+from eirene.core.records import Item, found_ids
+from eirene.core.signature import digest, rng_for
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest, Reach
 from eirene.feedback_model.citation import naming

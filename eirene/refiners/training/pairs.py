@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from eirene.core.errors import InputError
-from eirene.core.records import digest
-from eirene.core.signature import rng_for
+from eirene.core.signature import digest, rng_for
 from eirene.data.json_rows import HasRows, Row
 
 ROLES = ("system", "user", "assistant")

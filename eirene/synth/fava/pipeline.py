@@ -12,8 +12,8 @@ from eirene.core.concurrency import run_bounded
 from eirene.core.critique import Finding
 from eirene.core.errors import PERMANENT_ERRORS, EireneError
 from eirene.core.findings.kinds import HallucinationKind
-from eirene.core.records import Item, digest
-from eirene.core.signature import derive_seed, rng_for
+from eirene.core.records import Item
+from eirene.core.signature import derive_seed, digest, rng_for
 from eirene.core.usage import Meter, Usage
 from eirene.synth.fava.recipe import Neighbours, Plan, Recipe
 from eirene.synth.fava.replies import (

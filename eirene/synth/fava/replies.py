@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from eirene.core.critique import Finding
 from eirene.core.errors import InputError
 from eirene.core.findings.kinds import KINDS, REPLACED, HallucinationKind
-from eirene.core.findings.tags import escape_tags, parse_tagged, token_spans, tokens
+from eirene.core.findings.tags import escape_tags, parse_tagged
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.local.layout import as_text
@@ -24,6 +24,7 @@ from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.loader import defused, mark_for
 from eirene.synth.fava.rules import Change
+from eirene.text.matching import token_spans, tokens
 from eirene.text.unicode import mend_surrogates
 
 if TYPE_CHECKING:
