@@ -1,4 +1,4 @@
-"""Reproducibility: seeds derived from one seed, digests of JSON values, and signatures that name a figure's settings."""
+"""Seeds, digests and signatures: streams of one seed, hashes of JSON values, and the settings behind a figure."""
 
 from __future__ import annotations
 
