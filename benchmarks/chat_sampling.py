@@ -23,7 +23,7 @@ from eirene.core.critique import Sample
 from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.chat import ChatFeedback
+from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.sampling import draw_samples
 from eirene.feedback_model.vote import select
 from eirene.models.limits import RetryPolicy

@@ -91,8 +91,7 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
 def _embedded() -> Parts:
     """Loaded once a process: the encoder's session is safe to share between runs and threads."""
     from eirene.feedback_model.embedded.calibration import load_critic
-    from eirene.feedback_model.embedded.critic import EmbeddedFeedback
-    from eirene.feedback_model.embedded.hallucination import EmbeddedHallucination, rules_digest
+    from eirene.feedback_model.embedded.critic import EmbeddedFeedback, EmbeddedHallucination, rules_digest
     from eirene.refiners.embedded.refiner import EmbeddedRefiner
 
     encoder, critic = _encoder(), load_critic()
@@ -111,12 +110,10 @@ def _embedded() -> Parts:
 
 def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
     """One chat model as feedback model and refiner, with one limit and one memory of what its provider takes."""
-    from eirene.feedback_model.chat import ChatFeedback
-    from eirene.feedback_model.critic_kinds import HALLUCINATION
+    from eirene.feedback_model.model import HALLUCINATION, ChatFeedback
     from eirene.feedback_model.request import CHAT_PROMPT
     from eirene.models.resolve import ChatOptions, resolve_chat
-    from eirene.refiners.model import ChatRefiner
-    from eirene.refiners.request import PARTS, PROMPTS
+    from eirene.refiners.model import PARTS, PROMPTS, ChatRefiner
 
     chat = resolve_chat(
         model,
@@ -150,12 +147,10 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
 @functools.lru_cache(maxsize=1)  # items refined in turn share one loaded model; a second would not fit beside it
 def _local(named: str | LocalModel, temperature: float, top_p: float, reasons_only: bool) -> Parts:
     """One local model as feedback model and refiner."""
-    from eirene.feedback_model.critic_kinds import HALLUCINATION
-    from eirene.feedback_model.local import LocalFeedback
+    from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
     from eirene.feedback_model.request import CHAT_PROMPT, INSTRUCT_PROMPT
     from eirene.models.local.model import load_local
-    from eirene.refiners.model import LocalRefiner
-    from eirene.refiners.request import PARTS, PROMPTS
+    from eirene.refiners.model import PARTS, PROMPTS, LocalRefiner
 
     model = load_local(named) if isinstance(named, str) else named
     from eirene.models.local.sampling import LocalSampling  # imports torch: after `load_local` has looked for it

@@ -35,7 +35,7 @@ from eirene.core.extras import importing
 from eirene.core.records import Item, Record
 from eirene.data.json_rows import reason
 from eirene.data.line_checksum import DamagedError
-from eirene.models.sqlite_look import owner_of, tables_in
+from eirene.models.cache_file import owner_of, tables_in
 from eirene.text.sentences import split_sentences
 
 Found = Literal["nothing", "question", "unfinished", "failed", "finished"]

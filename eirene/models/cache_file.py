@@ -1,10 +1,11 @@
-"""A file of keys and values with a bound on its size: SQLite in WAL mode, shared by threads, processes and runs."""
+"""The file of the call cache: keys and values in SQLite (WAL), bounded in size, shared by threads and processes."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sqlite3
+import stat
 import threading
 import time
 import zlib
@@ -14,7 +15,6 @@ from pathlib import Path
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.data.json_rows import reason
-from eirene.models.sqlite_look import damage_told, owner_of, tables_in
 
 logger = get_logger(__name__)
 
@@ -262,3 +262,45 @@ def _make(connection: sqlite3.Connection, path: Path) -> None:
         with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
+
+
+_HEADER = 100
+_OWNER = slice(68, 72)  # SQLite's `application_id`
+
+
+def owner_of(path: Path) -> int | None:
+    """The `application_id` of a database, 0 where none was given; None where there is no file, or an empty one.
+
+    Raises `InputError` for what is no file, and `sqlite3.DatabaseError` for a file that is no database.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise sqlite3.OperationalError("is a folder")
+    if not stat.S_ISREG(mode):
+        raise InputError("is a device or a pipe, which keeps nothing; name a file", where=str(path))
+    with path.open("rb") as file:
+        head = file.read(_HEADER)
+    if head and not head.startswith(b"SQLite format 3\0"):
+        raise sqlite3.DatabaseError("file is not a database")
+    return int.from_bytes(head[_OWNER], "big") if head else None
+
+
+@contextlib.contextmanager
+def damage_told() -> Iterator[None]:
+    """Makes a `sqlite3.DatabaseError` of what Python raises where SQLite's message quotes bytes that are no text."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise sqlite3.DatabaseError("the database is damaged") from None
+
+
+def tables_in(path: Path, *, wait_s: float) -> set[str]:
+    """The names of a database's tables; none where there is no file, or an empty one. Raises as `owner_of` does."""
+    if owner_of(path) is None:
+        return set()
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    with damage_told(), contextlib.closing(sqlite3.connect(uri, uri=True, timeout=wait_s)) as connection:
+        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

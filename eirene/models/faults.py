@@ -1,13 +1,14 @@
-"""Tells what went wrong from whatever exception a client raises, without importing any client.
+"""Classifies the exceptions of model clients as errors of ours, and says which are worth a retry.
 
 The clients of OpenAI, Anthropic, Ollama, httpx, aiohttp and botocore have no exception in common. They do have shapes
-in common: a status code, a response with headers, a parsed body, and telling class names.
+in common: a status code, a response with headers, a parsed body, and telling class names. No client is imported.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -255,3 +256,14 @@ def _said(error: BaseException, secrets: frozenset[str]) -> str:
     text = redacted(" ".join((message if isinstance(message, str) else str(error)).split()), secrets)
     text = text or type(error).__name__
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+@contextmanager
+def out_of_memory_told(name: str, what: str) -> Iterator[None]:
+    """Around a pass of the model `name` over `what`; raises `BackendError` where the memory does not suffice."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise BackendError(f"{name}: out of memory with {what}; use a narrower dtype or another device") from error

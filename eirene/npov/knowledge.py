@@ -1,8 +1,11 @@
-"""A knowledge base of disputed questions, and how the topic that fits a query is found in it."""
+"""A knowledge base of topics: which topic a question is about, by an index of questions and arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,11 +17,10 @@ from numpy.typing import NDArray
 from eirene.core import caching
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
+from eirene.core.logs import get_logger
 from eirene.data import read_topics_of
 from eirene.data.json_rows import read_source
 from eirene.data.topics import Topic, key_of, parse_topic
-from eirene.npov import topic_index as indexes
-from eirene.npov.topic_index import Index, Progress
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -57,7 +59,7 @@ class KnowledgeBase:
     def __init__(self, topics: Sequence[Topic], encoder: Encodes, *, index: Index | None = None) -> None:
         self._topics = topics
         self._encoder = encoder
-        self._index = indexes.build(topics, encoder, progress=None) if index is None else index
+        self._index = build(topics, encoder, progress=None) if index is None else index
 
     def __len__(self) -> int:
         return len(self._topics)
@@ -96,7 +98,7 @@ class KnowledgeBase:
 
     def _named(self, query: str) -> list[int]:
         """The topics of which the query is a name; the texts decide, not their hashes."""
-        hits = np.unique(self._index.owners[self._index.keys == np.uint64(indexes.hashed(query))])
+        hits = np.unique(self._index.owners[self._index.keys == np.uint64(hashed(query))])
         return [int(n) for n in hits if key_of(query) in map(key_of, self[int(n)].names)]
 
 
@@ -115,16 +117,16 @@ def load_topics(
     file = None
     folder = caching.cache_folder() if cache_folder is None else cache_folder
     if data is not None and spans is not None and folder is not None:
-        file = indexes.cache_file(folder, data, encoder)
-        kept = indexes.load(file, size=len(data))
+        file = cache_file(folder, data, encoder)
+        kept = load(file, size=len(data))
         if kept is not None:
             return KnowledgeBase(_Shelf(path, data, kept.spans), encoder, index=kept)
     topics = read_topics_of(path)
     if spans is not None and len(spans) != len(topics):  # an array after all, whatever the name says
         spans = file = None
-    index = indexes.build(topics, encoder, spans=spans, progress=progress)
+    index = build(topics, encoder, spans=spans, progress=progress)
     if file is not None and len(index.owners) >= KEPT_NAMES:
-        indexes.save(index, file)
+        save(index, file)
     return KnowledgeBase(topics, encoder, index=index)
 
 
@@ -175,3 +177,110 @@ def _line_spans(data: bytes) -> Iterator[tuple[int, int]]:
         if data[start:end].strip():
             yield start, end
         start = end + 1
+
+
+logger = get_logger(__name__)
+
+VERSION = 1
+"""Of the file's layout; another number is another file."""
+_BATCH = 1024
+Progress = Callable[[int, int], None]
+"""Told how many names are encoded, and of how many."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index:
+    """For N names: `vectors` [N, width] of length 1, `owners` [N] the number of the topic, `keys` [N] what an exact
+    match must have. `spans` [topics, 2]: where in the file a topic's line stands, or [0, 2] where it has no lines.
+    """
+
+    vectors: NDArray[np.float32]
+    owners: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    spans: NDArray[np.int64]
+
+    def similarities(self, query: NDArray[np.float32], topics: int) -> NDArray[np.float32]:
+        """The cosine of a query with the nearest name of each topic, [topics]."""
+        found = np.full(topics, -1.0, np.float32)
+        np.maximum.at(found, self.owners, self.vectors @ query)
+        return found
+
+
+def build(
+    topics: Sequence[Topic], encoder: Encodes, *, spans: NDArray[np.int64] | None = None, progress: Progress | None
+) -> Index:
+    """The index of some topics. Vectors have the precision of the file, so that a kept index finds the same."""
+    names = [name for topic in topics for name in topic.names]
+    owners = [n for n, topic in enumerate(topics) for _ in topic.names]
+    vectors = []
+    for start in range(0, len(names), _BATCH):
+        vectors.append(encoder.encode(names[start : start + _BATCH]).astype(np.float16).astype(np.float32))
+        if progress is not None:
+            progress(min(start + _BATCH, len(names)), len(names))
+    return Index(
+        np.concatenate(vectors) if vectors else encoder.encode([]),
+        np.array(owners, np.int64),
+        np.array([hashed(name) for name in names], np.uint64),
+        np.zeros((0, 2), np.int64) if spans is None else spans,
+    )
+
+
+def hashed(name: str) -> int:
+    """64 bits that stand for a name's words."""
+    return int.from_bytes(hashlib.sha256(key_of(name).encode("utf-8", "surrogatepass")).digest()[:8], "big")
+
+
+def cache_file(folder: Path, data: bytes, encoder: Encodes) -> Path:
+    """The file for this knowledge base and this encoder: another byte in either is another file."""
+    return folder / f"topics-{hashlib.sha256(data).hexdigest()[:32]}-{encoder.digest}-{VERSION}.npz"
+
+
+def load(file: Path, *, size: int) -> Index | None:
+    """The index in a file, or None where there is none that can be used; `size`: of the knowledge base in bytes."""
+    if not file.is_file():
+        return None
+    try:
+        with open(file, "rb") as data, np.load(data, allow_pickle=False) as held:
+            index = Index(
+                held["vectors"].astype(np.float32), held["owners"].astype(np.int64), held["keys"].astype(np.uint64),
+                held["spans"].astype(np.int64),
+            )  # fmt: skip
+    except Exception as error:  # a torn file fails in whichever layer notices first: zip, npy header, or an array
+        logger.info("the index %s cannot be read and is made again: %s", file, error)
+        return None
+    return index if _is_sound(index, size) else None
+
+
+def _is_sound(index: Index, size: int) -> bool:
+    names, topics = len(index.vectors), len(index.spans)
+    return (
+        index.vectors.ndim == 2
+        and index.owners.shape == index.keys.shape == (names,)
+        and index.spans.ndim == 2
+        and index.spans.shape[1] == 2
+        and topics > 0
+        and names > 0
+        and bool(np.isfinite(index.vectors).all())
+        and index.owners.min() >= 0
+        and index.owners.max() == topics - 1
+        and index.spans.min() >= 0
+        and index.spans.max() <= size
+    )
+
+
+def save(index: Index, file: Path) -> None:
+    """Keeps the index; where the folder cannot be written, that is logged and nothing is lost but time."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.stem + ".", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as out:
+                np.savez(
+                    out, vectors=index.vectors.astype(np.float16), owners=index.owners, keys=index.keys,
+                    spans=index.spans,
+                )  # fmt: skip
+            os.replace(name, file)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        logger.info("the index is not kept: %s", error)

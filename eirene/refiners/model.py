@@ -1,18 +1,21 @@
-"""Rewrites answers with a chat model: any that LangChain can talk to.
-
-Rewrites answers with a local causal language model.
-"""
+"""Refiners on chat models and on local models: their prompts, and how a reply becomes the new answer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from eirene.core.critique import Critique, TaggedSentence
+from eirene.core.errors import InputError, UnusableReplyError
+from eirene.core.records import Item, Mode
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.local.layout import carried
 from eirene.models.local.model import LocalModel
-from eirene.refiners.base import RefineTask
-from eirene.refiners.request import PROMPTS, as_text, read_rewrite, refine_messages
+from eirene.models.replies import Reply, unwrapped, without_thinking
+from eirene.prompts import Message, Prompt, load_prompt
+from eirene.prompts.loader import defused, mark_for
+from eirene.refiners.base import RefineTask, Rejection
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ChatRefiner:
-    """Asks a chat model for a better answer, with a prompt for each mode; see `eirene.refiners.request`.
+    """Asks a chat model for a better answer, with a prompt for each mode; see `eirene.refiners.model`.
 
     `model` is a LangChain chat model, or a `ChatModel` that is shared with other roles. `temperature` 0 makes rewrites
     repeatable where the provider allows; None leaves the model's own. `reasons_only` shows the reasons of a critique
@@ -58,7 +61,7 @@ class ChatRefiner:
 
 
 class LocalRefiner:
-    """Asks a local model for a better answer, in the prompts that chat models get; see `eirene.refiners.request`.
+    """Asks a local model for a better answer, in the prompts that chat models get; see `eirene.refiners.model`.
 
     A model without a chat template is shown the same words as plain text; one that was trained in a prompt of a mode
     and carries it is asked in exactly that prompt in that mode. `sampling` defaults to the likeliest token
@@ -93,3 +96,117 @@ class LocalRefiner:
             ids = self._model.encode_text(as_text(messages))
         (reply,) = await self._model.sample(ids, [task.seed], sampling=self._sampling, meter=meter)
         return read_rewrite(reply, before=task.answer, marks=(mark,))
+
+
+PROMPTS: dict[Mode, str] = {
+    "improve": "refine_improve",
+    "generic": "refine_generic",
+    "fine-grained": "refine_fine_grained",
+    "human": "refine_human",
+}
+PARTS = ("refine_perspectives", "refine_context", "refine_rejected", "refine_attempt", "refine_fault")
+"""The prompts that stand inside those of `PROMPTS`."""
+_SHOWN_ATTEMPTS = 3  # the latest; more would crowd out the answer
+
+
+def refine_messages(
+    task: RefineTask, *, reasons_only: bool = False, prompt: Prompt | None = None
+) -> tuple[tuple[Message, ...], str]:
+    """The chat messages that ask for a rewrite of `task.answer`, and the word that marks the untrusted texts in them.
+
+    Fine-grained and human prompts name each incomplete sentence with its number, reasons and findings, or with
+    `reasons_only` number the reasons alone. `prompt` takes the place of the mode's own and must have the same
+    placeholders. Raises `InputError` when such a mode comes without a critique, `PromptError` for a prompt that does
+    not fit.
+    """
+    item = task.item
+    values = {"question": defused(item.question), "answer": defused(task.answer)}
+    if task.mode in ("fine-grained", "human"):
+        values["faults"] = _faults(_critique(task), reasons_only=reasons_only)
+    arguments, passages = _arguments(item), _passages(item)
+    attempts = _attempts(task.rejections)
+    mark = mark_for(*values.values(), arguments, passages, attempts)
+    values["given"] = "".join(
+        [
+            _part("refine_perspectives", mark=mark, arguments=arguments) if arguments else "",
+            _part("refine_context", mark=mark, passages=passages) if passages else "",
+        ]
+    )
+    values["rejected"] = _part("refine_rejected", mark=mark, attempts=attempts) if attempts else ""
+    return (prompt or load_prompt(PROMPTS[task.mode])).fill({**values, "mark": mark}), mark
+
+
+def as_text(messages: Sequence[Message]) -> str:
+    """The messages as one text for a model without a chat template; the rewrite is to follow it."""
+    return "\n\n".join(m.content for m in messages) + "\n"
+
+
+def _critique(task: RefineTask) -> Critique:
+    if task.critique is None:
+        raise InputError(f"mode {task.mode} needs a critique; modes improve and generic do without", field="mode")
+    return task.critique
+
+
+def _faults(critique: Critique, *, reasons_only: bool) -> str:
+    faulty = critique.incomplete
+    if reasons_only:
+        return "\n".join(f"{i}. {defused(s.reason or '')}" for i, s in enumerate(faulty, start=1))
+    return "\n\n".join(
+        _part("refine_fault", end="", n=str(s.n), sentence=defused(s.text), reasons=_reasons(s)) for s in faulty
+    )
+
+
+def _reasons(sentence: TaggedSentence) -> str:
+    """The reason, then a line for each finding whose reason is not said already: its place, and the better word."""
+    lines = [sentence.reason or ""]
+    for finding in sentence.findings:
+        place = sentence.text[max(0, finding.start - sentence.start) : max(0, finding.end - sentence.start)]
+        said = [f'"{place}"'] if place else []
+        said += [f'-> "{finding.edit}"'] if finding.edit is not None else []
+        said += [f"({finding.kind})"]
+        if finding.reason and finding.reason not in lines[0]:
+            said.append(finding.reason)
+        lines.append("- " + " ".join(said))
+    return defused("\n".join(lines))
+
+
+def _arguments(item: Item) -> str:
+    sides = (
+        "\n".join([defused(side.name), *(f"- {defused(a)}" for a in side.arguments)])
+        for side in item.perspectives or ()
+    )
+    return "\n\n".join(sides)
+
+
+def _passages(item: Item) -> str:
+    return "\n\n".join(f"{n}. {defused(passage)}" for n, passage in enumerate(item.context or (), start=1))
+
+
+def _attempts(rejections: Sequence[Rejection]) -> str:
+    first = max(0, len(rejections) - _SHOWN_ATTEMPTS)
+    return "\n\n".join(
+        _part("refine_attempt", end="", n=str(n), candidate=defused(r.candidate), why=defused(r.why))
+        for n, r in enumerate(rejections[first:], start=first + 1)
+    )
+
+
+def _part(name: str, *, end: str = "\n\n", **values: str) -> str:
+    """A part's text with a blank line after it, so that a part that is left out leaves no gap."""
+    return load_prompt(name).fill(values)[-1].content + end
+
+
+def read_rewrite(reply: Reply, *, before: str, marks: tuple[str, ...] = ()) -> str:
+    """The rewritten answer in `reply`; an empty text when nothing is left beside thinking and preamble.
+
+    What is taken off is said in `eirene.models.replies`. Raises `UnusableReplyError` with the reply when it was cut
+    off or filtered.
+    """
+    if reply.is_cut_off:
+        raise UnusableReplyError(
+            "the rewrite was cut off at the model's length limit", reply=without_thinking(reply.text).strip()
+        )
+    if reply.finish_reason == "content_filter":
+        raise UnusableReplyError(
+            "the provider's content filter stopped the rewrite", reply=without_thinking(reply.text).strip()
+        )
+    return unwrapped(reply.text, before=before, marks=marks)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from eirene.core.errors import InputError
 from eirene.core.records import FOUND_PASSAGES, Item
-from eirene.retrieval.checksums import damaged
 from eirene.retrieval.passages import Passage
 from eirene.retrieval.search import (
     CANDIDATES,
@@ -26,6 +25,7 @@ from eirene.retrieval.search import (
     shares_of_names,
     sharing_names,
 )
+from eirene.retrieval.vectors import damaged
 from eirene.retrieval.view import Index
 
 if TYPE_CHECKING:

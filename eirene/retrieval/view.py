@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.data import line_checksum
-from eirene.retrieval.checksums import damaged, sealed, sha256_of, unsealed
 from eirene.retrieval.passages import Passage
-from eirene.retrieval.vectors import Half, Rows, Store
+from eirene.retrieval.vectors import Half, Rows, Store, damaged, sealed, sha256_of, unsealed
 
 logger = get_logger(__name__)
 

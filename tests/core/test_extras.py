@@ -23,12 +23,12 @@ GUARDS = {"require", "importing", "check_packages", "check_pyarrow", "check_matp
 """What raises for a missing package before it is imported; all of them by `eirene.core.extras`."""
 
 PAST_THE_DOOR = {
-    "eirene.models.encoder.training.quantise": "is given an onnx model",
+    "eirene.models.encoder.training.export": "is given an onnx model",
     "eirene.eval.detectors.classifier.detector": "is given a loaded model",
     "eirene.eval.detectors.salience.detector": "is given a loaded model",
     "eirene.eval.detectors.selfcheck_samples": "is given a loaded model",
-    "eirene.feedback_model.local": "is given a loaded model",
-    "eirene.models.local.memory": "is around a pass of a loaded model",
+    "eirene.feedback_model.model": "is given a loaded model",
+    "eirene.models.faults": "is around a pass of a loaded model",
     "eirene.refiners.model": "is given a loaded model",
     "eirene.refiners.training.measure": "is given a loaded model",
     "eirene.models.training.examples": "collates for a trainer",

@@ -15,7 +15,7 @@ from eirene.core.errors import AuthError, UnreachableError
 from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.chat import ChatFeedback
+from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.sampling import draw_samples
 from eirene.models.chat import ChatModel
 from eirene.models.limits import RetryPolicy

@@ -13,10 +13,9 @@ from eirene.core.records import FOUND_PASSAGES, Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
 from eirene.feedback_model.citation import naming, with_ids
-from eirene.feedback_model.critic_kinds import COMPLETENESS, HALLUCINATION
-from eirene.feedback_model.embedded.critic import EmbeddedFeedback
+from eirene.feedback_model.embedded.critic import EmbeddedFeedback, EmbeddedHallucination
 from eirene.feedback_model.embedded.faults import Fault
-from eirene.feedback_model.embedded.hallucination import EmbeddedHallucination
+from eirene.feedback_model.model import COMPLETENESS, HALLUCINATION
 from eirene.feedback_model.request import feedback_messages
 from eirene.models.encoder import load_encoder
 from eirene.text.sentences import split_sentences

@@ -15,7 +15,7 @@ from eirene.core.findings.kinds import KINDS, finding_of
 from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.embedded.hallucination import EmbeddedHallucination
+from eirene.feedback_model.embedded.critic import EmbeddedHallucination
 from eirene.feedback_model.embedded.rules import find_by_rules
 from eirene.feedback_model.finding_vote import overlap, vote_on_findings
 from eirene.feedback_model.parsing.tagged import NO_REFERENCES, hallucination_messages, read_tagged_reply, sample_of

@@ -16,8 +16,7 @@ from eirene.core.records import Item
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.critic_kinds import COMPLETENESS, HALLUCINATION
-from eirene.feedback_model.local import LocalFeedback
+from eirene.feedback_model.model import COMPLETENESS, HALLUCINATION, LocalFeedback
 from eirene.feedback_model.request import feedback_instruct, feedback_messages
 from eirene.models.local.layout import CarriedPrompt
 from eirene.models.local.model import LocalModel, load_local

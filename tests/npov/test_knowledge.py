@@ -10,7 +10,7 @@ import pytest
 
 from eirene.core.errors import InputError
 from eirene.data.topics import Topic, parse_topic, read_topics
-from eirene.npov import KnowledgeBase, load_topics, topic_index
+from eirene.npov import KnowledgeBase, knowledge, load_topics
 from eirene.npov.knowledge import KEPT_NAMES, THRESHOLD, shipped_encoder
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "topics.jsonl"
@@ -158,7 +158,7 @@ def test_a_damaged_index_is_made_again(kept: Path, tmp_path: Path, damage: str) 
     again = Axes()
     assert len(load_topics(str(path), encoder=again, cache_folder=kept)) == MANY
     assert again.encoded == MANY
-    assert topic_index.load(file, size=path.stat().st_size) is not None
+    assert knowledge.load(file, size=path.stat().st_size) is not None
 
 
 def test_another_byte_in_the_file_or_another_encoder_is_another_index(kept: Path, tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from eirene.core.records import FeedbackNote, Item, Mode, Perspective
 from eirene.core.usage import Meter
 from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.base import RefineTask, Rejection
-from eirene.refiners.model import ChatRefiner
-from eirene.refiners.request import PARTS, PROMPTS, refine_messages
+from eirene.refiners.model import PARTS, PROMPTS, ChatRefiner, refine_messages
 
 ANSWER = "Trams are quiet. Buses fly."
 ITEM = Item(

@@ -23,14 +23,13 @@ from eirene.core.signature import derive_seed
 from eirene.eval.base import case_of
 from eirene.eval.detectors.chainpoll import ChainPoll, chainpoll_messages
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.chat import ChatFeedback
+from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.request import render_reply
 from eirene.models.chat import Price
 from eirene.models.costs import Count
 from eirene.prompts import Message
 from eirene.refiners.base import RefineTask
-from eirene.refiners.model import ChatRefiner
-from eirene.refiners.request import refine_messages
+from eirene.refiners.model import ChatRefiner, refine_messages
 from eirene.text.sentences import Sentence, split_sentences
 
 REASON = "It says nothing of what this costs, who would pay for it, and which of the two sides would have to give way "

@@ -21,7 +21,7 @@ from eirene.core.signature import derive_seed, digest
 from eirene.data.json_rows import reason
 from eirene.data.output import check_output
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.chat import ChatFeedback
+from eirene.feedback_model.model import ChatFeedback
 from eirene.prompts import load_prompt
 from eirene.text.sentences import split_sentences
 

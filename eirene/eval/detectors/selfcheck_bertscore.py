@@ -18,7 +18,7 @@ from eirene.eval.base import Case, Need
 from eirene.eval.detectors.selfcheck import NO_WORDS, sentence_scores, spoken
 from eirene.eval.detectors.selfcheck_metrics import compared_sentences, disagreement
 from eirene.eval.detectors.selfcheck_samples import SampleSource, source_of
-from eirene.models.local.memory import memory_told
+from eirene.models.faults import out_of_memory_told
 
 if TYPE_CHECKING:
     import torch
@@ -90,7 +90,7 @@ class TokenEncoder:
 
         found: list[TokenVectors | None] = [None] * len(windows)
         order = sorted(range(len(windows)), key=lambda n: len(windows[n]))
-        with torch.inference_mode(), memory_told(self.name, f"{min(_BATCH, len(order))} texts at once"):
+        with torch.inference_mode(), out_of_memory_told(self.name, f"{min(_BATCH, len(order))} texts at once"):
             for at in range(0, len(order), _BATCH):
                 chosen = order[at : at + _BATCH]
                 for n, piece in zip(chosen, self._batch([windows[n] for n in chosen]), strict=True):

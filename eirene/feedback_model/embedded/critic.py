@@ -1,8 +1,6 @@
-"""The feedback model of the embedded default: compares, and draws critiques from what it finds.
+"""The embedded feedback models, of completeness and of hallucinations: critiques from an alignment with what is given.
 
-What the embedded critics share: an answer is compared with what its item gives once, and critiques are drawn.
-
-Critiques drawn from faults.
+An answer is compared once; samples are drawn from the faults that were found.
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from eirene.alignment.comparison import compare
 from eirene.core.concurrency import off_loop
 from eirene.core.critique import Finding, Sample, Tag
+from eirene.core.findings.kinds import finding_of
 from eirene.core.grounding import NOTHING_GIVEN, given_texts
 from eirene.core.records import Item, found_ids
 from eirene.core.signature import digest, rng_for
@@ -27,6 +27,8 @@ from eirene.feedback_model.citation import naming
 from eirene.feedback_model.embedded.calibration import Critic, OperatingPoint, load_critic
 from eirene.feedback_model.embedded.evidence import gather, texts_of
 from eirene.feedback_model.embedded.faults import Fault, faults_of
+from eirene.feedback_model.embedded.rules import RULES_DIGEST, RuleFinding, find_by_rules
+from eirene.feedback_model.parsing.tagged import references_of
 from eirene.text.cancellation import check_cancelled
 from eirene.text.language import unsupported_language
 
@@ -161,3 +163,62 @@ class Draws:
             texts[sentence] = " ".join(fault.reason for fault in named)
             findings += [finding for fault in named for finding in fault.findings]
         return Sample(tags=tuple(tags), reasons=tuple(texts), findings=tuple(findings))
+
+
+def rules_digest() -> str:
+    """8 hex digits that change with the rules."""
+    return RULES_DIGEST
+
+
+class EmbeddedHallucination:
+    """Findings from an alignment of the answer with what its item gives; calls no model service and costs nothing.
+
+    Parts that nothing given supports are `unverifiable`; names, numbers and dates that differ from the closest given
+    sentences are `entity`, negations, opposites and other words in their place `relation`, sentences with words of
+    opinion `subjective` (`eirene.feedback_model.embedded.rules`). Samples differ as those of `EmbeddedFeedback`
+    do. Without perspectives and context every sample is invalid and says what would help,
+    as it does where answer or given text is not in English.
+    """
+
+    def __init__(self, encoder: Encodes, *, critic: Critic | None = None) -> None:
+        self._encoder = encoder
+        self._critic = load_critic() if critic is None else critic
+        self._judged = Judged(self._judge, self._critic.point)
+
+    @property
+    def name(self) -> str:
+        """`embedded:` and the encoder's digest."""
+        return f"embedded:{self._encoder.digest}"
+
+    async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
+        """Yields the samples; nothing goes on `meter`, since nothing is called."""
+        for sample in await self._judged.samples(request, start=start, count=count):
+            yield sample.model_copy(update={"critic": "hallucination"})
+
+    def _judge(self, request: FeedbackRequest) -> tuple[Fault, ...] | str:
+        faults = compared(request, self._encoder, self._critic)
+        if isinstance(faults, str):
+            return faults
+        ruled = find_by_rules(
+            request.answer, request.sentences, references_of(request.item), request.item.question, self._encoder
+        )
+        found = [*_by_rules(ruled, request), *_unsupported(faults, request, ruled)]
+        return tuple(sorted(found, key=lambda f: (f.sentence, -f.margin)))
+
+
+def _by_rules(ruled: tuple[RuleFinding, ...], request: FeedbackRequest) -> Iterator[Fault]:
+    for found in ruled:
+        fault = Fault(found.sentence, found.margin, found.finding.reason, (found.finding,))
+        yield naming(fault, found.given, request.item)
+
+
+def _unsupported(
+    faults: tuple[Fault, ...], request: FeedbackRequest, ruled: tuple[RuleFinding, ...]
+) -> Iterator[Fault]:
+    """What nothing supports, unless a rule has found what is wrong with it and how to mend it."""
+    mended = {found.sentence for found in ruled if found.explains}
+    for fault in faults:
+        first = fault.findings[0]
+        if first.kind == "unsupported" and fault.sentence not in mended:
+            finding = finding_of("unverifiable", first.start, first.end, text=request.answer, edit="")
+            yield naming(replace(fault, reason=finding.reason, findings=(finding,)), "", request.item)

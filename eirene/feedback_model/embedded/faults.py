@@ -1,4 +1,4 @@
-"""The faults that a comparison shows, each with how sure it is."""
+"""Faults of an answer with their probabilities and reasons: missing, unsupported, repeated, misplaced."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from eirene.alignment.comparison import Comparison, place_of
 from eirene.alignment.placement import ALIKE, repeats
 from eirene.alignment.sides import SURE
 from eirene.core.critique import Finding
-from eirene.feedback_model.embedded import reasons
 from eirene.feedback_model.embedded.calibration import Critic
 from eirene.feedback_model.embedded.evidence import UNSUPPORTED, Evidence
 from eirene.text.language import other_language
@@ -124,7 +123,7 @@ def missing_probabilities(
 
 def _missing(comparison: Comparison, argument: int, margin: float, going: frozenset[int]) -> Fault:
     text = comparison.alignment.arguments[argument]
-    reason = reasons.missing(text, comparison.groups[argument])
+    reason = missing(text, comparison.groups[argument])
     sentence = place_of(comparison, argument, without=going).sentence
     end = comparison.alignment.sentences[sentence].text_end
     return Fault(sentence, margin, reason, (_finding("missing", end, end, reason, text),))
@@ -143,7 +142,7 @@ def _unsupported(comparison: Comparison, evidence: Evidence, sureness: Floats) -
     for margin, u in zip(sureness, evidence.atoms, strict=True):
         unit = comparison.alignment.units[u]
         if unit.text and margin > _FAINT:
-            reason = reasons.unsupported(unit.text)
+            reason = unsupported(unit.text)
             finding = _finding("unsupported", unit.start, unit.end, reason, "")
             yield Fault(unit.sentence, float(margin), reason, (finding,))
 
@@ -156,7 +155,7 @@ def _repeated(comparison: Comparison, evidence: Evidence, critic: Critic) -> Ite
             continue
         unit = alignment.units[repeat.unit]
         both = min(float(alignment.p_says[repeat.argument, u]) for u in (repeat.unit, repeat.earlier))
-        reason = reasons.repeated(unit.text)
+        reason = repeated(unit.text)
         finding = _finding("repeated", unit.start, unit.end, reason, "")
         yield Fault(unit.sentence, _margin(both, critic.point.repeated), reason, (finding,))
 
@@ -188,7 +187,7 @@ def _move(comparison: Comparison, unit: int, argument: int, margin: float) -> Fa
     said = alignment.units[unit]
     place = place_of(comparison, argument, without=frozenset([said.sentence]))
     end = alignment.sentences[place.sentence].text_end
-    reason = reasons.misplaced(said.text, comparison.told[unit] or "", comparison.groups[argument] or "")
+    reason = misplaced(said.text, comparison.told[unit] or "", comparison.groups[argument] or "")
     goes = _finding("misplaced", said.start, said.end, reason, "")
     comes = _finding("misplaced", end, end, reason, said.text)
     return Fault(said.sentence, margin, reason, (goes, comes))
@@ -205,3 +204,38 @@ def _margin(p: float, threshold: float) -> float:
 def _log_odds(p: float) -> float:
     p = min(max(p, 1e-9), 1.0 - 1e-9)
     return math.log(p / (1.0 - p))
+
+
+_LONGEST = 300
+
+
+def missing(argument: str, group: str | None) -> str:
+    """Something given is not said."""
+    return f"Missing{_at(group)}: {_quoted(argument)}."
+
+
+def unsupported(said: str) -> str:
+    """Something said was not given."""
+    return f"Not among what was given: {_quoted(said)}."
+
+
+def repeated(said: str) -> str:
+    """Something is said twice."""
+    return f"Said before: {_quoted(said)}."
+
+
+def misplaced(argument: str, stands: str, belongs: str) -> str:
+    """Something is said on the wrong side."""
+    return f"Stands under {_quoted(stands)} and belongs to {_quoted(belongs)}: {_quoted(argument)}."
+
+
+def _at(group: str | None) -> str:
+    return "" if group is None else f" for {_quoted(group)}"
+
+
+def _quoted(text: str) -> str:
+    """On one line, in double quotes, without a full stop at the end; long texts are cut at a word."""
+    line = " ".join(text.split())
+    if len(line) > _LONGEST:
+        line = line[:_LONGEST].rsplit(" ", 1)[0] + " ..."
+    return f'"{line.rstrip(".") or line}"'

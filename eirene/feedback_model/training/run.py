@@ -88,8 +88,7 @@ def _train(
 ) -> Trained:
     from eirene.feedback_model.training.examples import encode, prompt_for
     from eirene.models.local.checkpoint import load_tokenizer
-    from eirene.models.training.supervised import fit
-    from eirene.models.training.trainer import drop_checkpoints
+    from eirene.models.training.trainer import drop_checkpoints, fit
 
     tokenizer = load_tokenizer(run.base)
     prompt = prompt_for(rows, recipe.layout)

@@ -8,8 +8,7 @@ import torch
 from peft import LoraConfig, PeftConfig, PromptTuningConfig, TaskType, get_peft_model
 
 from eirene.core.errors import InputError
-from eirene.models.local.adapter import quiet_peft
-from eirene.models.local.loading import load_base
+from eirene.models.local.loading import load_base, quiet_peft
 from eirene.models.training.folder import Run
 from eirene.models.training.recipe import TrainingRecipe
 

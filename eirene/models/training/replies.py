@@ -55,8 +55,7 @@ def train_replies(
 ) -> Trained:
     """Trains on the replies alone; longer examples are left out and counted. Raises as `fit` does."""
     from eirene.models.local.checkpoint import load_tokenizer
-    from eirene.models.training.supervised import fit
-    from eirene.models.training.trainer import drop_checkpoints
+    from eirene.models.training.trainer import drop_checkpoints, fit
 
     tokenizer = load_tokenizer(run.base)
 

@@ -1,12 +1,13 @@
-"""Around transformers' Trainer and its kin: the arguments, the way on from a checkpoint, progress, figures.
+"""Runs transformers' Trainer: arguments, resume from a checkpoint, progress, figures; supervised fine-tuning with it.
 
-Importing this module loads torch and transformers.
+The loss of supervised fine-tuning is on the replies alone. Importing this module loads torch and transformers.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import logging
 import math
@@ -22,8 +23,9 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 from eirene.core.errors import InputError, TrainingStoppedError
 from eirene.models.local.checkpoint import no_progress_bar
 from eirene.models.local.loading import choose_device
-from eirene.models.training.checkpoints import last_checkpoint, write_digests
-from eirene.models.training.folder import Run
+from eirene.models.training.adapters import adapted, load_trainable
+from eirene.models.training.examples import Encoded, collate, filler
+from eirene.models.training.folder import Run, last_checkpoint, write_digests
 from eirene.models.training.recipe import Step, TrainingRecipe, write_json
 
 if TYPE_CHECKING:
@@ -231,3 +233,31 @@ class _Watch(TrainerCallback):
         if self._run.progress is not None:
             step = Step(state.global_step, state.max_steps, logs.get("epoch", 0.0), logs["loss"], logs.get(_ACCURACY))
             self._run.progress(step)
+
+
+def fit(
+    examples: Sequence[Encoded],
+    dev_examples: Sequence[Encoded],
+    run: Run,
+    *,
+    recipe: TrainingRecipe,
+    tokenizer: PreTrainedTokenizerBase,
+) -> dict[str, Any]:
+    """Trains; saves model or adapter, and tokenizer, to the run's folder. Returns figures, and the Trainer's `log`."""
+    device = training_device(run.device)
+    model = adapted(load_trainable(run, recipe, device=device), recipe, seed=run.seed)
+    settings = TrainingArguments(
+        **arguments(run, recipe, device=device, n_examples=len(examples), has_dev=bool(dev_examples)),
+        label_names=["labels"],
+    )
+    trainer = Trainer(
+        model=model,
+        args=on_one_gpu(settings),
+        data_collator=functools.partial(collate, filler=filler(tokenizer)),
+        train_dataset=Examples(examples),
+        eval_dataset=Examples(dev_examples) if dev_examples else None,
+    )
+    tokens = sum(len(e.ids) for e in examples)
+    figures = train(trainer, run, recipe, device=device, tokens_per_epoch=tokens)
+    save(model, tokenizer, run.folder)
+    return figures

@@ -20,7 +20,7 @@ from eirene.models.training.recipe import Method, Schedule, TrainingRecipe, chec
 from eirene.prompts import Message, Prompt, load_prompt
 from eirene.prompts.loader import defused
 from eirene.refiners.base import RefineTask
-from eirene.refiners.request import PROMPTS, as_text, refine_messages
+from eirene.refiners.model import PROMPTS, as_text, refine_messages
 from eirene.refiners.training.pairs import ChatTurn, Pair
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from datasets import Dataset
 from trl.trainer.dpo_config import DPOConfig
 from trl.trainer.dpo_trainer import DPOTrainer
 
-from eirene.models.local.adapter import quiet_peft
-from eirene.models.local.loading import load_base
+from eirene.models.local.loading import load_base, quiet_peft
 from eirene.models.training.adapters import load_trainable, lora_config
 from eirene.models.training.examples import filler
 from eirene.models.training.folder import Run

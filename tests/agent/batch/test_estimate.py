@@ -19,7 +19,7 @@ from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.records import parse_item
-from eirene.feedback_model.chat import ChatFeedback
+from eirene.feedback_model.model import ChatFeedback
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel, Price
 from eirene.models.costs import rough_count

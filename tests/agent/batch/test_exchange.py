@@ -20,7 +20,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError
 from eirene.core.records import Item, Record, parse_item
-from eirene.feedback_model.chat import ChatFeedback
+from eirene.feedback_model.model import ChatFeedback
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel
 from eirene.models.scripted import ScriptedChatModel

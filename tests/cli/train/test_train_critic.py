@@ -16,8 +16,7 @@ from eirene.core.critique import Finding
 from eirene.core.errors import InputError
 from eirene.core.findings.kinds import HallucinationKind, finding_of
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.critic_kinds import HALLUCINATION
-from eirene.feedback_model.local import LocalFeedback
+from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
 from eirene.feedback_model.training import CriticRecipe, train_critic
 from eirene.feedback_model.training.run import exchange_of, read_marked
 from eirene.models.local.layout import CarriedPrompt

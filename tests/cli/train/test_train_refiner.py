@@ -18,7 +18,7 @@ import pytest
 
 from eirene.cli.train.progress import Training
 from eirene.models.training import Step
-from eirene.models.training.checkpoints import last_checkpoint
+from eirene.models.training.folder import last_checkpoint
 from tests.cli.run import Run, assert_error
 from tests.preference_rows import ROWS, write
 from tests.tiny_llama import make_llama

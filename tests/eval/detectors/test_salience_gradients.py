@@ -12,8 +12,7 @@ from captum.attr import InputXGradient, Saliency
 from peft import PromptTuningConfig, get_peft_model
 
 from eirene.eval.detectors.salience.attribution import attribute_tokens
-from eirene.models.local.adapter import quiet_peft
-from eirene.models.local.loading import load_base
+from eirene.models.local.loading import load_base, quiet_peft
 from tests.tiny_llama import make_llama
 
 IDS = [5, 17, 44, 102, 9, 61, 200, 31, 7, 88]

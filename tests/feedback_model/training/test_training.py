@@ -17,7 +17,7 @@ from eirene.core.usage import Meter
 from eirene.data.haluquestqa import parse_tagged_answer
 from eirene.data.json_rows import Row
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.local import LocalFeedback
+from eirene.feedback_model.model import LocalFeedback
 from eirene.feedback_model.training import Recipe, train_feedback
 from eirene.feedback_model.training.examples import encode, markdown, prompt_for
 from eirene.models.local.model import load_local

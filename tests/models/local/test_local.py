@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM
 
 from eirene.core.errors import BackendError, InputError, MissingExtraError
 from eirene.core.usage import Meter
-from eirene.models.local.adapter import quiet_peft
+from eirene.models.local.loading import quiet_peft
 from eirene.models.local.model import LocalModel, load_local
 from eirene.models.local.sampling import LocalSampling
 from eirene.prompts import Message

@@ -22,7 +22,7 @@ from transformers import AutoModelForCausalLM
 
 from eirene.core.errors import InputError
 from eirene.eval.detectors.selfcheck_bertscore import load_token_encoder
-from eirene.models.local.adapter import quiet_peft
+from eirene.models.local.loading import quiet_peft
 from eirene.models.local.model import load_local
 from eirene.models.local.nli import load_nli
 from eirene.retrieval.search import CrossEncoder

@@ -14,9 +14,8 @@ from eirene.core.errors import InputError, TrainingStoppedError
 from eirene.models.local.checkpoint import load_tokenizer
 from eirene.models.training import Step, TrainingRecipe
 from eirene.models.training.adapters import load_trainable, lora_config, with_adapter
-from eirene.models.training.checkpoints import last_checkpoint, write_digests
 from eirene.models.training.examples import Encoded, check_lengths, collate, encode_example, filler
-from eirene.models.training.folder import Run
+from eirene.models.training.folder import Run, last_checkpoint, write_digests
 from eirene.models.training.trainer import Examples, arguments, save, steps_in, train, training_device, warmup_steps
 from tests.tiny_llama import make_llama
 

@@ -1,4 +1,10 @@
-"""A trained encoder as the files that the runtime reads. Needs the packages torch and onnx."""
+"""Exports a trained encoder to ONNX with 8-bit weights (quantisation). Needs the packages torch and onnx.
+
+onnxruntime's own dynamic quantisation takes one scale for all activations of a matrix multiplication, so that a text's
+vector moves by up to 0.05 in cosine with its neighbours. Here every token's activations have a scale of their own, and
+every column of the weights: standard ONNX operators, integer arithmetic inside, a quarter of the size, and near half
+the time of float32 on one thread. Embedding tables are stored in 8 bits with a scale per row.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +12,18 @@ import io
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from eirene.core.errors import EncoderError
 from eirene.models.encoder.graph import PackedBert
 from eirene.models.encoder.runtime import MODEL_FILE, TOKENIZER_FILE, load_encoder
 from eirene.models.encoder.training.fit import embed
-from eirene.models.encoder.training.quantise import quantise
 
 if TYPE_CHECKING:
     import onnx
@@ -119,3 +125,104 @@ def measure_parity(bert: BertModel, tokenizer: tokenizers.Tokenizer, folder: Pat
         min_cosine=float((got * wanted).sum(1).min()),
         max_cosine_error=float(np.abs(got @ got.T - wanted @ wanted.T).max()),
     )
+
+
+WEIGHT_LEVELS = 127
+ACTIVATION_LEVELS = 127
+_MIN_QUANTISED = 1024
+"""Smaller tensors (biases, layer norms) stay in float32."""
+
+
+@dataclass
+class _Rewrite:
+    """The graph's new nodes and tensors while its old nodes are read one after another."""
+
+    tensors: dict[str, NDArray[np.float32]]
+    """The float matrices that may be replaced, by name."""
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    added: dict[str, NDArray[Any]] = field(default_factory=dict)
+    rows: set[str] = field(default_factory=set)
+    """Activations that have been quantised already: query, key and value share theirs."""
+
+    def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        from onnx import helper
+
+        self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
+        return output
+
+
+def quantise(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same graph with 8-bit embedding tables and matrix multiplications; biases and norms unchanged.
+
+    Expects what `export` makes: activations [tokens, width] with weights as `Gemm` or `MatMul` constants, opset 17.
+    """
+    import onnx
+    from onnx import TensorProto, numpy_helper
+
+    out = onnx.ModelProto()
+    out.CopyFrom(model)
+    graph = out.graph
+    matrices = {t.name: numpy_helper.to_array(t) for t in graph.initializer if len(t.dims) == 2}
+    state = _Rewrite({name: array for name, array in matrices.items() if array.size >= _MIN_QUANTISED})
+    state.added |= {
+        "q.step": np.array(1.0 / ACTIVATION_LEVELS, np.float32),
+        "q.one": np.array(1.0, np.float32),
+        "q.zero": np.array(128, np.uint8),
+        "q.tiny": np.array(1e-9, np.float32),
+    }
+    for node in graph.node:
+        if node.op_type == "Gather" and node.input[0] in state.tensors:
+            _lookup(state, node, TensorProto.FLOAT)
+        elif node.op_type in {"Gemm", "MatMul"} and node.input[1] in state.tensors:
+            _multiply(state, node, TensorProto.FLOAT)
+        else:
+            state.nodes.append(node)
+    used = {name for node in state.nodes for name in node.input}
+    kept = [tensor for tensor in graph.initializer if tensor.name in used]
+    kept += [numpy_helper.from_array(array, name) for name, array in state.added.items()]
+    del graph.node[:], graph.initializer[:]
+    graph.node.extend(state.nodes)
+    graph.initializer.extend(kept)
+    onnx.checker.check_model(out)
+    return out
+
+
+def to_int8(weights: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Symmetric 8-bit values and their scales, one for each index of `axis`."""
+    scale = np.maximum(np.abs(weights).max(axis=1 - axis, keepdims=True), 1e-12) / WEIGHT_LEVELS
+    values = np.clip(np.rint(weights / scale), -WEIGHT_LEVELS, WEIGHT_LEVELS).astype(np.int8)
+    return values, scale.astype(np.float32)
+
+
+def _lookup(state: _Rewrite, node: onnx.NodeProto, float_type: int) -> None:
+    name, ids, output = node.input[0], node.input[1], node.output[0]
+    if f"{name}.q" not in state.added:
+        state.added[f"{name}.q"], state.added[f"{name}.s"] = to_int8(state.tensors[name], axis=0)
+    values = state.node("Gather", [f"{name}.q", ids], f"{output}.q", axis=0)
+    scales = state.node("Gather", [f"{name}.s", ids], f"{output}.s", axis=0)
+    floats = state.node("Cast", [values], f"{output}.f", to=float_type)
+    state.node("Mul", [floats, scales], output)
+
+
+def _multiply(state: _Rewrite, node: onnx.NodeProto, float_type: int) -> None:
+    rows, name, output = node.input[0], node.input[1], node.output[0]
+    weights = state.tensors[name]
+    if any(attribute.name == "transB" and attribute.i for attribute in node.attribute):
+        weights = weights.T
+    values, scales = to_int8(np.ascontiguousarray(weights), axis=1)
+    state.added[f"{output}.w"], state.added[f"{output}.s"] = values, scales[0]
+    if rows not in state.rows:
+        state.rows.add(rows)
+        size = state.node("ReduceMax", [state.node("Abs", [rows], f"{rows}.abs")], f"{rows}.max", axes=[1], keepdims=1)
+        step = state.node("Mul", [size, "q.step"], f"{rows}.raw")
+        state.node("Max", [step, "q.tiny"], f"{rows}.scale")
+        scaled = state.node("Div", [rows, f"{rows}.scale"], f"{rows}.scaled")
+        state.node("QuantizeLinear", [scaled, "q.one", "q.zero"], f"{rows}.q")
+    product = state.node("MatMulInteger", [f"{rows}.q", f"{output}.w", "q.zero"], f"{output}.int")
+    floats = state.node("Cast", [product], f"{output}.float", to=float_type)
+    by_row = state.node("Mul", [floats, f"{rows}.scale"], f"{output}.row")
+    if node.op_type == "MatMul":
+        state.node("Mul", [by_row, f"{output}.s"], output)
+    else:
+        plain = state.node("Mul", [by_row, f"{output}.s"], f"{output}.plain")
+        state.node("Add", [plain, node.input[2]], output)

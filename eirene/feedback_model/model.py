@@ -1,0 +1,232 @@
+"""Feedback models on chat models and on local models: what they are asked, and how replies become samples."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from eirene.core.critique import CriticKind, Sample
+from eirene.core.errors import BackendError
+from eirene.core.logs import get_logger
+from eirene.core.signature import derive_seed
+from eirene.core.usage import Meter
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.citation import with_ids
+from eirene.feedback_model.parsing.reply import read_reply
+from eirene.feedback_model.parsing.tagged import hallucination_messages, read_tagged_reply
+from eirene.feedback_model.request import feedback_instruct, feedback_messages
+from eirene.feedback_model.vote import count_distinct
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.drawing import Drawing, draw_replies
+from eirene.models.local.layout import Role, as_text, carried
+from eirene.models.local.model import LocalModel
+from eirene.prompts.loader import Message, Prompt
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from eirene.models.local.sampling import LocalSampling
+
+
+class _Messages(Protocol):
+    def __call__(self, request: FeedbackRequest, *, prompt: Prompt | None = None) -> tuple[Message, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """One way of asking for a critique.
+
+    `role` is under which a tuned model carries its prompt. `in_own_words`: whether replies hold reasons that a model
+    words itself, so that equal replies are a sign of copies.
+    """
+
+    critic: CriticKind
+    role: Role
+    messages: _Messages
+    read: Callable[[str, FeedbackRequest, str | None], Sample]
+    in_own_words: bool
+
+    def invalid(self, why: str) -> Sample:
+        """A sample that cannot vote, of this critic."""
+        return Sample(invalid=why, critic=None if self.critic == "completeness" else self.critic)
+
+
+COMPLETENESS = Asking(
+    critic="completeness",
+    role="feedback",
+    messages=feedback_messages,
+    read=lambda text, request, ended: with_ids(read_reply(text, request.sentences, finish_reason=ended), request.item),
+    in_own_words=True,
+)
+HALLUCINATION = Asking(
+    critic="hallucination",
+    role="hallucination",
+    messages=hallucination_messages,
+    read=lambda text, request, ended: read_tagged_reply(text, request, finish_reason=ended),
+    in_own_words=False,
+)
+
+
+logger = get_logger(__name__)
+
+TEMPERATURE = 1.0
+"""EIR (section 4.2) names nucleus sampling with p = 0.9 and no temperature, that is, the model's own distribution.
+
+A lower one would raise every consistency without making any critique better.
+"""
+TOP_P = 0.9
+_ENOUGH_TO_TELL = 3  # fewer equal samples are no sign of anything
+
+
+class ChatFeedback:
+    """Draws critiques from a chat model: in one request where the provider gives several replies, else concurrently.
+
+    `model` is a LangChain chat model, or a `ChatModel` that is shared with other roles. Sample i is seeded with
+    (request seed, i) where replies come one a call; n replies of one request share the first one's seed. `asking` is
+    what it is asked for and how its replies are read: for completeness, or for hallucinations.
+    """
+
+    def __init__(
+        self,
+        model: BaseChatModel | ChatModel,
+        *,
+        temperature: float | None = TEMPERATURE,
+        top_p: float | None = TOP_P,
+        asking: Asking = COMPLETENESS,
+    ) -> None:
+        self._asking = asking
+        self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self._sampling = Sampling(temperature=temperature, top_p=top_p)
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._chat.name
+
+    @property
+    def chat(self) -> ChatModel:
+        """The model."""
+        return self._chat
+
+    @property
+    def sampling(self) -> Sampling:
+        """The temperature and nucleus that samples are drawn with."""
+        return self._sampling
+
+    def asks(self, request: FeedbackRequest, *, start: int, count: int) -> Drawing:
+        """What `draw` asks for."""
+        seeds = tuple(derive_seed(request.seed, "sample", i) for i in range(start, start + count))
+        return Drawing(self._asking.messages(request), self._sampling, seeds)
+
+    async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
+        """Samples `start` to `start + count - 1`, in this order; closing the generator cancels the calls under way.
+
+        A call that failed for good is an invalid sample with the cause. Raises `BackendError` when the key or the
+        quota is the cause, or when no call of the request's first draw succeeds.
+        """
+        self._check_temperature(start + count)
+        asked = self.asks(request, start=start, count=count)
+        replies = draw_replies(self._chat, asked.messages, sampling=asked.sampling, seeds=asked.seeds, meter=meter)
+        drawn: list[Sample] = []
+        failures: list[BackendError] = []  # held back until it is sure that the model can be reached
+        is_reached = start > 0
+        async with aclosing(replies):
+            async for reply in replies:
+                if isinstance(reply, BackendError):
+                    failures.append(reply)
+                    if not is_reached:
+                        continue
+                is_reached = True
+                for failure in failures:
+                    drawn.append(self._asking.invalid(f"the call failed: {failure.kind}: {failure}"))
+                    yield drawn[-1]
+                failures.clear()
+                if not isinstance(reply, BackendError):
+                    drawn.append(self._asking.read(reply.text, request, reply.finish_reason))
+                    yield drawn[-1]
+        if failures:
+            raise failures[-1]
+        self._check_distinct(drawn)
+
+    def _check_temperature(self, wanted: int) -> None:
+        if self._sampling.temperature == 0 and wanted > 1:
+            logger.warning(
+                "%s: at temperature 0 all samples are alike, and their agreement says nothing; use 1.0, or 1 sample",
+                self.name,
+            )
+
+    def _check_distinct(self, samples: Sequence[Sample]) -> None:
+        """Warns of copies. Replies without a reason may well be equal word for word, so they are no sign."""
+        valid = [s for s in samples if s.is_valid]
+        has_words = self._asking.in_own_words and any(reason for s in valid for reason in s.reasons)
+        if len(valid) >= _ENOUGH_TO_TELL and has_words and count_distinct(valid) == 1:
+            logger.warning(
+                "%s gave %d samples and all are the same, reasons included: a cache, or a server that copies? "
+                "Their agreement says nothing about the model's certainty",
+                self.name,
+                len(valid),
+            )
+
+
+class LocalFeedback:
+    """Draws critiques from a local model; `hf:` backends use it. One model may serve several roles.
+
+    An adapter or model that carries the prompt it was trained with is asked in exactly that prompt. Sample i depends
+    on (request seed, i) alone. `sampling` defaults to nucleus p = 0.9 at temperature 1 (EIR section 4.1), at most
+    1,024 tokens a reply. `asking` is what it is asked for: completeness, or hallucinations; for these a model without
+    a chat template is given the messages as one text, and a reply may have twice the answer's tokens where that is
+    more, since it holds a copy of the answer.
+    """
+
+    def __init__(
+        self, model: LocalModel, *, sampling: LocalSampling | None = None, asking: Asking = COMPLETENESS
+    ) -> None:
+        from eirene.models.local.sampling import LocalSampling
+
+        self._model = model
+        self._sampling = LocalSampling() if sampling is None else sampling
+        self._asking = asking
+        self._carried = carried(model.prompt, asking.role, where=model.name)
+
+    @property
+    def name(self) -> str:
+        """The model's name, `hf:...`."""
+        return self._model.name
+
+    @property
+    def sampling(self) -> LocalSampling:
+        """What critiques are drawn with."""
+        return self._sampling
+
+    async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
+        """Samples `start` to `start + count - 1`; they come together, when the last has ended.
+
+        Raises `BackendError` for a prompt longer than the model's context, and when memory runs out.
+        """
+        if self._sampling.temperature == 0 and start + count > 1:
+            logger.warning("%s: at temperature 0 all samples are alike, and their agreement says nothing", self.name)
+        seeds = [derive_seed(request.seed, "sample", i) for i in range(start, start + count)]
+        ids = self.prompt_ids(request)
+        for reply in await self._model.sample(ids, seeds, sampling=self._room(request), meter=meter):
+            yield self._asking.read(reply.text, request, reply.finish_reason)
+
+    def _room(self, request: FeedbackRequest) -> LocalSampling:
+        if self._asking is COMPLETENESS:
+            return self._sampling
+        copy = 2 * len(self._model.encode_text(request.answer))
+        return replace(self._sampling, max_new_tokens=max(self._sampling.max_new_tokens, copy))
+
+    def prompt_ids(self, request: FeedbackRequest) -> list[int]:
+        """The tokens that the model is shown for `request`."""
+        own = self._carried
+        in_messages = own is not None and (own.layout == "chat" or self._asking is not COMPLETENESS)
+        prompt = own.prompt if own is not None and in_messages else None
+        if self._model.layout == "chat":
+            return self._model.encode_chat(self._asking.messages(request, prompt=prompt))
+        if self._asking is not COMPLETENESS:
+            return self._model.encode_text(as_text(self._asking.messages(request, prompt=prompt)))
+        if own is None or own.layout == "chat":
+            return self._model.encode_text(feedback_instruct(request))
+        return self._model.encode_text(feedback_instruct(request, instruction=own.instruction, prompt=own.prompt))
