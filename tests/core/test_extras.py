@@ -17,7 +17,7 @@ import pytest
 from eirene.core.errors import MissingExtraError
 from eirene.core.extras import EXTRAS, importing, missing, require
 from tests.cli.run import EXAMPLES, GIVEN, write
-from tests.test_architecture import MODULES, ROOT, imports_of, module_name
+from tests.source_tree import MODULES, ROOT, imports_of, module_name
 
 GUARDS = {"require", "importing", "check_packages", "check_pyarrow", "check_matplotlib", "_datasets", "load_local"}
 """What raises for a missing package before it is imported; all of them by `eirene.core.extras`."""
