@@ -21,8 +21,8 @@ from typing import Any
 from eirene.agent.backends import resolve_backend
 from eirene.agent.batch.engine import open_batch
 from eirene.agent.batch.journal import BatchJournal
-from eirene.agent.batch.runner import Outcome, Work, failed_record
-from eirene.agent.run import RowHash
+from eirene.agent.batch.runner import Outcome, Work
+from eirene.agent.record import RowHash, failed_record
 from eirene.agent.settings import Settings
 from eirene.data import open_dataset
 
@@ -59,7 +59,7 @@ def make(folder: Path, n: int) -> None:
             if at == n - 1:
                 break
             work = Work(item, hashes.of(item))
-            template = template or failed_record(work, ValueError("made up"), parts=parts, settings=settings)
+            template = template or failed_record(work.item, ValueError("made up"), parts=parts, settings=settings)
             some.append(Outcome(work, template.model_copy(update={"id": item.id, "question": item.question})))
             if len(some) == 20_000:
                 journal.append(some)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from eirene.agent.backends import BackendOptions, resolve_backend
     from eirene.agent.gate import Verdict, judge
     from eirene.agent.graph import initial_state
-    from eirene.agent.run import arefine, build_graph, make_record, refine
+    from eirene.agent.loop import Loop
+    from eirene.agent.record import make_record
+    from eirene.agent.run import arefine, build_graph, refine
     from eirene.agent.settings import Settings
     from eirene.agent.state import Parts
     from eirene.agent.wrappers.chat_model import RefiningChatModel
@@ -73,10 +75,11 @@ _HOMES = {
         "judge",
     ),
     "eirene.agent.graph": ("initial_state",),
+    "eirene.agent.loop": ("Loop",),
+    "eirene.agent.record": ("make_record",),
     "eirene.agent.run": (
         "arefine",
         "build_graph",
-        "make_record",
         "refine",
     ),
     "eirene.agent.settings": ("Settings",),
@@ -164,6 +167,7 @@ __all__ = [
     "FormError",
     "InputError",
     "Item",
+    "Loop",
     "MalformedReplyError",
     "Meter",
     "MissingExtraError",

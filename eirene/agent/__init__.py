@@ -2,13 +2,16 @@
 
 from eirene.agent.gate import Verdict, judge
 from eirene.agent.graph import Graph, compile_graph, initial_state, mermaid
-from eirene.agent.run import arefine, build_graph, make_record, refine, run_signature
+from eirene.agent.loop import Loop
+from eirene.agent.record import make_record, run_signature
+from eirene.agent.run import arefine, build_graph, refine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Event, Parts, State
 
 __all__ = [
     "Event",
     "Graph",
+    "Loop",
     "Parts",
     "Settings",
     "State",

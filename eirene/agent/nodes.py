@@ -15,8 +15,7 @@ from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.critics import critics_of, critique_from_notes, detectors_for, selected
 from eirene.agent.gate import Verdict, judge, rejections, unusable
-from eirene.agent.outcomes import reach_of, why_kept
-from eirene.agent.rounds import failure, new_round
+from eirene.agent.record import failure, new_round, reach_of, why_kept
 from eirene.agent.settings import Settings
 from eirene.agent.state import (
     Event,

@@ -1,43 +1,26 @@
-"""Runs the loop on one item and makes the record: `arefine` where the caller is async, `refine` where it is not.
-
-The hash of a row: what a finished one hangs on, so that a rerun knows whether it is still the row that is wanted.
-"""
+"""`refine` and `arefine`: the loop on one item, from whatever a caller writes as item, settings and backend."""
 
 from __future__ import annotations
 
-import functools
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from eirene.agent.backends import BackendOptions, resolve_backend
-from eirene.agent.calling import Asked, make_backend_options, make_item, make_settings
-from eirene.agent.critics import critique_from_notes, equipped
-from eirene.agent.graph import (
-    Graph,
-    OnEvent,
-    compile_graph,
-    initial_state,
-    run_graph,
-    run_graph_blocking,
-    run_graph_now,
-)
+from eirene.agent.graph import Graph, compile_graph
+from eirene.agent.loop import Loop, OnEvent
 from eirene.agent.settings import Settings
-from eirene.agent.state import Json, Parts, State, load_critique, load_scores
-from eirene.core.concurrency import run_blocking
 from eirene.core.errors import InputError
-from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids
-from eirene.core.signature import canonical, signature
-from eirene.core.usage import Usage
+from eirene.core.records import Item, Record, parse_item
 from eirene.core.validation import described
-from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     from eirene.agent.backends import Backend
+
+Asked = Settings | Mapping[str, Any]
+"""Settings, or a mapping of some of their fields."""
 
 
 async def arefine(
@@ -67,20 +50,9 @@ async def arefine(
         'abstained'
     """
     row, options = make_item(item, options)
-    run = _run(
-        row,
-        backend=backend,
-        backend_options=make_backend_options(backend_options, base_url),
-        settings=make_settings(settings, options),
-        checkpointer=checkpointer,
-        thread_id=thread_id,
-    )
-    if checkpointer is not None and not await _can_wait(checkpointer):
-        raise InputError(
-            f"{type(checkpointer).__name__} works in code that is not async; take its async form, or eirene.refine",
-            field="checkpointer",
-        )
-    return run.record(await run_graph(run.graph, run.start, run.config, run.settings, on_event))
+    told, reached = make_settings(settings, options), make_backend_options(backend_options, base_url)
+    loop = Loop(resolve_backend(backend, reached), told, checkpointer=checkpointer)
+    return await loop.arun(row, on_event=on_event, thread_id=thread_id)
 
 
 def refine(
@@ -114,17 +86,9 @@ def refine(
         True
     """
     row, options = make_item(item, options)
-    run = _run(
-        row,
-        backend=backend,
-        backend_options=make_backend_options(backend_options, base_url),
-        settings=make_settings(settings, options),
-        checkpointer=checkpointer,
-        thread_id=thread_id,
-    )
-    if checkpointer is not None and not run_blocking(lambda: _can_wait(checkpointer), name="eirene-refine"):
-        return run.record(run_graph_now(run.graph, run.start, run.config, run.settings, on_event))
-    return run.record(run_graph_blocking(run.graph, run.start, run.config, run.settings, on_event))
+    told, reached = make_settings(settings, options), make_backend_options(backend_options, base_url)
+    loop = Loop(resolve_backend(backend, reached), told, checkpointer=checkpointer)
+    return loop.run(row, on_event=on_event, thread_id=thread_id)
 
 
 def build_graph(
@@ -150,151 +114,49 @@ def build_graph(
     return compile_graph(parts, make_settings(settings, options), checkpointer=checkpointer, review=review)
 
 
-def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
-    """The output row of a finished state; raises `InputError` for one that still waits for a person's review."""
-    if not state.get("status"):
-        raise InputError(
-            "the run has not ended: it waits for a review; go on with Command(resume={'action': 'go on'})"
-            if "__interrupt__" in state
-            else "the run has not ended: its state has no status"
-        )
-    item = Item.model_validate(state["item"])
-    status = state["status"]
-    accepted = status == "accepted"
-    original_scores = state.get("original_scores", {})
-    error = state.get("error")
-    return Record(
-        id=item.id,
-        question=item.question,
-        original=item.answer,
-        answer=state.get("best", item.answer) if accepted else item.answer,
-        status=cast(Status, status),
-        why=state.get("why", ""),
-        mode=settings.mode,
-        backend=parts.backend,
-        seed=state["seed"],
-        signature=run_signature(parts, settings),
-        rounds=tuple(_round(r) for r in state.get("rounds") or []),
-        scores=BeforeAfter(
-            original=load_scores(original_scores),
-            final=load_scores(state.get("best_scores", {}) if accepted else original_scores),
-        ),
-        usage=Usage.model_validate(state.get("usage") or {}),
-        passages=found_ids(item),
-        advisory=tuple(d.name for d in parts.detectors if d.name in parts.advisory),
-        error=None if error is None else ErrorInfo.model_validate(error),
-    )
+def make_item(item: Item | Mapping[str, Any] | None, options: dict[str, Any]) -> tuple[Item, dict[str, Any]]:
+    """The item, given whole or field by field among the options, and the options that are no field of it.
 
-
-def _round(data: Json) -> Round:
-    return Round.model_validate(
-        {**data, "critique": load_critique(cast(State, data)), "scores": load_scores(data["scores"])}
-    )
-
-
-_SELECTS = {"completeness": "tag+reason", "hallucination": "findings", "both": "tag+reason+findings"}
-
-
-def run_signature(parts: Parts, settings: Settings) -> str:
-    """The settings that made a record, as one line."""
-    from eirene._version import __version__
-
-    parts = equipped(parts, settings)
-    votes = settings.mode in VOTED_MODES
-    finds = votes and settings.critic != "completeness"
-    return signature(
-        mode=settings.mode,
-        critic=settings.critic if finds else None,
-        removal=settings.removal if settings.mode == "edit" and settings.removal != "remove" else None,
-        n=settings.samples if votes else None,
-        select=_SELECTS[settings.critic] if votes else None,
-        stop=settings.stop if votes else None,
-        min=settings.min_consistency if votes and settings.min_consistency else None,
-        rounds=settings.max_rounds,
-        patience=settings.patience,
-        after=settings.after_accept,
-        gate=f"{settings.tolerance:g}/{settings.min_gain:g}/{settings.when_gain_unmeasured}",
-        detectors="+".join(f"({d.name})" if d.name in parts.advisory else d.name for d in parts.detectors),
-        backend=parts.backend,
-        model=parts.version,
-        seed=settings.seed,
-        v=__version__,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """What one item's run takes."""
-
-    graph: Graph
-    start: Json
-    config: RunnableConfig
-    parts: Parts
-    settings: Settings
-
-    def record(self, state: State) -> Record:
-        return make_record(state, parts=self.parts, settings=self.settings)
-
-
-def _run(
-    item: Item,
-    *,
-    backend: Backend,
-    backend_options: BackendOptions,
-    settings: Settings,
-    checkpointer: BaseCheckpointSaver[Any] | None,
-    thread_id: str | None,
-) -> _Run:
-    """Checks everything that a caller may get wrong, while nothing has been spent."""
-    saver: object = checkpointer  # whatever a caller gave
-    if saver is not None and not isinstance(saver, BaseCheckpointSaver):
-        said = f"checkpointer must be one of LangGraph's, such as InMemorySaver(), got {described(checkpointer)}"
-        raise InputError(said, field="checkpointer")
-    if settings.mode == "human":
-        critique_from_notes(item, split_sentences(item.answer))
-    parts = resolve_backend(backend, backend_options)
-    config: RunnableConfig = {"recursion_limit": settings.recursion_limit}
-    if checkpointer is None:
-        graph = _compiled(parts, settings)
-    else:
-        graph = compile_graph(parts, settings, checkpointer=checkpointer)
-        config["configurable"] = {"thread_id": thread_id or item.id}
-    return _Run(graph, initial_state(item, settings.seed), config, parts, settings)
-
-
-async def _can_wait(checkpointer: BaseCheckpointSaver[Any]) -> bool:
-    """Whether the checkpointer is for async code: those that are not have the methods all the same, which refuse."""
-    try:
-        await checkpointer.aget_tuple({"configurable": {"thread_id": "", "checkpoint_ns": ""}})
-    except NotImplementedError:
-        return False
-    return True
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(parts: Parts, settings: Settings) -> Graph:
-    """Compiling takes longer than a round of the graph itself, and callers refine many items with the same parts.
-
-    No checkpoints, not even those of a graph in whose node this runs: `refine_node` is for who wants them.
+    Raises `InputError` for none, for both, and for an option that is neither a row's field nor a setting.
     """
-    return compile_graph(parts, settings, checkpointer=False)
+    row = {name: value for name, value in options.items() if name in Item.model_fields}
+    rest = {name: value for name, value in options.items() if name not in row}
+    unknown = next((name for name in rest if name not in Settings.model_fields), None)
+    if unknown is not None:
+        known = f"{', '.join(Settings.model_fields)}; of a row: {', '.join(Item.model_fields)}"
+        raise InputError(f"unknown setting {unknown!r}; known: {known}", field=unknown)
+    if item is None and not row:
+        raise InputError("there is nothing to refine; give an item, or question= and answer=", field="item")
+    if item is not None and row:
+        said = f"the item was given twice: whole, and by {', '.join(row)}; give it one way"
+        raise InputError(said, field=next(iter(row)))
+    return parse_item(row if item is None else item), rest
 
 
-def row_hash(item: Item, parts: Parts, settings: Settings) -> str:
-    """16 hex digits for the item, every setting, the models and prompts: the same ones are the same piece of work."""
-    return RowHash(parts, settings).of(item)
+def make_settings(settings: Asked | None, options: dict[str, Any]) -> Settings:
+    """The settings with single ones replaced; raises `InputError`."""
+    if settings is None:
+        return Settings.of(**options)
+    if isinstance(settings, Settings):
+        return Settings.of(**{**settings.model_dump(), **options}) if options else settings
+    if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
+        raise InputError(
+            f"settings must be Settings or a mapping such as {{'samples': 10}}, got {described(settings)}",
+            field="settings",
+        )
+    return Settings.of(**{**settings, **options})
 
 
-class RowHash:
-    """`row_hash` for many items: what they have in common is looked at once."""
-
-    def __init__(self, parts: Parts, settings: Settings) -> None:
-        self.signature = run_signature(parts, settings)
-        names = [parts.feedback_model.name, parts.refiner.name]
-        self.common = [settings.model_dump(mode="json"), self.signature, *names]
-        self._rest = canonical(self.common).removeprefix("[")
-
-    def of(self, item: Item) -> str:
-        """The item's hash."""
-        text = f"[{canonical(item.model_dump(mode='json'))},{self._rest}"  # the list of the item and what is common
-        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+def make_backend_options(options: BackendOptions | Mapping[str, Any] | None, base_url: str | None) -> BackendOptions:
+    """The options with the server put in; raises `InputError` for what are none."""
+    if options is None:
+        options = BackendOptions()
+    elif not isinstance(options, BackendOptions):
+        known = [field.name for field in fields(BackendOptions)]
+        if not isinstance(options, Mapping) or not set(options) <= set(known):
+            said = (
+                f"backend_options must be BackendOptions or a mapping of {', '.join(known)}, got {described(options)}"
+            )
+            raise InputError(said, field="backend_options")
+        options = BackendOptions(**options)
+    return options if base_url is None else replace(options, base_url=base_url)

@@ -15,7 +15,7 @@ import pytest
 from eirene.agent.backends import resolve_backend
 from eirene.agent.experiments.compare import Plan, acompare
 from eirene.agent.experiments.feedback import evaluation_signature
-from eirene.agent.run import run_signature
+from eirene.agent.record import run_signature
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.alignment.calibration import SCORING, load_constants, parse_constants

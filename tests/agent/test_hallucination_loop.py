@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from eirene.agent.critics import equipped
-from eirene.agent.run import refine, run_signature
+from eirene.agent.record import run_signature
+from eirene.agent.run import refine
 from eirene.agent.settings import Settings
 from eirene.core.critique import Sample
 from eirene.core.errors import InputError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eirene.agent.run import RowHash
+from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.core.records import Item
 from eirene.core.signature import digest

@@ -17,7 +17,7 @@ from eirene.agent.batch.entries import DAMAGED, ENTRY
 from eirene.agent.batch.journal import BatchJournal, Totals, failed, rescue
 from eirene.agent.batch.resume import OnLook, Wanted, look, standing
 from eirene.agent.batch.runner import Outcome, Runner, Work
-from eirene.agent.run import RowHash
+from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger

@@ -16,8 +16,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 
-from eirene.agent.batch.runner import Outcome, Source, Work, failed_record
+from eirene.agent.batch.runner import Outcome, Source, Work
 from eirene.agent.batch.worker import PARENTS_OWN, MakeParts, Said, level_here, say, serve
+from eirene.agent.record import failed_record
 from eirene.agent.settings import Settings
 from eirene.core.errors import EireneError, WorkerError
 from eirene.core.logs import get_logger
@@ -157,7 +158,7 @@ class _Hand:
             return
         left.popleft()
         error = WorkerError(f"{self.deaths.pop(work.item.id)} worker processes ended at this row, the last {how}")
-        record = failed_record(work, error, parts=self.make(), settings=self.settings)
+        record = failed_record(work.item, error, parts=self.make(), settings=self.settings)
         await self.made.put(Outcome(work, record))
 
     async def _start(self) -> None:

@@ -16,9 +16,9 @@ from types import ModuleType
 from typing import Any
 
 from eirene.agent.batch.ray_cluster import RowActor
-from eirene.agent.batch.runner import Outcome, Source, Work, failed_record
+from eirene.agent.batch.runner import Outcome, Source, Work
 from eirene.agent.batch.worker import MakeParts, level_here, say
-from eirene.agent.run import RowHash
+from eirene.agent.record import RowHash, failed_record
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import EireneError, WorkerError
@@ -207,7 +207,7 @@ class _Hand:
             del self.deaths[work.item.id]
             how = str(error).partition("\n")[0] or type(error).__name__
             failure = WorkerError(f"{deaths} actors ended at this row, the last one alone with it: {how}")
-            record = failed_record(work, failure, parts=self.parts, settings=self.settings)
+            record = failed_record(work.item, failure, parts=self.parts, settings=self.settings)
             await self.flow.made.put(Outcome(work, record))
 
     async def _start(self) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 from eirene.agent.batch.processes import environment
 from eirene.agent.batch.runner import Work
 from eirene.agent.batch.worker import ChunkRunner, MakeParts, Said, listen
-from eirene.agent.run import RowHash
+from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.core.errors import EireneError, InputError
 from eirene.core.extras import importing

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from eirene.agent.batch.entries import Entries
 from eirene.agent.critics import critique_from_notes
-from eirene.agent.run import RowHash
+from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
 from eirene.data import Dataset

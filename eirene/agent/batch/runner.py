@@ -13,19 +13,17 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Protocol, cast
+from typing import Protocol
 
 from eirene.agent.detectors import shared
-from eirene.agent.graph import initial_state
-from eirene.agent.run import arefine, make_record
+from eirene.agent.loop import Loop
 from eirene.agent.settings import Settings
-from eirene.agent.state import Parts, State
+from eirene.agent.state import Parts
 from eirene.core.concurrency import run_bounded
 from eirene.core.errors import PERMANENT_ERRORS, EireneError
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
 from eirene.models.limits import Limiter
-from eirene.text.unicode import mend_surrogates
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +111,13 @@ class LocalRunner:
 
     def __init__(self, parts: Parts, settings: Settings, *, limiter: Limiter | None = None) -> None:
         kept = KEPT_A_ROW * (1 if limiter is None else 2 * limiter.max_concurrent)
-        self._parts = replace(parts, detectors=tuple(shared(d, kept=kept) for d in parts.detectors))
-        self._settings = settings
+        parts = replace(parts, detectors=tuple(shared(d, kept=kept) for d in parts.detectors))
+        self._loop = Loop(parts, settings)
         self._limiter = limiter
 
     async def run(self, work: Iterable[Work | None]) -> AsyncGenerator[Outcome, None]:
         """Yields the outcomes as they come; where one, or the work itself, raises, those under way are finished."""
-        made = run_bounded(
-            work, lambda piece: one_row(piece, parts=self._parts, settings=self._settings), room=lambda: self._room
-        )
+        made = run_bounded(work, lambda piece: one_row(piece, self._loop), room=lambda: self._room)
         async with aclosing(made) as outcomes:
             async for outcome in outcomes:
                 yield outcome
@@ -134,31 +130,18 @@ class LocalRunner:
 logger = get_logger(__name__)
 
 
-async def one_row(work: Work, *, parts: Parts, settings: Settings) -> Outcome:
+async def one_row(work: Work, loop: Loop) -> Outcome:
     """The row's outcome. Raises what every other row would meet as well, such as a refused key."""
     try:
-        record = await arefine(work.item, backend=parts, settings=settings)
+        record = await loop.arun(work.item)
     except EireneError:
         raise
     # A fault of ours, or of a model of the user's own, that one text among a million brings out: the others go on.
     except Exception as error:
         logger.warning("row %r failed unexpectedly: %s: %s", work.item.id, type(error).__name__, error, exc_info=True)
-        record = failed_record(work, error, parts=parts, settings=settings)
+        record = loop.failed(work.item, error)
     raise_hopeless(record)
     return Outcome(work, record)
-
-
-def failed_record(work: Work, error: Exception, *, parts: Parts, settings: Settings) -> Record:
-    """The row as it was, and why nothing came of it."""
-    message = mend_surrogates(str(error)) or "no message"
-    state = initial_state(work.item, settings.seed) | {
-        "status": "failed",
-        "why": f"failed, the original stands: {type(error).__name__}: {message}",
-        "error": {"kind": type(error).__name__, "message": message},
-        "rounds": [],  # a graph's input has LangGraph's mark around these two
-        "usage": {},
-    }
-    return make_record(cast(State, state), parts=parts, settings=settings)
 
 
 _BY_KIND = {kind.__name__: kind for kind in PERMANENT_ERRORS}

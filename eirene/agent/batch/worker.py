@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 
 from eirene.agent.batch.runner import Work, one_row
 from eirene.agent.detectors import shared
+from eirene.agent.loop import Loop
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import EireneError
@@ -164,18 +165,18 @@ class ChunkRunner:
     """Refines rows one after another, after their texts have been encoded in large batches."""
 
     def __init__(self, parts: Parts, settings: Settings) -> None:
-        self._parts = replace(parts, detectors=tuple(shared(d, kept=_KEPT) for d in parts.detectors))
-        self._settings = settings
+        parts = replace(parts, detectors=tuple(shared(d, kept=_KEPT) for d in parts.detectors))
+        self._loop = Loop(parts, settings)
 
     def prepare(self, chunk: list[Work]) -> None:
         """Encodes what the rows will need, where their feedback model can tell."""
-        if isinstance(self._parts.feedback_model, EmbeddedFeedback):
+        if isinstance(self._loop.parts.feedback_model, EmbeddedFeedback):
             try:
-                self._parts.feedback_model.prepare([work.item for work in chunk])
+                self._loop.parts.feedback_model.prepare([work.item for work in chunk])
             # A fault of ours that one text brings out: it shows again at its own row, and the others are made.
             except Exception as error:
                 logger.info("%d rows are encoded one by one: %s: %s", len(chunk), type(error).__name__, error)
 
     async def one(self, work: Work) -> Record:
         """The row's record; raises what every other row would meet as well."""
-        return (await one_row(work, parts=self._parts, settings=self._settings)).record
+        return (await one_row(work, self._loop)).record

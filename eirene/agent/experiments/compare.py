@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from eirene.agent.batch.runner import raise_hopeless
-from eirene.agent.calling import make_settings
 from eirene.agent.critics import critique_from_notes
 from eirene.agent.detectors import SharedDetector, shared
 from eirene.agent.experiments.compare_rows import (
@@ -24,7 +23,7 @@ from eirene.agent.experiments.compare_rows import (
     rows_in,
     text_key,
 )
-from eirene.agent.run import arefine
+from eirene.agent.run import arefine, make_settings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import PERMANENT_ERRORS, BackendError, InputError

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from pydantic import ConfigDict
 
-from eirene.agent.run import row_hash, run_signature
+from eirene.agent.record import row_hash, run_signature
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.grounding import Source, grounding_for

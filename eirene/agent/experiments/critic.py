@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from eirene.agent.calling import Asked, make_settings
 from eirene.agent.critics import chosen_critique, critics_of
 from eirene.agent.experiments.feedback import evaluation_signature
 from eirene.agent.experiments.rows import RowKind, make_rows
+from eirene.agent.run import Asked, make_settings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.critique import Finding, Sample

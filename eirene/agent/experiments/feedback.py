@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eirene.agent.calling import Asked, make_settings
 from eirene.agent.experiments.rows import MadeRows, RowKind, make_rows
+from eirene.agent.run import Asked, make_settings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import PERMANENT_ERRORS, BackendError

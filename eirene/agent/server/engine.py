@@ -6,19 +6,17 @@ import asyncio
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import RunnableConfig
 
-from eirene.agent.graph import Graph, compile_graph, initial_state, late_state, run_graph
-from eirene.agent.run import make_record
+from eirene.agent.loop import Loop
 from eirene.agent.server.errors import ApiError, from_input, from_upstream, timed_out
 from eirene.agent.server.protocol import ChatRequest, ServedMode
 from eirene.agent.server.upstream import Draft, Upstream
 from eirene.agent.server.watching import Tell, Watcher
 from eirene.agent.settings import Settings
-from eirene.agent.state import Parts, State
+from eirene.agent.state import Parts
 from eirene.agent.wrappers.conversation import Given, conversation_item, refinable_text, why_untouched, with_text
 from eirene.core.concurrency import off_loop
 from eirene.core.errors import BackendError, EireneError, InputError
@@ -106,7 +104,7 @@ class Engine:
         self.upstream = upstream
         self._write_draft = write_draft
         self._fill = fill
-        self._graphs: dict[str, Graph] = {}
+        self._loops: dict[ServedMode, Loop] = {}
 
     @property
     def model(self) -> str:
@@ -152,19 +150,16 @@ class Engine:
         if not progress.drafts:
             raise timed_out(timeout_s)
         choices = dict(progress.choices)
-        settings = self.settings.model_copy(update={"mode": task.mode, "deadline_s": timeout_s})
         for n, draft in enumerate(progress.drafts):
             if n not in choices:
-                choices[n] = self._left(task, n, draft, settings)
+                choices[n] = self._left(task, n, draft, timeout_s)
         return _answer(Progress(progress.drafts, progress.spent, choices))
 
-    def _left(self, task: Task, n: int, draft: Draft, settings: Settings) -> Choice:
+    def _left(self, task: Task, n: int, draft: Draft, timeout_s: float) -> Choice:
         item = _item(task, draft) if task.refines else "the draft was asked for as it is"
         if isinstance(item, str):
             return Choice(draft.message, _finish(draft), why=item)
-        seed = self._seed(task, n)
-        state = late_state(cast(State, initial_state(item, seed)), settings)
-        record = make_record(state, parts=self.parts, settings=settings.model_copy(update={"seed": seed}))
+        record = self._loop(task.mode).late(item, deadline_s=timeout_s, seed=self._seed(task, n))
         return Choice(draft.message, _finish(draft), item, record, record.why)
 
     async def _drafts(self, task: Task) -> tuple[tuple[Draft, ...], Usage]:
@@ -221,22 +216,20 @@ class Engine:
             return "passages could not be looked up, so the reply is passed on as it is"
 
     async def _record(self, task: Task, item: Item, seed: int, deadline: float, watcher: Watcher | None) -> Record:
-        settings = self.settings.model_copy(update={"mode": task.mode})
-        graph = self._graphs.get(task.mode)
-        if graph is None:
-            graph = self._graphs[task.mode] = compile_graph(self.parts, settings)
+        loop = self._loop(task.mode)
         left_s = max(0.001, deadline - asyncio.get_running_loop().time())
-        config: RunnableConfig = {"recursion_limit": settings.recursion_limit}
-        state = await run_graph(
-            graph,
-            initial_state(item, seed),
-            config,
-            settings.model_copy(update={"deadline_s": min(left_s, settings.deadline_s)}),
-            None if watcher is None else watcher.on_event,
+        return await loop.arun(
+            item,
+            on_event=None if watcher is None else watcher.on_event,
             on_state=None if watcher is None else watcher.on_state,
+            seed=seed,
+            deadline_s=min(left_s, self.settings.deadline_s),
         )
-        told = settings.model_copy(update={"seed": seed})
-        return await off_loop(lambda: make_record(state, parts=self.parts, settings=told), characters=len(item.answer))
+
+    def _loop(self, mode: ServedMode) -> Loop:
+        if mode not in self._loops:
+            self._loops[mode] = Loop(self.parts, self.settings.model_copy(update={"mode": mode}))
+        return self._loops[mode]
 
 
 def _answer(progress: Progress) -> Answer:

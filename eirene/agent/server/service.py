@@ -14,7 +14,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from eirene.agent.graph import SLACK_S
+from eirene.agent.loop import SLACK_S
 from eirene.agent.server.answers import status_of
 from eirene.agent.server.engine import Answer, Engine, Progress, Task
 from eirene.agent.server.errors import ApiError, from_input, timed_out

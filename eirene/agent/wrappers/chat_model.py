@@ -19,8 +19,8 @@ from langchain_core.runnables import Runnable, RunnableBinding
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
 from eirene.agent.backends import resolve_backend
-from eirene.agent.calling import Asked, make_settings
-from eirene.agent.run import arefine, refine
+from eirene.agent.loop import Loop
+from eirene.agent.run import Asked, make_settings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.wrappers.conversation import (
@@ -80,7 +80,7 @@ class RefiningChatModel(BaseChatModel):
     given: GivenFor | None = None
     when: When | None = None
     trace: str = "full"
-    _parts: Parts | None = PrivateAttr(default=None)
+    _loop: Loop | None = PrivateAttr(default=None)
     _notice: NothingGivenNotice = PrivateAttr(default_factory=lambda: NothingGivenNotice(_HOW))
 
     def __init__(self, inner: BaseChatModel | None = None, *, settings: Asked | None = None, **fields: Any) -> None:
@@ -98,7 +98,8 @@ class RefiningChatModel(BaseChatModel):
             raise InputError(f"trace must be one of full, short, none, got {self.trace!r}", field="trace")
         if self.settings.mode == "human":
             raise InputError("mode 'human' needs a person's notes in a row; a chat has none", field="mode")
-        self._parts = resolve_backend(self.inner if self.backend is None else self.backend, self.backend_options)
+        backend = self.inner if self.backend is None else self.backend
+        self._loop = Loop(resolve_backend(backend, self.backend_options), self.settings)
 
     @property
     def _llm_type(self) -> str:
@@ -117,8 +118,13 @@ class RefiningChatModel(BaseChatModel):
     @property
     def parts(self) -> Parts:
         """The models of the loop."""
-        assert self._parts is not None
-        return self._parts
+        return self.loop.parts
+
+    @property
+    def loop(self) -> Loop:
+        """The loop around the replies."""
+        assert self._loop is not None
+        return self._loop
 
     def bind_tools(
         self, tools: Sequence[Any], *, tool_choice: Any = None, **kwargs: Any
@@ -151,8 +157,7 @@ class RefiningChatModel(BaseChatModel):
         ask = functools.partial(self.inner.generate, [messages], stop=stop, **self._quiet(kwargs))
         drafts = _drafts(run_apart(ask))
         tasks = [self._item(messages, draft, given) for draft in drafts]
-        run = functools.partial(refine, backend=self.parts, settings=self.settings)
-        records = [None if item is None else run_apart(functools.partial(run, item)) for item in tasks]
+        records = [None if item is None else run_apart(functools.partial(self.loop.run, item)) for item in tasks]
         return self._result(drafts, records)
 
     async def _agenerate(
@@ -171,7 +176,7 @@ class RefiningChatModel(BaseChatModel):
     async def _refined(self, item: Item | None) -> Record | None:
         if item is None:
             return None
-        return await wait_apart(arefine(item, backend=self.parts, settings=self.settings))
+        return await wait_apart(self.loop.arun(item))
 
     def _stream(
         self,

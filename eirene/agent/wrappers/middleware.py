@@ -12,9 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Command
 
 from eirene.agent.backends import BackendOptions, resolve_backend
-from eirene.agent.calling import Asked, make_settings
-from eirene.agent.run import arefine, refine
-from eirene.agent.state import Parts
+from eirene.agent.loop import Loop
+from eirene.agent.run import Asked, make_settings
 from eirene.agent.wrappers.chat_model import record_outcome, total_usage
 from eirene.agent.wrappers.conversation import (
     GivenFor,
@@ -78,8 +77,8 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         if self._settings.mode == "human":
             raise InputError("mode 'human' needs a person's notes in a row; an agent has none", field="mode")
         self._options = backend_options
-        self._parts = None if backend is None else resolve_backend(backend, backend_options)
-        self._of_models: list[tuple[BaseChatModel, Parts]] = []
+        self._own = None if backend is None else Loop(resolve_backend(backend, backend_options), self._settings)
+        self._of_models: list[tuple[BaseChatModel, Loop]] = []
         self._given = given
         self._when = when
         self._max_refined = max_refined
@@ -94,7 +93,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         item = self._item(request, response)
         if item is None:
             return response
-        run = partial(refine, item, backend=self._backend(request.model), settings=self._settings)
+        run = partial(self._loop(request.model).run, item)
         return self._refined(response, run_apart(run, keep_callbacks=True))
 
     async def awrap_model_call(
@@ -105,7 +104,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         item = self._item(request, response)
         if item is None:
             return response
-        run = arefine(item, backend=self._backend(request.model), settings=self._settings)
+        run = self._loop(request.model).arun(item)
         return self._refined(response, await wait_apart(run, keep_callbacks=True))
 
     def _item(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> Item | None:
@@ -123,16 +122,16 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
             logger.warning("a reply is passed on unrefined: %s", error)
             return None
 
-    def _backend(self, model: BaseChatModel) -> Parts:
-        """The parts given, else those of the agent's model, made once a model."""
-        if self._parts is not None:
-            return self._parts
-        for known, parts in self._of_models:
+    def _loop(self, model: BaseChatModel) -> Loop:
+        """The loop of the backend given, else one of the agent's model, made once a model."""
+        if self._own is not None:
+            return self._own
+        for known, loop in self._of_models:
             if known is model:
-                return parts
-        parts = resolve_backend(model, self._options)
-        self._of_models = [*self._of_models[-7:], (model, parts)]
-        return parts
+                return loop
+        loop = Loop(resolve_backend(model, self._options), self._settings)
+        self._of_models = [*self._of_models[-7:], (model, loop)]
+        return loop
 
     def _refined(self, response: ModelResponse[Any], record: Record) -> ExtendedModelResponse[Any]:
         self._notice.look(record)

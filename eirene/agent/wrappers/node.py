@@ -24,9 +24,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.utils.runnable import RunnableCallable  # type: ignore[attr-defined]  # re-exported, but not by `as`
 
 from eirene.agent.backends import BackendOptions, resolve_backend
-from eirene.agent.calling import Asked, make_backend_options, make_settings
-from eirene.agent.graph import compile_graph, initial_state, run_graph, run_graph_now
-from eirene.agent.run import make_record
+from eirene.agent.loop import Loop
+from eirene.agent.run import Asked, make_backend_options, make_settings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State
 from eirene.agent.wrappers.chat_model import total_usage
@@ -84,24 +83,19 @@ def refine_node(
     named = next((one for one in (backend, model) if one is not None), "embedded")
     parts = resolve_backend(named, make_backend_options(backend_options, base_url))
     notice = NothingGivenNotice(_HOW)
-    # LangGraph finds this graph among the variables of the two functions below: so it is drawn, and its state shown.
-    loop = compile_graph(parts, told, review=review)
-    config: RunnableConfig = {"recursion_limit": told.recursion_limit}
-
-    def start(state: Any) -> Json | None:
-        item = chosen.item(state)
-        return None if item is None else initial_state(item, told.seed)
+    loop = Loop(parts, told, checkpointer="inherited", review=review)
 
     def update(state: Any, final: State) -> Update:
-        return chosen.update(state, notice.look(make_record(final, parts=parts, settings=told)))
+        return chosen.update(state, notice.look(loop.record(final)))
 
     def block(state: Any) -> Update:
-        begin = start(state)
-        return {} if begin is None else update(state, run_graph_now(loop, begin, config, told, None))
+        _ = loop.graph  # LangGraph looks for a subgraph in what this names: so it is drawn, and its state shown
+        item = chosen.item(state)
+        return {} if item is None else update(state, loop.drive_sync(loop.start(item)))
 
     async def wait(state: Any) -> Update:
-        begin = start(state)
-        return {} if begin is None else update(state, await run_graph(loop, begin, config, told, None))
+        item = chosen.item(state)
+        return {} if item is None else update(state, await loop.drive(loop.start(item)))
 
     return RunnableCallable(block, wait, name="refine", trace=False)
 

@@ -110,7 +110,7 @@ def batch(
         from eirene.agent.batch.parquet import check_parquet, write_parquet
         from eirene.agent.batch.processes import ProcessRunner, workers_for
         from eirene.agent.batch.runner import LocalRunner
-        from eirene.agent.run import RowHash
+        from eirene.agent.record import RowHash
         from eirene.agent.settings import Settings
         from eirene.data import check_outside
         from eirene.models.limits import Limiter

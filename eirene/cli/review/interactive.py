@@ -106,7 +106,7 @@ class _Runs:
 
         if self._checkpoint is None:
             return InMemorySaver()
-        from eirene.agent.session import checkpoint_file
+        from eirene.agent.checkpoint_file import checkpoint_file
 
         return await self._open.enter_async_context(checkpoint_file(self._checkpoint))
 

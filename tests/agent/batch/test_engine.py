@@ -12,7 +12,7 @@ import pytest
 from eirene.agent.batch.control import Control
 from eirene.agent.batch.engine import Again, Batch, open_batch, run_batch
 from eirene.agent.batch.runner import LocalRunner, Outcome, Work
-from eirene.agent.run import RowHash
+from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
 from eirene.core.records import parse_item

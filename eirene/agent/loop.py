@@ -1,0 +1,255 @@
+"""`Loop`: the graph over one set of models and settings, run on any number of items; deadline, events, checkpoints."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Command, Durability, StreamMode
+
+from eirene.agent.critics import critique_from_notes
+from eirene.agent.graph import Graph, compile_graph, initial_state
+from eirene.agent.record import RowHash, failed_record, late_record, late_state, make_record
+from eirene.agent.settings import Settings
+from eirene.agent.state import Event, Json, Parts, State
+from eirene.core.concurrency import in_thread, off_loop, run_blocking
+from eirene.core.errors import InputError
+from eirene.core.records import Item, Record, parse_item
+from eirene.core.validation import described
+from eirene.text.cancellation import cancel_scope, check_cancelled
+from eirene.text.sentences import split_sentences
+
+OnEvent = Callable[[Event], None]
+OnState = Callable[[State], None]
+Row = Item | Mapping[str, Any]
+
+SLACK_S = 0.5
+"""Seconds beyond a deadline after which nobody waits any more for the event loop that should have seen it."""
+
+
+class Loop:
+    """Critique, rewrite, re-score, accept or keep: compiled once for `parts` and `settings`, then run on many items.
+
+    `checkpointer`: one of LangGraph's, which keeps each run under a thread; `"inherited"`: that of the graph in whose
+    node the loop runs; without one nothing is kept. With `review` a run stops for a person before the rewriting, which
+    takes one of the two. Safe to share between tasks and threads, as far as the parts are.
+
+    Raises `InputError` for what is no checkpointer, for parts that lack a critic that the settings ask for, and for a
+    review in a mode that has no critique.
+
+    Example:
+        >>> import eirene
+        >>> loop = eirene.Loop(eirene.resolve_backend("embedded"), eirene.Settings(samples=4))
+        >>> loop.run({"question": "Is homework useful?", "answer": "It depends."}).status
+        'abstained'
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        settings: Settings | None = None,
+        *,
+        checkpointer: BaseCheckpointSaver[Any] | Literal["inherited"] | None = None,
+        review: bool = False,
+    ) -> None:
+        given: object = checkpointer  # whatever a caller gave
+        if not (given is None or given == "inherited" or isinstance(given, BaseCheckpointSaver)):
+            said = f"checkpointer must be one of LangGraph's, such as InMemorySaver(), got {described(checkpointer)}"
+            raise InputError(said, field="checkpointer")
+        if review and checkpointer is None:
+            raise InputError("a review takes a checkpointer, such as InMemorySaver()", field="checkpointer")
+        self.parts = parts
+        self.settings = Settings() if settings is None else settings
+        self._saver = None if isinstance(checkpointer, str) else checkpointer
+        self._review = review
+        if checkpointer is None:
+            self.graph: Graph = _without_checkpoints(parts, self.settings)
+        else:
+            self.graph = compile_graph(parts, self.settings, checkpointer=self._saver, review=review)
+
+    async def arun(
+        self,
+        item: Row,
+        *,
+        on_event: OnEvent | None = None,
+        on_state: OnState | None = None,
+        thread_id: str | None = None,
+        seed: int | None = None,
+        deadline_s: float | None = None,
+    ) -> Record:
+        """The record of one item, or of a mapping of its fields.
+
+        `on_event` is told each `Event`, `on_state` the state after each step. `thread_id` names the checkpointer's
+        thread (default: the item's id). `seed` and `deadline_s` take the place of the settings'.
+
+        Raises `InputError` for an item that cannot be run, and for a checkpointer that only `run` can use. Whatever
+        fails after that ends in a record with status `failed` and the original answer.
+        """
+        item = self.checked(item)
+        if self._saver is not None and not await _is_async(self._saver):
+            raise InputError(
+                f"{type(self._saver).__name__} works in code that is not async; take its async form, or eirene.refine",
+                field="checkpointer",
+            )
+        thread, start = self._thread(thread_id or item.id), self.start(item, seed=seed)
+        state = await self.drive(start, thread_id=thread, deadline_s=deadline_s, on_event=on_event, on_state=on_state)
+        return await off_loop(lambda: self.record(state), characters=len(item.answer))
+
+    def run(self, item: Row, *, on_event: OnEvent | None = None, thread_id: str | None = None) -> Record:
+        """`arun` for callers that are not async, inside a running event loop as well; any checkpointer will do.
+
+        It works in a thread of its own, in which `on_event` is called too: past the deadline that is left behind,
+        whatever it is at.
+        """
+        item = self.checked(item)
+        saver, thread = self._saver, self._thread(thread_id or item.id)
+        waits = saver is None or run_blocking(lambda: _is_async(saver), name="eirene-refine")
+        drive = self.drive_blocking if waits else self.drive_sync
+        return self.record(drive(self.start(item), thread_id=thread, on_event=on_event))
+
+    def start(self, item: Row, *, seed: int | None = None) -> Json:
+        """The state in which a run of the item begins. Raises `InputError` for a row that is none."""
+        return initial_state(item, self.settings.seed if seed is None else seed)
+
+    def record(self, state: State) -> Record:
+        """The record of a run that has ended; raises `InputError` for one that still waits for a review."""
+        return make_record(state, parts=self.parts, settings=self._with_seed(state["seed"]))
+
+    def failed(self, item: Item, error: Exception) -> Record:
+        """The record of an item that could not be run at all, and why: status `failed`, the original answer."""
+        return failed_record(item, error, parts=self.parts, settings=self.settings)
+
+    def late(self, item: Item, *, deadline_s: float, seed: int | None = None) -> Record:
+        """The record of an item for whose run nobody waits any more: failed at the deadline."""
+        settings = self._with_seed(self.settings.seed if seed is None else seed)
+        return late_record(item, deadline_s, parts=self.parts, settings=settings)
+
+    @functools.cached_property
+    def hashes(self) -> RowHash:
+        """The hashes of rows under these parts and settings."""
+        return RowHash(self.parts, self.settings)
+
+    @property
+    def signature(self) -> str:
+        """The settings, models and version that make a record, as one line."""
+        return self.hashes.signature
+
+    def row_hash(self, item: Item) -> str:
+        """16 hex digits for the item, every setting, the models and prompts: the key by which a finished row is found
+        again.
+        """
+        return self.hashes.of(item)
+
+    async def drive(
+        self,
+        start: Json | Command[Any] | None,
+        *,
+        thread_id: str | None = None,
+        before: State | None = None,
+        deadline_s: float | None = None,
+        on_event: OnEvent | None = None,
+        on_state: OnState | None = None,
+    ) -> State:
+        """The state in which a run ends or waits; past the deadline the last one reached, marked as failed.
+
+        `start` comes from `start`, or is what a thread goes on with from the state `before`; the deadline counts from
+        here. What runs beside the event loop by then is left behind.
+        """
+        state = cast(State, start) if before is None else before
+        limit_s = self.settings.deadline_s if deadline_s is None else deadline_s
+        # A thread is on disk before the next step begins: what a person wrote is not lost to a power cut.
+        durability: Durability | None = None if before is None else "sync"
+        try:
+            async with asyncio.timeout(limit_s):
+                with cancel_scope():  # tells threads that are still at work when the graph is done with
+                    async for kind, value in self.graph.astream(
+                        cast(State, start), self.config(thread_id), stream_mode=_modes(on_event), durability=durability
+                    ):
+                        if kind == "values" and "item" in value:  # not the news of an interrupt
+                            state = cast(State, value)
+                            if on_state is not None:
+                                on_state(state)
+                        elif kind == "custom" and on_event is not None:
+                            on_event(cast(Event, value))
+        except TimeoutError:
+            return late_state(state, limit_s)
+        return state
+
+    def drive_blocking(self, start: Json, *, thread_id: str | None = None, on_event: OnEvent | None = None) -> State:
+        """`drive` for callers that are not async, on an event loop of its own.
+
+        The deadline holds even where that loop stands still: a model or a detector may work without ever waiting.
+        """
+        reached, limit_s = [cast(State, start)], self.settings.deadline_s
+        drive = functools.partial(self.drive, start, thread_id=thread_id, on_event=on_event, on_state=reached.append)
+        try:
+            return run_blocking(drive, name="eirene-refine", timeout_s=limit_s + SLACK_S)
+        except TimeoutError:
+            return late_state(reached[-1], limit_s)
+
+    def drive_sync(self, start: Json, *, thread_id: str | None = None, on_event: OnEvent | None = None) -> State:
+        """`drive_blocking` for checkpointers that are not async. A run that is left behind writes no checkpoint."""
+        reached, limit_s = [cast(State, start)], self.settings.deadline_s
+
+        def drive() -> None:
+            modes = _modes(on_event)
+            for kind, value in self.graph.stream(cast(State, start), self.config(thread_id), stream_mode=modes):
+                check_cancelled()
+                if kind == "values" and "item" in value:
+                    reached.append(cast(State, value))
+                elif kind == "custom" and on_event is not None:
+                    on_event(cast(Event, value))
+
+        try:
+            in_thread(drive, name="eirene-refine", timeout_s=limit_s)
+        except TimeoutError:
+            return late_state(reached[-1], limit_s)
+        return reached[-1]
+
+    def config(self, thread_id: str | None = None) -> RunnableConfig:
+        """LangGraph's configuration of a run."""
+        config: RunnableConfig = {"recursion_limit": self.settings.recursion_limit}
+        return config if thread_id is None else {**config, "configurable": {"thread_id": thread_id}}
+
+    def _thread(self, thread_id: str) -> str | None:
+        return None if self._saver is None else thread_id
+
+    def checked(self, item: Row) -> Item:
+        """The item, once everything that a caller may get wrong was looked at, while nothing has been spent.
+
+        Raises `InputError` for a row that is none, and for notes of a person that do not fit its answer.
+        """
+        item = parse_item(item)
+        if self.settings.mode == "human":
+            critique_from_notes(item, split_sentences(item.answer), needed=not self._review)
+        return item
+
+    def _with_seed(self, seed: int) -> Settings:
+        return self.settings if seed == self.settings.seed else self.settings.model_copy(update={"seed": seed})
+
+
+@functools.lru_cache(maxsize=64)
+def _without_checkpoints(parts: Parts, settings: Settings) -> Graph:
+    """Compiling takes longer than a round of the graph itself, and callers make many loops of the same parts.
+
+    No checkpoints, not even those of a graph in whose node this runs.
+    """
+    return compile_graph(parts, settings, checkpointer=False)
+
+
+async def _is_async(checkpointer: BaseCheckpointSaver[Any]) -> bool:
+    """Whether the checkpointer is for async code: those that are not have the methods all the same, which refuse."""
+    try:
+        await checkpointer.aget_tuple({"configurable": {"thread_id": "", "checkpoint_ns": ""}})
+    except NotImplementedError:
+        return False
+    return True
+
+
+def _modes(on_event: OnEvent | None) -> list[StreamMode]:
+    # Events that nobody listens to are not even made: twenty of them a vote are a tenth of a quick run.
+    return ["values"] if on_event is None else ["custom", "values"]

@@ -1,0 +1,233 @@
+"""The record of a run: its rounds, why it ended, its signature, and the hash by which a finished row is found."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Literal, cast
+
+from langgraph.types import Overwrite
+
+from eirene.agent.critics import critics_of, equipped
+from eirene.agent.gate import unusable
+from eirene.agent.settings import Settings
+from eirene.agent.state import Json, Parts, State, best_text, item_of, load_critique, load_scores
+from eirene.core.critique import Critique
+from eirene.core.errors import EireneError, InputError
+from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids
+from eirene.core.signature import canonical, signature
+from eirene.core.usage import Usage
+from eirene.feedback_model.base import Limited, Reach
+from eirene.text.unicode import mend_surrogates
+
+
+def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
+    """The output row of a finished state; raises `InputError` for one that still waits for a person's review."""
+    if not state.get("status"):
+        raise InputError(
+            "the run has not ended: it waits for a review; go on with Command(resume={'action': 'go on'})"
+            if "__interrupt__" in state
+            else "the run has not ended: its state has no status"
+        )
+    item = Item.model_validate(state["item"])
+    status = state["status"]
+    accepted = status == "accepted"
+    original_scores = state.get("original_scores", {})
+    error = state.get("error")
+    return Record(
+        id=item.id,
+        question=item.question,
+        original=item.answer,
+        answer=state.get("best", item.answer) if accepted else item.answer,
+        status=cast(Status, status),
+        why=state.get("why", ""),
+        mode=settings.mode,
+        backend=parts.backend,
+        seed=state["seed"],
+        signature=run_signature(parts, settings),
+        rounds=tuple(_round(r) for r in state.get("rounds") or []),
+        scores=BeforeAfter(
+            original=load_scores(original_scores),
+            final=load_scores(state.get("best_scores", {}) if accepted else original_scores),
+        ),
+        usage=Usage.model_validate(state.get("usage") or {}),
+        passages=found_ids(item),
+        advisory=tuple(d.name for d in parts.detectors if d.name in parts.advisory),
+        error=None if error is None else ErrorInfo.model_validate(error),
+    )
+
+
+def _round(data: Json) -> Round:
+    return Round.model_validate(
+        {**data, "critique": load_critique(cast(State, data)), "scores": load_scores(data["scores"])}
+    )
+
+
+_SELECTS = {"completeness": "tag+reason", "hallucination": "findings", "both": "tag+reason+findings"}
+
+
+def run_signature(parts: Parts, settings: Settings) -> str:
+    """The settings that made a record, as one line."""
+    from eirene._version import __version__
+
+    parts = equipped(parts, settings)
+    votes = settings.mode in VOTED_MODES
+    finds = votes and settings.critic != "completeness"
+    return signature(
+        mode=settings.mode,
+        critic=settings.critic if finds else None,
+        removal=settings.removal if settings.mode == "edit" and settings.removal != "remove" else None,
+        n=settings.samples if votes else None,
+        select=_SELECTS[settings.critic] if votes else None,
+        stop=settings.stop if votes else None,
+        min=settings.min_consistency if votes and settings.min_consistency else None,
+        rounds=settings.max_rounds,
+        patience=settings.patience,
+        after=settings.after_accept,
+        gate=f"{settings.tolerance:g}/{settings.min_gain:g}/{settings.when_gain_unmeasured}",
+        detectors="+".join(f"({d.name})" if d.name in parts.advisory else d.name for d in parts.detectors),
+        backend=parts.backend,
+        model=parts.version,
+        seed=settings.seed,
+        v=__version__,
+    )
+
+
+def row_hash(item: Item, parts: Parts, settings: Settings) -> str:
+    """16 hex digits for the item, every setting, the models and prompts: the same ones are the same piece of work."""
+    return RowHash(parts, settings).of(item)
+
+
+class RowHash:
+    """`row_hash` for many items: what they have in common is looked at once."""
+
+    def __init__(self, parts: Parts, settings: Settings) -> None:
+        self.signature = run_signature(parts, settings)
+        names = [parts.feedback_model.name, parts.refiner.name]
+        self.common = [settings.model_dump(mode="json"), self.signature, *names]
+        self._rest = canonical(self.common).removeprefix("[")
+
+    def of(self, item: Item) -> str:
+        """The item's hash."""
+        text = f"[{canonical(item.model_dump(mode='json'))},{self._rest}"  # the list of the item and what is common
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+
+
+def new_round(state: State, *, candidate_scores: Json, decision: Literal["accept", "reject"], why: str) -> list[Json]:
+    """The round that the state is in, as an update of its list of rounds."""
+    return [
+        {
+            "critique": state.get("critique"),
+            "samples": state.get("samples", []),
+            "candidate": state.get("candidate"),
+            "scores": candidate_scores,
+            "decision": decision,
+            "why": why,
+        }
+    ]
+
+
+def failure(state: State, error: Exception) -> Json:
+    """The update that ends a run at an error: the reason, and the round that was under way, if there was one."""
+    kind = error.kind if isinstance(error, EireneError) else type(error).__name__
+    failed = _failed(kind, str(error) or "no message")
+    # Something was drawn or written that no round of the record holds yet.
+    is_open = bool(state.get("samples") or state.get("candidate") is not None)
+    why = failed["why"]
+    tried = new_round(state, candidate_scores={}, decision="reject", why=why) if is_open else []
+    return {**failed, "rounds": tried}
+
+
+def late_state(state: State, deadline_s: float) -> State:
+    """The state as that of a run whose time is up: failed, with the original answer."""
+    # A graph's input has LangGraph's mark around what must not be added to an earlier run's.
+    reached = {key: value.value if isinstance(value, Overwrite) else value for key, value in state.items()}
+    failed = _failed("Deadline", f"the item took longer than deadline_s = {deadline_s:g}")
+    return cast(State, {**reached, **failed})
+
+
+def late_record(item: Item, deadline_s: float, *, parts: Parts, settings: Settings) -> Record:
+    """The record of an item that nobody waits for any more: nothing of its run, and that it took too long."""
+    state: State = {"item": item.model_dump(mode="json"), "seed": settings.seed}
+    return make_record(late_state(state, deadline_s), parts=parts, settings=settings)
+
+
+def failed_record(item: Item, error: Exception, *, parts: Parts, settings: Settings) -> Record:
+    """The record of an item that could not be run, and the error, whatever it is."""
+    kind, message = type(error).__name__, mend_surrogates(str(error)) or "no message"
+    failed = {**_failed(kind, message), "why": f"{_FAILED}: {kind}: {message}"}
+    state = {"item": item.model_dump(mode="json"), "seed": settings.seed, **failed}
+    return make_record(cast(State, state), parts=parts, settings=settings)
+
+
+def _failed(kind: str, message: str) -> Json:
+    return {"status": "failed", "why": f"{_FAILED}: {message}", "error": {"kind": kind, "message": message}}
+
+
+_FAILED = "failed, the original stands"
+_LONGEST = 160  # characters of a reason
+
+
+def reach_of(critique: Critique, item: Item, parts: Parts, settings: Settings) -> Reach:
+    """What was looked for in an answer, and what was not: by the critics that voted, or by a person."""
+    if settings.mode == "human":
+        return Reach("no sentence has a note")
+    vote = critique.hallucination
+    no_vote = {
+        "completeness": critique.abstained is not None,
+        "hallucination": vote is not None and vote.abstained is not None,
+    }
+    found = {kind: _reach(kind, critic, item) for kind, critic in critics_of(parts, settings) if not no_vote[kind]}
+    first = found.get("completeness")
+    if first is None:
+        return found["hallucination"]
+    if "hallucination" in found and first.unchecked is None:
+        return Reach("no fault was found")
+    if no_vote["hallucination"] and first.unchecked is None:
+        return Reach(first.nothing_found, "whether something said is false")
+    return first
+
+
+def _reach(kind: str, critic: object, item: Item) -> Reach:
+    limited = critic.reach(item) if isinstance(critic, Limited) else None
+    if limited is not None:
+        return limited
+    if kind == "hallucination":
+        return Reach("no hallucination was found", "whether something is missing")
+    return Reach("nothing incomplete was found")
+
+
+def why_kept(state: State, last: str) -> str:
+    """Why the text stands: the gate's reason against the last rewrite, or that nothing could be mended, and what.
+
+    `last` is the gate's word on the round that ends the run. A reply that is no rewrite is told from one that failed.
+    """
+    reasons = list(_against_rewrites(state, last))
+    if reasons:
+        then = "" if reasons[-1] == last else f"; then {last}"
+        return f"no rewrite passed the gate: {reasons[-1]}{then}"
+    critique = load_critique(state)
+    if critique is None or critique.is_complete:
+        return f"nothing was rewritten: {last}"
+    return f"nothing could be mended: {_found(critique)}; {last}"
+
+
+def _against_rewrites(state: State, last: str) -> Iterator[str]:
+    """The gate's reasons against the rewrites of the text as it stands, oldest first."""
+    rounds = state.get("rounds", [])
+    accepted = [n for n, round_ in enumerate(rounds, start=1) if round_["decision"] == "accept"]
+    tried = [(r["candidate"], r["why"]) for r in rounds[accepted[-1] if accepted else 0 :]]
+    texts = {"answer": item_of(state).answer, "best": best_text(state)}
+    rejected: list[str] = []
+    for candidate, why in [*tried, (state.get("candidate"), last)]:
+        if candidate is not None and unusable(candidate, rejected=rejected, **texts) is None:
+            rejected.append(candidate)
+            yield why
+
+
+def _found(critique: Critique) -> str:
+    faulty, total = critique.incomplete, len(critique.sentences)
+    reason = " ".join((faulty[0].reason or "").split()).rstrip(".")
+    reason = reason if len(reason) <= _LONGEST else reason[:_LONGEST].rsplit(" ", 1)[0] + " ..."
+    counted = f"{len(faulty)} of {total} sentence{'' if total == 1 else 's'}"
+    return f"in {counted} a fault was found ({'' if len(faulty) == 1 else 'the first: '}{reason})"
