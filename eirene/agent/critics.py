@@ -19,12 +19,12 @@ from eirene.agent.state import Parts, State, best_text, load_samples
 from eirene.core.critique import CriticKind, Critique, Sample, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.core.findings.edits import is_noted
+from eirene.core.memo import Memo
 from eirene.core.records import VOTED_MODES, Item, Perspective
 from eirene.core.scores import Scores, SentenceScore, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import NOTHING, Case, Detector, Need, only_computes
-from eirene.eval.scoring import Kept
 from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
 from eirene.feedback_model.finding_vote import joined_critiques, vote_on_findings
 from eirene.feedback_model.sampling import draw_samples
@@ -175,7 +175,7 @@ class FindingsDetector:
         self._n = max(MIN_VALID, samples if _only_computes(critic) else min(samples, VOTERS))
         self._seed = seed
         self._version = version
-        self._kept: Kept[Case, Scores] = Kept(_KEPT, worth=lambda s: not isinstance(s.hallucination, Unscored))
+        self._scores: Memo[Case, Scores] = Memo(_KEPT)
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -189,7 +189,9 @@ class FindingsDetector:
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer; each text of a run is voted on once."""
-        return await self._kept.get(case, lambda: self._score(case, meter))
+        return await self._scores.get_or_await(
+            case, lambda: self._score(case, meter), worth=lambda s: not isinstance(s.hallucination, Unscored)
+        )
 
     async def _score(self, case: Case, meter: Meter) -> Scores:
         sentences = split_sentences(case.answer)

@@ -1,19 +1,14 @@
-"""Adds a judge to the parts of a run, so that hallucination and gain can be measured where nothing was given.
-
-Puts named detectors behind the gate in place of a backend's own.
-
-Detectors for many runs over the same items: what only computes scores one text once.
-"""
+"""The detectors behind the gate: a judge beside a backend's own, named ones in their place, and a cache of scores."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eirene.agent.state import Parts
+from eirene.core.memo import Memo
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Detector, Need, only_computes
@@ -95,24 +90,23 @@ def with_detectors(parts: Parts, names: Sequence[str], resources: Resources) -> 
 
 
 _SIDE_BY_SIDE = 4
-_KEPT = 4096  # the originals of the items under way, and then some
+_CACHED = 4096  # the originals of the items under way, and then some
 
 
-def shared(detector: Detector, *, kept: int = _KEPT) -> Detector:
-    """The detector, made fit for many runs over the same texts; one that calls a model is returned as it is.
+def cached(detector: Detector, *, most: int = _CACHED) -> Detector:
+    """The detector with a cache of its `most` latest scores; one that calls a model is returned as it is.
 
-    A model's scores belong, with their cost, to the run that asked for them. `kept`: scores that it remembers.
+    A model's scores belong, with their cost, to the run that asked for them.
     """
-    return SharedDetector(detector, kept=kept) if only_computes(detector) else detector
+    return CachedDetector(detector, most=most) if only_computes(detector) else detector
 
 
-class SharedDetector:
-    """Keeps the scores of the latest cases."""
+class CachedDetector:
+    """Keeps the scores of the latest cases, for many runs over the same texts."""
 
-    def __init__(self, detector: Detector, *, kept: int = _KEPT) -> None:
+    def __init__(self, detector: Detector, *, most: int = _CACHED) -> None:
         self._detector = detector
-        self._kept = kept
-        self._known: OrderedDict[Case, Scores] = OrderedDict()
+        self._scores: Memo[Case, Scores] = Memo(most)
         # Few at a time: what computes side by side is in each other's way. More than one: when a thread has finished,
         # the next case must be at hand, not wait until the event loop comes round to handing it over.
         self._turn = asyncio.Semaphore(_SIDE_BY_SIDE)
@@ -134,13 +128,8 @@ class SharedDetector:
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The detector's scores."""
-        if case in self._known:
-            self._known.move_to_end(case)
-            return self._known[case]
+        return await self._scores.get_or_await(case, lambda: self._score(case, meter))
+
+    async def _score(self, case: Case, meter: Meter) -> Scores:
         async with self._turn:
-            scores = self._known.get(case)  # another run may have had it scored meanwhile
-            if scores is None:
-                scores = self._known[case] = await self._detector.score(case, meter=meter)
-        while len(self._known) > self._kept:
-            self._known.popitem(last=False)
-        return scores
+            return await self._detector.score(case, meter=meter)

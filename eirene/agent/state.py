@@ -13,8 +13,6 @@ They come out of the graph as LangGraph's `custom` stream, and of `refine` throu
 from __future__ import annotations
 
 import operator
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
@@ -22,6 +20,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
 from pydantic import BaseModel
 
 from eirene.core.critique import Critique, Sample
+from eirene.core.memo import Memo
 from eirene.core.records import Item
 from eirene.core.scores import Scores
 from eirene.core.usage import Usage
@@ -136,18 +135,14 @@ _KEPT = 256  # a step's values are read in the steps right after it, whatever el
 _KEPT_PARTS = 500
 """Words, sentences and arguments: what has more is checked again each time, so that memory is bounded in bytes."""
 
-_lock = threading.Lock()
-_latest: OrderedDict[int, tuple[Json, BaseModel]] = OrderedDict()
+_latest: Memo[int, tuple[Json, BaseModel]] = Memo(_KEPT)
 
 
 def dump(value: M) -> Json:
     """The value's JSON form, which nobody may change."""
     data: Json = value.model_dump(mode="json")
     if _parts(value) <= _KEPT_PARTS:
-        with _lock:
-            _latest[id(data)] = (data, value)
-            while len(_latest) > _KEPT:
-                _latest.popitem(last=False)
+        _latest.put(id(data), (data, value))
     return data
 
 

@@ -1,12 +1,8 @@
-"""`align`: arguments against the units of an answer.
-
-Remembers the latest alignments: critic, refiner and detectors look at the same answer one after another.
-"""
+"""`align`: arguments against the units of an answer, with a cache of the latest alignments."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +12,7 @@ from numpy.typing import NDArray
 from eirene.alignment.calibration import Constants, load_constants
 from eirene.alignment.features import Features, measure
 from eirene.alignment.verbatim import verbatim
+from eirene.core.memo import memoised
 from eirene.text.clauses import Unit, units_of
 from eirene.text.sentences import Sentence, split_sentences
 
@@ -24,30 +21,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_KEPT = 64
+KEPT = 64
+"""Alignments: critic, refiner and detectors look at the same answer one after another."""
 _KEPT_CHARACTERS = 20_000
-"""What is made of longer texts is not kept: the memory that this takes is bounded in bytes."""
 
 
-def kept(make: Callable[..., T]) -> Callable[..., T]:
-    """The function, which takes hashable values by name, with a memory of its latest results.
-
-    A result is shared by all who ask for it, so that its arrays can no longer be written to.
-    """
-
-    def made(**key: object) -> T:
-        result = make(**key)
-        _freeze(result)
-        return result
-
-    remembered = functools.lru_cache(maxsize=_KEPT)(made)
-
-    @functools.wraps(make)
-    def run(**key: object) -> T:
-        small = _characters(tuple(key.values())) <= _KEPT_CHARACTERS
-        return remembered(**key) if small else make(**key)
-
-    return run
+def is_small(**arguments: object) -> bool:
+    """Whether the texts among some arguments are so short that what is made of them may be kept."""
+    return _characters(tuple(arguments.values())) <= _KEPT_CHARACTERS
 
 
 def _characters(value: object) -> int:
@@ -56,13 +37,15 @@ def _characters(value: object) -> int:
     return sum(map(_characters, value)) if isinstance(value, tuple) else 0
 
 
-def _freeze(value: object) -> None:
+def frozen(value: T) -> T:
+    """The value; all who ask for it share it, and so its arrays can no longer be written to."""
     for name in getattr(value, "__dataclass_fields__", ()):
         inner = getattr(value, name)
         if isinstance(inner, np.ndarray):
             inner.flags.writeable = False
         else:
-            _freeze(inner)
+            frozen(inner)
+    return value
 
 
 Array = NDArray[np.float64]
@@ -138,7 +121,7 @@ def align(
     )
 
 
-@kept
+@memoised(KEPT, small=is_small)
 def _align(
     *,
     arguments: tuple[str, ...],
@@ -159,7 +142,7 @@ def _align(
         blend=constants.blend,
         said=verbatim(arguments, answer, units, cut),
     )
-    return conclude(arguments, cut, units, found, constants)
+    return frozen(conclude(arguments, cut, units, found, constants))
 
 
 def conclude(

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.alignment.align import Alignment, align, kept
+from eirene.alignment.align import KEPT, Alignment, align, frozen, is_small
 from eirene.alignment.calibration import Constants, load_constants
 from eirene.alignment.sides import KEEPS, SURE, opening_of, side_evidence, told_by_unit
+from eirene.core.memo import memoised
 from eirene.core.records import Item
 from eirene.text.cancellation import check_cancelled
 from eirene.text.sentences import Sentence, split_sentences
@@ -116,7 +117,7 @@ def compare_sides(
     return _compare_sides(named=named, answer=answer, encoder=encoder, question=question, sentences=cut)
 
 
-@kept
+@memoised(KEPT, small=is_small)
 def _compare_sides(
     *,
     named: tuple[tuple[str, str], ...],
@@ -131,7 +132,7 @@ def _compare_sides(
         held.setdefault(argument, []).append(name)
     alignment = align(tuple(held), answer, encoder, question=question, sentences=sentences)
     shared = frozenset(a for a, names in enumerate(held.values()) if len(set(names)) > 1)
-    return replace(_placed(alignment, tuple(names[0] for names in held.values())), shared=shared)
+    return frozen(replace(_placed(alignment, tuple(names[0] for names in held.values())), shared=shared))
 
 
 def _unplaced(alignment: Alignment, groups: tuple[str | None, ...]) -> Comparison:

@@ -1,17 +1,14 @@
-"""Runs detectors: all of them over a case at once, and over many cases, a bounded number of them at a time.
-
-What was paid for once is not paid for again: the latest results of asking models, by what was asked.
-"""
+"""Runs detectors: all of them over a case at once, and over many cases, a bounded number of them at a time."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from eirene.core.errors import PERMANENT_ERRORS, EireneError
 from eirene.core.logs import get_logger
@@ -130,45 +127,3 @@ def _failed(error: EireneError, usage: Usage) -> Outcome:
 def _timed(meter: Meter, began: float) -> Usage:
     """The meter's usage with the wall time in place of the seconds that its parts report."""
     return meter.total.model_copy(update={"seconds": time.perf_counter() - began})
-
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-
-@dataclass(slots=True)
-class _Turn:
-    """Whose turn it is to ask, and how many ask or wait."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    wanted_by: int = 0
-
-
-class Kept(Generic[K, V]):
-    """Up to `most` results. Who asks while another is at it waits for him, and asks himself only if he fails."""
-
-    def __init__(self, most: int, *, worth: Callable[[V], bool]) -> None:
-        self._most = most
-        self._worth = worth
-        self._known: OrderedDict[K, V] = OrderedDict()
-        self._turns: dict[K, _Turn] = {}
-
-    async def get(self, key: K, ask: Callable[[], Awaitable[V]]) -> V:
-        """What is known for the key, else what `ask` gives, which is kept if it is `worth` it."""
-        turn = self._turns.setdefault(key, _Turn())
-        turn.wanted_by += 1
-        try:
-            async with turn.lock:
-                if key not in self._known:
-                    found = await ask()
-                    if not self._worth(found):
-                        return found
-                    self._known[key] = found
-                self._known.move_to_end(key)
-                while len(self._known) > self._most:
-                    self._known.popitem(last=False)
-                return self._known[key]
-        finally:
-            turn.wanted_by -= 1
-            if not turn.wanted_by:
-                del self._turns[key]

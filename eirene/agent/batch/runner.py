@@ -15,7 +15,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from eirene.agent.detectors import shared
+from eirene.agent.detectors import cached
 from eirene.agent.loop import Loop
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -111,7 +111,7 @@ class LocalRunner:
 
     def __init__(self, parts: Parts, settings: Settings, *, limiter: Limiter | None = None) -> None:
         kept = KEPT_A_ROW * (1 if limiter is None else 2 * limiter.max_concurrent)
-        parts = replace(parts, detectors=tuple(shared(d, kept=kept) for d in parts.detectors))
+        parts = replace(parts, detectors=tuple(cached(d, most=kept) for d in parts.detectors))
         self._loop = Loop(parts, settings)
         self._limiter = limiter
 

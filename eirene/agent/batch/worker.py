@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 
 from eirene.agent.batch.runner import Work, one_row
-from eirene.agent.detectors import shared
+from eirene.agent.detectors import cached
 from eirene.agent.loop import Loop
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -165,7 +165,7 @@ class ChunkRunner:
     """Refines rows one after another, after their texts have been encoded in large batches."""
 
     def __init__(self, parts: Parts, settings: Settings) -> None:
-        parts = replace(parts, detectors=tuple(shared(d, kept=_KEPT) for d in parts.detectors))
+        parts = replace(parts, detectors=tuple(cached(d, most=_KEPT) for d in parts.detectors))
         self._loop = Loop(parts, settings)
 
     def prepare(self, chunk: list[Work]) -> None:

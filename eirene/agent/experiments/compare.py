@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from eirene.agent.batch.runner import raise_hopeless
 from eirene.agent.critics import critique_from_notes
-from eirene.agent.detectors import SharedDetector, shared
+from eirene.agent.detectors import CachedDetector, cached
 from eirene.agent.experiments.compare_rows import (
     CompareRow,
     Job,
@@ -125,7 +125,7 @@ async def acompare(
     `AuthError` and `QuotaError` from the models.
     """
     plan.check(items)
-    parts = replace(parts, detectors=tuple(shared(d) for d in parts.detectors))
+    parts = replace(parts, detectors=tuple(cached(d) for d in parts.detectors))
     jobs = list(jobs_for(items, parts, plan.settings, modes=plan.modes, seeds=plan.seeds))
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(Path(out) / ROWS, key_of=row_key_of))
@@ -185,7 +185,7 @@ async def _score_original(item: Item, detectors: Sequence[Detector]) -> None:
     if given.source == "derived":
         return  # each mode's critique gives another case
     for detector in detectors:
-        if isinstance(detector, SharedDetector):
+        if isinstance(detector, CachedDetector):
             with suppress(BackendError):
                 await detector.score(case_of(item, given=given), meter=Meter())
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from eirene.core.errors import BackendError, InputError
 from eirene.core.logs import get_logger
+from eirene.core.memo import Memo
 from eirene.core.scores import Poll, Polls, Score, Scores, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, unmet
 from eirene.eval.detectors.judge import Section, fenced, given_sections, wilson
 from eirene.eval.detectors.verdict import read_verdict
-from eirene.eval.scoring import Kept
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.prompts import Message, load_prompt
@@ -81,9 +81,7 @@ class ChainPoll:
         self._sampling = Sampling(temperature=temperature, top_p=top_p)
         self._stop: Stop = stop
         self._seeds = [derive_seed(seed, "poll", n) for n in range(polls)]
-        self._kept: Kept[tuple[Message, ...], Scores] = Kept(
-            _KEPT, worth=lambda found: not isinstance(found.hallucination, Unscored)
-        )
+        self._scores: Memo[tuple[Message, ...], Scores] = Memo(_KEPT)
 
     @property
     def name(self) -> str:
@@ -111,7 +109,11 @@ class ChainPoll:
         if not case.answer.strip():
             return Scores.none("the answer is empty")
         messages = chainpoll_messages(case, question)
-        return await self._kept.get(messages, lambda: self._poll(messages, question, meter))
+        return await self._scores.get_or_await(
+            messages,
+            lambda: self._poll(messages, question, meter),
+            worth=lambda found: not isinstance(found.hallucination, Unscored),
+        )
 
     async def _poll(self, messages: tuple[Message, ...], question: Question, meter: Meter) -> Scores:
         taken: list[Poll] = []

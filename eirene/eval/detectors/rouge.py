@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from eirene.core.concurrency import off_loop
 from eirene.core.grounding import Grounding
+from eirene.core.memo import memoised
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case
@@ -97,7 +98,7 @@ def score_rouge(case: Case) -> Scores:
 
 
 @dataclass(frozen=True, slots=True)
-class _Argument:
+class _CountedArgument:
     group: str
     n: int
     words: tuple[Word, ...]
@@ -105,34 +106,22 @@ class _Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _WordCounts:
     """How often each word stands in what was given: in all of it, in each group, in each argument."""
 
     everything: Counts
     groups: tuple[Counts, ...]
-    arguments: tuple[_Argument, ...]
+    arguments: tuple[_CountedArgument, ...]
 
 
-def _counted(given: Grounding) -> _Counted:
-    """Kept for the latest ones, since many answers are held against the same. A long text is not kept, so that the
-    memory that this takes is bounded in bytes.
-    """
-    small = sum(map(len, given.arguments)) <= _KEPT_CHARACTERS
-    return _kept_counts(given) if small else _count(given)
-
-
-@lru_cache(maxsize=256)
-def _kept_counts(given: Grounding) -> _Counted:
-    return _count(given)
-
-
-def _count(given: Grounding) -> _Counted:
+@memoised(256, small=lambda given: sum(map(len, given.arguments)) <= _KEPT_CHARACTERS)
+def _counted(given: Grounding) -> _WordCounts:
     groups, arguments = [], []
     for group in given.groups:
         words = [content_words(text) for text in group.arguments]
         groups.append(_counts(chain.from_iterable(words)))
-        arguments += [_Argument(group.name, n, said, _counts(said)) for n, said in enumerate(words, start=1)]
-    return _Counted(_counts(chain.from_iterable(a.words for a in arguments)), tuple(groups), tuple(arguments))
+        arguments += [_CountedArgument(group.name, n, said, _counts(said)) for n, said in enumerate(words, start=1)]
+    return _WordCounts(_counts(chain.from_iterable(a.words for a in arguments)), tuple(groups), tuple(arguments))
 
 
 def _counts(words: Iterable[Word]) -> Counts:

@@ -6,12 +6,12 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from eirene.core.errors import BackendError, InputError, TooLongError
+from eirene.core.memo import Memo
 from eirene.core.scores import Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, unmet
 from eirene.eval.detectors.judge import Section, fenced, given_sections
-from eirene.eval.scoring import Kept
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.prompts import Message, load_prompt
@@ -41,9 +41,7 @@ class SampleSource:
         self._model = model
         self._count = count
         self._seeds = [derive_seed(seed, "other answer", n) for n in range(count)]
-        self._kept: Kept[tuple[Message, ...], tuple[str, ...] | Unscored] = Kept(
-            _KEPT, worth=lambda found: not isinstance(found, Unscored)
-        )
+        self._drawn: Memo[tuple[Message, ...], tuple[str, ...] | Unscored] = Memo(_KEPT)
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -67,7 +65,9 @@ class SampleSource:
         if self._model is None:
             return Unscored(unscored=unmet("samples"))
         messages = sample_messages(case)
-        return await self._kept.get(messages, lambda: self._draw(messages, meter))
+        return await self._drawn.get_or_await(
+            messages, lambda: self._draw(messages, meter), worth=lambda found: not isinstance(found, Unscored)
+        )
 
     async def _draw(self, messages: tuple[Message, ...], meter: Meter) -> tuple[str, ...] | Unscored:
         if isinstance(self._model, ChatModel):

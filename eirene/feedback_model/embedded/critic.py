@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from eirene.core.concurrency import off_loop
 from eirene.core.critique import Finding, Sample, Tag
 from eirene.core.findings.kinds import finding_of
 from eirene.core.grounding import NOTHING_GIVEN, given_texts
+from eirene.core.memo import Memo
 from eirene.core.records import Item, found_ids
 from eirene.core.signature import digest, rng_for
 from eirene.core.usage import Meter
@@ -103,7 +103,7 @@ class Judged:
     def __init__(self, judge: Judge, point: OperatingPoint) -> None:
         self._judge = judge
         self._point = point
-        self._known: OrderedDict[str, tuple[Fault, ...] | str] = OrderedDict()
+        self._known: Memo[str, tuple[Fault, ...] | str] = Memo(_REMEMBERED)
 
     async def samples(self, request: FeedbackRequest, *, start: int, count: int) -> Iterator[Sample]:
         """Draws `start` and after, `count` of them; where nothing can be judged each is invalid and says why."""
@@ -117,11 +117,7 @@ class Judged:
         item = request.item
         given = item.model_dump(mode="json", include={"question", "perspectives", "context"})
         key = digest([given, list(found_ids(item)), request.answer])
-        if key not in self._known:
-            self._known[key] = await asyncio.to_thread(self._judge, request)
-            while len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
-        return self._known[key]
+        return await self._known.get_or_await(key, lambda: asyncio.to_thread(self._judge, request))
 
 
 class Draws:

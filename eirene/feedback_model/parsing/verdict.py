@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from eirene.core.critique import Tag
+from eirene.core.memo import memoised
 from eirene.feedback_model.parsing.vocabulary import LABELS, NO, REASONS, TAGS, VERDICTS, YES, fold, is_reason, stream
 from eirene.models.replies import UnreadableError
 from eirene.text.sentences import Sentence
@@ -246,10 +246,10 @@ class AnswerRead:
 
 def answer_read(sentences: Sequence[Sentence]) -> AnswerRead:
     """The answer of these sentences. The latest few are remembered: a critique is sampled twenty times and more."""
-    key = tuple(sentences)
-    return _remembered(key) if sum(len(s.text) for s in key) <= _KEPT_CHARACTERS else _read(key)
+    return _read(tuple(sentences))
 
 
+@memoised(_KEPT, small=lambda sentences: sum(len(s.text) for s in sentences) <= _KEPT_CHARACTERS)
 def _read(sentences: tuple[Sentence, ...]) -> AnswerRead:
     statements = tuple(statements_of(sentences))
     return AnswerRead(
@@ -257,6 +257,3 @@ def _read(sentences: tuple[Sentence, ...]) -> AnswerRead:
         is_suspect=any(holds_tag(s.text) for s in statements),
         tags=frozenset(tag for s in statements for tag in bracketed_tags(s.text)),
     )
-
-
-_remembered = lru_cache(maxsize=_KEPT)(_read)

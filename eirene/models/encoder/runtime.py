@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.core.errors import EncoderError
+from eirene.core.memo import Memo
 from eirene.text.cancellation import check_cancelled
 
 if TYPE_CHECKING:
@@ -82,9 +81,7 @@ class Encoder:
         self._session = session
         self._tokenizer = tokenizer
         self._digest = digest
-        self._cached_texts = cached_texts
-        self._cache: OrderedDict[str, Vectors] = OrderedDict()
-        self._lock = threading.Lock()
+        self._cache: Memo[str, Vectors] = Memo(cached_texts)
         self.width = int(session.get_outputs()[0].shape[-1])
 
     @property
@@ -96,30 +93,17 @@ class Encoder:
         """The vectors of the texts, in their order, float32 [n, width]; cosine is the dot product."""
         if isinstance(texts, str):
             raise TypeError("encode takes a sequence of texts, got one str: pass [text]")
-        known = self._from_cache(texts)
+        known = {text: vector for text in texts if (vector := self._cache.get(text)) is not None}
         wanted = [text for text in dict.fromkeys(texts) if text not in known]
         if wanted:
             fresh = dict(zip(wanted, self._compute(wanted), strict=True))
-            self._to_cache(fresh)
+            for text, vector in fresh.items():
+                if len(text) <= CACHED_CHARACTERS:
+                    self._cache.put(text, vector)
             known |= fresh
         if not texts:
             return np.zeros((0, self.width), np.float32)
         return np.stack([known[text] for text in texts])
-
-    def _from_cache(self, texts: Sequence[str]) -> dict[str, Vectors]:
-        with self._lock:
-            found = {text: self._cache[text] for text in texts if text in self._cache}
-            for text in found:
-                self._cache.move_to_end(text)
-        return found
-
-    def _to_cache(self, fresh: dict[str, Vectors]) -> None:
-        with self._lock:
-            for text, vector in fresh.items():
-                if len(text) <= CACHED_CHARACTERS:
-                    self._cache[text] = vector
-            while len(self._cache) > self._cached_texts:
-                self._cache.popitem(last=False)
 
     def _compute(self, texts: list[str]) -> Vectors:
         """Encodes distinct texts: windows, runs of similar length, then the mean over each text's windows."""

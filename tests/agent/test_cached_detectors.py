@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eirene.agent.detectors import SharedDetector, shared
+from eirene.agent.detectors import CachedDetector, cached
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
@@ -27,26 +27,26 @@ class Counting:
 
 async def test_a_text_is_scored_once() -> None:
     inner = Counting()
-    detector = SharedDetector(inner)
+    detector = CachedDetector(inner)
     first = await detector.score(CASE, meter=Meter())
     assert await detector.score(CASE, meter=Meter()) is first
     await detector.score(Case("Trams?", "Trams are loud.", CASE.given), meter=Meter())
     assert inner.calls == 2
 
 
-async def test_shared_scores_are_the_detectors_own_and_others_are_left_alone() -> None:
-    detector = shared(RougeDetector())
-    assert isinstance(detector, SharedDetector)
+async def test_cached_scores_are_the_detectors_own_and_others_are_left_alone() -> None:
+    detector = cached(RougeDetector())
+    assert isinstance(detector, CachedDetector)
     assert detector.name == RougeDetector().name
     assert await detector.score(CASE, meter=Meter()) == await RougeDetector().score(CASE, meter=Meter())
     inner = Counting(frozenset({"judge"}))
-    assert shared(inner) is inner
+    assert cached(inner) is inner
 
 
-async def test_no_more_scores_are_kept_than_was_said() -> None:
+async def test_no_more_scores_are_cached_than_was_said() -> None:
     """The oldest go first, so that what this takes does not grow with the texts."""
     inner = Counting()
-    detector = SharedDetector(inner, kept=2)
+    detector = CachedDetector(inner, most=2)
     for answer in "abcc":
         await detector.score(Case("Trams?", answer, CASE.given), meter=Meter())
     assert inner.calls == 3

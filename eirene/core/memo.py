@@ -1,0 +1,109 @@
+"""Bounded memory of results (an LRU cache): `Memo` by key, for threads and coroutines; `memoised` for a function."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache, wraps
+from typing import Generic, ParamSpec, TypeVar, cast
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+P = ParamSpec("P")
+
+
+@dataclass(slots=True)
+class _Askers:
+    """Who makes the value of a key, and how many make it or wait for it."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    count: int = 0
+
+
+class Memo(Generic[K, V]):
+    """The values of the `most` keys that were used last. Threads and event loops may share one."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._lock = threading.Lock()
+        self._askers: dict[tuple[K, int], _Askers] = {}
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[K]:
+        """The keys of now, from the one that was used longest ago."""
+        with self._lock:
+            return iter(list(self._values))
+
+    def get(self, key: K) -> V | None:
+        """The value of the key, None where there is none."""
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key]
+
+    def put(self, key: K, value: V) -> None:
+        """Keeps a value, which is not None, and lets those go that were used longest ago."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+
+    def get_or_make(self, key: K, make: Callable[[], V]) -> V:
+        """The value of the key, else what `make` gives. Two threads may make the same value, which does no harm."""
+        value = self.get(key)
+        if value is None:
+            value = make()
+            self.put(key, value)
+        return value
+
+    async def get_or_await(
+        self, key: K, make: Callable[[], Awaitable[V]], *, worth: Callable[[V], bool] | None = None
+    ) -> V:
+        """The value of the key, else what `make` gives, which is kept if it is `worth` it.
+
+        One coroutine of an event loop makes it and the others wait; if it fails, the next one tries.
+        """
+        value = self.get(key)
+        if value is not None:
+            return value
+        turn = key, id(asyncio.get_running_loop())  # a lock belongs to one event loop
+        askers = self._askers.setdefault(turn, _Askers())
+        askers.count += 1
+        try:
+            async with askers.lock:
+                value = self.get(key)
+                if value is None:
+                    value = await make()
+                    if worth is None or worth(value):
+                        self.put(key, value)
+                return value
+        finally:
+            askers.count -= 1
+            if not askers.count:
+                del self._askers[turn]
+
+
+def memoised(most: int, *, small: Callable[..., bool]) -> Callable[[Callable[P, V]], Callable[P, V]]:
+    """Keeps a function's latest `most` results by its arguments, which are hashable.
+
+    Arguments that are not `small` are computed anew each time, so that the memory is bounded in bytes.
+    """
+
+    def decorate(make: Callable[P, V]) -> Callable[P, V]:
+        known = cast("Callable[P, V]", lru_cache(maxsize=most)(make))
+
+        @wraps(make)
+        def run(*args: P.args, **kwargs: P.kwargs) -> V:
+            return known(*args, **kwargs) if small(*args, **kwargs) else make(*args, **kwargs)
+
+        return run
+
+    return decorate

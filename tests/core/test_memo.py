@@ -1,0 +1,142 @@
+"""Bounded memory: values made once for all who want them, the oldest let go."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from eirene.core.memo import Memo, memoised
+
+
+async def test_who_comes_meanwhile_waits_and_who_comes_later_finds_it() -> None:
+    asked = []
+
+    async def ask() -> int:
+        asked.append(1)
+        await asyncio.sleep(0)
+        return 7
+
+    memo: Memo[str, int] = Memo(2)
+    assert await asyncio.gather(*(memo.get_or_await("a", ask) for _ in range(5))) == [7] * 5
+    assert await memo.get_or_await("a", ask) == 7
+    assert len(asked) == 1
+    assert memo._askers == {}
+
+
+async def test_a_failure_is_no_result_and_the_next_asks_again() -> None:
+    left = [ValueError("gone"), 3]
+
+    async def ask() -> int:
+        await asyncio.sleep(0)
+        found = left.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    memo: Memo[str, int] = Memo(2)
+    first, second = await asyncio.gather(
+        memo.get_or_await("a", ask), memo.get_or_await("a", ask), return_exceptions=True
+    )
+    assert isinstance(first, ValueError) and second == 3
+    assert memo._askers == {}
+
+
+async def test_who_comes_after_a_failure_waits_for_the_next_who_asks() -> None:
+    """One at a time asks for a key, however many fail: each time is paid for."""
+    asking: list[int] = [0, 0]
+
+    async def ask() -> int:
+        asking[0] += 1
+        asking[1] = max(asking)
+        await asyncio.sleep(0.01)
+        asking[0] -= 1
+        return 0
+
+    memo: Memo[str, int] = Memo(2)
+
+    async def later() -> None:
+        await asyncio.sleep(0.015)
+        await memo.get_or_await("a", ask, worth=lambda _: False)
+
+    await asyncio.gather(*(memo.get_or_await("a", ask, worth=lambda _: False) for _ in range(2)), later())
+    assert (asking, memo._askers) == ([0, 1], {})
+
+
+async def test_a_cancelled_asker_leaves_the_others_their_turn() -> None:
+    async def ask() -> int:
+        await asyncio.sleep(0.01)
+        return 1
+
+    memo: Memo[str, int] = Memo(2)
+    first, second = asyncio.create_task(memo.get_or_await("a", ask)), asyncio.create_task(memo.get_or_await("a", ask))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await second == 1
+    with pytest.raises(asyncio.CancelledError):
+        await first
+
+
+async def test_what_is_not_worth_it_and_what_is_oldest_is_let_go() -> None:
+    values = iter(range(10))
+
+    async def ask() -> int:
+        return next(values)
+
+    memo: Memo[str, int] = Memo(2)
+
+    async def get(key: str) -> int:
+        return await memo.get_or_await(key, ask, worth=lambda value: value > 0)
+
+    assert [await get("a") for _ in range(3)] == [0, 1, 1]
+    assert [await get(k) for k in ("b", "a", "c", "a", "b")] == [2, 1, 3, 1, 4]
+
+
+def test_it_outlives_an_event_loop() -> None:
+    memo: Memo[str, int] = Memo(2)
+
+    async def ask() -> int:
+        return 1
+
+    async def both() -> list[int]:
+        return await asyncio.gather(memo.get_or_await("a", ask), memo.get_or_await("a", ask))
+
+    assert [asyncio.run(both()) for _ in range(2)] == [[1, 1], [1, 1]]
+
+
+def test_threads_with_loops_of_their_own_share_one() -> None:
+    memo: Memo[str, int] = Memo(2)
+
+    async def slow() -> int:
+        await asyncio.sleep(0.01)
+        return 1
+
+    async def both() -> list[int]:
+        return await asyncio.gather(memo.get_or_await("a", slow), memo.get_or_await("a", slow))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [found.result() for found in [pool.submit(asyncio.run, both()) for _ in range(4)]] == [[1, 1]] * 4
+    assert (len(memo), memo._askers) == (1, {})
+
+
+def test_what_was_used_longest_ago_goes_first() -> None:
+    memo: Memo[str, int] = Memo(2)
+    for key, value in (("a", 1), ("b", 2)):
+        memo.put(key, value)
+    assert memo.get("a") == 1
+    memo.put("c", 3)
+    assert (list(memo), memo.get("b")) == (["a", "c"], None)
+    assert memo.get_or_make("b", lambda: 4) == 4 == memo.get_or_make("b", lambda: 5)
+
+
+def test_a_function_keeps_its_results_of_small_arguments() -> None:
+    made: list[str] = []
+
+    @memoised(2, small=lambda text: len(text) < 3)
+    def length(text: str) -> int:
+        made.append(text)
+        return len(text)
+
+    assert [length(text) for text in ("ab", "ab", "abc", "abc")] == [2, 2, 3, 3]
+    assert made == ["ab", "abc", "abc"]
