@@ -32,9 +32,9 @@ class AlignmentDetector:
     Example:
         >>> import asyncio
         >>> from eirene.models.encoder import load_encoder
-        >>> from eirene.core.grounding import Group
-        >>> sides = Group("pro", ("Wind power is clean.",)), Group("con", ("Turbines kill birds.",))
-        >>> given = Given("perspectives", sides)
+        >>> from eirene.core.grounding import ArgumentGroup
+        >>> sides = ArgumentGroup("pro", ("Wind power is clean.",)), ArgumentGroup("con", ("Turbines kill birds.",))
+        >>> given = Grounding("perspectives", sides)
         >>> case = Case("Wind power?", "Supporters say that wind energy is clean.", given)
         >>> scores = asyncio.run(AlignmentDetector(load_encoder()).score(case, meter=Meter()))
         >>> [round(a.coverage) for a in scores.arguments], round(scores.coverage), round(scores.hallucination)

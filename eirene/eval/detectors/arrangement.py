@@ -30,10 +30,10 @@ class ArrangementDetector:
     Example:
         >>> import asyncio
         >>> from eirene.models.encoder import load_encoder
-        >>> from eirene.core.grounding import Given, Group
-        >>> sides = Group("pro", ("Wind power is clean.",)), Group("con", ("Turbines kill birds.",))
+        >>> from eirene.core.grounding import ArgumentGroup, Grounding
+        >>> sides = ArgumentGroup("pro", ("Wind power is clean.",)), ArgumentGroup("con", ("Turbines kill birds.",))
         >>> answer = "Supporters say that turbines kill birds. Opponents say that wind energy is clean."
-        >>> case = Case("Wind power?", answer, Given("perspectives", sides))
+        >>> case = Case("Wind power?", answer, Grounding("perspectives", sides))
         >>> round(asyncio.run(ArrangementDetector(load_encoder()).score(case, meter=Meter())).hallucination)
         1
     """

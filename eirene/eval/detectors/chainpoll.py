@@ -46,10 +46,11 @@ class ChainPoll:
     Reference: Friel and Sanyal 2023, section 4.2; prompts of our own.
     Example:
         >>> import asyncio
-        >>> from eirene.core.grounding import Given, Group
+        >>> from eirene.core.grounding import ArgumentGroup, Grounding
         >>> from eirene.models.scripted import ScriptedChatModel
         >>> judge = ScriptedChatModel(["... Verdict: yes"] * 4 + ["... Verdict: no"])
-        >>> case = Case("Wind power?", "It is clean.", Given("context", (Group("context", ("Turbines kill birds.",)),)))
+        >>> passages = ArgumentGroup("context", ("Turbines kill birds.",))
+        >>> case = Case("Wind power?", "It is clean.", Grounding("context", (passages,)))
         >>> asyncio.run(ChainPoll(judge).score(case, meter=Meter())).hallucination
         0.8
 

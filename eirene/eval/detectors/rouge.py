@@ -41,9 +41,9 @@ class RougeDetector:
         controversial topics", section 3.1.
     Example:
         >>> import asyncio
-        >>> from eirene.core.grounding import Given, Group
-        >>> sides = Group("pro", ("Wind power is clean.",)), Group("con", ("Turbines kill birds.",))
-        >>> given = Given("perspectives", sides)
+        >>> from eirene.core.grounding import ArgumentGroup, Grounding
+        >>> sides = ArgumentGroup("pro", ("Wind power is clean.",)), ArgumentGroup("con", ("Turbines kill birds.",))
+        >>> given = Grounding("perspectives", sides)
         >>> case = Case("Wind power?", "Wind power is clean and cheap.", given)
         >>> scores = asyncio.run(RougeDetector().score(case, meter=Meter()))
         >>> scores.hallucination, scores.coverage

@@ -35,8 +35,8 @@ class SelfCheckNgram:
     Reference: Manakul et al. 2023, section 5.3; `take` max and n = 1 did best there.
     Example:
         >>> import asyncio
-        >>> from eirene.core.grounding import Given
-        >>> case = Case("Who?", "Ann.", Given("derived", ()), samples=("Ann.", "Bob."))
+        >>> from eirene.core.grounding import Grounding
+        >>> case = Case("Who?", "Ann.", Grounding("derived", ()), samples=("Ann.", "Bob."))
         >>> scores = asyncio.run(SelfCheckNgram(SampleSource()).score(case, meter=Meter()))
         >>> {name: round(value, 3) for name, value in scores.raw.items()}  # p(ann) = 2/6, p(.) = 3/6
         {'avg_nll': 0.896, 'max_nll': 1.099, 'samples': 2.0}
