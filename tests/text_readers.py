@@ -28,7 +28,8 @@ from eirene.feedback_model.request import feedback_messages
 from eirene.models.costs import rough_count
 from eirene.models.encoder.training.pairs import dress
 from eirene.models.redaction import redacted
-from eirene.models.replies import Reply, unwrapped
+from eirene.models.replies import Reply
+from eirene.models.reply_text import unwrapped
 from eirene.npov.chat_writer import read_generated, read_response
 from eirene.prompts.loader import defused
 from eirene.refiners.embedded.plan import Addition, Changes, exact_repeats

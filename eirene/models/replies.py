@@ -1,31 +1,29 @@
-"""Reads what LangChain hands back: texts, why they ended, and the tokens that they cost.
-
-Takes off what models like to put around a text that they were asked for: thinking, preambles, fences, quotes.
-
-Takes away what stands around a reply: thinking, end marks, the headings of the instruct layout.
-"""
+"""Reads the replies of chat models off LangChain's results: texts, finish reasons, log-probabilities, token usage."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from eirene.text.unicode import INVISIBLE, mend_surrogates, mend_values
+from eirene.text.unicode import mend_surrogates, mend_values
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
     from langchain_core.outputs import Generation, LLMResult
 
 # What the providers call the same three endings.
+_LENGTH = (
+    "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", "token_limit",
+    "context_length", "incomplete", "truncated",
+)  # fmt: skip
+_STOP = ("stop", "end_turn", "stop_sequence", "eos", "complete", "completed")
+_FILTER = (
+    "content_filter", "content_filtered", "safety", "recitation", "refusal", "prohibited_content", "blocklist", "spii",
+    "guardrail_intervened",
+)  # fmt: skip
 _ENDINGS = {
-    "length": "length", "max_tokens": "length", "max_output_tokens": "length", "model_length": "length",
-    "model_context_window_exceeded": "length", "incomplete": "length",
-    "stop": "stop", "end_turn": "stop", "stop_sequence": "stop", "eos": "stop", "complete": "stop", "completed": "stop",
-    "content_filter": "content_filter", "safety": "content_filter", "refusal": "content_filter",
-    "prohibited_content": "content_filter", "blocklist": "content_filter", "guardrail_intervened": "content_filter",
+    **dict.fromkeys(_LENGTH, "length"), **dict.fromkeys(_STOP, "stop"), **dict.fromkeys(_FILTER, "content_filter"),
 }  # fmt: skip
 _ENDING_KEYS = ("finish_reason", "stop_reason", "done_reason", "status")
 _MESSAGE_TEXTS = (
@@ -69,6 +67,11 @@ class Reply:
     def is_cut_off(self) -> bool:
         """Whether the provider says that the reply ended at a token limit."""
         return self.finish_reason == "length"
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether the provider's content filter ended the reply, or the model refused."""
+        return self.finish_reason == "content_filter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,162 +162,5 @@ def _finish_reason(generation: Generation) -> str | None:
 
 def ending(word: str) -> str:
     """Why a reply ended, in our words, from the provider's."""
-    return _ENDINGS.get(word.lower(), word.lower())
-
-
-# Thinking stands first, in a block of its own. Some servers swallow the opening tag with the chat template.
-_THINKING = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_THINKING_END = re.compile(r"\A(?:(?!<think(?:ing)?>).)*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-
-_SUBJECT = r"(?:answer|response|version|text|rewrite|revision|reply)"
-_ADJECTIVE = (
-    r"(?:improved|revised|refined|rewritten|updated|corrected|enhanced|better|new|final|complete|more[ ]complete)"
-)
-_YES = (
-    r"(?:sure(?:[ ]thing)?|certainly|of[ ]course|absolutely|okay|ok|yes|got[ ]it|understood|great|gladly|"
-    r"happy[ ]to[ ]help)"
-)
-_THANKS = r"(?:thank(?:s|[ ]you)[^.!:\n]{0,60})"
-# "Sure, here is the improved answer:" and its kind: one line at most, and it must end in a colon.
-_PREAMBLE = re.compile(
-    rf"""\A\s*(?:\*\*|\#{{1,6}}\s*|_)?(?:
-        (?:(?:{_YES}|{_THANKS})[\s,.!:;—–-]+)?
-        (?:here(?:['’]s|\s+is|\s+are|\s+you\s+go)|below\s+is|this\s+is|the\s+following\s+is|i(?:['’]ve|\s+have)\s+(?:improved|revised|rewritten))
-        (?=[^:\n]{{0,160}}\b{_SUBJECT}\b)[^:\n]{{0,200}}:
-      | (?:(?:my|the|your)\s+)?{_ADJECTIVE}\s+{_SUBJECT}\s*:
-      | (?:{_YES})\s*[!.:,]\s*$
-    )(?:\*\*|_)?[ \t]*""",
-    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
-)
-_FENCE = re.compile(r"(?P<fence>`{3,}+|~{3,}+)[^\n`]*+\n")
-_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "'": "'", "‘": "’"}
-
-
-def unwrapped(text: str, *, before: str = "", marks: tuple[str, ...] = ()) -> str:
-    """The text that a reply holds; empty when nothing is left beside thinking and preamble.
-
-    Thinking, a preamble, a code fence or quotation marks around the whole, and lines that hold nothing but one of the
-    prompt's `marks` are taken off, unless the text `before` has the like. Nothing else is: blank lines, lists and
-    closing remarks stay.
-    """
-    text = without_thinking(text)
-    for mark in marks:
-        text = re.sub(rf"^[ \t]*{re.escape(mark)}[ \t]*(?:\n|\Z)", "", text, flags=re.MULTILINE)
-    text = text.strip()
-    for _ in range(3):  # a preamble may stand before a fence, in which there may be quotation marks
-        shorter = _unquoted(_unfenced(_without_preamble(text, before), before), before)
-        if shorter == text:
-            break
-        text = shorter
-    return text
-
-
-def without_thinking(text: str) -> str:
-    """The text after a model's `<think>` block, if it begins with one; nothing when the block never ends."""
-    shorter = _THINKING.sub("", text)
-    return shorter if shorter != text else _THINKING_END.sub("", text)
-
-
-def _without_preamble(text: str, before: str) -> str:
-    if _PREAMBLE.match(before.strip()):
-        return text
-    rest = text
-    for _ in range(2):  # "Certainly!" on a line of its own, then "Here is the improved answer:"
-        rest = _PREAMBLE.sub("", rest, count=1).strip()
-    return rest
-
-
-def _unfenced(text: str, before: str) -> str:
-    found = _fenced(text)
-    if found is None or found[0] in found[1] or _fenced(before.strip()):
-        return text
-    return found[1].strip()
-
-
-def _fenced(text: str) -> tuple[str, str] | None:
-    """The fence that stands around a whole text, and what it holds; None where there is none.
-
-    A fence ends with as many marks as it begins with. Of tildes it may end with fewer, three at least.
-    """
-    opened, body = _FENCE.match(text), text.rstrip(" \t")
-    if opened is None:
-        return None
-    fence, inside = opened["fence"], body[opened.end() :]
-    closing = len(inside) - len(inside.rstrip(fence[0]))
-    if fence[0] == "~":
-        fence = fence[:closing]
-    if not 3 <= len(fence) <= closing:
-        return None
-    return fence, inside[: -len(fence)].removesuffix("\n")
-
-
-def _unquoted(text: str, before: str) -> str:
-    start = before.strip()
-    closing = _QUOTES.get(text[:1])
-    if closing is None or len(text) < 3 or not text.endswith(closing) or start.startswith(text[0]):
-        return text
-    inside = text[1:-1]
-    # '"Yes," he said. "No."' begins and ends with quotation marks that do not belong together.
-    return text if text[0] in inside or closing in inside else inside.strip()
-
-
-_NAMES = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection|seed:think)"
-_TAGS = re.compile(rf"(^[ \t]*)?(?:<(/)?{_NAMES}>|◁(/)?think▷|\[(/)?THINK\])", re.IGNORECASE | re.MULTILINE)
-_FINAL = "<|channel|>final<|message|>"
-_END = re.compile(
-    r"<\|(?:im_end|eot_id|endoftext|end|end_of_text|return|eom_id)\|>|</s>|<eos>|<end_of_turn>|<｜end▁of▁sentence｜>"
-)
-_HEADED = re.compile(r"\A\s*#{2,4} ?Response:?[ \t]*", re.IGNORECASE)
-_NEXT = re.compile(r"^#{2,4} ?(?:Instruction|Input)\b", re.IGNORECASE | re.MULTILINE)
-_INVISIBLE = re.compile(f"[{INVISIBLE}]+")
-_BREAK = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-
-
-class UnreadableError(Exception):
-    """Why a reply cannot be used, in few words; its readers turn it into an invalid sample."""
-
-
-def headings_in(text: str) -> int:
-    """How many lines of a text begin as the parts of the instruct layout do: a model that copies it copies them."""
-    return sum(1 for _ in _NEXT.finditer(text))
-
-
-def without_frame(text: str, sentences: Iterable[str], *, own_headings: int = 0) -> str:
-    """What a reply says, without its thinking and what a chat format or a run-on model put around it.
-
-    `sentences` are those of the answer that the reply is about. A heading of the instruct layout ends the reply,
-    after as many as it holds by right (`own_headings`).
-    Raises `UnreadableError` where the answer itself ends a thinking block and so the reply's thinking cannot be told
-    from what was thought about.
-    """
-    text = _INVISIBLE.sub("", _BREAK.sub("\n", text))
-    if _FINAL in text:
-        text = text.rpartition(_FINAL)[2]
-    text = _without_thinking(text, sentences)
-    ended = _END.search(text)
-    text = text[: ended.start()] if ended else text
-    headed = _HEADED.match(text)
-    text = text[headed.end() :] if headed else text
-    further = next(islice(_NEXT.finditer(text), own_headings, None), None)
-    return text[: further.start()] if further and text[: further.start()].strip() else text
-
-
-def _without_thinking(text: str, sentences: Iterable[str]) -> str:
-    """Drops thinking: from an opening tag at a line's start to the next closing one, and all before a stray closing."""
-    kept: list[str] = []
-    at, inside = 0, False
-    if not any(mark in text for mark in (">", "▷", "THINK]", "think]")):
-        return text
-    is_held = any("</" in s and _TAGS.search(s) for s in sentences)
-    for found in _TAGS.finditer(text):
-        is_end = any(found.group(2, 3, 4))
-        if not is_end and (inside or found.group(1) is None):  # an opening tag inside a line is spoken of, not meant
-            continue
-        if is_end and is_held:
-            raise UnreadableError("ambiguous: the answer holds thinking tags, and so does the reply")
-        if not is_end:
-            kept.append(text[at : found.start()])
-        elif not inside:
-            kept.clear()
-        inside, at = not is_end, found.end()
-    return "".join(kept) if inside else "".join([*kept, text[at:]])
+    word = word.strip().casefold()
+    return _ENDINGS.get(word, word)

@@ -14,7 +14,8 @@ from eirene.models.chat import ChatModel, Sampling
 from eirene.models.local.layout import as_text
 from eirene.models.local.model import LocalModel
 from eirene.models.local.spec import PREFIX
-from eirene.models.replies import Reply, unwrapped, without_thinking
+from eirene.models.replies import Reply
+from eirene.models.reply_text import check_ending, unwrapped
 from eirene.npov.embedded import EmbeddedWriter
 from eirene.npov.writer import PROMPT, Draft, Writer, WriteTask, response_messages
 from eirene.prompts import load_prompt
@@ -145,7 +146,7 @@ def read_response(reply: Reply, *, marks: tuple[str, ...] = ()) -> Draft:
     follow, and else there is none. Raises `UnusableReplyError` with the reply when it was cut off or filtered, and when
     nothing is left.
     """
-    check_ending(reply)
+    check_ending(reply, "response")
     text = unwrapped(reply.text, marks=marks)
     introduction, main = _parts(text)
     if not any(c.isalnum() for c in main):
@@ -155,23 +156,11 @@ def read_response(reply: Reply, *, marks: tuple[str, ...] = ()) -> Draft:
 
 def read_generated(reply: Reply) -> Draft:
     """What a generator in the curly-braces form wrote: everything up to the brace that closes its value."""
-    check_ending(reply)
+    check_ending(reply, "response")
     text = reply.text.partition("}")[0].strip()
     if not any(c.isalnum() for c in text):
         raise UnusableReplyError("the generator wrote nothing", reply=reply.text)
     return Draft("", text)
-
-
-def check_ending(reply: Reply) -> None:
-    """Raises `UnusableReplyError` for a reply that was cut off or filtered."""
-    if reply.is_cut_off:
-        raise UnusableReplyError(
-            "the response was cut off at the model's length limit", reply=without_thinking(reply.text).strip()
-        )
-    if reply.finish_reason == "content_filter":
-        raise UnusableReplyError(
-            "the provider's content filter stopped the response", reply=without_thinking(reply.text).strip()
-        )
 
 
 def _only_introduces(paragraph: str) -> bool:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eirene.core.critique import Critique, TaggedSentence
-from eirene.core.errors import InputError, UnusableReplyError
+from eirene.core.errors import InputError
 from eirene.core.records import Item, Mode
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.local.layout import carried
 from eirene.models.local.model import LocalModel
-from eirene.models.replies import Reply, unwrapped, without_thinking
+from eirene.models.replies import Reply
+from eirene.models.reply_text import check_ending, unwrapped
 from eirene.prompts import Message, Prompt, load_prompt
 from eirene.prompts.loader import defused, mark_for
 from eirene.refiners.base import RefineTask, Rejection
@@ -198,15 +199,8 @@ def _part(name: str, *, end: str = "\n\n", **values: str) -> str:
 def read_rewrite(reply: Reply, *, before: str, marks: tuple[str, ...] = ()) -> str:
     """The rewritten answer in `reply`; an empty text when nothing is left beside thinking and preamble.
 
-    What is taken off is said in `eirene.models.replies`. Raises `UnusableReplyError` with the reply when it was cut
-    off or filtered.
+    `eirene.models.reply_text.unwrapped` says what is taken off. Raises `UnusableReplyError` with the reply when it was
+    cut off or filtered.
     """
-    if reply.is_cut_off:
-        raise UnusableReplyError(
-            "the rewrite was cut off at the model's length limit", reply=without_thinking(reply.text).strip()
-        )
-    if reply.finish_reason == "content_filter":
-        raise UnusableReplyError(
-            "the provider's content filter stopped the rewrite", reply=without_thinking(reply.text).strip()
-        )
+    check_ending(reply, "rewrite")
     return unwrapped(reply.text, before=before, marks=marks)

@@ -166,7 +166,7 @@ def read_rating(reply: Reply) -> int | None:
     Anything else is None: a range, a half, another scale, a number among words. So is a rating that the reply denies: a
     5 for an answer that it calls hallucinated, a 1 for one that it finds supported throughout, or "it should be 2".
     """
-    if reply.is_cut_off or reply.finish_reason == "content_filter":
+    if reply.is_cut_off or reply.is_filtered:
         return None
     text = cleaned(reply.text).strip()
     labelled = list(_LABELLED.finditer(text))

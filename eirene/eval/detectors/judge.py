@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -23,6 +22,7 @@ from eirene.core.scores import Unscored
 from eirene.core.validation import form_error
 from eirene.eval.base import Case
 from eirene.models.chat import ChatModel, Sampling
+from eirene.models.reply_text import inside_fence, without_thinking
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.loader import defused, mark_for
 from eirene.text.refusals import denies_fault
@@ -87,8 +87,6 @@ def bounded(raw: float, *, half: float) -> float:
 
 JUDGE_PROMPT = "judge_errors"
 MIN_PENALTY, MAX_PENALTY = 0.5, 5.0
-_THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_FENCED = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL | re.IGNORECASE)
 
 
 class _Reply(BaseModel):
@@ -166,10 +164,9 @@ def read_judgement(reply: Reply) -> Judgement | Unscored:
     """The reply as a judgement: thinking and a code fence around it aside, one JSON object in the form asked for."""
     if reply.is_cut_off:
         return Unscored(unscored="the judge's reply was cut off")
-    text = _THINKING.sub("", reply.text).strip()
-    fenced = _FENCED.match(text)
+    text = inside_fence(without_thinking(reply.text).strip())
     try:
-        value = parse_json((fenced[1] if fenced else text).encode("utf-8", "replace"), where="the judge's reply")
+        value = parse_json(text.encode("utf-8", "replace"), where="the judge's reply")
         judgement = Judgement.model_validate_json(json.dumps(value), strict=True)
     except InputError as error:
         return Unscored(unscored=str(error))

@@ -91,7 +91,7 @@ class SampleSource:
             async for reply in replies:
                 if isinstance(reply, BackendError):
                     failures.append(reply)
-                elif reply.finish_reason != "content_filter":
+                elif not reply.is_filtered:
                     texts.append(reply.text)
         if len(failures) == self._count:
             raise failures[-1]

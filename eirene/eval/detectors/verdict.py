@@ -15,15 +15,10 @@ from dataclasses import dataclass
 
 from eirene.core.scores import Poll
 from eirene.eval.detectors.denials import is_denied
+from eirene.models import reply_text
 from eirene.models.replies import Reply
 from eirene.text.sentences import split_sentences
 
-_NAMES = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection)"
-_THINK = re.compile(rf"<(/?){_NAMES}>|\[(/?)THINK\]", re.IGNORECASE)
-_FINAL = "<|channel|>final<|message|>"
-_END = re.compile(r"<\|(?:im_end|eot_id|endoftext|end|end_of_text|return)\|>|</s>|<eos>|<end_of_turn>")
-_INVISIBLE = re.compile("[\0\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]+")
-_BREAK = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _BOXED = re.compile(r"\\boxed\s*+\{\s*+(?:\\\w++\s*+\{\s*+)?(\w+)[\s.}$]*")
 _QUOTES = str.maketrans("“”„«»‘’‚‹›", "\"\"\"\"\"'''''")
 _MARKUP = re.compile(r"[*_`~]+|^[ \t]*#{1,6}[ \t]+", re.MULTILINE)
@@ -95,7 +90,7 @@ def read_verdict(reply: Reply) -> Poll:
     """The reply as a poll: `error` is True for yes, False for no, None with the cause where neither can be told."""
     if reply.is_cut_off:
         return Poll(error=None, text=reply.text, unread="the reply was cut off")
-    if reply.finish_reason == "content_filter":
+    if reply.is_filtered:
         return Poll(error=None, text=reply.text, unread="the provider's filter ended the reply")
     text = cleaned(reply.text)
     if not text.strip():
@@ -106,26 +101,8 @@ def read_verdict(reply: Reply) -> Poll:
 
 def cleaned(text: str) -> str:
     """A reply without its thinking, markup and invisible characters; quotation marks and colons in one form."""
-    text = _INVISIBLE.sub("", _BREAK.sub("\n", unicodedata.normalize("NFKC", text)))
-    text = text.rpartition(_FINAL)[2]
-    text = _without_thinking(text)
-    ended = _END.search(text)
-    text = text[: ended.start()] if ended else text
+    text = reply_text.cleaned(unicodedata.normalize("NFKC", text), inline=True)
     return _MARKUP.sub("", _BOXED.sub(r"verdict: \1\n", text)).translate(_QUOTES)
-
-
-def _without_thinking(text: str) -> str:
-    """Drops thinking: each block, all before a stray end of one, and all after a beginning that has no end."""
-    kept: list[str] = []
-    at, inside = 0, False
-    for found in _THINK.finditer(text):
-        is_end = "/" in found.group()
-        if not inside:
-            kept.append(text[at : found.start()])
-            if is_end:
-                kept.clear()
-        inside, at = not is_end, found.end()
-    return "".join(kept) if inside else "".join([*kept, text[at:]])
 
 
 def _verdict(text: str) -> bool | None:

@@ -11,7 +11,7 @@ from typing import Any
 from eirene.core.critique import Tag
 from eirene.feedback_model.parsing.verdict import Claim, Statement, number_at, reason_in, tag_at
 from eirene.feedback_model.parsing.vocabulary import REASON_KEYS, TAGS, VERDICT_KEYS, fold, is_reason, stream
-from eirene.models.replies import UnreadableError
+from eirene.models.reply_text import UnreadableError
 
 # A value begins a line, or follows words and a colon on it; what has a digit before it may be a numbered line.
 _START = re.compile(r"^[ \t]*(?:[^\W\d_][^\n\d{}\[\]\"]{0,200}:[ \t]*)?(?=\{\s*[\"}]|\[\s*[{\[\"])", re.MULTILINE)

@@ -20,7 +20,7 @@ from eirene.feedback_model.parsing.verdict import (
     verdict_at,
 )
 from eirene.feedback_model.parsing.vocabulary import stream
-from eirene.models.replies import UnreadableError
+from eirene.models.reply_text import UnreadableError
 
 _LEAD = re.compile(
     r"\s{0,40}(?:(?:[-*+•‣▪●○·–—]|#{1,6})\s{1,8}){0,2}(?:[*_]{0,2}(?:answer|response|output|reply)[*_]{0,2}:[*_]{0,2}\s{0,4})?",

@@ -14,21 +14,14 @@ from eirene.feedback_model.parsing.contradiction import is_contradicted
 from eirene.feedback_model.parsing.json import read_json
 from eirene.feedback_model.parsing.lines import LineReader, quotes_answer
 from eirene.feedback_model.parsing.verdict import Claim, answer_read, assign, bracketed_tags, settle
-from eirene.models.replies import UnreadableError, without_frame
+from eirene.models.replies import ending
+from eirene.models.reply_text import UnreadableError, cleaned_instruct
 from eirene.text.sentences import Sentence
 
-_CUT_OFF = frozenset({
-    "length", "max_tokens", "max_output_tokens", "model_length", "token_limit", "context_length", "incomplete",
-    "truncated", "model_context_window_exceeded",
-})  # fmt: skip
 # A reply far longer than any critique of that many sentences is a model that does not stop.
 _ROOM = (20_000, 5_000)  # characters: for any reply, and more for each sentence
 _LINES = (500, 100)
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON may spell half a pair, which no record can hold
-_WITHHELD = frozenset({
-    "content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "spii",
-    "guardrail_intervened", "refusal",
-})  # fmt: skip
 
 
 def read_reply(text: str, sentences: Sequence[Sentence], *, finish_reason: str | None = None) -> Sample:
@@ -55,7 +48,7 @@ def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -
         raise UnreadableError("extra: the answer has no sentences")
     answer = answer_read(sentences)
     statements, is_suspect = answer.statements, answer.is_suspect
-    body = without_frame(text, (s.text for s in statements))
+    body = cleaned_instruct(text, quotable=(s.text for s in statements))
     if len(body) > _ROOM[0] + _ROOM[1] * len(statements) or body.count("\n") > _LINES[0] + _LINES[1] * len(statements):
         raise UnreadableError("too long")
     if not body.strip():
@@ -81,16 +74,12 @@ def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -
     return settled
 
 
-def is_cut_off(finish_reason: str | None) -> bool:
-    """Whether the provider says that the reply was cut off."""
-    return (finish_reason or "").strip().casefold() in _CUT_OFF
-
-
 def check_end(finish_reason: str | None) -> None:
     """Raises `UnreadableError` where the provider says that the reply was cut off or withheld."""
-    if is_cut_off(finish_reason):
+    ended = ending(finish_reason or "")
+    if ended == "length":
         raise UnreadableError("cut off")
-    if (finish_reason or "").strip().casefold() in _WITHHELD:
+    if ended == "content_filter":
         raise UnreadableError("withheld")
 
 

@@ -16,10 +16,11 @@ from eirene.core.findings.tags import escape_tags, parse_tagged
 from eirene.core.records import Item
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import plain, resolved
-from eirene.feedback_model.parsing.reply import check_end, is_cut_off
+from eirene.feedback_model.parsing.reply import check_end
 from eirene.feedback_model.request import one_line
 from eirene.feedback_model.vote import findings_by_sentence
-from eirene.models.replies import UnreadableError, headings_in, without_frame
+from eirene.models.replies import ending
+from eirene.models.reply_text import UnreadableError, cleaned_instruct, count_headings
 from eirene.prompts.loader import Message, Prompt, defused, load_prompt, mark_for
 from eirene.text.refusals import denies_fault
 from eirene.text.sentences import Sentence
@@ -68,12 +69,12 @@ def read_tagged_reply(text: str, request: FeedbackRequest, *, finish_reason: str
     its findings (`eirene.feedback_model.parsing.tagged`); where it was cut off there, the copy counts. A reason
     that denies its finding makes it invalid. Never raises.
     """
-    is_cut = is_cut_off(finish_reason)
+    is_cut = ending(finish_reason or "") == "length"
     try:
         if not is_cut:
             check_end(finish_reason)
-        own = headings_in(request.answer)
-        body = without_frame(text, (s.text for s in request.sentences), own_headings=own)
+        own = count_headings(request.answer)
+        body = cleaned_instruct(text, quotable=(s.text for s in request.sentences), own_headings=own)
     except UnreadableError as error:
         return Sample(invalid=str(error), critic="hallucination")
     if not body.strip():

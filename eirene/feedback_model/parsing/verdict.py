@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from eirene.core.critique import Tag
 from eirene.core.memo import memoised
 from eirene.feedback_model.parsing.vocabulary import LABELS, NO, REASONS, TAGS, VERDICTS, YES, fold, is_reason, stream
-from eirene.models.replies import UnreadableError
+from eirene.models.reply_text import UnreadableError
 from eirene.text.sentences import Sentence
 
 # A word of any script, its combining marks included: whatever is no space, digit, dressing or punctuation.

@@ -19,7 +19,8 @@ from eirene.models.chat import ChatModel, Sampling
 from eirene.models.local.layout import as_text
 from eirene.models.local.model import LocalModel
 from eirene.models.local.spec import PREFIX
-from eirene.models.replies import Reply, unwrapped
+from eirene.models.replies import Reply
+from eirene.models.reply_text import unwrapped
 from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.loader import defused, mark_for
@@ -99,7 +100,7 @@ def read_error(reply: Reply, text: str, kind: HallucinationKind, findings: Seque
 def _body(reply: Reply, before: str, mark: str) -> str:
     if reply.is_cut_off:
         raise RefusedError("the reply was cut off")
-    if reply.finish_reason == "content_filter":
+    if reply.is_filtered:
         raise RefusedError("the provider withheld the reply")
     body = mend_surrogates(unwrapped(reply.text, before=before, marks=(mark,))).replace("\0", "")
     if not body.strip():
