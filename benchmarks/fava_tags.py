@@ -13,9 +13,9 @@ import random
 import time
 from collections import Counter
 
-from eirene.core.critique import Finding
+from eirene.core.critique import HALLUCINATIONS, Finding
 from eirene.core.findings.edits import apply_findings, undo
-from eirene.core.findings.kinds import HALLUCINATIONS, REMOVED, finding_of
+from eirene.core.findings.kinds import REMOVED, finding_of
 from eirene.core.findings.tagged_reply import findings_in_reply
 from eirene.core.findings.tags import in_order, parse_tagged, write_tagged
 

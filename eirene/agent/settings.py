@@ -59,7 +59,7 @@ class Settings(CheckedModel):
         return cls(**values)
 
     @classmethod
-    def own_words(cls, problem: Any) -> str | None:
+    def own_message(cls, problem: Any) -> str | None:
         """A setting's name stands bare in messages, as it does in calls and in files."""
         name, kind = str(problem["loc"][0]), problem["type"]
         if kind == "frozen_instance":

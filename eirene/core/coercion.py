@@ -22,23 +22,23 @@ PASSAGES = 'a text or a list of texts, or of passages such as {"title": "...", "
 NOTES = '[{"sentence": 1, "reason": "..."}]'
 META = "an object with keys and values"
 TEXT_KEYS = ("text", "page_content", "passage", "contents", "content", "body")
-"""Under which of its keys the text of a passage may stand, the first that is there."""
+"""The keys under which a passage may have its text; the first that is there counts."""
 MAX_NESTING = 10
-"""How deep lists of passages may lie in each other."""
+"""How deep lists of passages may nest."""
 
 _LISTED = re.compile(r'\s*\[\s*(?:\[\s*)*(?:"|\]|\{\s*")')
-"""How a JSON list of texts or passages begins that stands in a text; `[1]` and `[[Link]]` begin no such list."""
+"""The beginning of a text that holds a JSON list of texts or passages; `[1]` and `[[Link]]` begin no such list."""
 
 
 class CoercionError(ValueError):
-    """The value is in no form that the field has; the message, after the field's name, says what was wanted."""
+    """The value has none of the field's forms; the message goes after the field's name."""
 
 
 def as_id(value: object) -> Any:
     """A text as it is, a whole number as its digits (also 7.0, as tables with gaps write it)."""
     if isinstance(value, str) or value is None:
         return value
-    found = _plainly(value)
+    found = _jsonable_or_none(value)
     if isinstance(found, float) and found.is_integer():
         found = int(found)
     if isinstance(found, str) or (isinstance(found, int) and not isinstance(found, bool) and abs(found) < 10**100):
@@ -61,30 +61,29 @@ def as_sides(value: object) -> Any:
         return [{"name": name, "arguments": given} for name, given in value.items() if given is not None]
     if hasattr(value, "arguments"):
         return [value]
-    found = list(value) if isinstance(value, tuple) else _plainly(value)
+    found = list(value) if isinstance(value, tuple) else _jsonable_or_none(value)
     if isinstance(found, list):
         return found
     raise CoercionError(f"must be {SIDES}, got {described(value)}")
 
 
 def as_texts(value: object) -> Any:
-    """One text, or a list of texts, as a list (without its null entries); JSON in a text is read where it is a list."""
+    """One text, or a list of texts, as a list without null entries; a text that holds a JSON list is read."""
     if isinstance(value, str):
         value = _read(value, TEXTS, "[") if _LISTED.match(value) else [value]
     if value is None or (isinstance(value, list) and all(type(entry) is str for entry in value)):
         return value
-    found = _plainly(value)
+    found = _jsonable_or_none(value)
     if not isinstance(found, list):
         raise CoercionError(f"must be {TEXTS}, got {described(value)}")
     return [entry for entry in found if entry is not None]
 
 
 def as_passages(value: object) -> Any:
-    """Passages in any form, as the list of their texts.
+    """Passages in any form as a list of their texts, each with its title before it; null entries are left out.
 
-    One text or a list of texts, as JSON in a text too; objects with a text under one of `TEXT_KEYS`, and documents of
-    retrievers (LangChain's, and others with such an attribute), each with its title before it; lists of all these in
-    each other, one after the other; null entries are none.
+    A text, or a JSON list in a text; objects with a text under one of `TEXT_KEYS`; documents of retrievers
+    (LangChain's, and others with such an attribute); nested lists of all these.
     """
     if isinstance(value, str):
         value = _read(value, PASSAGES, "[") if _LISTED.match(value) else [value]
@@ -94,12 +93,12 @@ def as_passages(value: object) -> Any:
 
 
 def passage_text(data: Mapping[str, Any]) -> str | None:
-    """The text of a passage that is an object, None where none of its keys has one."""
+    """The text of a passage that is an object, if one of `TEXT_KEYS` has one."""
     return next((str(data[key]) for key in TEXT_KEYS if isinstance(data.get(key), str)), None)
 
 
 def passage_title(data: Mapping[str, Any]) -> str:
-    """Its title, empty where it has none."""
+    """The title of a passage that is an object, empty where it has none."""
     title = data.get("title")
     return str(title).strip() if isinstance(title, str) else ""
 
@@ -133,7 +132,7 @@ def _passages(value: Any, whole: object, left: int) -> Iterator[str]:
         if text is not None:
             yield text
             return
-        found = None if isinstance(value, Mapping | list | tuple) else _plainly(value)
+        found = None if isinstance(value, Mapping | list | tuple) else _jsonable_or_none(value)
         if not isinstance(found, list):
             inner = "" if value is whole else " among them"
             keys = f"; its text is looked for under {', '.join(TEXT_KEYS)}" if isinstance(value, Mapping) else ""
@@ -143,7 +142,7 @@ def _passages(value: Any, whole: object, left: int) -> Iterator[str]:
 
 
 def _document(value: Any) -> str | None:
-    """The text of a passage, with its title; None for what is none."""
+    """The text of a passage with its title; None for anything else."""
     if not isinstance(value, Mapping):
         value = getattr(value, "passage", value)  # what our retrievers find
         value = {name: getattr(value, name, None) for name in (*TEXT_KEYS, "title", "metadata", "meta")}
@@ -155,7 +154,7 @@ def _document(value: Any) -> str | None:
     return with_title(next(filter(None, titles), ""), text)
 
 
-def _plainly(value: object) -> Any:
+def _jsonable_or_none(value: object) -> Any:
     try:
         return jsonable(value)
     except (NotJsonableError, ValueError, RecursionError):
@@ -163,7 +162,7 @@ def _plainly(value: object) -> Any:
 
 
 def _read(text: str, wanted: str, starts: str) -> Any:
-    """The value of JSON that stands in a text, a table's cell most often."""
+    """The JSON value in a text, such as a table's cell."""
     if text.lstrip()[:1] not in tuple(starts):
         raise CoercionError(f"must be {wanted}, got {described(text)}")
     try:

@@ -1,7 +1,4 @@
-"""Where async code meets what is not: coroutines for callers that cannot wait, threads beside an event loop.
-
-Work done side by side: as many pieces under way as there is room for, each pulled when its place is free.
-"""
+"""Concurrency: coroutines run from sync code, threads beside an event loop, bounded concurrent work."""
 
 from __future__ import annotations
 
@@ -25,18 +22,17 @@ from eirene.text.cancellation import cancel_scope
 T = TypeVar("T")
 
 _LAST_S = 3.0
-"""Seconds that the end of the process waits for threads that were left behind."""
+"""Seconds that the exit of the process waits for abandoned threads."""
 _SMALL = 4_000
-"""Characters that are worked on sooner than a thread begins to."""
+"""Characters that are processed faster than a thread starts."""
 
 
 def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], *, name: str, timeout_s: float | None = None) -> T:
-    """What the coroutine returns or raises. `make` makes it in the thread in which it is run; `name` is that thread's.
+    """Runs a coroutine to its end from sync code. `make` makes it in the thread that runs it.
 
-    That is a thread of its own where there is a `timeout_s`, and where someone else's loop runs in the calling thread
-    (a notebook); it sees the caller's context variables, such as the LangGraph run that the call is a part of. Raises
-    `TimeoutError` where the time is up, whatever the coroutine is at; what it does is then left behind, as
-    by `in_thread`.
+    With a `timeout_s`, or where an event loop runs in the calling thread (a notebook), that is a new thread of the
+    given name, which sees the caller's context variables. Raises `TimeoutError` when the time is up, whatever the
+    coroutine is doing; its work is then abandoned, as by `in_thread`.
     """
     try:
         asyncio.get_running_loop()
@@ -53,17 +49,17 @@ def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], *, name: str, timeo
 
 
 def in_thread(work: Callable[[], T], *, name: str, timeout_s: float | None = None) -> T:
-    """What `work` returns or raises, done in a thread of its own, which sees the caller's context variables.
+    """Calls `work` in a new thread, which sees the caller's context variables.
 
-    Raises `TimeoutError` where it is not done in time. The thread is then left behind, as it is where the caller is
-    interrupted: its next look at `check_cancelled` ends it, and so does the end of the process.
+    Raises `TimeoutError` where it is not done in time. The thread is then abandoned, as it is when the caller is
+    interrupted: it ends at its next `check_cancelled`, or with the process.
     """
     outcome: Future[T] = Future()
 
     def run() -> None:
         try:
             outcome.set_result(work())
-        except BaseException as error:  # handed to the caller below, whatever it is
+        except BaseException as error:  # raised in the caller below
             outcome.set_exception(error)
 
     with cancel_scope():
@@ -72,15 +68,14 @@ def in_thread(work: Callable[[], T], *, name: str, timeout_s: float | None = Non
 
 
 async def off_loop(work: Callable[[], T], *, characters: int) -> T:
-    """What `work` returns; in a thread where it is about so much text that the event loop would stand still."""
+    """Calls `work`: in a thread where it processes so many characters that the event loop would stall."""
     return work() if characters <= _SMALL else await asyncio.to_thread(work)
 
 
 class DaemonExecutor(ThreadPoolExecutor):
-    """Threads for `asyncio.to_thread` that hold up nobody's end: neither their event loop's nor the process's.
+    """Daemon threads for `asyncio.to_thread`, which delay neither the end of their event loop nor the process's exit.
 
-    The executor of the standard library waits, when its loop closes and again when the process ends, for whatever still
-    runs; work that was left behind may take a minute to look up.
+    The standard library's executor waits for running work in both cases; abandoned work may take a minute to notice.
     """
 
     def __init__(self, threads: int) -> None:
@@ -109,22 +104,22 @@ class DaemonExecutor(ThreadPoolExecutor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Ends the threads that have nothing to do, and waits for none."""
+        """Ends idle threads, and waits for none."""
         for _ in range(self._started):
             self._work.put(None)
 
     def _serve(self) -> None:
         while (run := self._work.get()) is not None:
             run()
-            del run  # an idle thread would keep what it last worked on
+            del run  # or an idle thread keeps its last work alive
             self._idle.release()
 
 
 @contextlib.contextmanager
 def short_switch_interval() -> Generator[None, None, None]:
-    """A thread that scores gives way to the event loop within half a millisecond, rather than five.
+    """Has busy threads yield to the event loop within half a millisecond, rather than five.
 
-    The loop lets go of the interpreter with every write to a socket, and would wait as long to get it back.
+    The loop releases the GIL with every write to a socket, and would wait as long to get it back.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(0.0005)
@@ -135,8 +130,10 @@ def short_switch_interval() -> Generator[None, None, None]:
 
 
 def _run(make: Callable[[], Coroutine[Any, Any, T]], begun: list[Callable[[], object]] | None = None) -> T:
-    """`asyncio.run` of a task that has no result: as it closes, asyncio spells the result out, in milliseconds for a
-    record, in the message of an error that nobody sees. What ends the task from another thread is put into `begun`."""
+    """`asyncio.run`. Appends to `begun` what cancels the task from another thread.
+
+    The task itself has no result: as it closes, asyncio would format it, in milliseconds for a record.
+    """
     outcome: list[T] = []
 
     async def drive() -> None:
@@ -161,8 +158,8 @@ def _start(work: Callable[[], object], name: str) -> None:
 
 
 @atexit.register
-def _let_them_see_it() -> None:
-    """Gives threads that were left behind a moment to end by themselves: native code dislikes a process that goes."""
+def _join_abandoned() -> None:
+    """Gives abandoned threads a moment to end: native code may crash in an exiting process."""
     until = time.monotonic() + _LAST_S
     for executor in list(_executors):
         executor.shutdown()
@@ -183,11 +180,11 @@ _R = TypeVar("_R")
 async def run_bounded(
     work: Iterable[_W | None], do: Callable[[_W], Coroutine[Any, Any, _R]], *, room: Callable[[], int]
 ) -> AsyncGenerator[_R, None]:
-    """Yields what `do` makes of each piece, as the pieces end; no more than `room()` of them are under way.
+    """Yields the result of `do` for each piece of work as it completes, with at most `room()` running at once.
 
-    None among the work: no more until something has been yielded; it must not come while nothing is under way. Where a
-    piece, or the work itself, raises, those under way are finished and yielded, and then it is raised. Closing the
-    generator, or cancelling the task that waits for it, ends what is under way at once.
+    A None among the work: take no more until a result was yielded; something must be running then. Where a piece, or
+    the iterator, raises, the running ones are finished and yielded first. Closing the generator, or cancelling the task
+    that waits for it, cancels what is running.
     """
     waiting = iter(work)
     under_way: set[asyncio.Task[_R]] = set()
@@ -197,7 +194,7 @@ async def run_bounded(
             if fault is None:
                 try:
                     _fill(under_way, waiting, do, room)
-                except Exception as error:  # the work's own, such as a file that is gone: told when all is finished
+                except Exception as error:  # of the iterator, such as a file that is gone
                     fault = error
             if not under_way:
                 break

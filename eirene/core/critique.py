@@ -14,23 +14,23 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 from pydantic import ConfigDict, Field, model_validator
 
 from eirene.core.errors import FormError, InputError
-from eirene.core.validation import CheckedModel, described, validated
+from eirene.core.validation import FrozenModel, described, validated
 from eirene.text.unicode import Text
 
 Action = Literal["go on", "all complete", "stop", "save"]
 
 
-class FeedbackNote(CheckedModel):
+class FeedbackNote(FrozenModel):
     """A person's remark on one sentence of the answer. Sentences count from 1."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(strict=True)
     example: ClassVar[str] = '{"sentence": 1, "reason": "..."}'
 
     sentence: Annotated[int, Field(ge=1)]
     reason: Text
 
 
-class Review(CheckedModel):
+class Review(FrozenModel):
     """A person's answer to a critique.
 
     - `go on`: rewrite with the critique, after `drop` (these sentences are complete after all), `replace` (this is the
@@ -40,7 +40,6 @@ class Review(CheckedModel):
     - `save`: keep these edits, and ask again: nothing is decided yet. Never in a record.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)  # not strict: from a file or a checkpoint tuples are lists
     whole_name: ClassVar[str] = "a review"
 
     action: Action
@@ -106,11 +105,7 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
-class _Value(CheckedModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Finding(_Value):
+class Finding(FrozenModel):
     """A fault at a place: character offsets into the original answer, why, and the replacement if one is known.
 
     Always in one sense: `edit` is what `answer[start:end]` should become. "" deletes; with start == end it inserts.
@@ -140,7 +135,7 @@ def findings_in(entries: object) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-class TaggedSentence(_Value):
+class TaggedSentence(FrozenModel):
     """One sentence (`n` from 1, offsets without white space around it) with its tag; Incomplete always has a reason."""
 
     n: Annotated[int, Field(ge=1)]
@@ -158,7 +153,7 @@ class TaggedSentence(_Value):
         return self
 
 
-class Sample(_Value):
+class Sample(FrozenModel):
     """One drawn critique. Valid: one tag a sentence and a reason for every Incomplete; else `invalid` says why not.
 
     An invalid sample has no tags: it counts as drawn and takes no part in the vote. `critic` says who drew it where
@@ -190,7 +185,7 @@ class Sample(_Value):
         return self.invalid is None
 
 
-class FindingVote(_Value):
+class FindingVote(FrozenModel):
     """How the samples of the hallucination critic voted: on places and kinds, not on tag sequences.
 
     `agreement` in [0, 1]: the mean, over the findings that were kept, of the share of the valid samples that have each;
@@ -208,7 +203,7 @@ class FindingVote(_Value):
     abstained: str | None = None
 
 
-class Critique(_Value):
+class Critique(FrozenModel):
     """The selected critique. Consistencies lie in [0, 1] and are null for a critique that nobody voted on.
 
     `n_distinct`: how many of the valid samples differ in tags or reasons. 1 among many, of a model that writes freely,

@@ -1,8 +1,8 @@
-"""Every exception that Eirene raises on purpose.
+"""Errors: every exception that Eirene raises on purpose.
 
 EireneError
 ├── InputError            what the user gave cannot be used (row, file, flag); exit code 2
-│   └── FormError         a value does not have the form that a model of ours wants; a `ValueError` as well
+│   └── FormError         a value fails a model's validation; a `ValueError` as well
 ├── PromptError           a prompt file and the values for it do not fit together
 ├── MissingExtraError     an optional package is needed and not installed; exit code 2
 ├── EncoderError          the encoder's files are missing, damaged or of the wrong kind
@@ -11,11 +11,11 @@ EireneError
 ├── UnsupportedLanguageError  a part reads another language than the text's; the run ends abstained
 ├── NoTopicError          no topic of a knowledge base fits what was asked; exit code 1
 └── BackendError          a model could not be reached or did not answer usefully
-    ├── AuthError              the key is missing, wrong or not allowed (401, 403); never tried again
-    ├── QuotaError             the account's credit or quota is used up; never tried again
-    ├── RequestRefusedError    the provider will not take this request (400, 404, 422 ...); never tried again
-    ├── AddressError           the server's address cannot be right: no TLS, a web page ...; nobody tries again
-    ├── RedirectedError        the server sends calls on to another address; nothing goes there, nobody tries again
+    ├── AuthError              the key is missing, wrong or not allowed (401, 403); never retried
+    ├── QuotaError             the account's credit or quota is used up; never retried
+    ├── RequestRefusedError    the provider will not take this request (400, 404, 422 ...); never retried
+    ├── AddressError           the server's address cannot be right: no TLS, a web page ...; never retried
+    ├── RedirectedError        the server redirects calls to another address; nothing is sent there; never retried
     ├── RateLimitError         too many requests (429), still so after the retries
     ├── BackendTimeoutError    no reply in time, still so after the retries
     ├── TooLongError           a local model's context cannot hold the text, which is never cut
@@ -32,7 +32,7 @@ user as an exception: the record gets status `failed`, the original answer and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 
 class EireneError(Exception):
@@ -54,11 +54,11 @@ class InputError(EireneError):
 
 
 class FormError(InputError, ValueError):
-    """A value that does not have the form wanted, of a constructor or of data: a `ValueError` too, as pydantic's is."""
+    """A value that fails validation, in a constructor or in data: a `ValueError` too, as pydantic's error is."""
 
 
 class WorkerError(EireneError):
-    """A worker process of a batch ended by itself, before it could work or while it did."""
+    """A worker process of a batch ended by itself."""
 
 
 class PromptError(EireneError):
@@ -66,7 +66,7 @@ class PromptError(EireneError):
 
 
 class MissingExtraError(EireneError):
-    """An optional package is needed that the light install does not bring; `extra` is empty where no extra does."""
+    """An optional package is not installed; `extra` is empty where no extra brings it."""
 
     def __init__(self, extra: str, package: str) -> None:
         self.extra = extra
@@ -80,31 +80,18 @@ class EncoderError(EireneError):
 
 
 class TrainingStoppedError(EireneError):
-    """A training was asked to stop and did, with a checkpoint on disk from which the same call goes on."""
+    """A training was asked to stop; the same call resumes from its checkpoint."""
 
 
 class UnsupportedLanguageError(EireneError):
-    """A part of the embedded default was asked to work on a text in a language that it does not read.
-
-    In the loop this ends the run as abstained, with the answer as it came.
-    """
-
-
-class TopicLike(Protocol):
-    """What was asked for is known by: a topic's id and its question."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def question(self) -> str: ...
+    """A part of the embedded default met a text in a language that it does not read. In the loop the run abstains."""
 
 
 class TopicMatch(Protocol):
-    """A topic, and how near it is to what was asked: a cosine similarity."""
+    """A topic (with an `id` and a `question`) and its cosine similarity to a query."""
 
     @property
-    def topic(self) -> TopicLike: ...
+    def topic(self) -> Any: ...
 
     @property
     def similarity(self) -> float: ...
@@ -117,16 +104,16 @@ class NoTopicError(EireneError):
         self.query = query
         self.nearest = tuple(nearest)
         self.threshold = threshold
-        said = "; ".join(f"{m.topic.question!r} ({m.similarity:.2f})" for m in nearest)
+        matches = "; ".join(f"{m.topic.question!r} ({m.similarity:.2f})" for m in nearest)
         super().__init__(
-            f"no topic fits the query (similarity {threshold:g} is wanted); nearest: {said or 'none, it is empty'}"
+            f"no topic fits the query (similarity {threshold:g} is wanted); nearest: {matches or 'none, it is empty'}"
         )
 
 
 class BackendError(EireneError):
-    """A model could not be reached or gave nothing usable. `reply` holds its raw output, if there was any.
+    """A model could not be reached or gave nothing usable. `reply` holds its raw output, if any.
 
-    `summary` says of each kind what may be told to people who are not to know more.
+    `summary` is what an untrusted client may be told of each class.
     """
 
     summary: ClassVar[str] = "the model gave nothing usable"
@@ -137,13 +124,13 @@ class BackendError(EireneError):
 
 
 class AuthError(BackendError):
-    """The provider does not accept the key (HTTP 401, 403). Trying again would not help, so nobody does."""
+    """The provider does not accept the key (HTTP 401, 403). Never retried."""
 
     summary = "its provider does not accept the key"
 
 
 class QuotaError(BackendError):
-    """The account has no credit or quota left. Trying again would not help, so nobody does."""
+    """The account has no credit or quota left. Never retried."""
 
     summary = "the account's credit or quota is used up"
 
@@ -155,34 +142,31 @@ class RequestRefusedError(BackendError):
 
 
 class AddressError(BackendError):
-    """The server's address cannot be right: malformed, TLS that cannot be had or trusted, a web page there.
-
-    Trying again would not help, so nobody does.
-    """
+    """The server's address cannot be right: malformed, TLS that fails or is not trusted, a web page. Never retried."""
 
     summary = "its server has another address, or no certificate that is trusted"
 
 
 class RedirectedError(BackendError):
-    """The server redirects calls to another scheme, host or port. Prompts and keys are not sent there."""
+    """The server redirects calls to another scheme, host or port; nothing is sent there. Never retried."""
 
     summary = "its server redirects calls, which are not sent on"
 
 
 class RateLimitError(BackendError):
-    """Too many requests at once; the provider said so on the last attempt as well, or asked for too long a wait."""
+    """Too many requests, still so after the retries, or the provider asked for too long a wait."""
 
     summary = "too many requests at once"
 
 
 class BackendTimeoutError(BackendError):
-    """No reply within the time of an attempt, on the last attempt as well."""
+    """No reply within the time limit of an attempt, still so after the retries."""
 
     summary = "no reply in time"
 
 
 class TooLongError(BackendError):
-    """A local model's context cannot hold prompt and text together. Nothing is cut off to make them fit."""
+    """A local model's context cannot hold prompt and text together. Nothing is truncated to make them fit."""
 
 
 class UnreachableError(BackendError):
@@ -198,19 +182,16 @@ class MalformedReplyError(BackendError):
 
 
 class UnusableReplyError(BackendError):
-    """The model answered with something that must not be used: cut off at the token limit, or filtered.
-
-    In the loop this is a rejected round with this cause, not a failed run.
-    """
+    """A reply that must not be used: cut off at the token limit, or filtered. In the loop a rejected round."""
 
 
 class ReplyTooLargeError(UnusableReplyError):
-    """A reply went on beyond what the tokens that were asked for can take; reading it was given up, for good."""
+    """A reply longer than the tokens asked for can be; reading it was given up. Never retried."""
 
 
 class ScriptExhaustedError(BackendError):
-    """A scripted model was called more often than it has replies: the test or the script is wrong."""
+    """A scripted model was called more often than it has replies."""
 
 
 PERMANENT_ERRORS = (AuthError, QuotaError, AddressError, RedirectedError, ScriptExhaustedError)
-"""Errors of a model that the next call would meet as well: a draw, and a run over many rows, stops at them."""
+"""Errors that the next call would meet as well: sampling, and a run over many rows, stops at them."""

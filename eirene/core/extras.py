@@ -1,4 +1,4 @@
-"""Optional packages: which extra installs each, and the one place where a missing one becomes an error."""
+"""Extras: which optional extra installs each package, and the error for one that is not installed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def require(*packages: str, extra: str | None = None) -> None:
 
 @contextmanager
 def importing(package: str, *, extra: str | None = None) -> Iterator[None]:
-    """Around the import of an optional package, or of a module of ours that needs it: raises `MissingExtraError`."""
+    """Around the import of an optional package, or of a module that needs it: raises `MissingExtraError`."""
     try:
         yield
     except ImportError as error:
@@ -64,7 +64,7 @@ def importing(package: str, *, extra: str | None = None) -> Iterator[None]:
 
 
 def missing(package: str, *, extra: str | None = None) -> MissingExtraError:
-    """The error for a package that is not there; without a known extra it asks for the package itself."""
+    """The error for a package that is not installed; without a known extra it names the package itself."""
     wanted = EXTRAS.get(package, "") if extra is None else extra
     return MissingExtraError(wanted, _INSTALLED_AS.get(package, package.replace("_", "-")))
 

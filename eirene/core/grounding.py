@@ -1,4 +1,4 @@
-"""What an answer is held against: groups of arguments, from the item itself or derived from a critique.
+"""Grounding: the given texts that an answer is compared with, from its item or derived from a critique.
 
 *Hallucination*: the answer says something that was not given. *Coverage error*: something given is missing from it.
 """
@@ -13,7 +13,7 @@ from eirene.core.records import Item, Record
 from eirene.text.sentences import split_sentences
 
 NOTHING_GIVEN = "there is nothing to compare with: give perspectives, context, or a model as the backend"
-"""Why an answer is not judged that brings nothing to hold it against, in words that every place can add its own to."""
+"""Why an answer without any given text is not judged."""
 
 Source = Literal["perspectives", "context", "derived"]
 
@@ -40,21 +40,21 @@ class Grounding:
 
 
 def lacks_grounding(record: Record) -> bool:
-    """Whether a run abstained for want of anything to hold the answer against: its critics say so in every sample."""
+    """Whether a run abstained because its item had no given text: its critics say so in every sample."""
     samples = record.rounds[-1].samples if record.status == "abstained" and record.rounds else ()
     return bool(samples) and all(sample.invalid == NOTHING_GIVEN for sample in samples)
 
 
 def given_texts(item: Item) -> tuple[str, ...]:
-    """The arguments of an item's perspectives, else its passages; nothing where it gives neither."""
+    """The arguments of an item's perspectives, else its passages; empty without both."""
     return grounding_for(item).arguments if item.perspectives or item.context else ()
 
 
 def grounding_for(item: Item, critique: Critique | None = None) -> Grounding:
-    """The groups that an answer to `item` is scored against.
+    """The given texts that an answer to `item` is scored against.
 
-    Perspectives come first, else the context's passages, else what the critique gives: the sentences of the original
-    found complete (all of them without a critique) and the critique's reasons.
+    The perspectives, else the context's passages, else what the critique gives: the original's complete sentences (all
+    of them without a critique) and the critique's reasons.
     """
     if item.perspectives:
         return Grounding("perspectives", tuple(ArgumentGroup(p.name, tuple(p.arguments)) for p in item.perspectives))
@@ -64,15 +64,15 @@ def grounding_for(item: Item, critique: Critique | None = None) -> Grounding:
         kept = tuple(s.text for s in split_sentences(item.answer) if s.text)
         return Grounding("derived", (ArgumentGroup("kept", kept),))
     kept = tuple(s.text for s in critique.sentences if s.tag == "Complete" and s.text)
-    reasons = tuple(filter(None, map(_asked, critique.sentences)))
+    reasons = tuple(filter(None, map(_missing_content, critique.sentences)))
     groups = [ArgumentGroup(name, texts) for name, texts in (("kept", kept), ("asked", reasons)) if texts]
     return Grounding("derived", tuple(groups))
 
 
-def _asked(sentence: TaggedSentence) -> str:
-    """What a sentence's reason asks an answer to say: all of it but what is wrong with what is said already."""
-    asked = sentence.reason or ""
+def _missing_content(sentence: TaggedSentence) -> str:
+    """What a sentence's reason asks an answer to add: all of it but the reasons of hallucinations."""
+    reason = sentence.reason or ""
     for finding in sentence.findings:
         if finding.kind in HALLUCINATIONS:
-            asked = asked.replace(finding.reason, "")
-    return asked.strip()
+            reason = reason.replace(finding.reason, "")
+    return reason.strip()

@@ -23,7 +23,7 @@ MAX_DEPTH = 100
 def parse_json(data: bytes, *, where: str, from_model: bool = False) -> Any:
     """One JSON value, read strictly; raises `InputError` that names the place.
 
-    Half a surrogate pair is refused, but `from_model` mended: a model's words are not the user's to repair.
+    A lone surrogate is an error, but mended where the JSON is `from_model`: no user could repair it.
     """
     try:
         text = data.decode("utf-8")
@@ -43,7 +43,7 @@ def parse_json(data: bytes, *, where: str, from_model: bool = False) -> Any:
         raise InputError(_too_deep(), where=where) from None
     if _is_deep(value):
         raise InputError(_too_deep(), where=where)
-    if "\\ud" in text or "\\uD" in text:  # an escape may stand for half a character
+    if "\\ud" in text or "\\uD" in text:  # an escape may be a lone surrogate
         try:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError:
@@ -54,7 +54,7 @@ def parse_json(data: bytes, *, where: str, from_model: bool = False) -> Any:
 
 
 class _BadValueError(Exception):
-    """Legal for Python's JSON reader, not for us."""
+    """A value that Python's JSON reader takes and this one does not."""
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -111,25 +111,24 @@ def _is_deep(value: object) -> bool:
 
 
 class NotJsonableError(ValueError):
-    """A value that JSON has no word for; the message says which."""
+    """A value that JSON cannot hold; the message says which."""
 
 
 def jsonable(value: object, *, depth: int = 0) -> Any:
-    """The value in JSON's words.
+    """A value of Python or of a table as plain JSON.
 
-    NaN, NaT and null are None (tables write a missing value as any of them). Dates and times are ISO 8601, durations
-    seconds, decimals and UUIDs their text; NumPy, Arrow and pandas scalars and arrays are what they hold. Raises
-    `NotJsonableError` for infinities, bytes and everything else.
+    NaN, NaT and null become None, dates and times ISO 8601, durations seconds, decimals and UUIDs text; NumPy, Arrow
+    and pandas scalars and arrays what they hold. Raises `NotJsonableError` for infinities, bytes and everything else.
     """
     if value is None or type(value) in (str, bool):
         return value
     if depth > MAX_DEPTH:
         raise NotJsonableError(f"is nested more than {MAX_DEPTH} levels deep")
-    # NumPy is known by its name, so that who gives no such value need not wait for it to load.
+    # NumPy is known by its name, so that it is not imported for other values.
     for kinds, convert in (*_of_numpy(), *_CONVERT) if type(value).__module__ == "numpy" else _CONVERT:
         if isinstance(value, kinds):
             return convert(value, depth)
-    # Scalars and arrays of NumPy, pyarrow and pandas: known by what they can do, so that none needs to be there.
+    # Scalars and arrays of NumPy, pyarrow and pandas: known by their methods, so that none needs to be installed.
     for method in ("as_py", "tolist"):
         convert_own = getattr(value, method, None)
         if callable(convert_own):
@@ -195,4 +194,4 @@ _CONVERT: tuple[tuple[Any, Callable[[Any, int], Any]], ...] = (
     (uuid.UUID, lambda value, _: str(value)),
     ((bytes, bytearray, memoryview), _bytes),
 )
-"""What becomes of values of each type, the first that fits."""
+"""The conversion of each type; the first that fits counts."""

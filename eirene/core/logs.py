@@ -1,7 +1,7 @@
-"""The loggers of the library: what they say fits into any UTF-8 log, whatever a model or a user's own part said.
+"""Logging: the library's loggers, whose lines fit into any UTF-8 log.
 
-A log line that quotes an error quotes text from outside. Half a surrogate pair in it would lose the line in a log file,
-and ends whatever sends the line on to another process as UTF-8.
+A line that quotes an error quotes text from outside. A lone surrogate in it would lose the line in a log file, and end
+whatever sends the line to another process as UTF-8.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ _PLAIN = logging.Formatter()
 
 
 def get_logger(name: str) -> logging.Logger:
-    """The logger of that name, with its lines mended before any handler sees them."""
+    """The logger of that name, with a filter that mends lone surrogates in its lines."""
     logger = logging.getLogger(name)
     logger.addFilter(_mend)  # once, however often it is asked for
     return logger
 
 
 def _mend(record: logging.LogRecord) -> bool:
-    """Puts `whole` texts for the message and the traceback of a record, only where they are not. Lets all pass."""
+    """Mends the message and the traceback of a record, and keeps every record."""
     try:
-        said = record.getMessage()
-    except Exception:  # wording and values that do not fit together: handlers have their own way to tell
+        message = record.getMessage()
+    except Exception:  # a format that does not fit its arguments: handlers report that themselves
         return True
-    if (mended := mend_surrogates(said)) != said:
+    if (mended := mend_surrogates(message)) != message:
         record.msg, record.args = mended, ()
     if record.exc_info:
         traceback = record.exc_text or _PLAIN.formatException(record.exc_info)
         if (mended := mend_surrogates(traceback)) != traceback:
-            record.exc_text = mended  # what formatters take rather than the exception
+            record.exc_text = mended  # formatters prefer it to the exception
     return True

@@ -18,7 +18,7 @@ from eirene.core.errors import InputError
 from eirene.core.scores import Scores
 from eirene.core.signature import digest
 from eirene.core.usage import Usage
-from eirene.core.validation import CheckedModel, described, validated
+from eirene.core.validation import CheckedModel, FrozenModel, described, validated
 from eirene.text.unicode import LONE_SURROGATE, Text
 
 Mode = Literal["improve", "generic", "fine-grained", "human", "edit"]
@@ -122,12 +122,7 @@ class Item(_InputModel):
         return self
 
 
-class _OutputModel(CheckedModel):
-    # Not strict: what comes here is our own, and from a checkpoint or a file its tuples are lists.
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Round(_OutputModel):
+class Round(FrozenModel):
     """One turn of the loop. `samples` are the critiques drawn for it, none where an earlier round's served."""
 
     critique: Critique | None
@@ -138,21 +133,21 @@ class Round(_OutputModel):
     why: str
 
 
-class ErrorInfo(_OutputModel):
+class ErrorInfo(FrozenModel):
     """Why a run failed: the exception's class name and its message."""
 
     kind: str
     message: str
 
 
-class BeforeAfter(_OutputModel):
+class BeforeAfter(FrozenModel):
     """Scores of the original and of the text that is shown, by detector. Equal where the original is shown."""
 
     original: dict[str, Scores]
     final: dict[str, Scores]
 
 
-class Record(_OutputModel):
+class Record(FrozenModel):
     """One output row. `answer` is the text to show: the original, byte for byte, in every status but `accepted`.
 
     `passages`: the ids of the passages that were found as its context (`FOUND_PASSAGES` in the item's meta), in its

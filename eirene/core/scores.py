@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from eirene.core.validation import CheckedModel
-
-
-class _Value(CheckedModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+from eirene.core.validation import FrozenModel
 
 
-class Unscored(_Value):
+class Unscored(FrozenModel):
     """No score could be given; the text says why."""
 
     unscored: str
@@ -25,14 +21,14 @@ class Unscored(_Value):
 Score = Annotated[float, Field(ge=0.0, le=1.0)] | Unscored
 
 
-class SentenceScore(_Value):
+class SentenceScore(FrozenModel):
     """Hallucination score of one sentence of the answer (`n` from 1)."""
 
     n: int
     hallucination: Score
 
 
-class WordScore(_Value):
+class WordScore(FrozenModel):
     """Error score of one word, with its character offsets in the answer, or in the argument that it belongs to."""
 
     start: int
@@ -40,7 +36,7 @@ class WordScore(_Value):
     score: Annotated[float, Field(ge=0.0, le=1.0)]
 
 
-class ArgumentScore(_Value):
+class ArgumentScore(FrozenModel):
     """Coverage score of one given argument: the group's name, its number in the group (from 1), the score, and the
     coverage scores of its content words where the detector has them."""
 
@@ -50,7 +46,7 @@ class ArgumentScore(_Value):
     words: tuple[WordScore, ...] = ()
 
 
-class Poll(_Value):
+class Poll(FrozenModel):
     """One reply of a polled judge, whole. `error` is its verdict: whether there is one; None where the reply could not
     be read or did not come, for the reason in `unread`."""
 
@@ -59,7 +55,7 @@ class Poll(_Value):
     unread: str | None = None
 
 
-class Polls(_Value):
+class Polls(FrozenModel):
     """A judge's replies to one question, in order: the explanation of a score that is the share of their verdicts.
 
     `low` and `high` are a 95 % interval of that share, None where there is no score. With `early_stop` fewer polls than
@@ -84,7 +80,7 @@ class Polls(_Value):
         return sum(poll.error is not None for poll in self.replies)
 
 
-class Scores(_Value):
+class Scores(FrozenModel):
     """What one detector says of one answer. Lists are empty where the detector has no such level.
 
     `raw` has what was measured before it was mapped to [0, 1], by name, where that is another number than the score.

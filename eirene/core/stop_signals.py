@@ -1,4 +1,4 @@
-"""The signals that ask a command to stop: Ctrl-C, SIGTERM, and SIGHUP of a terminal that was closed."""
+"""Stop signals: Ctrl-C (SIGINT), SIGTERM, and SIGHUP of a terminal that was closed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 
 
 def stop_signals() -> tuple[signal.Signals, ...]:
-    """SIGINT, SIGTERM and SIGHUP, as far as the system has them; SIGHUP unless it is ignored, as `nohup` wants it."""
+    """SIGINT, SIGTERM and SIGHUP, as far as the system has them; without SIGHUP where `nohup` ignores it."""
     named = ("SIGINT", "SIGTERM", "SIGHUP")
     found = [getattr(signal, name) for name in named if hasattr(signal, name)]
     return tuple(n for n in found if n.name != "SIGHUP" or signal.getsignal(n) != signal.SIG_IGN)
@@ -21,21 +21,21 @@ def stop_signals() -> tuple[signal.Signals, ...]:
 def acting_as_ctrl_c() -> Iterator[None]:
     """Inside, SIGTERM and SIGHUP do what Ctrl-C does at that moment. Does nothing outside the main thread.
 
-    A terminal that hangs up takes no more output: what would be written to it is lost, and stops nothing.
+    Output to a terminal that hung up is dropped, and raises no error.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     outputs = Terminals()
 
-    def asked(number: int, _: FrameType | None) -> None:
+    def interrupt(number: int, _: FrameType | None) -> None:
         outputs.lost(number)
         if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts what runs in the background
             raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 
     handled = [number for number in stop_signals() if number != signal.SIGINT]
-    before = {number: signal.signal(number, asked) for number in handled}
+    before = {number: signal.signal(number, interrupt) for number in handled}
     try:
         yield
     finally:
@@ -44,13 +44,13 @@ def acting_as_ctrl_c() -> Iterator[None]:
 
 
 class Terminals:
-    """Which of standard output and standard error were terminals when this was made: one that hangs up is none."""
+    """Which of standard output and standard error are terminals, noted now: a terminal that hung up cannot tell."""
 
     def __init__(self) -> None:
         self._numbers = [number for number in (1, 2) if _is_terminal(number)]
 
     def lost(self, number: int) -> None:
-        """If the signal is SIGHUP, sends nowhere what would be written to a terminal."""
+        """If the signal is SIGHUP, redirects output to terminals to the null device."""
         if number != getattr(signal, "SIGHUP", None):
             return
         with contextlib.suppress(OSError):

@@ -1,24 +1,22 @@
-"""What a run cost: calls, retries, tokens, money, seconds. Every attempt counts, failed ones included."""
+"""Usage: calls, retries, tokens, cost and seconds of a run. Every attempt counts, failed ones included."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from eirene.core.validation import CheckedModel
+from eirene.core.validation import FrozenModel
 
 _Count = Annotated[int, Field(ge=0)]
 
 
-class Usage(CheckedModel):
+class Usage(FrozenModel):
     """Sums over all model calls of a run; `cost_usd` is null where a price is unknown. Embedded parts call no model.
 
-    `cached_tokens` are those that the provider had read before (its prompt cache). `cache_hits` are replies that came
-    from the call cache instead of a model: they are no calls, and cost neither tokens nor money.
+    `cached_tokens` are input tokens from the provider's prompt cache. `cache_hits` are replies from the call cache,
+    which are no calls, and cost neither tokens nor money.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     calls: _Count = 0
     retries: _Count = 0
@@ -31,26 +29,21 @@ class Usage(CheckedModel):
 
     @property
     def tokens(self) -> int:
-        """Tokens read and written."""
+        """Input and output tokens."""
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: Usage) -> Usage:
         """The sum; an unknown cost makes the sum's cost unknown."""
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMMED}
         unknown = self.cost_usd is None or other.cost_usd is None
-        return Usage(
-            calls=self.calls + other.calls,
-            retries=self.retries + other.retries,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-            cache_hits=self.cache_hits + other.cache_hits,
-            cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
-            seconds=self.seconds + other.seconds,
-        )
+        return Usage(**sums, cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0))
+
+
+_SUMMED = tuple(name for name in Usage.model_fields if name != "cost_usd")
 
 
 class Meter:
-    """Adds up the usage of one node's calls, so that nothing is lost when one of them fails."""
+    """Adds up the usage of several calls, so that nothing is lost when one of them fails."""
 
     def __init__(self) -> None:
         self.total = Usage()

@@ -6,48 +6,36 @@ that a user constructs or feeds; `validated` reads data with any model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eirene.core.errors import FormError
-
-__all__ = [
-    "CheckedModel",
-    "Path",
-    "Problem",
-    "described",
-    "first_problem",
-    "form_error",
-    "path_text",
-    "problem_text",
-    "short_repr",
-    "validated",
-]
 
 M = TypeVar("M", bound=BaseModel)
 
 
 class CheckedModel(BaseModel):
-    """A model that raises `FormError` (an `InputError` and a `ValueError`) where pydantic would raise its own error.
+    """Raises `FormError` (an `InputError` and a `ValueError`) where a pydantic model raises its own error.
 
-    So do its constructor, `model_validate`, `model_validate_json`, and setting an attribute of a frozen one.
+    That is: the constructor, `model_validate`, `model_validate_json`, and setting an attribute of a frozen one.
     """
 
     whole_name: ClassVar[str] = ""
-    """What messages call the whole, where a field's name alone does not say it, such as "a review"."""
+    """What messages call the whole model, such as "a review"; empty where a field's name says enough."""
     example: ClassVar[str] = ""
-    """A value in JSON, for the message where something else stands in its place."""
+    """A valid value in JSON, added to the message about an invalid one."""
 
     @classmethod
-    def own_words(cls, problem: Any) -> str | None:
-        """What to say of a problem (as pydantic describes it) in place of the usual words; None for those."""
+    def own_message(cls, problem: Any) -> str | None:
+        """A message of the model's own for a problem as pydantic describes it; None for the usual one."""
         return None
 
-    # Not for the type checker, to which the fields make up the constructor.
+    # Type checkers make the constructor up from the fields.
     if not TYPE_CHECKING:
 
         def __init__(self, /, *values: Any, **fields: Any) -> None:
@@ -62,42 +50,43 @@ class CheckedModel(BaseModel):
             except ValidationError as error:
                 raise form_error(error, kind) from None
 
-        # Pydantic then takes this for its own: it neither calls it for a model within a model nor slows down for it.
+        # Pydantic then takes this for its own: it does not call it for nested models, and loses no speed.
         __init__.__pydantic_base_init__ = True
 
         def __setattr__(self, name: str, value: Any) -> None:
-            try:
+            with _form_errors(type(self)):
                 super().__setattr__(name, value)
-            except ValidationError as error:
-                raise form_error(error, type(self)) from None
 
         def __delattr__(self, name: str) -> None:
-            try:
+            with _form_errors(type(self)):
                 super().__delattr__(name)
-            except ValidationError as error:
-                raise form_error(error, type(self)) from None
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:
-        """Pydantic's, with an error of ours."""
-        try:
+        """Pydantic's, but raises `FormError`."""
+        with _form_errors(cls):
             return super().model_validate(obj, **options)
-        except ValidationError as error:
-            raise form_error(error, cls) from None
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
-        """Pydantic's, with an error of ours."""
-        try:
+        """Pydantic's, but raises `FormError`."""
+        with _form_errors(cls):
             return super().model_validate_json(json_data, **options)
-        except ValidationError as error:
-            raise form_error(error, cls) from None
+
+
+class FrozenModel(CheckedModel):
+    """A value of Eirene's own: frozen, without unknown keys, NaN or infinities.
+
+    Not strict: from a checkpoint or a file its tuples come back as lists.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def validated(model: type[M], data: object, *, where: str | None = None, under: str = "") -> M:
-    """The data as a value of the model; raises `FormError`.
+    """The data as an instance of the model; raises `FormError`.
 
-    `where` (file and row) stands before the message; `under` is the path at which the data stands in its row.
+    `where` (file and row) goes before the message; `under` is the path of the data in its row.
     """
     try:
         return model.__pydantic_validator__.validate_python(data)  # type: ignore[no-any-return]  # as model_validate does
@@ -108,9 +97,17 @@ def validated(model: type[M], data: object, *, where: str | None = None, under: 
 def form_error(
     error: ValidationError, model: type[BaseModel], *, where: str | None = None, under: str = ""
 ) -> FormError:
-    """The first problem of a validation as our error."""
+    """The first problem of a validation as a `FormError`."""
     problem = first_problem(error, model, under=under)
     return FormError(problem.text, field=path_text(problem.path) or None, where=where)
+
+
+@contextmanager
+def _form_errors(model: type[BaseModel]) -> Iterator[None]:
+    try:
+        yield
+    except ValidationError as error:
+        raise form_error(error, model) from None
 
 
 Path = tuple[int | str, ...]
@@ -133,7 +130,7 @@ _WANTED = {
     "callable_type": "a function",
     "invalid-json-value": "plain JSON",
 }
-"""What was wanted, by pydantic's name of the error."""
+"""What was wanted, by pydantic's type of the error."""
 _BOUNDS = {
     "greater_than_equal": ("at least", "ge"),
     "greater_than": ("more than", "gt"),
@@ -163,26 +160,25 @@ def first_problem(error: ValidationError, model: type[BaseModel], *, under: str 
     paths = [_field_path(model, p["loc"]) for p in problems]
     first, path = problems[0], ((under,) if under else ()) + paths[0]
     kinds = [p["type"] for p, at in zip(problems, paths, strict=True) if at == paths[0]]
-    own_words = getattr(model, "own_words", None)
-    text = None if own_words is None else own_words(first)
+    text = model.own_message(first) if issubclass(model, CheckedModel) else None
     text = problem_text(first, path, kinds, model) if text is None else text
-    # What one value may be is one problem, though each of the forms that it has not is a line of pydantic's.
+    # Pydantic has a problem for each member of a union: they count as one.
     more = len({*paths} - {paths[0]})
-    others = "" if not more else f" (and {more} more problem{'s' if more > 1 else ''})"
+    others = f" (and {more} more problem{'s' if more > 1 else ''})" if more else ""
     return Problem(path, text + others, is_missing=first["type"] == "missing")
 
 
 def problem_text(problem: Any, path: Path, kinds: list[str], model: type[BaseModel]) -> str:
-    """One sentence on a problem as pydantic describes it, at `path`; `kinds` has the kinds of all problems there."""
+    """One sentence on a problem as pydantic describes it; `kinds` are those of all problems at `path`."""
     kind = "invalid_key" if path[-1:] == ("[key]",) else problem["type"]
     whole: str = getattr(model, "whole_name", "")
     name = repr(path_text(path)) if path else whole or "the whole"
     if kind in _WHOLE:
         return _WHOLE[kind](name, f" in {whole}" if whole else "", problem, model)
-    if "error" in problem.get("ctx", {}):  # what a check of ours raised
+    if "error" in problem.get("ctx", {}):  # raised by a validator of ours
         return f"{name} {problem['ctx']['error']}" if path else str(problem["ctx"]["error"])
     wanted, came = _wanted(problem, kinds), problem["input"]
-    # A value of the right kind needs no word for what it is.
+    # A value of the right type needs no word for its type.
     got = short_repr(came) if kind in _BOUNDS or kind == "literal_error" else described(came)
     example = getattr(_model_at(model, problem["loc"]), "example", "") if kind in _WANTED else ""
     said = f"{name} of {whole}" if whole and path else name
@@ -228,7 +224,7 @@ def _wanted(problem: Any, kinds: list[str]) -> str:
 
 
 def _field_path(model: type[BaseModel], loc: Path) -> Path:
-    """Where in the data a problem is: pydantic's place without the names of a union's members, which nobody wrote."""
+    """Where in the data a problem is: pydantic's location without the names of a union's members."""
     found: list[int | str] = []
     annotation: Any = model
     for part in loc:
@@ -265,7 +261,7 @@ def _is_tag(part: str) -> bool:
 
 
 def _inner(annotation: Any, part: int | str) -> Any:
-    """The annotation of what stands under a key or a number; None where it cannot be told."""
+    """The annotation under a key or index; None if it is unknown."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         field = annotation.model_fields.get(str(part))
         return None if field is None else field.annotation
@@ -276,7 +272,7 @@ def _inner(annotation: Any, part: int | str) -> Any:
 
 
 def _model_at(model: type[BaseModel], loc: Path) -> type[BaseModel] | None:
-    """The model that is wanted at a place; None where none is."""
+    """The model that is wanted at a location, if one is."""
     annotation: Any = model
     for part in loc:
         annotation = _inner(_only_member(annotation), part)
@@ -285,7 +281,7 @@ def _model_at(model: type[BaseModel], loc: Path) -> type[BaseModel] | None:
 
 
 def path_text(path: Path) -> str:
-    """A place as messages write it: `perspectives[0].arguments`."""
+    """A location as messages write it: `perspectives[0].arguments`."""
     out = ""
     for part in path:
         out += f"[{part}]" if isinstance(part, int) else f".{part}" if out else part
@@ -293,7 +289,7 @@ def path_text(path: Path) -> str:
 
 
 def described(value: object, limit: int = 60) -> str:
-    """A value as a message shows it: in JSON's words, short, in one line."""
+    """A value with its type in JSON's words, short and on one line: `the number 5`."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     names = {str: "the text", int: "the number", float: "the number", list: "the list", dict: "the object"}
@@ -301,9 +297,9 @@ def described(value: object, limit: int = 60) -> str:
 
 
 def short_repr(value: object, limit: int = 60) -> str:
-    """A value as a message shows it without a word for its kind; empty where it cannot be written."""
+    """The value's `repr` on one line, cut at `limit` characters; empty where it has none."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # a number of thousands of digits, or a `__repr__` of somebody else's
+    except Exception:  # a number of thousands of digits, or somebody's broken `__repr__`
         return ""
     return f"{text[:limit]}…" if len(text) > limit else text

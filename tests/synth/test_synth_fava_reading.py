@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.core.critique import Finding
+from eirene.core.critique import HALLUCINATIONS, Finding, HallucinationKind
 from eirene.core.findings.edits import apply_findings
-from eirene.core.findings.kinds import HALLUCINATIONS, HallucinationKind
 from eirene.models.replies import Reply
 from eirene.synth.fava.replies import RefusedError, read_error, read_genre
 from eirene.synth.fava.rules import changed

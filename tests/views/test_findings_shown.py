@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from eirene.core.critique import HALLUCINATIONS, Critique, Finding, FindingVote, TaggedSentence
-from eirene.core.findings.kinds import KINDS
 from eirene.core.records import BeforeAfter, Record, Round
 from eirene.core.usage import Usage
 from eirene.views import LETTERS, spans_of
@@ -53,7 +52,6 @@ def test_spans_joined_are_the_sentence(text: str, data: st.DataObject) -> None:
 
 def test_each_kind_has_a_letter_of_its_own() -> None:
     """The letters of the views are those of the kinds, and no two are the same."""
-    assert {name: kind.letter for name, kind in KINDS.items()} == LETTERS
     assert len(set(LETTERS.values())) == len(HALLUCINATIONS)
 
 

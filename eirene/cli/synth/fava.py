@@ -71,7 +71,7 @@ def fava(
     """Passages with errors of known kind and place, and the references that tell."""
     with output():
         from eirene.agent.batch.control import Limits
-        from eirene.core.findings.kinds import HALLUCINATIONS
+        from eirene.core.critique import HALLUCINATIONS
         from eirene.synth.fava.recipe import GENRES, Made, Recipe
         from eirene.synth.fava.rules import OFFLINE
 

@@ -10,22 +10,6 @@ from dataclasses import dataclass
 
 from eirene.core.critique import HALLUCINATIONS, Critique, Finding, HallucinationKind, TaggedSentence
 
-__all__ = [
-    "HALLUCINATIONS",
-    "KINDS",
-    "LETTERS",
-    "REMOVED",
-    "REPLACED",
-    "HallucinationKind",
-    "KindInfo",
-    "ShownSpan",
-    "finding_of",
-    "is_hallucination",
-    "kinds_in",
-    "reason_for",
-    "spans_of",
-]
-
 REPLACED: frozenset[str] = frozenset({"entity", "relation"})
 """Kinds whose faulty words are replaced."""
 REMOVED: frozenset[str] = frozenset(HALLUCINATIONS) - REPLACED
@@ -34,13 +18,9 @@ REMOVED: frozenset[str] = frozenset(HALLUCINATIONS) - REPLACED
 
 @dataclass(frozen=True, slots=True)
 class KindInfo:
-    """One kind, with the letter that stands for it where colour may not be seen.
-
-    `definition` is what a model is shown; `reason` is what a reader is told, with `{old}` and `{new}` for the words.
-    """
+    """One kind: `definition` is shown to models; `reason` to readers, with `{old}` and `{new}` for the words."""
 
     name: HallucinationKind
-    letter: str
     definition: str
     reason: str
 
@@ -49,36 +29,36 @@ KINDS: dict[HallucinationKind, KindInfo] = {
     kind.name: kind
     for kind in (
         KindInfo(
-            "entity", "E",
+            "entity",
             "a name, date, number, place or other thing of a few words is wrong, and putting the right one in its "
             "place makes the sentence true",
             'The references say "{new}", not "{old}".',
         ),
         KindInfo(
-            "relation", "R",
+            "relation",
             "the words that say how things relate (a verb, a preposition, an adjective, a negation) are wrong, often "
             "the opposite of what holds, and other words in their place make the sentence true",
             'The references say "{new}", not "{old}".',
         ),
         KindInfo(
-            "contradictory", "C",
+            "contradictory",
             "the whole statement is at odds with the references, and no change of a few words would mend it",
             'At odds with the references: "{old}".',
         ),
         KindInfo(
-            "invented", "I",
+            "invented",
             "the statement is about something that does not exist: a work, event, award, person or notion made up by "
             "the writer (characters of fiction are not meant)",
             'Speaks of something that does not exist: "{old}".',
         ),
         KindInfo(
-            "subjective", "S",
+            "subjective",
             "the statement gives an opinion, a feeling or praise as if it were a fact, and nothing could show it true "
             "or false",
             'An opinion, not a fact: "{old}".',
         ),
         KindInfo(
-            "unverifiable", "U",
+            "unverifiable",
             "the statement is a claim of fact that might hold, but nothing in the references bears on it and nobody "
             "could look it up, such as private details",
             'Nothing bears on it: "{old}".',
@@ -86,6 +66,8 @@ KINDS: dict[HallucinationKind, KindInfo] = {
     )
 }  # fmt: skip
 """The six kinds by name, in the paper's order."""
+LETTERS: dict[str, str] = {kind: kind[0].upper() for kind in HALLUCINATIONS}
+"""The letter of each kind, for where colour may not be seen; no two have the same."""
 
 _SHOWN = 120
 
@@ -96,7 +78,7 @@ def is_hallucination(finding: Finding) -> bool:
 
 
 def reason_for(kind: HallucinationKind, old: str, new: str | None) -> str:
-    """Why it is a fault, in one sentence: what a finding says that came from tags alone, which have no reasons."""
+    """The reason of a finding that came from tags alone, which have none: one sentence."""
     said, better = _short(old), _short(new or "")
     if kind in REPLACED and not (said and better):
         if said:
@@ -115,10 +97,6 @@ def _short(text: str) -> str:
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1].rstrip() + "…"
 
 
-LETTERS: dict[str, str] = {kind: kind[0].upper() for kind in HALLUCINATIONS}
-"""The letter of each kind; no two have the same."""
-
-
 @dataclass(frozen=True, slots=True)
 class ShownSpan:
     """A run of a sentence's text. `kind` is "" where nothing was found; `edit` what should stand there, if known."""
@@ -129,9 +107,9 @@ class ShownSpan:
 
 
 def spans_of(sentence: TaggedSentence) -> tuple[ShownSpan, ...]:
-    """The sentence's text in runs, joined the text; none where no hallucination was found in it.
+    """The sentence's text in runs, one for each hallucination and for what stands between; none without hallucinations.
 
-    Of findings that overlap the first is shown, and the longer of two that begin together.
+    Of findings that overlap, the first is shown, and the longer of two that begin together.
     """
     found = sorted((f for f in sentence.findings if f.kind in HALLUCINATIONS), key=lambda f: (f.start, -f.end))
     spans: list[ShownSpan] = []
@@ -149,10 +127,6 @@ def spans_of(sentence: TaggedSentence) -> tuple[ShownSpan, ...]:
 
 
 def kinds_in(critiques: Iterable[Critique | None]) -> tuple[str, ...]:
-    """The kinds of hallucination that critiques found, in the order of the six: what a legend has to explain."""
-    found: set[str] = {f.kind for c in critiques if c is not None for f in _findings(c)}
+    """The kinds of hallucination among the critiques' findings, in the order of the six, for a legend."""
+    found: set[str] = {f.kind for c in critiques if c is not None for s in c.sentences for f in s.findings}
     return tuple(kind for kind in HALLUCINATIONS if kind in found)
-
-
-def _findings(critique: Critique) -> Iterable[Finding]:
-    return (f for s in critique.sentences for f in s.findings)

@@ -10,8 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eirene.core.critique import Finding
-from eirene.core.findings.kinds import HallucinationKind, finding_of
+from eirene.core.critique import Finding, HallucinationKind
+from eirene.core.findings.kinds import finding_of
 from eirene.core.findings.tags import in_order, parse_tagged
 from eirene.text.matching import BoundedMatcher, Span, token_spans
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import cast
 
-from eirene.core.critique import Finding
+from eirene.core.critique import HALLUCINATIONS, Finding, HallucinationKind
 from eirene.core.errors import InputError
-from eirene.core.findings.kinds import HALLUCINATIONS, REMOVED, REPLACED, HallucinationKind, finding_of
+from eirene.core.findings.kinds import REMOVED, REPLACED, finding_of
 
 _ALIASES = {"sentence": "contradictory", "contradiction": "contradictory"}
 """Other words for a kind: the paper's tables say Sentence, its prompts contradictory."""

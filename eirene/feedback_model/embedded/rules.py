@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from eirene.core.critique import Finding
-from eirene.core.findings.kinds import HallucinationKind, finding_of
+from eirene.core.critique import Finding, HallucinationKind
+from eirene.core.findings.kinds import finding_of
 from eirene.feedback_model.embedded.lexicon import (
     LEXICON,
     are_opposites,

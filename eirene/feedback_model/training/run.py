@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from eirene.core.critique import Finding, findings_in
+from eirene.core.critique import HALLUCINATIONS, Finding, findings_in
 from eirene.core.errors import InputError
-from eirene.core.findings.kinds import HALLUCINATIONS
 from eirene.core.findings.tags import write_tagged
 from eirene.core.logs import get_logger
 from eirene.core.records import Item

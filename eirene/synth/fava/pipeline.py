@@ -9,9 +9,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from eirene.core.concurrency import run_bounded
-from eirene.core.critique import Finding
+from eirene.core.critique import Finding, HallucinationKind
 from eirene.core.errors import PERMANENT_ERRORS, EireneError
-from eirene.core.findings.kinds import HallucinationKind
 from eirene.core.records import Item
 from eirene.core.signature import derive_seed, digest, rng_for
 from eirene.core.usage import Meter, Usage

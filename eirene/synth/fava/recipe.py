@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from eirene.core.critique import HALLUCINATIONS, HallucinationKind
 from eirene.core.errors import InputError
-from eirene.core.findings.kinds import HALLUCINATIONS, HallucinationKind
 from eirene.core.signature import check_seed, rng_for
 from eirene.core.usage import Usage
 from eirene.retrieval.passages import Passage

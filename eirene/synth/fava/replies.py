@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from eirene.core.critique import Finding
+from eirene.core.critique import Finding, HallucinationKind
 from eirene.core.errors import InputError
-from eirene.core.findings.kinds import KINDS, REPLACED, HallucinationKind
+from eirene.core.findings.kinds import KINDS, REPLACED
 from eirene.core.findings.tags import escape_tags, parse_tagged
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from eirene.core.critique import Finding
+from eirene.core.critique import Finding, HallucinationKind
 from eirene.core.findings.edits import apply_findings
-from eirene.core.findings.kinds import HallucinationKind, finding_of
+from eirene.core.findings.kinds import finding_of
 from eirene.core.findings.tags import write_tagged
 from eirene.core.records import Item
 from eirene.retrieval.passages import Passage

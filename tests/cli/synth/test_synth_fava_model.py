@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from eirene.core.critique import Finding
+from eirene.core.critique import HALLUCINATIONS, Finding
 from eirene.core.findings.edits import apply_findings
-from eirene.core.findings.kinds import HALLUCINATIONS
 from eirene.core.findings.tags import parse_tagged
 from eirene.data.journal_file import JournalFile
 from eirene.testing.loopback import ChatRequest, HttpError, LoopbackServer, Outcome, Text

@@ -12,9 +12,9 @@ import torch
 from safetensors.torch import load_file
 
 from eirene.agent.run import refine
-from eirene.core.critique import Finding
+from eirene.core.critique import Finding, HallucinationKind
 from eirene.core.errors import InputError
-from eirene.core.findings.kinds import HallucinationKind, finding_of
+from eirene.core.findings.kinds import finding_of
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
 from eirene.feedback_model.training import CriticRecipe, train_critic

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.core.critique import Finding
+from eirene.core.critique import HALLUCINATIONS, Finding
 from eirene.core.errors import InputError
 from eirene.core.findings.edits import Removal, apply_findings, undo
-from eirene.core.findings.kinds import HALLUCINATIONS, finding_of
+from eirene.core.findings.kinds import finding_of
 from eirene.core.findings.tags import parse_tagged
 
 WORDS = st.sampled_from(

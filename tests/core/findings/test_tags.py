@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eirene.core.critique import Finding
+from eirene.core.critique import HALLUCINATIONS, Finding
 from eirene.core.errors import InputError
-from eirene.core.findings.kinds import HALLUCINATIONS, REMOVED, finding_of
+from eirene.core.findings.kinds import REMOVED, finding_of
 from eirene.core.findings.tags import DEEPEST, escape_tags, in_order, parse_tagged, write_tagged
 
 PIECES = st.sampled_from(
