@@ -23,7 +23,6 @@ GUARDS = {"require", "importing", "check_packages", "check_pyarrow", "check_matp
 """What raises for a missing package before it is imported; all of them by `eirene.core.extras`."""
 
 PAST_THE_DOOR = {
-    "eirene.models.encoder.training.export": "is given an onnx model",
     "eirene.eval.detectors.classifier.detector": "is given a loaded model",
     "eirene.eval.detectors.salience.detector": "is given a loaded model",
     "eirene.eval.detectors.selfcheck_samples": "is given a loaded model",

@@ -1,6 +1,6 @@
 """OpenAI's client for Node against the server; skipped where node or the package is missing.
 
-npm install --no-save --prefix build/npm openai@6 && python -m pytest tests/agent/server/test_server_npm.py
+npm install --no-save --prefix build/npm openai@6 && python -m pytest tests/agent/server/test_node_client.py
 """
 
 from __future__ import annotations

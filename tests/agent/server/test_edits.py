@@ -16,7 +16,7 @@ from eirene.core.critique import HALLUCINATIONS, Finding
 from eirene.core.findings.edits import apply_findings
 from tests.agent.server.chromium import BROWSER, Browser, browser
 from tests.agent.server.serving import Served, embedded_engine, served
-from tests.agent.server.test_server_page import CONTRASTS, ENDED
+from tests.agent.server.test_page import CONTRASTS, ENDED
 
 CASE: dict[str, Any] = json.loads((Path(__file__).parents[3] / "examples/fava.json").read_text("utf-8"))
 BODY = {key: CASE[key] for key in ("question", "answer", "context")}
