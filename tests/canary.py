@@ -1,4 +1,4 @@
-"""A key that must show nowhere, and a scripted server that says it wherever it can."""
+"""A canary API key that must be redacted everywhere, and a scripted server that quotes it wherever it can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders of models that want to run code of their own: whoever runs it leaves a file behind."""
+"""Model folders that bring code to run (`trust_remote_code`): code that does run leaves a file behind."""
 
 from __future__ import annotations
 

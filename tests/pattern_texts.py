@@ -1,4 +1,4 @@
-"""The package's regular expressions, and for each the texts that would make it go back and forth."""
+"""The package's regular expressions, each with texts on which it would backtrack if it could."""
 
 from __future__ import annotations
 

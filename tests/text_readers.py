@@ -1,4 +1,4 @@
-"""What reads texts of users, documents and models: each as a function of one text, for tests of how long it takes."""
+"""Every parser of untrusted text as a function of one text, for the tests that its time is linear."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What tests and benchmarks need, and users may: a scripted server on loopback. Nothing here is used in a run."""
+"""Scripted doubles (models, servers, parts) for tests and benchmarks, yours too. Nothing here is used in a run."""

@@ -1,23 +1,17 @@
-"""Replies in the form of OpenAI's completions, chat and plain, whole and streamed, and their way onto a connection.
-
-A fake of a provider's batch endpoint, on files: requests in, scripted replies out. For tests and dry runs.
-
-It answers as `eirene.testing.loopback.LoopbackServer` does over HTTP, so that a run on its files and a live run on that
-server get the same replies from the same script.
-"""
+"""OpenAI's wire format for a scripted server: bodies of completions, chat and plain, whole and streamed, and errors."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from eirene.testing.script import Broken, ChatRequest, HttpError, Raw, Script, Text
+from eirene.testing.script import ChatRequest, HttpError, Text
 
 
 def token_counts(request: ChatRequest, choices: Sequence[Text]) -> dict[str, int]:
+    """The `usage` of a reply; a token is a word."""
     read, written = len(request.text.split()), sum(len(c.text.split()) for c in choices)
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
@@ -61,18 +55,21 @@ def error_body(error: HttpError) -> dict[str, Any]:
 
 
 async def send_error(writer: asyncio.StreamWriter, error: HttpError) -> bool:
+    """Sends an error; True, as the connection stays open. So do the next three."""
     return await send_json(writer, error.status, error_body(error), error.headers)
 
 
 async def send_json(
     writer: asyncio.StreamWriter, status: int, body: object, headers: Mapping[str, str] | None = None
 ) -> bool:
+    """Sends a JSON body."""
     return await send(writer, status, json.dumps(body).encode("utf-8"), "application/json", headers)
 
 
 async def send(
     writer: asyncio.StreamWriter, status: int, body: bytes, kind: str, headers: Mapping[str, str] | None = None
 ) -> bool:
+    """Sends a body of a content type."""
     all_headers = {"Content-Type": kind, "Content-Length": str(len(body)), **(headers or {})}
     head = f"HTTP/1.1 {status} -\r\n" + "".join(f"{k}: {v}\r\n" for k, v in all_headers.items()) + "\r\n"
     writer.write(head.encode("latin-1") + body)
@@ -83,6 +80,7 @@ async def send(
 async def send_stream(
     writer: asyncio.StreamWriter, events: Iterator[str] | Sequence[str], *, is_whole: bool = True
 ) -> bool:
+    """Sends server-sent events in chunks; without the last chunk where the stream is not whole."""
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
     for event in events:
         data = f"data: {event}\n\n".encode()
@@ -91,55 +89,3 @@ async def send_stream(
         writer.write(b"0\r\n\r\n")
     await writer.drain()
     return True
-
-
-FILE_LIMITS = (50_000, 200 * 10**6)
-"""Requests and bytes that a file may have at most; one beyond them is refused, as the real endpoint refuses it."""
-
-
-def answer_requests(files: Iterable[str | Path], script: Script) -> list[str]:
-    """The lines that the endpoint gives back for the requests in the files, in the requests' order.
-
-    An `HttpError` of the script is a request that failed; a `Broken` or `Raw` one never comes back. Raises `ValueError`
-    for files that the real endpoint would refuse: too large, an id twice, two models, another method or address.
-    """
-    lines, seen, models = [], set(), set()
-    for file in files:
-        data = Path(file).read_bytes()
-        requests = [json.loads(line) for line in data.splitlines()]
-        if len(requests) > FILE_LIMITS[0] or len(data) > FILE_LIMITS[1]:
-            raise ValueError(f"{file} is too large: {len(requests)} requests, {len(data)} bytes")
-        for request in requests:
-            if set(request) != {"custom_id", "method", "url", "body"} or len(request["custom_id"]) > 64:
-                raise ValueError(f"not a request: {sorted(request)}")
-            if (request["method"], request["url"]) != ("POST", "/v1/chat/completions"):
-                raise ValueError(f"another endpoint: {request['method']} {request['url']}")
-            if request["custom_id"] in seen:
-                raise ValueError(f"the id {request['custom_id']} occurs twice")
-            seen.add(request["custom_id"])
-            models.add(request["body"]["model"])
-            line = _answer(request, len(seen), script)
-            lines += [] if line is None else [json.dumps(line)]
-    if len(models) > 1:
-        raise ValueError(f"more than one model: {sorted(models)}")
-    return lines
-
-
-def _answer(asked: dict[str, Any], number: int, script: Script) -> dict[str, Any] | None:
-    request = ChatRequest(number, 1, asked["body"], {})
-    choices: list[Text] = []
-    status, body = 200, None
-    for index in range(request.n):
-        outcome = script(request, index)
-        if isinstance(outcome, Broken | Raw):
-            return None
-        if isinstance(outcome, HttpError):
-            status, body = outcome.status, error_body(outcome)
-            break
-        choices.append(Text(outcome) if isinstance(outcome, str) else outcome)
-    response = {
-        "status_code": status,
-        "request_id": f"fake-{number}",
-        "body": body or completion_body(request, choices),
-    }
-    return {"id": f"batch_req_{number}", "custom_id": asked["custom_id"], "response": response, "error": None}

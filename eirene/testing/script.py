@@ -1,4 +1,4 @@
-"""What a scripted model is asked, and what it may answer: a text, an error, or a reply that breaks."""
+"""A script for a fake model server: what it is asked, and what it may answer (a text, an error, a broken reply)."""
 
 from __future__ import annotations
 

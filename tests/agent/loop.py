@@ -1,4 +1,4 @@
-"""Material for the tests of the loop: one item, samples and scores by hand."""
+"""Fixtures for the tests of the loop: one item, samples and scores by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs with a person in them, for the tests: scripted parts, the answers of a person, savers of two kinds."""
+"""Fixtures for runs with a human review: scripted parts, the person's answers, checkpointers of two kinds."""
 
 from __future__ import annotations
 
