@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 from typing import get_args
@@ -21,6 +22,7 @@ PAGES = [
     *ROOT.glob("examples/*.md"),
     *ROOT.glob("benchmarks/results/*.md"),
 ]
+EXTENSIONS = (".toml", ".git")
 
 
 def anchors(page: Path) -> set[str]:
@@ -38,6 +40,31 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         if "://" not in link and not (target.exists() and (not anchor or anchor in anchors(target))):
             broken.append(link)
     assert broken == []
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name is a module, or a name in one, perhaps an attribute of a class."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            found = getattr(found, part, None)
+        return found is not None
+    return False
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_every_file_and_every_name_of_ours_is_there(page: Path) -> None:
+    if page.name == "CHANGELOG.md":  # tells of what was
+        return
+    text = page.read_text("utf-8")
+    files = re.findall(r"\b(?:eirene|benchmarks|tests|examples)/[\w./-]*[\w/](?!\w|\*)", text)
+    names = re.findall(r"\beirene(?:\.[A-Za-z_]\w*)+(?![\w/-])(?!\.\w)", text)
+    assert [f for f in files if not (ROOT / f).exists()] == []
+    assert [n for n in names if not n.endswith(EXTENSIONS) and not is_there(n)] == []
 
 
 def test_every_page_is_linked_from_the_readme() -> None:
