@@ -25,7 +25,7 @@ from eirene.text.sentences import split_sentences
 
 OnEvent = Callable[[Event], None]
 OnState = Callable[[State], None]
-Row = Item | Mapping[str, Any]
+ItemLike = Item | Mapping[str, Any]
 
 SLACK_S = 0.5
 """Seconds beyond a deadline after which nobody waits any more for the event loop that should have seen it."""
@@ -73,7 +73,7 @@ class Loop:
 
     async def arun(
         self,
-        item: Row,
+        item: ItemLike,
         *,
         on_event: OnEvent | None = None,
         on_state: OnState | None = None,
@@ -99,7 +99,7 @@ class Loop:
         state = await self.drive(start, thread_id=thread, deadline_s=deadline_s, on_event=on_event, on_state=on_state)
         return await off_loop(lambda: self.record(state), characters=len(item.answer))
 
-    def run(self, item: Row, *, on_event: OnEvent | None = None, thread_id: str | None = None) -> Record:
+    def run(self, item: ItemLike, *, on_event: OnEvent | None = None, thread_id: str | None = None) -> Record:
         """`arun` for callers that are not async, inside a running event loop as well; any checkpointer will do.
 
         It works in a thread of its own, in which `on_event` is called too: past the deadline that is left behind,
@@ -111,7 +111,7 @@ class Loop:
         drive = self.drive_blocking if waits else self.drive_sync
         return self.record(drive(self.start(item), thread_id=thread, on_event=on_event))
 
-    def start(self, item: Row, *, seed: int | None = None) -> Json:
+    def start(self, item: ItemLike, *, seed: int | None = None) -> Json:
         """The state in which a run of the item begins. Raises `InputError` for a row that is none."""
         return initial_state(item, self.settings.seed if seed is None else seed)
 
@@ -218,7 +218,7 @@ class Loop:
     def _thread(self, thread_id: str) -> str | None:
         return None if self._saver is None else thread_id
 
-    def checked(self, item: Row) -> Item:
+    def checked(self, item: ItemLike) -> Item:
         """The item, once everything that a caller may get wrong was looked at, while nothing has been spent.
 
         Raises `InputError` for a row that is none, and for notes of a person that do not fit its answer.

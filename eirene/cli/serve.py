@@ -115,7 +115,7 @@ def serve(
         app = create_app(engine, listening, render=_render)
         _quiet()
         code = run(app, listening, on_ready=lambda address: say(f"{engine.model} at {address} (page) and {address}/v1"))
-        from eirene.agent.server.grace import end_process_within
+        from eirene.agent.server.serve import end_process_within
 
         end_process_within(_LAST_S, code)  # a local model may still be at a reply that nobody waits for
     if code:

@@ -33,7 +33,7 @@ _HEADERS = {
 }
 
 
-class Doorman:
+class AccessMiddleware:
     """ASGI middleware; `page_token` opens one run's page to a browser, which can send no key with a link."""
 
     def __init__(self, app: ASGIApp, *, options: ServeOptions, metrics: Metrics) -> None:

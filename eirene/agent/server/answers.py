@@ -11,9 +11,9 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from eirene.agent.server.engine import Answer, Choice
+from eirene.agent.server.streaming import DONE, sse
 from eirene.agent.wrappers.chat_model import record_outcome
 
-DONE = "data: [DONE]\n\n"
 _PIECES = re.compile(r"\s*\S+|\s+\Z")
 _ENDINGS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 Json = dict[str, Any]
@@ -96,11 +96,6 @@ def _streamed_trace(run_id: str, answer: Answer, trace: str) -> Json:
 def status_of(choice: Choice) -> str:
     """The record's status, or `untouched` for a reply that was not refined."""
     return "untouched" if choice.record is None else choice.record.status
-
-
-def sse(body: Json) -> str:
-    """One server-sent event."""
-    return f"data: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n"
 
 
 def _outcome(choice: Choice, trace: str) -> Json:

@@ -21,22 +21,32 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Match, Route
 
 from eirene._version import __version__
-from eirene.agent.server.access import Doorman, to_response
+from eirene.agent.server.access import AccessMiddleware, to_response
 from eirene.agent.server.answers import Envelope, chunks, completion
-from eirene.agent.server.engine import Engine, Task
+from eirene.agent.server.engine import ChatTask, Engine
 from eirene.agent.server.errors import ApiError
-from eirene.agent.server.openapi import CHAT, EDITS, RUN, describe
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.page import page, policy_of
-from eirene.agent.server.protocol import ChatRequest, parse_chat, parse_edits, parse_run, read_json
-from eirene.agent.server.run import Run
+from eirene.agent.server.protocol import (
+    CHAT,
+    EDITS,
+    RUN,
+    ChatRequest,
+    describe,
+    parse_chat,
+    parse_edits,
+    parse_run,
+    read_json,
+)
+from eirene.agent.server.runs import ServerRun
 from eirene.agent.server.service import RenderPage, Service
 from eirene.agent.server.streaming import (
     ClientGoneError,
-    EventsStream,
-    WaitingStream,
+    EventStream,
+    answer_events,
     nobody_there,
     soon,
+    sse,
     while_client_waits,
 )
 from eirene.core.errors import FormError
@@ -68,7 +78,7 @@ def create_app(engine: Engine, options: ServeOptions, *, render: RenderPage | No
 
     app = FastAPI(title="Eirene", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.service = service
-    app.add_middleware(Doorman, options=options, metrics=service.metrics)
+    app.add_middleware(AccessMiddleware, options=options, metrics=service.metrics)
     _add_error_handlers(app)
     routes = Routes(service, render)
     app.get("/v1/models", tags=["chat"])(routes.models)
@@ -117,7 +127,9 @@ class Routes:
         made = functools.partial(completion, envelope, answer, trace=asked.eirene_trace)
         return await asyncio.to_thread(lambda: _json(made(), {RUN_ID: run.id}))
 
-    async def _stream(self, request: Request, asked: ChatRequest, task: Task, run: Run, envelope: Envelope) -> Response:
+    async def _stream(
+        self, request: Request, asked: ChatRequest, task: ChatTask, run: ServerRun, envelope: Envelope
+    ) -> Response:
         options = asked.stream_options
         include_usage = bool(options is not None and options.include_usage)
 
@@ -134,7 +146,7 @@ class Routes:
         except BaseException:
             under_way.cancel()
             raise
-        return WaitingStream(under_way, keep_alive_s=keep_alive_s, headers={RUN_ID: run.id})
+        return EventStream(answer_events(under_way), keep_alive_s=keep_alive_s, headers={RUN_ID: run.id})
 
     async def list_runs(self) -> dict[str, Any]:
         """The recent runs, newest first."""
@@ -157,7 +169,8 @@ class Routes:
 
     async def watch_run(self, run_id: str) -> Response:
         """A run's events, from the first to its end, as server-sent events."""
-        return EventsStream(self._run(run_id).follow(), keep_alive_s=self._service.options.keep_alive_s)
+        events = (sse(event) async for event in self._run(run_id).follow())
+        return EventStream(events, keep_alive_s=self._service.options.keep_alive_s, headers={})
 
     async def run_page(self, run_id: str, request: Request, token: str = "", choice: int = 0) -> Response:
         """A finished run as a page; with a key, its address from the list holds the token that opens it."""
@@ -168,7 +181,7 @@ class Routes:
             raise ApiError(401, "this page's address lacks its token; open it from the list of runs")
         return HTMLResponse(await asyncio.to_thread(self._rendered, run, choice))
 
-    def _rendered(self, run: Run, choice: int) -> str:
+    def _rendered(self, run: ServerRun, choice: int) -> str:
         found = json.loads(run.data or b"{}")
         records = found.get("records") or []
         if self._render is None or not 0 <= choice < len(records) or records[choice] is None:
@@ -200,7 +213,7 @@ class Routes:
         )
         return HTMLResponse(text, headers={"Content-Security-Policy": policy_of(text)})
 
-    def _chat_of(self, data: bytes) -> tuple[ChatRequest, Task]:
+    def _chat_of(self, data: bytes) -> tuple[ChatRequest, ChatTask]:
         asked = parse_chat(read_json(data))
         return asked, self._service.chat_task(asked)
 
@@ -209,18 +222,18 @@ class Routes:
         data = await self._body(request)
         return parse(data) if len(data) <= _SMALL else await asyncio.to_thread(parse, data)
 
-    def _run(self, run_id: str) -> Run:
+    def _run(self, run_id: str) -> ServerRun:
         run = self._service.runs.get(run_id)
         if run is None:
             raise ApiError(404, "no such run; only recent ones are kept", code="not_found", param="run_id")
         return run
 
-    def _brief(self, run: Run) -> dict[str, Any]:
+    def _brief(self, run: ServerRun) -> dict[str, Any]:
         has_page = self._render is not None and run.state == "done" and run.status != "untouched"
         token = f"?token={self._token(run)}" if self._service.options.key is not None else ""
         return {**run.brief, "page": f"/runs/{run.id}{token}" if has_page else None}
 
-    def _token(self, run: Run) -> str:
+    def _token(self, run: ServerRun) -> str:
         return hmac.new(self._secret, run.id.encode(), hashlib.sha256).hexdigest()
 
     async def _body(self, request: Request) -> bytes:

@@ -13,8 +13,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from eirene.agent.loop import Loop
 from eirene.agent.server.errors import ApiError, from_input, from_upstream, timed_out
 from eirene.agent.server.protocol import ChatRequest, ServedMode
-from eirene.agent.server.upstream import Draft, Upstream
-from eirene.agent.server.watching import Tell, Watcher
+from eirene.agent.server.streaming import OnRunEvent, RunReporter
+from eirene.agent.server.upstream import ModelDraft, Upstream
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.wrappers.conversation import Given, conversation_item, refinable_text, why_untouched, with_text
@@ -38,7 +38,7 @@ _CUT_OFF = {"length": "was cut off at the token limit", "content_filter": "was f
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ChatTask:
     """What one request asks for. `draft` None: the server is to have one written. `given`: what it is held against.
 
     Without `refines` the drafts are the answer.
@@ -77,7 +77,7 @@ class Answer:
 class Progress:
     """How far a task has come, for who does not wait for its end: the drafts, and the choices that are made of them."""
 
-    drafts: tuple[Draft, ...] = ()
+    drafts: tuple[ModelDraft, ...] = ()
     spent: Usage = field(default_factory=Usage)
     choices: dict[int, Choice] = field(default_factory=dict)
 
@@ -113,7 +113,7 @@ class Engine:
         return name if name.startswith("hf:") else name.partition(":")[2] or name
 
     async def answer(
-        self, task: Task, *, deadline: float, timeout_s: float, progress: Progress, tell: Tell | None = None
+        self, task: ChatTask, *, deadline: float, timeout_s: float, progress: Progress, tell: OnRunEvent | None = None
     ) -> Answer:
         """The choices of a task. `deadline` is on the loop's clock: past it the drafts, if any, are the answer.
 
@@ -123,7 +123,7 @@ class Engine:
             return await self._answered(task, deadline=deadline, timeout_s=timeout_s, progress=progress, tell=tell)
 
     async def _answered(
-        self, task: Task, *, deadline: float, timeout_s: float, progress: Progress, tell: Tell | None
+        self, task: ChatTask, *, deadline: float, timeout_s: float, progress: Progress, tell: OnRunEvent | None
     ) -> Answer:
         try:
             with cancel_scope():
@@ -136,13 +136,13 @@ class Engine:
             for n, draft in enumerate(drafts):
                 tell({"kind": "draft", "choice": n, "text": str(draft.message.text)})
 
-        async def refine(n: int, draft: Draft) -> None:
+        async def refine(n: int, draft: ModelDraft) -> None:
             progress.choices[n] = await self._choice(task, n, draft, deadline, tell)
 
         await asyncio.gather(*(refine(n, draft) for n, draft in enumerate(drafts)))
         return _answer(progress)
 
-    def overdue(self, task: Task, progress: Progress, *, timeout_s: float) -> Answer:
+    def overdue(self, task: ChatTask, progress: Progress, *, timeout_s: float) -> Answer:
         """The answer where nobody waits any more: what is not refined yet is its draft, and failed at the deadline.
 
         Raises `ApiError` where there is no draft.
@@ -155,16 +155,16 @@ class Engine:
                 choices[n] = self._left(task, n, draft, timeout_s)
         return _answer(Progress(progress.drafts, progress.spent, choices))
 
-    def _left(self, task: Task, n: int, draft: Draft, timeout_s: float) -> Choice:
+    def _left(self, task: ChatTask, n: int, draft: ModelDraft, timeout_s: float) -> Choice:
         item = _item(task, draft) if task.refines else "the draft was asked for as it is"
         if isinstance(item, str):
             return Choice(draft.message, _finish(draft), why=item)
         record = self._loop(task.mode).late(item, deadline_s=timeout_s, seed=self._seed(task, n))
         return Choice(draft.message, _finish(draft), item, record, record.why)
 
-    async def _drafts(self, task: Task) -> tuple[tuple[Draft, ...], Usage]:
+    async def _drafts(self, task: ChatTask) -> tuple[tuple[ModelDraft, ...], Usage]:
         if task.draft is not None:
-            return (Draft(task.draft, "stop"),) * task.n, Usage()
+            return (ModelDraft(task.draft, "stop"),) * task.n, Usage()
         if self.upstream is not None:
             try:
                 found = await self.upstream.draw(task.messages, task.request, n=task.n)
@@ -187,21 +187,30 @@ class Engine:
             texts = [await asyncio.to_thread(write, self._seed(task, n)) for n in range(task.n)]
         except InputError as error:
             raise from_input(error) from None
-        return tuple(Draft(AIMessage(content=text), "stop") for text in texts), Usage()
+        return tuple(ModelDraft(AIMessage(content=text), "stop") for text in texts), Usage()
 
-    def _seed(self, task: Task, n: int) -> int:
+    def _seed(self, task: ChatTask, n: int) -> int:
         first = self.settings.seed if task.seed is None else abs(task.seed) % 2**62
         return first + n if task.draft is not None or self.upstream is None else first
 
-    async def _choice(self, task: Task, n: int, draft: Draft, deadline: float, tell: Tell | None) -> Choice:
+    async def _choice(
+        self, task: ChatTask, n: int, draft: ModelDraft, deadline: float, tell: OnRunEvent | None
+    ) -> Choice:
         finish = _finish(draft)
         if not task.refines:
             return Choice(draft.message, finish, why="the draft was asked for as it is")
         item = await self._filled(await off_loop(lambda: _item(task, draft), characters=_characters(task)))
         if isinstance(item, str):
             return Choice(draft.message, finish, why=item)
-        watcher = None if tell is None else Watcher(tell, n, advisory=self.parts.advisory)
-        record = await self._record(task, item, self._seed(task, n), deadline, watcher)
+        reporter = None if tell is None else RunReporter(tell, n, advisory=self.parts.advisory)
+        left_s = max(0.001, deadline - asyncio.get_running_loop().time())
+        record = await self._loop(task.mode).arun(
+            item,
+            on_event=None if reporter is None else reporter.on_event,
+            on_state=None if reporter is None else reporter.on_state,
+            seed=self._seed(task, n),
+            deadline_s=min(left_s, self.settings.deadline_s),
+        )
         message = with_text(draft.message, record.answer) if record.status == "accepted" else draft.message
         return Choice(message, finish, item, record, record.why)
 
@@ -215,17 +224,6 @@ class Engine:
             logger.warning("no passages could be found: %s", type(error).__name__)
             return "passages could not be looked up, so the reply is passed on as it is"
 
-    async def _record(self, task: Task, item: Item, seed: int, deadline: float, watcher: Watcher | None) -> Record:
-        loop = self._loop(task.mode)
-        left_s = max(0.001, deadline - asyncio.get_running_loop().time())
-        return await loop.arun(
-            item,
-            on_event=None if watcher is None else watcher.on_event,
-            on_state=None if watcher is None else watcher.on_state,
-            seed=seed,
-            deadline_s=min(left_s, self.settings.deadline_s),
-        )
-
     def _loop(self, mode: ServedMode) -> Loop:
         if mode not in self._loops:
             self._loops[mode] = Loop(self.parts, self.settings.model_copy(update={"mode": mode}))
@@ -237,15 +235,15 @@ def _answer(progress: Progress) -> Answer:
     return Answer(choices, sum((c.record.usage for c in choices if c.record is not None), progress.spent))
 
 
-def _finish(draft: Draft) -> str:
+def _finish(draft: ModelDraft) -> str:
     return "tool_calls" if draft.message.tool_calls else draft.finish_reason or "stop"
 
 
-def _characters(task: Task) -> int:
+def _characters(task: ChatTask) -> int:
     return sum(len(str(message.content)) for message in task.messages)
 
 
-def _item(task: Task, draft: Draft) -> Item | str:
+def _item(task: ChatTask, draft: ModelDraft) -> Item | str:
     """The item to refine, or why the reply stays as it is."""
     if draft.finish_reason in _CUT_OFF:
         return f"the reply {_CUT_OFF[draft.finish_reason]}, so it is passed on as it is"

@@ -1,15 +1,110 @@
-"""The recent runs: what is under way, what came of the rest, and who watches. Bounded in number and in bytes."""
+"""The recent runs: their events, what came of them, bounded in number and bytes, and the file that keeps them."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import secrets
 import time
 from collections import OrderedDict
-from typing import Any
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from eirene.agent.server.run import Run, RunState, ended_run
-from eirene.agent.server.runs_file import append, read_back
+from pydantic import BaseModel
+
+from eirene.agent.server.streaming import RunEvent
+from eirene.core.errors import InputError
+from eirene.core.logs import get_logger
+from eirene.data.json_rows import reason
+from eirene.data.line_checksum import sealed, unsealed
+
+RunState = Literal["running", "done", "failed", "cancelled"]
+_MOST_EVENTS = 5_000  # of one run: a hundred rounds of votes, and an end to it
+
+
+@dataclass(eq=False)
+class ServerRun:
+    """One request. `data` is the finished run as JSON; until then `events` tell what happens."""
+
+    id: str
+    created: int
+    model: str
+    mode: str
+    question: str = ""
+    state: RunState = "running"
+    status: str = ""
+    events: list[str] = field(default_factory=list)
+    data: bytes = b""
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def tell(self, event: RunEvent) -> None:
+        """Adds an event and wakes who watches."""
+        self.add(as_json(event), is_last=event["kind"] == "ended")
+
+    def add(self, event: str, *, is_last: bool = False) -> None:
+        """Adds an event that is JSON already."""
+        if len(self.events) < _MOST_EVENTS or is_last:
+            self.events.append(event)
+        self._wake()
+
+    async def follow(self) -> AsyncIterator[str]:
+        """Every event so far as JSON, and those to come until the run has ended."""
+        at = 0
+        while True:
+            while at < len(self.events):
+                yield self.events[at]
+                at += 1
+            if self.state != "running":
+                return
+            await self._news.wait()
+
+    @property
+    def brief(self) -> RunEvent:
+        """The line of a list."""
+        keys = ("id", "created", "model", "mode", "question", "state", "status")
+        return {key: getattr(self, key) for key in keys}
+
+    @property
+    def size(self) -> int:
+        """About how many bytes are held."""
+        return len(self.data) + sum(map(len, self.events)) + len(self.question)
+
+    def end(self, state: RunState, status: str, data: bytes) -> None:
+        """The run has ended; `data` holds what came of it."""
+        self.state, self.status, self.data = state, status, data
+        self.tell({"kind": "ended", "state": state, "status": status})
+
+    @classmethod
+    def of_json(cls, data: bytes) -> ServerRun:
+        """A finished run as `data` holds it; raises `ValueError`, `TypeError` or `KeyError` for anything else."""
+        found = json.loads(data)
+        keys = ("id", "created", "model", "mode", "question", "status")
+        run = cls(**{key: found[key] for key in keys}, state="done", data=data)
+        if not run.size or not isinstance(run.id, str):
+            raise ValueError("is no run")
+        return run
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+
+def as_json(value: Any) -> str:
+    """JSON in its shortest form; models of pydantic as they write themselves."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+
+
+def ended_run(run: ServerRun, state: RunState, *, status: str, **what: Any) -> bytes:
+    """The whole of a run that has ended, as JSON. It may be large: a thread is the place to make it in."""
+    return as_json({**run.brief, "state": state, "status": status, **what}).encode("utf-8")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 class Runs:
@@ -19,7 +114,7 @@ class Runs:
         self._keep = keep
         self._keep_bytes = keep_bytes
         self._path = path
-        self._runs: OrderedDict[str, Run] = OrderedDict()
+        self._runs: OrderedDict[str, ServerRun] = OrderedDict()
         self._bytes = 0
         self._writing = asyncio.Lock()
         if path is not None:
@@ -28,22 +123,22 @@ class Runs:
                 self._bytes += run.size
                 self._drop_old()
 
-    def begin(self, *, model: str, mode: str, question: str = "") -> Run:
+    def begin(self, *, model: str, mode: str, question: str = "") -> ServerRun:
         """A new run with an id that nobody can guess."""
-        run = Run(f"run-{secrets.token_hex(16)}", int(time.time()), model, mode, question)
+        run = ServerRun(f"run-{secrets.token_hex(16)}", int(time.time()), model, mode, question)
         self._runs[run.id] = run
         return run
 
-    def get(self, run_id: str) -> Run | None:
+    def get(self, run_id: str) -> ServerRun | None:
         """The run, while it is kept."""
         return self._runs.get(run_id)
 
-    def recent(self, limit: int = 50) -> list[Run]:
+    def recent(self, limit: int = 50) -> list[ServerRun]:
         """The newest runs first."""
         return list(reversed(self._runs.values()))[:limit]
 
     async def finish(
-        self, run: Run, state: RunState, *, status: str = "", data: bytes | None = None, **what: Any
+        self, run: ServerRun, state: RunState, *, status: str = "", data: bytes | None = None, **what: Any
     ) -> None:
         """Stores what came of a run, drops what is too old, and writes a line where there is a file.
 
@@ -64,3 +159,53 @@ class Runs:
             del self._runs[run.id]
             self._bytes -= run.size
             finished = finished[1:]
+
+
+logger = get_logger(__name__)
+
+_TAIL_BYTES = 16 * 2**20  # what is read back
+_TORN = b'{"id":"run-'  # how a line of ours begins
+
+
+def read_back(path: str, keep: int) -> list[ServerRun]:
+    """The runs of the last lines; makes the file where there is none, readable by its owner alone.
+
+    Lines that are damaged, or of another version, are left out, and a warning says how many. Raises `InputError` for a
+    file that cannot be written, and for one of something else, which stays as it is.
+    """
+    try:
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            begin = file.seek(max(0, size - _TAIL_BYTES))
+            data = file.read(min(size, _TAIL_BYTES))  # a device has no size, and perhaps no end
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be written: {reason(error)}", where=path) from None
+    *lines, torn = data.split(b"\n")
+    lines = lines[1:] if begin else lines  # the first one may lack its beginning
+    lines += [torn] if torn else []
+    found = [_read(line) for line in lines[-keep:]]
+    runs = [run for run in found if run is not None]
+    if lines and not runs and not (len(lines) == 1 and torn.startswith(_TORN)):
+        raise InputError("is no file of a server's runs, and is left as it is; name another file", where=path)
+    n = len(found) - len(runs) - (bool(torn) and _read(torn) is None)
+    if n:
+        logger.warning("%d runs in %s are damaged or of another version, and are left out", n, path)
+    return runs
+
+
+def append(path: str, data: bytes) -> None:
+    """One line more, never behind a torn one. A full disk costs the line, not the answer: the client waits for that."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
+            size = os.fstat(file.fileno()).st_size
+            is_torn = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
+            file.write(b"\n" * is_torn + sealed(data) + b"\n")
+    except OSError as error:
+        logger.warning("a run could not be written to %s: %s", path, reason(error))
+
+
+def _read(line: bytes) -> ServerRun | None:
+    try:
+        return ServerRun.of_json(unsealed(line))
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -1,7 +1,4 @@
-"""Runs the application under uvicorn until it is told to stop, and then lets it finish what is in flight.
-
-What a connection may cost: who comes without a request, reads nothing, or comes when too many are there.
-"""
+"""Runs the application under uvicorn until a signal stops it; what is in flight then finishes within a grace period."""
 
 from __future__ import annotations
 
@@ -9,26 +6,80 @@ import asyncio
 import contextlib
 import gc
 import math
+import os
+import signal
 import socket
+import threading
 from collections.abc import Callable, Generator
-from typing import Any
+from types import FrameType
 
-import h11
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from eirene.agent.server.access import to_response
-from eirene.agent.server.errors import ApiError
-from eirene.agent.server.framing import StrictConnection
-from eirene.agent.server.grace import StopSignals
+from eirene.agent.server.connections import protocol_of
 from eirene.agent.server.options import ServeOptions
+from eirene.agent.server.service import Grace
 from eirene.core.concurrency import DaemonExecutor, short_switch_interval, usable_cores
 from eirene.core.errors import InputError
-from eirene.core.logs import get_logger
+from eirene.core.stop_signals import Terminals, stop_signals
 from eirene.data.json_rows import reason
 
-logger = get_logger(__name__)
+_MARGIN_S = 2.0
+"""Seconds beyond the grace for cancelled work to end, before the process ends without it."""
+
+
+def end_process_within(seconds: float, code: int, *, unless: threading.Event | None = None) -> None:
+    """Ends the process with this code when the time is up, whatever its threads are at; not where `unless` is set."""
+    ended = threading.Event() if unless is None else unless
+
+    def end() -> None:
+        if not ended.wait(seconds):
+            os._exit(code)  # the streams may be locked by a thread that hangs; what was written to stderr is out
+
+    threading.Thread(target=end, name="eirene-end", daemon=True).start()
+
+
+class StopSignals:
+    """SIGINT, SIGTERM and SIGHUP in a server: the first begins the grace and calls `stop`, then all act by default.
+
+    So a second one ends the process at once, by the operating system: no code of ours has to have its turn.
+    """
+
+    def __init__(self, grace: Grace, stop: Callable[[], None]) -> None:
+        self._grace, self._stop = grace, stop
+        self._first: int | None = None
+        self._asked, self._ended = threading.Event(), threading.Event()
+        # It waits from the start: a handler must not begin a thread, since what it interrupts may just be doing that.
+        threading.Thread(target=self._watch, name="eirene-grace", daemon=True).start()
+        self._outputs = Terminals()
+        self._before = {number: signal.signal(number, self._handle) for number in stop_signals()}
+
+    @property
+    def exit_code(self) -> int:
+        """130 after SIGINT, else 0."""
+        return 130 if self._first == signal.SIGINT else 0
+
+    def restore(self) -> None:
+        """Puts back the handlers that were there before; the grace ends nothing any more."""
+        self._ended.set()
+        self._asked.set()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self._outputs.lost(number)
+        self._first = number
+        self._grace.begin()
+        self._stop()
+        self._asked.set()
+        for known in self._before:
+            signal.signal(known, signal.SIG_DFL)
+
+    def _watch(self) -> None:
+        self._asked.wait()
+        left_s = self._grace.left_s
+        if left_s is not None:
+            end_process_within(left_s + _MARGIN_S, self.exit_code, unless=self._ended)
 
 
 class _Server(uvicorn.Server):
@@ -100,90 +151,3 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
     listener.setblocking(False)
     return listener
-
-
-_TOLD = 64
-"""Connections beyond the limit that are told so; those beyond these are closed without a word."""
-
-
-def protocol_of(options: ServeOptions) -> type[asyncio.Protocol]:
-    """uvicorn's protocol, which hangs up on clients that send no request or read no answer, and counts connections.
-
-    The parser is always h11, whatever else is installed: what is refused must not hang on that.
-    """
-
-    class Impatient(H11Protocol):
-        _no_head: asyncio.TimerHandle | None = None
-        _unread: asyncio.TimerHandle | None = None
-
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs)
-            self.conn = StrictConnection()
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-            super().connection_made(transport)
-            if len(self.connections) > options.connections + _TOLD:
-                transport.abort()
-            elif len(self.connections) > options.connections:
-                self.app: Any = _full(options.connections)
-            self._wait_for_head()
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            self._wait_for_head()
-
-        def send_400_response(self, msg: str) -> None:
-            """Refuses what cannot be parsed; where an answer is out already, the connection is closed without more."""
-            try:
-                super().send_400_response(msg)
-            except h11.LocalProtocolError:
-                self.transport.close()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop("_no_head", "_unread")
-            super().connection_lost(exc)
-
-        def pause_writing(self) -> None:
-            """What was sent lies unread: from now on the client has so many seconds to take most of it."""
-            super().pause_writing()
-            if self._unread is None:
-                self._unread = self.loop.call_later(options.read_s, self.transport.abort)
-
-        def resume_writing(self) -> None:
-            if not self.transport.is_closing():
-                self._stop("_unread")
-            super().resume_writing()
-
-        def timeout_keep_alive_handler(self) -> None:
-            super().timeout_keep_alive_handler()
-            self._hang_up()
-
-        def _wait_for_head(self) -> None:
-            """Counts from the first byte of a head, or from the connection; more bytes of the same gain no time."""
-            if self.cycle is not None and not self.cycle.response_complete:
-                self._stop("_no_head")
-            elif self._no_head is None:
-                self._no_head = self.loop.call_later(options.head_s, self._hang_up)
-
-        def _hang_up(self) -> None:
-            """Closes, and does not wait for ever until a client has read what is still to be sent to it."""
-            self.transport.close()
-            if self._unread is None:
-                self._unread = self.loop.call_later(options.read_s, self.transport.abort)
-
-        def _stop(self, *names: str) -> None:
-            for name in names:
-                timer = getattr(self, name)
-                if timer is not None:
-                    timer.cancel()
-                    setattr(self, name, None)
-
-    return Impatient
-
-
-def _full(most: int) -> Any:
-    """The application of a connection too many: it answers to every request that there is no room."""
-    said = f"the server holds {most} connections, and no more; try again, or use one for several requests"
-    response = to_response(ApiError(503, said, code="too_many_connections", retry_after_s=5))
-    response.headers["Connection"] = "close"
-    return response

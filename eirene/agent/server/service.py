@@ -1,81 +1,33 @@
-"""What stands between the routes and the engine: model names, places, runs, counts.
-
-Lets so many chats run at a time and so many wait; the rest is told to come back.
-"""
+"""What stands between the routes and the engine: model names, runs, counts, the worker loop, the end."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import math
+import threading
+import time
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.messages import AIMessage, HumanMessage
 
 from eirene.agent.loop import SLACK_S
 from eirene.agent.server.answers import status_of
-from eirene.agent.server.engine import Answer, Engine, Progress, Task
-from eirene.agent.server.errors import ApiError, from_input, timed_out
-from eirene.agent.server.grace import Grace
+from eirene.agent.server.engine import Answer, ChatTask, Engine, Progress
+from eirene.agent.server.errors import ApiError, from_input
+from eirene.agent.server.limits import Admission
 from eirene.agent.server.metrics import Metrics
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, ServedMode, draft_in, to_langchain
-from eirene.agent.server.run import Run, as_json, ended_run
-from eirene.agent.server.runs import Runs
-from eirene.agent.server.watching import News, Tell
-from eirene.agent.server.worker_loop import WorkerLoop
+from eirene.agent.server.runs import Runs, ServerRun, as_json, ended_run
+from eirene.agent.server.streaming import OnRunEvent, RunEvent
+from eirene.core.concurrency import DaemonExecutor, usable_cores
 from eirene.core.errors import InputError
 from eirene.core.findings.edits import apply_findings
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
-
-
-class Admission:
-    """A bounded queue before a bounded number of places."""
-
-    def __init__(self, *, concurrency: int, queue: int, metrics: Metrics) -> None:
-        self._places = asyncio.Semaphore(concurrency)
-        self._concurrency = concurrency
-        self._queue = queue
-        self._metrics = metrics
-        self._waiting = 0
-        self._seconds = 1.0  # that a chat takes, as a moving mean: how long a client is asked to wait
-
-    @asynccontextmanager
-    async def place(self, *, deadline: float, timeout_s: float) -> AsyncIterator[None]:
-        """Holds a place. Raises `ApiError` 429 where the queue is full, 504 where none is free before the deadline."""
-        clock = asyncio.get_running_loop().time
-        if self._places.locked() and self._waiting >= self._queue:
-            raise ApiError(
-                429,
-                f"the server is busy: {self._concurrency} chats are under way and {self._waiting} wait",
-                code="server_busy",
-                retry_after_s=self._seconds * (1 + self._waiting / self._concurrency),
-            )
-        await self._wait(deadline, timeout_s)
-        began = clock()
-        self._metrics.in_flight.inc()
-        try:
-            yield
-        finally:
-            self._metrics.in_flight.dec()
-            self._seconds += 0.1 * (clock() - began - self._seconds)
-            self._places.release()
-
-    async def _wait(self, deadline: float, timeout_s: float) -> None:
-        self._waiting += 1
-        self._metrics.waiting.inc()
-        try:
-            async with asyncio.timeout_at(deadline):
-                await self._places.acquire()
-        except TimeoutError:
-            raise timed_out(timeout_s) from None
-        finally:
-            self._waiting -= 1
-            self._metrics.waiting.dec()
-
 
 logger = get_logger(__name__)
 
@@ -89,6 +41,68 @@ _CLOSE_S = 1.0
 """Seconds for the other loop to close its connections at the end."""
 RenderPage = Callable[[Record, Item], str]
 """Makes a web page of a record."""
+
+T = TypeVar("T")
+
+
+class Grace:
+    """Counts from the first signal. `seconds` may be infinity: then what is in flight is waited for to its end."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._until: float | None = None
+
+    def begin(self) -> None:
+        """From now on time runs out; a second call changes nothing."""
+        if self._until is None:
+            self._until = time.monotonic() + self._seconds
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds that are left, all of them where nothing has begun; None for no bound."""
+        left = self._seconds if self._until is None else max(0.0, self._until - time.monotonic())
+        return left if math.isfinite(left) else None
+
+
+class WorkerLoop:
+    """A second event loop, in a thread of its own, for the work of requests: what holds it up holds up no connection.
+
+    Models and detectors compute on their event loop now and then. On the one that serves connections no request would
+    be read meanwhile, not even one for `/healthz`. It starts with the first work and ends with `close`; the end of the
+    process does not wait for it.
+    """
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+
+    async def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What the coroutine gives, run in the other loop. Cancelled here it is cancelled there, and not waited for."""
+        if self._loop is None:
+            ready = threading.Event()
+            self._thread = threading.Thread(target=asyncio.run, args=(self._serve(ready),), name="work", daemon=True)
+            self._thread.start()
+            ready.wait()
+        assert self._loop is not None
+
+        async def work() -> T:
+            return await make()
+
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(), self._loop))
+
+    async def close(self, *, within_s: float) -> None:
+        """Cancels what is under way and waits for its end, as long as `within_s`."""
+        if self._loop is None or self._stop is None or self._thread is None:
+            return
+        self._loop.call_soon_threadsafe(self._stop.set)
+        await asyncio.to_thread(self._thread.join, within_s)
+
+    async def _serve(self, ready: threading.Event) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._loop.set_default_executor(DaemonExecutor(usable_cores()))
+        ready.set()
+        await self._stop.wait()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,14 +167,14 @@ class Service:
             404, f"the model {model[:200]!r} does not exist; known: {known}", code="model_not_found", param="model"
         )
 
-    def chat_task(self, request: ChatRequest) -> Task:
+    def chat_task(self, request: ChatRequest) -> ChatTask:
         """What a chat request asks for; raises `ApiError`."""
         messages = to_langchain(request.messages)
         if request.model.startswith(DRAFT) and self.engine.upstream is not None:
             name = request.model.removeprefix(DRAFT)
             if name.startswith(PREFIX):
                 raise self._no_model(request.model)
-            return Task(
+            return ChatTask(
                 tuple(messages), self.mode_of(name), n=request.n or 1, seed=request.seed, request=request, refines=False
             )
         mode = self.mode_of(request.model)
@@ -168,23 +182,23 @@ class Service:
         if draft is not None and not str(draft.text).strip() and not draft.additional_kwargs.get("refusal"):
             raise ApiError(400, "the assistant's answer to refine is blank", param="messages", code="invalid_value")
         before = messages if draft is None else messages[:-1]
-        return Task(tuple(before), mode, draft, request.given, request.n or 1, request.seed, request)
+        return ChatTask(tuple(before), mode, draft, request.given, request.n or 1, request.seed, request)
 
-    def run_task(self, request: RunRequest) -> Task:
+    def run_task(self, request: RunRequest) -> ChatTask:
         """What a request of the page asks for; raises `ApiError`."""
         draft = None if request.answer is None else AIMessage(content=request.answer)
         mode = self.default_mode if request.mode is None else request.mode
         if mode not in self.served:
             known = ", ".join(self.served)
             raise ApiError(400, f"mode {mode} is not served here; known: {known}", param="mode", code="invalid_value")
-        return Task((HumanMessage(content=request.question),), mode, draft, request.given, seed=request.seed)
+        return ChatTask((HumanMessage(content=request.question),), mode, draft, request.given, seed=request.seed)
 
-    async def perform(self, run: Run, task: Task, *, live: bool = False) -> Answer:
+    async def perform(self, run: ServerRun, task: ChatTask, *, live: bool = False) -> Answer:
         """Answers a task in its turn and keeps the run. Raises `ApiError`; `live` tells of every step."""
         deadline = asyncio.get_running_loop().time() + self.options.timeout_s
         try:
             async with self.admission.place(deadline=deadline, timeout_s=self.options.timeout_s):
-                answer = await self._answered(task, deadline, _teller(run) if live else None)
+                answer = await self._answered(task, deadline, _reporting(run) if live else None)
             data = await asyncio.to_thread(_finished, run, answer)
         except ApiError as error:
             await self.runs.finish(run, "failed", status=error.code or "error", **error.body)
@@ -199,7 +213,7 @@ class Service:
         await self.runs.finish(run, "done", status=status_of(answer.choices[0]), data=data)
         return answer
 
-    async def _answered(self, task: Task, deadline: float, tell: Tell | None) -> Answer:
+    async def _answered(self, task: ChatTask, deadline: float, tell: OnRunEvent | None) -> Answer:
         """The engine's answer, made in the other loop; past the deadline what there is, whatever that loop is at."""
         progress = Progress()
         work = functools.partial(
@@ -221,11 +235,11 @@ class Service:
         skipped = [n for n, finding in enumerate(findings) if any(finding is other for other in made.skipped)]
         return {"text": made.text, "skipped": skipped}
 
-    def begin(self, model: str, task: Task) -> Run:
+    def begin(self, model: str, task: ChatTask) -> ServerRun:
         """A new run, to be performed."""
         return self.runs.begin(model=model, mode=task.mode, question=_question(task))
 
-    def start(self, task: Task) -> Run:
+    def start(self, task: ChatTask) -> ServerRun:
         """Begins a run apart from the request that asked for it; who wants to may watch."""
         if len(self.under_way) >= self.options.concurrency + self.options.queue:
             raise ApiError(429, "the server is busy", code="server_busy", retry_after_s=5)
@@ -262,24 +276,24 @@ class Service:
             self.metrics.outcome(status_of(choice), mode)
 
 
-def _finished(run: Run, answer: Answer) -> bytes:
+def _finished(run: ServerRun, answer: Answer) -> bytes:
     told = {key: [getattr(c, key[:-1]) for c in answer.choices] for key in ("records", "items")}
     why = [c.why for c in answer.choices]
     return ended_run(run, "done", status=status_of(answer.choices[0]), **told, why=why)
 
 
-def _teller(run: Run) -> Tell:
+def _reporting(run: ServerRun) -> OnRunEvent:
     """Tells a run from the other loop's thread, in which the JSON is made as well."""
     loop = asyncio.get_running_loop()
 
-    def tell(news: News) -> None:
+    def tell(event: RunEvent) -> None:
         if not loop.is_closed():
-            loop.call_soon_threadsafe(run.add, as_json(news))
+            loop.call_soon_threadsafe(run.add, as_json(event))
 
     return tell
 
 
-def _question(task: Task) -> str:
+def _question(task: ChatTask) -> str:
     """The start of the last question, for a list."""
     asked: list[Any] = [m.text for m in task.messages if isinstance(m, HumanMessage)]
     return " ".join(str(asked[-1]).split())[:200] if asked else ""

@@ -1,25 +1,36 @@
-"""Responses that wait: one that ends its work when the client goes, and streams that keep the line alive meanwhile."""
+"""Server-sent events: what a run tells of itself step by step, and responses that keep the line alive meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
+import json
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from dataclasses import astuple
 from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from eirene.agent.server.answers import DONE, sse
 from eirene.agent.server.errors import CLIENT_GONE, ApiError, internal_error
+from eirene.agent.state import Event, State
+from eirene.core.critique import HALLUCINATIONS, Critique
+from eirene.core.findings.tags import in_order
 from eirene.core.logs import get_logger
+from eirene.views import kinds_in, spans_of
 
 logger = get_logger(__name__)
 
 T = TypeVar("T")
-
+DONE = "data: [DONE]\n\n"
 _COMMENT = ": refining\n\n"
 _PART_CHARACTERS = 16 * 1024  # of a stream, in one write
+
+
+def sse(body: Any) -> str:
+    """One server-sent event; a text is JSON already."""
+    text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return f"data: {text}\n\n"
 
 
 class ClientGoneError(Exception):
@@ -39,76 +50,51 @@ async def while_client_waits(request: Request, work: Coroutine[Any, Any, T]) -> 
         await _end(task, gone)
 
 
-class WaitingStream(Response):
-    """Server-sent events of work that is under way: comments until it is done, then what it gave, in pieces."""
+class EventStream(Response):
+    """Server-sent events as they come, with comments between them wherever none comes for `keep_alive_s`."""
 
-    def __init__(self, work: asyncio.Task[Iterable[str]], *, keep_alive_s: float, headers: dict[str, str]) -> None:
+    def __init__(self, events: AsyncGenerator[str, None], *, keep_alive_s: float, headers: dict[str, str]) -> None:
         super().__init__(None, 200, headers, "text/event-stream")
-        del self.headers["content-length"]
-        self._work = work
-        self._keep_alive_s = keep_alive_s
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Sends all of it; a client that goes away ends the work."""
-        gone = asyncio.ensure_future(_gone(receive))
-        try:
-            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            async for piece in self._pieces(gone):
-                await send({"type": "http.response.body", "body": piece.encode("utf-8"), "more_body": True})
-                if gone.done():
-                    return
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-        finally:
-            await _end(self._work, gone)
-
-    async def _pieces(self, gone: asyncio.Future[None]) -> AsyncIterator[str]:
-        while not self._work.done():
-            yield _COMMENT
-            await _first([self._work, gone], self._keep_alive_s)
-            if gone.done():
-                return
-        try:
-            pieces = self._work.result()
-        # The head is out, so that an error can only be an event; one of ours is no reason to break the stream off.
-        except Exception as error:
-            if not isinstance(error, ApiError):
-                logger.exception("a stream failed: %s", type(error).__name__)
-            yield sse((error if isinstance(error, ApiError) else internal_error()).body)
-            yield DONE
-            return
-        for part in _in_parts(pieces):
-            yield part
-            await asyncio.sleep(0)  # others have their turn between the parts of a long answer
-
-
-class EventsStream(Response):
-    """Server-sent events as they come."""
-
-    def __init__(self, events: AsyncIterator[str], *, keep_alive_s: float) -> None:
-        super().__init__(None, 200, None, "text/event-stream")
         del self.headers["content-length"]
         self._events = events
         self._keep_alive_s = keep_alive_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Sends them until they end or the client goes away."""
+        """Sends them until they end or the client goes away, which ends what makes them as well."""
         gone = asyncio.ensure_future(_gone(receive))
-        coming: asyncio.Future[str] | None = None
+        coming = asyncio.ensure_future(anext(self._events))
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             while not gone.done():
-                if coming is None:
-                    coming = asyncio.ensure_future(anext(self._events))
                 await _first([coming, gone], self._keep_alive_s)
                 text = _COMMENT
                 if coming.done():
                     if isinstance(coming.exception(), StopAsyncIteration):
                         break
-                    text, coming = f"data: {coming.result()}\n\n", None
+                    text, coming = coming.result(), asyncio.ensure_future(anext(self._events))
                 await send({"type": "http.response.body", "body": text.encode("utf-8"), "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            await _end(gone, *([] if coming is None else [coming]))
+            await _end(gone, coming)
+            await self._events.aclose()
+
+
+async def answer_events(work: asyncio.Task[Iterable[str]]) -> AsyncGenerator[str, None]:
+    """A comment at once, then the events that the work gives, joined into few writes; its failure is an event, too."""
+    try:
+        yield _COMMENT
+        pieces = await work
+    # The head is out, so that an error can only be an event; one of ours is no reason to break the stream off.
+    except Exception as error:
+        if not isinstance(error, ApiError):
+            logger.exception("a stream failed: %s", type(error).__name__)
+        yield sse((error if isinstance(error, ApiError) else internal_error()).body) + DONE
+        return
+    finally:
+        work.cancel()
+    for part in _in_parts(pieces):
+        yield part
+        await asyncio.sleep(0)  # others have their turn between the parts of a long answer
 
 
 async def soon(task: asyncio.Task[T], request: Request, *, within_s: float) -> bool:
@@ -160,3 +146,80 @@ async def _end(*futures: asyncio.Future[Any]) -> None:
     for future in futures:
         if not future.cancelled():
             future.exception()  # looked at, so that asyncio does not report it as forgotten
+
+
+RunEvent = dict[str, Any]
+OnRunEvent = Callable[[RunEvent], None]
+_ERRORS = ("hallucination", "coverage")
+_FROM_STATE = frozenset({"critique", "scores", "decision"})  # told in full by the state, rather than in a few words
+
+
+class RunReporter:
+    """Tells of one choice of a run: each event with the number of the choice, and what is new in the state."""
+
+    def __init__(self, tell: OnRunEvent, choice: int, *, advisory: Collection[str] = ()) -> None:
+        self._tell = tell
+        self._advisory = sorted(advisory)
+        self._choice = choice
+        self._seen: dict[str, Any] = {}
+
+    def on_event(self, event: Event) -> None:
+        """Passes the loop's own events on."""
+        if event["kind"] not in _FROM_STATE or event["node"] == "select_critique":
+            self._tell({**event, "choice": self._choice})
+
+    def on_state(self, state: State) -> None:
+        """Tells of votes, critique, rewrite, scores and decision as soon as the state has them."""
+        if samples := self._new("samples", state.get("samples")):
+            self._send("votes", state, **_votes(samples))
+        if critique := self._new("critique", state.get("critique")):
+            self._send("critique_chosen", state, **_critique(critique, state.get("best", state["item"]["answer"])))
+        candidate = self._new("candidate", state.get("candidate"))
+        if candidate is not None:
+            before = state.get("best", state["item"]["answer"])
+            self._send("rewrite", state, before=before, after=candidate, unusable=state.get("unusable"))
+        if scores := self._new("candidate_scores", state.get("candidate_scores")):
+            before, after = _errors(state.get("best_scores", {})), _errors(scores)
+            self._send("scored", state, before=before, after=after, advisory=self._advisory)
+        rounds = state.get("rounds") or []
+        if len(rounds) > self._seen.get("rounds", 0):
+            last = rounds[-1]
+            told = {"decision": last["decision"], "why": last["why"], "rewritten": last["candidate"] is not None}
+            self._send("decided", state, number=len(rounds), **told)
+        self._seen["rounds"] = len(rounds)
+
+    def _send(self, kind: str, state: State, **more: Any) -> None:
+        self._tell({"kind": kind, "choice": self._choice, "round": state.get("round", 1), **more})
+
+    def _new(self, key: str, value: Any) -> Any:
+        """The value where it is another than before."""
+        is_new = value != self._seen.get(key)
+        self._seen[key] = value
+        return value if is_new else None
+
+
+def _critique(critique: RunEvent, text: str) -> RunEvent:
+    """What is shown of a critique of `text`: its sentences in runs by what was found, and the edits that are known."""
+    found = Critique.model_validate(critique)
+    keys = ("tag_consistency", "reason_consistency", "n_valid", "n_drawn")
+    sentences = [{**s.model_dump(mode="json"), "spans": [astuple(r) for r in spans_of(s)]} for s in found.sentences]
+    findings = [f for s in found.sentences for f in s.findings if f.kind in HALLUCINATIONS and f.edit is not None]
+    edits = [{**f.model_dump(mode="json"), "old": text[f.start : f.end]} for f in in_order(findings)]
+    return {**{k: critique.get(k) for k in keys}, "sentences": sentences, "text": text,
+            "kinds": kinds_in([found]), "edits": edits, "unchecked": found.unchecked}  # fmt: skip
+
+
+def _votes(samples: list[RunEvent]) -> RunEvent:
+    """How many of the valid samples called each sentence incomplete."""
+    valid = [s["tags"] for s in samples if s["invalid"] is None]
+    counts = [sum(tag == "Incomplete" for tag in column) for column in zip(*valid, strict=True)]
+    return {"incomplete": counts, "valid": len(valid), "drawn": len(samples)}
+
+
+def _errors(scores: RunEvent) -> RunEvent:
+    """The answer's two error scores by detector; null where one is unscored."""
+    return {name: {error: _number(found[error]) for error in _ERRORS} for name, found in scores.items()}
+
+
+def _number(score: Any) -> float | None:
+    return None if isinstance(score, dict) else float(score)

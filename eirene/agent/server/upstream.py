@@ -32,7 +32,7 @@ _DEFAULT_RETRY = RetryPolicy(attempts=3)  # a person waits, and the client has r
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ModelDraft:
     """One reply of the model, and why it ended (`stop`, `length`, ...), where that is known."""
 
     message: AIMessage
@@ -43,7 +43,7 @@ class Draft:
 class Drafts:
     """The replies to one request, and what all of them cost."""
 
-    drafts: tuple[Draft, ...]
+    drafts: tuple[ModelDraft, ...]
     usage: Usage
 
 
@@ -155,4 +155,4 @@ def _drafts(result: LLMResult, name: str) -> Drafts:
     messages = [cast("AIMessage", whole_message(cast("Any", g).message)) for g in result.generations[0]]
     tokens = tokens_of(result)
     usage = Usage(input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached, cost_usd=None)
-    return Drafts(tuple(Draft(m, r.finish_reason) for m, r in zip(messages, replies, strict=True)), usage)
+    return Drafts(tuple(ModelDraft(m, r.finish_reason) for m, r in zip(messages, replies, strict=True)), usage)

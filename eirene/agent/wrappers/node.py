@@ -194,7 +194,7 @@ def _value(state: Any, key: str) -> Any:
     return state.get(key) if isinstance(state, dict) else getattr(state, key, None)
 
 
-class Row(TypedDict, total=False):
+class RowState(TypedDict, total=False):
     """What goes in, as in an input row, and what comes out: the answer to show, and the record."""
 
     question: str
@@ -205,7 +205,7 @@ class Row(TypedDict, total=False):
     record: Json
 
 
-def graph(config: RunnableConfig) -> CompiledStateGraph[Row, None, Row, Row]:
+def graph(config: RunnableConfig) -> CompiledStateGraph[RowState, None, RowState, RowState]:
     """The loop on one row, with the server's backend and the run's settings; the server brings the checkpointer.
 
     Raises `InputError` for a setting or a backend that cannot be used.
@@ -215,8 +215,8 @@ def graph(config: RunnableConfig) -> CompiledStateGraph[Row, None, Row, Row]:
     settings = Settings.of(**{name: told[name] for name in Settings.model_fields if name in told})
     parts = _parts(os.environ.get("EIRENE_BACKEND") or "embedded", os.environ.get("EIRENE_BASE_URL") or None)
     node = refine_node(parts, settings=settings, review=bool(told.get("review", False)))
-    built: CompiledStateGraph[Row, None, Row, Row]
-    built = StateGraph(Row).add_node("refine", node).add_edge(START, "refine").compile(name="eirene")
+    built: CompiledStateGraph[RowState, None, RowState, RowState]
+    built = StateGraph(RowState).add_node("refine", node).add_edge(START, "refine").compile(name="eirene")
     return built
 
 
