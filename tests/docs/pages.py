@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -34,3 +35,17 @@ def run_blocks(blocks: list[str], page: str) -> dict[str, object]:
     for block in blocks:
         exec(compile(block, f"docs/{page}.md", "exec", dont_inherit=True), names)
     return names
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name is a module, or a name in one, perhaps an attribute of a class."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            found = getattr(found, part, None)
+        return found is not None
+    return False

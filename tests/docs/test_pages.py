@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 from typing import get_args
@@ -14,7 +13,7 @@ from eirene.data.published import READERS
 from eirene.eval.datasets import FORMS
 from eirene.eval.registry import DETECTORS
 
-from .pages import DOCS, ROOT, read_page, section
+from .pages import DOCS, ROOT, is_there, read_page, section
 
 PAGES = [
     *ROOT.glob("*.md"),
@@ -40,20 +39,6 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         if "://" not in link and not (target.exists() and (not anchor or anchor in anchors(target))):
             broken.append(link)
     assert broken == []
-
-
-def is_there(name: str) -> bool:
-    """Whether a dotted name is a module, or a name in one, perhaps an attribute of a class."""
-    parts = name.split(".")
-    for cut in range(len(parts), 0, -1):
-        try:
-            found: object = importlib.import_module(".".join(parts[:cut]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[cut:]:
-            found = getattr(found, part, None)
-        return found is not None
-    return False
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
