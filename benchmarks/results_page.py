@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eirene.eval.base import Need, unmet
-from eirene.views.detectors_table import figure, floor_name, level_title, p_value
+from eirene.views.detectors_table import figure, floor_name, level_title
 
 Json = Mapping[str, Any]
 
@@ -123,24 +123,18 @@ def pairs_part(summaries: Iterable[Json]) -> str:
     """Every two detectors on every set and level that both score."""
     lines = [
         "## Differences",
-        "P-values as they are, then by Holm over the pairs of a level. The first allows for things of one cluster "
-        "being alike (DeLong in Obuchowski's form); the other two, which the papers use, do not.",
-        "| | | difference of AUC | p, clustered | p, DeLong | p, Hanley-McNeil |\n" + "| --- " * 6 + "|",
+        "Intervals by paired bootstrap over clusters.",
+        "| | | difference of AUC |\n" + "| --- " * 3 + "|",
     ]
     rows = []
     for summary in summaries:
         for level in summary["levels"]:
             for pair in level["pairs"]:
                 if "unscored" not in pair:
-                    p = " | ".join(_p(pair[test]) for test in ("delong_clustered", "delong", "hanley_mcneil"))
                     name = f"{summary['title']}: {level_title(level).lower()}"
                     shown = figure(pair["difference"], signed=True)
-                    rows.append(f"| {name} | `{pair['a']}` minus `{pair['b']}` | {shown} | {p} |")
+                    rows.append(f"| {name} | `{pair['a']}` minus `{pair['b']}` | {shown} |")
     return "\n\n".join(lines) + "\n" + "\n".join(rows)
-
-
-def _p(test: Json) -> str:
-    return str(test["unscored"]) if "unscored" in test else f"{p_value(test['p'])} / {p_value(test['holm'])}"
 
 
 def unscored_part(summaries: Iterable[Json]) -> str:

@@ -13,7 +13,6 @@ from rich.table import Table
 
 Json = Mapping[str, Any]
 FIGURES = ("auc", "ap", "f1")
-TESTS = {"delong_clustered": "DeLong, clustered", "delong": "DeLong", "hanley_mcneil": "Hanley-McNeil"}
 _MOST_REASONS = 5
 
 
@@ -36,7 +35,7 @@ def level_tables(level: Json, summary: Json, *, heading: str = "##") -> Iterator
     columns = ("", "ROC AUC", "average precision", "F1", "scored", "settings")
     yield table(level_title(level), columns, figure_rows(level, summary["signature"]), heading=heading, said=counted)
     rows = list(_pairs(level, summary["signature"]))
-    of_pairs = ("difference of AUC", "[95 % interval]", "n", *(f"p ({name})" for name in TESTS.values()), "settings")
+    of_pairs = ("difference of AUC", "[95 % interval]", "n", "p (bootstrap)", "settings")
     said = "P-values: as they are / Bonferroni / Holm, over the pairs at this level."
     yield table(f"{level_title(level)}: pairs", of_pairs, rows, heading=f"{heading}#", said=said) if rows else ""
     for name, values in level["slices"].items():
@@ -118,21 +117,15 @@ def _pairs(level: Json, signature: str) -> Iterator[Sequence[str]]:
     for pair in level["pairs"]:
         name = f"{pair['a']} minus {pair['b']}"
         if "unscored" in pair:
-            yield (name, pair["unscored"], str(pair["n"]), *("" for _ in TESTS), signature)
+            yield (name, pair["unscored"], str(pair["n"]), "", signature)
             continue
-        p = (_p_values(pair[test]) for test in TESTS)
-        yield (name, figure(pair["difference"], signed=True), str(pair["n"]), *p, signature)
-
-
-def _p_values(test: Json) -> str:
-    if "unscored" in test:
-        return str(test["unscored"])
-    return " / ".join(p_value(test[key]) for key in ("p", "bonferroni", "holm"))
+        p = " / ".join(p_value(pair[key]) for key in ("p", "bonferroni", "holm") if key in pair)
+        yield (name, figure(pair["difference"], signed=True), str(pair["n"]), p, signature)
 
 
 def p_value(p: float) -> str:
     """A p-value with two digits that say something."""
-    return "<1e-16" if p < 1e-16 else f"{p:.2g}"
+    return f"{p:.2g}"
 
 
 def _slices(values: Json, names: Sequence[str], signature: str) -> Iterator[Sequence[str]]:

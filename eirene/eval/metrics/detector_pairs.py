@@ -5,7 +5,7 @@ A row for each labelled answer and detector: what the detector said and what tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -13,19 +13,17 @@ from typing import Any
 import numpy as np
 from pydantic import ConfigDict
 
-from eirene.core.scores import Scores, Unscored
+from eirene.core.scores import Scores
 from eirene.core.signature import digest
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel
 from eirene.eval.base import Case, Detector, only_computes
 from eirene.eval.metrics.levels import Level
 from eirene.eval.scoring import Outcome
-from eirene.eval.statistics.bootstrap import Array, Resamples, bonferroni, holm
-from eirene.eval.statistics.delong import AucTest, delong, hanley_mcneil
-from eirene.eval.statistics.roc import Flags, interval, ranked
+from eirene.eval.statistics.bootstrap import Array, Resamples, bonferroni, holm, two_sided_p
+from eirene.eval.statistics.roc import Flags, interval, ranked, roc_auc
 
 Json = dict[str, Any]
-TESTS = ("delong_clustered", "delong", "hanley_mcneil")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,17 +36,15 @@ class Compared:
 
 
 def compared(level: Level, detectors: Mapping[str, Compared], resamples: Resamples) -> list[Json]:
-    """The difference of the areas of each two detectors on what both have scored, with three tests.
+    """The difference of the areas of each two detectors on what both have scored, by paired bootstrap over clusters.
 
-    `delong_clustered` allows for things of one cluster being alike; `delong` and `hanley_mcneil`, the NPOV paper's,
-    take each thing for independent. P-values are given as they are, and corrected for the number of pairs.
+    P-values are given as they are, and corrected for the number of pairs.
     """
     pairs = [_pair(level, (a, detectors[a]), (b, detectors[b]), resamples) for a, b in combinations(detectors, 2)]
-    for test in TESTS:
-        with_p = [pair for pair in pairs if isinstance(pair.get(test, {}).get("p"), float)]
-        p = [pair[test]["p"] for pair in with_p]
-        for pair, corrected, stepped in zip(with_p, bonferroni(p), holm(p), strict=True):
-            pair[test] |= {"bonferroni": corrected, "holm": stepped}
+    with_p = [pair for pair in pairs if "p" in pair]
+    p = [pair["p"] for pair in with_p]
+    for pair, corrected, stepped in zip(with_p, bonferroni(p), holm(p), strict=True):
+        pair |= {"bonferroni": corrected, "holm": stepped}
     return pairs
 
 
@@ -57,8 +53,8 @@ def _pair(level: Level, a: tuple[str, Compared], b: tuple[str, Compared], resamp
     both = one.there & other.there
     labels = level.labels[both]
     shown: Json = {"a": name_a, "b": name_b, "n": int(both.sum()), "errors": int(labels.sum())}
-    if min(labels.sum(), (~labels).sum()) < 2:
-        return {**shown, "unscored": "needs at least two errors and two others that both have scored"}
+    if not 0 < labels.sum() < len(labels):
+        return {**shown, "unscored": "needs errors and others that both have scored"}
     count, numbers = level.clusters
     clusters = (count, numbers[both])
     draws = []
@@ -67,23 +63,12 @@ def _pair(level: Level, a: tuple[str, Compared], b: tuple[str, Compared], resamp
             draws.append(detector.draws)
         else:
             draws.append(ranked(labels, detector.values[both], clusters, resamples).auc_draws)
-    x, y = one.values[both].tolist(), other.values[both].tolist()
-    tests: dict[str, Callable[[], AucTest]] = {
-        "delong_clustered": lambda: delong(labels.tolist(), x, y, clusters=clusters[1].tolist()),
-        "delong": lambda: delong(labels.tolist(), x, y),
-        "hanley_mcneil": lambda: hanley_mcneil(labels.tolist(), x, y),
-    }
-    found = {name: run() for name, run in tests.items()}
-    areas = [found["delong"].auc_a, found["delong"].auc_b]
+    value = roc_auc(labels, one.values[both]) - roc_auc(labels, other.values[both])
+    differences = draws[0] - draws[1]
     alone = len(np.unique(clusters[1])) < 2
-    difference = interval(areas[0] - areas[1], draws[0] - draws[1], n=int(both.sum()), alone=alone)
-    return {**shown, "difference": difference.to_json(), **{name: _shown(test) for name, test in found.items()}}
-
-
-def _shown(test: AucTest) -> Json:
-    if isinstance(test.p, Unscored):
-        return {"unscored": test.p.unscored}
-    return {"se": test.se, "p": test.p}
+    difference = interval(value, differences, n=int(both.sum()), alone=alone)
+    p = {} if difference.low is None else {"p": two_sided_p(differences)}
+    return {**shown, "difference": difference.to_json(), **p}
 
 
 class DetectorRow(CheckedModel):

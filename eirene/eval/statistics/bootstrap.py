@@ -195,6 +195,16 @@ def paired_differences(a: Array, b: Array, clusters: Sequence[Hashable], resampl
     ]
 
 
+def two_sided_p(draws: Array) -> float:
+    """The two-sided bootstrap p-value of no difference: twice the share of the draws on the rarer side of 0.
+
+    NaN draws are left out. With n draws it is at least 2 / (n + 1): no resample on that side does not make it 0.
+    """
+    defined = draws[~np.isnan(draws)]
+    rarer = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
+    return min(1.0, 2 * (rarer + 1) / (len(defined) + 1))
+
+
 def mcnemar_exact(only_a: int, only_b: int) -> float:
     """The two-sided exact p-value: twice the smaller tail of a fair coin thrown `only_a + only_b` times, at most 1.
 

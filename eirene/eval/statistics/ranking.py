@@ -6,13 +6,15 @@ come with the number of their row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from eirene.eval.statistics.bootstrap import Array, Metric, ratio
 
+_GATHERED = 64
+"""Entries of a table that are multiplied in the time in which one thing's weight is looked up, about."""
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -21,15 +23,10 @@ def auc_and_ap(rows: int, row_of: Sequence[int], scores: Sequence[float], labels
 
     Thing i stands in row `row_of[i]` and is as heavy as its row. NaN where one of the classes is absent.
     """
-    levels, group = np.unique(-np.asarray(scores, dtype=np.float64), return_inverse=True)
-    positive, negative = (np.zeros((rows, len(levels))) for _ in range(2))
-    flags = np.asarray(labels, dtype=bool)
-    at = np.asarray(row_of, dtype=np.int64)
-    np.add.at(positive, (at[flags], group[flags]), 1.0)
-    np.add.at(negative, (at[~flags], group[~flags]), 1.0)
+    counted = _by_score(rows, np.asarray(row_of, dtype=np.int64), -np.asarray(scores), np.asarray(labels, dtype=bool))
 
     def metric(weights: Array) -> Array:
-        hits, misses = weights @ positive, weights @ negative  # in each level of score, highest first
+        hits, misses = counted(weights)
         found = hits.cumsum(axis=1)
         all_hits, all_misses = hits.sum(axis=1), misses.sum(axis=1)
         area = (misses * (found - hits / 2)).sum(axis=1)
@@ -39,6 +36,30 @@ def auc_and_ap(rows: int, row_of: Sequence[int], scores: Sequence[float], labels
         return np.stack([ratio(area, all_misses * all_hits), ratio(gained, both)], axis=1)
 
     return metric
+
+
+def _by_score(
+    rows: int, row_of: Ints, falling: Array, flags: np.ndarray[Any, np.dtype[np.bool_]]
+) -> Callable[[Array], tuple[Array, Array]]:
+    """(weights) -> positives and negatives at each different score, (resamples, scores) each, highest score first.
+
+    By a table of rows and scores, or, where that is the larger work, by the weights of the things in their order.
+    """
+    levels, group = np.unique(falling, return_inverse=True)
+    if _GATHERED * len(flags) < rows * len(levels):
+        order = np.argsort(group, kind="stable")
+        starts = np.searchsorted(group[order], np.arange(len(levels)))
+
+        def gathered(weights: Array) -> tuple[Array, Array]:
+            things = weights[:, row_of[order]]
+            hits = np.add.reduceat(things * flags[order], starts, axis=1)
+            return hits, np.add.reduceat(things, starts, axis=1) - hits
+
+        return gathered
+    positive, negative = (np.zeros((rows, len(levels))) for _ in range(2))
+    np.add.at(positive, (row_of[flags], group[flags]), 1.0)
+    np.add.at(negative, (row_of[~flags], group[~flags]), 1.0)
+    return lambda weights: (weights @ positive, weights @ negative)
 
 
 def f1_precision_recall(counts: Array) -> Metric:

@@ -147,7 +147,7 @@ def ranked(
     count, numbers = clusters
     coarse = _coarse(values)
     metric = auc_and_ap(count, numbers.tolist(), coarse.tolist(), flags.tolist())
-    drawn = resamples.values(count, in_parts(metric, len(np.unique(coarse))))
+    drawn = resamples.values(count, in_parts(metric, max(len(np.unique(coarse)), n)))
     alone = len(np.unique(numbers)) < 2
     areas = ((roc_auc, drawn[:, 0]), (average_precision, drawn[:, 1]))
     auc, ap = (interval(area(flags, values), draws, n=n, alone=alone) for area, draws in areas)

@@ -82,3 +82,14 @@ def test_the_partial_correlation_takes_out_what_a_third_variable_explains() -> N
 def test_a_third_variable_that_does_not_vary_takes_nothing_out() -> None:
     x, y, z = np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.ones(3)
     assert spearman(x, y, z)(np.ones((1, 3))) == spearman(x, y)(np.ones((1, 3)))
+
+
+def test_the_weights_in_their_order_give_what_the_table_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    row_of, scores, labels = rng.integers(0, 30, 90), rng.integers(0, 40, 90) / 40, rng.random(90) < 0.4
+    weights = rng.integers(0, 3, size=(50, 30)).astype(float)
+    found = []
+    for gathered in (0, 10**9):
+        monkeypatch.setattr("eirene.eval.statistics.ranking._GATHERED", gathered)
+        found.append(auc_and_ap(30, row_of.tolist(), scores.tolist(), labels.tolist())(weights))
+    np.testing.assert_array_equal(*found)

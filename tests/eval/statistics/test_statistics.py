@@ -9,7 +9,7 @@ from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmode
 from statsmodels.stats.multitest import multipletests
 
 from eirene.core.errors import InputError
-from eirene.eval.statistics.bootstrap import Resamples, holm, mcnemar, mcnemar_exact, paired_differences
+from eirene.eval.statistics.bootstrap import Resamples, holm, mcnemar, mcnemar_exact, paired_differences, two_sided_p
 
 
 @pytest.mark.parametrize(("only_a", "only_b"), [(0, 0), (1, 0), (5, 5), (3, 12), (40, 61), (300, 200), (5000, 4800)])
@@ -82,3 +82,17 @@ def test_only_rows_that_both_have_are_compared() -> None:
     first, second = paired_differences(a, b, range(3), Resamples(draws=50))
     assert (first.value, first.n) == (0.5, 1)
     assert (second.value, second.unscored) == (None, "no row is scored in both")
+
+
+def test_the_bootstrap_p_value_counts_the_rarer_side_and_is_never_0() -> None:
+    assert two_sided_p(np.array([1.0] * 99)) == 2 / 100
+    assert two_sided_p(np.array([1.0] * 90 + [-1.0] * 9 + [np.nan])) == 2 * 10 / 100
+    assert two_sided_p(np.zeros(9)) == 1.0
+
+
+def test_the_bootstrap_p_value_of_a_mean_is_about_that_of_the_normal_test() -> None:
+    values = np.random.default_rng(1).normal(0.3, 1.0, 100)
+    resamples = Resamples(draws=4000)
+    draws = resamples.values(100, lambda weights: weights @ values / 100)
+    z = values.mean() / values.std() * 10
+    assert two_sided_p(draws) == pytest.approx(2 * stats.norm.sf(abs(z)), rel=0.3)
