@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,18 @@ def test_a_page_prints_what_it_says(
 def test_a_page_runs_and_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     run_blocks(code_blocks(read_page(name)), name)
     assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["embedded", "loop"])
+def test_a_page_runs(name: str) -> None:
+    run_blocks(code_blocks(read_page(name)), name)
+
+
+def test_retrieval_finds_passages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("corpus.jsonl").write_text('{"id": "no", "text": "Oslo is the capital of Norway."}\n')
+    item: Any = run_blocks(code_blocks(read_page("retrieval")), "retrieval")["item"]
+    assert item.context == ["Oslo is the capital of Norway."] and item.meta["eirene_passages"] == ["no"]
 
 
 def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
