@@ -28,7 +28,7 @@ PACKAGES = (
     "testing",
     "cli",
 )
-"""From the ground up: each imports only those above it in this list. docs/architecture.md says what lives in them."""
+"""From the ground up: each imports only those above it in this list. CONTRIBUTING.md says what lives in them."""
 APART = {"feedback_model", "refiners", "eval"}
 """These never import each other: a loop may be put together from any of each."""
 ABOVE_ALL = {"eirene": "the front door", "eirene.__main__": "the command line's", "eirene._moved": "old names"}

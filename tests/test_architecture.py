@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from pathlib import Path
 
@@ -66,6 +67,11 @@ def test_the_checker_lets_downward_imports_pass(module: str, source: str) -> Non
 def test_every_package_has_a_place_and_nothing_lies_beside_them() -> None:
     inside = {p.name for p in ROOT.iterdir() if p.name != "__pycache__"}
     assert inside == {*PACKAGES, "__init__.py", "__main__.py", "_version.py", "_moved", "py.typed"}
+
+
+def test_the_map_names_every_package_in_order() -> None:
+    page = (ROOT.parent / "CONTRIBUTING.md").read_text("utf-8")
+    assert tuple(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == PACKAGES
 
 
 def test_files_are_as_long_as_one_concept_is() -> None:
