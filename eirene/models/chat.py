@@ -125,13 +125,13 @@ class ChatModel:
         """The fields of `sampling` that this model has and that the provider has not refused so far."""
         return {k: v for k, v in sampling.fields().items() if self._has_field(k) and k not in self._refused}
 
-    async def ask(self, messages: Sequence[Message], *, sampling: Sampling, meter: Meter) -> tuple[Reply, ...]:
+    async def ask(self, messages: Sequence[Message], *, sampling: Sampling, meter: Meter) -> Reply:
         """The model's one reply, from the call cache where it is there. Raises what `send` raises."""
         seeds = [sampling.seed]
         (known,) = await self.recall(messages, sampling=sampling, seeds=seeds, meter=meter)
         if known is not None:
-            return (known,)
-        return (await self.send(messages, sampling=sampling, seeds=seeds, meter=meter))[:1]
+            return known
+        return (await self.send(messages, sampling=sampling, seeds=seeds, meter=meter))[0]
 
     async def recall(
         self, messages: Sequence[Message], *, sampling: Sampling, seeds: Sequence[int | None], meter: Meter

@@ -1,10 +1,13 @@
-"""From `provider:model` to a chat model, by LangChain's own resolver. Loads LangChain when it is called, not before."""
+"""Resolves backend names: `provider:model` to a chat model by LangChain's resolver, `hf:` to a local model.
+
+Loads LangChain or torch when it is called, not before.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +21,8 @@ from eirene.models.chat import ChatModel, Price
 from eirene.models.clients import server_of
 from eirene.models.connection import told_apart
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter, RetryPolicy
+from eirene.models.local.model import LocalModel, load_local
+from eirene.models.local.spec import PREFIX
 from eirene.models.redaction import NO_KEY, redacted, secrets_in_url, secrets_of
 
 if TYPE_CHECKING:
@@ -85,6 +90,37 @@ def resolve_chat(model: str | BaseChatModel, *, options: ChatOptions | None = No
         rebuild=rebuild,
         cache=options.cache,
     )
+
+
+NO_SERVER = "base_url goes with a chat model; the backend {!r} calls no server"
+_KNOWN = (
+    "provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2",
+    "hf:path-or-id[+adapter] for a model on this machine",
+)
+
+
+def resolve_model(
+    backend: str | BaseChatModel | ChatModel | LocalModel,
+    *,
+    options: ChatOptions | None = None,
+    known: Sequence[str] = (),
+) -> ChatModel | LocalModel:
+    """The chat model or local model behind `provider:model`, `hf:path-or-id[+adapter]`, or an object.
+
+    `known` are further names that the caller has, for the error. Raises `InputError` for a name that stands for
+    nothing and for a `base_url` with a local model; else what `resolve_chat` and `load_local` raise.
+    """
+    if isinstance(backend, (ChatModel, LocalModel)):
+        return backend
+    if isinstance(backend, str):
+        if backend.startswith(PREFIX):
+            if options is not None and options.base_url is not None:
+                raise InputError(NO_SERVER.format(backend), field="base_url")
+            return load_local(backend)
+        if not is_chat_name(backend):
+            forms = ", or ".join([*map(repr, known), *_KNOWN])
+            raise InputError(f"unknown backend {backend!r}; known: {forms}", field="backend")
+    return resolve_chat(backend, options=options)
 
 
 def chat_builder(name: str, options: ChatOptions) -> Callable[[], BaseChatModel]:

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from eirene.core.errors import InputError, UnusableReplyError
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.local.layout import as_text
 from eirene.models.local.model import LocalModel
-from eirene.models.local.spec import PREFIX
 from eirene.models.replies import Reply
 from eirene.models.reply_text import check_ending, unwrapped
 from eirene.npov.embedded import EmbeddedWriter
@@ -32,10 +30,6 @@ if TYPE_CHECKING:
 
 GENERATOR = "generator"
 """The kind in the `eirene_prompt.json` of an adapter that was trained to write responses in the curly-braces form."""
-_KNOWN = (
-    "'embedded', provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2, "
-    "or hf:path-or-id[+adapter] for a model on this machine"
-)
 
 
 class ChatWriter:
@@ -59,7 +53,7 @@ class ChatWriter:
         """The response. Raises `BackendError`, of which `UnusableReplyError` for one that was cut off or is empty."""
         messages, mark = response_messages(task)
         sampling = Sampling(temperature=self._temperature, seed=task.seed)
-        (reply,) = await self._chat.ask(messages, sampling=sampling, meter=meter)
+        reply = await self._chat.ask(messages, sampling=sampling, meter=meter)
         return read_response(reply, marks=(mark,))
 
 
@@ -92,11 +86,7 @@ class LocalWriter:
             (reply,) = await self._model.sample(ids, [task.seed], sampling=self._sampling, meter=meter)
             return read_generated(reply)
         messages, mark = response_messages(task)
-        if self._model.layout == "chat":
-            ids = self._model.encode_chat(messages)
-        else:
-            ids = self._model.encode_text(as_text(messages))
-        (reply,) = await self._model.sample(ids, [task.seed], sampling=self._sampling, meter=meter)
+        reply = await self._model.ask(messages, seed=task.seed, sampling=self._sampling, meter=meter)
         return read_response(reply, marks=(mark,))
 
 
@@ -106,32 +96,16 @@ def resolve_writer(backend: Backend, *, base_url: str | None = None) -> Writer:
 
     Raises `InputError` for a name that stands for nothing, `MissingExtraError`.
     """
-    if isinstance(backend, str):
-        return _named(backend, base_url)
     if isinstance(backend, Writer):
         return backend
-    if isinstance(backend, LocalModel):
-        return LocalWriter(backend)
-    from eirene.models.resolve import resolve_chat
+    from eirene.models.resolve import NO_SERVER, ChatOptions, resolve_model
 
-    return ChatWriter(resolve_chat(backend))
-
-
-def _named(backend: str, base_url: str | None) -> Writer:
-    from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
-
-    is_local = backend.startswith(PREFIX)
-    if not is_local and backend != "embedded":
-        if not is_chat_name(backend):
-            raise InputError(f"unknown backend {backend!r}; known: {_KNOWN}", field="backend")
-        return ChatWriter(resolve_chat(backend, options=ChatOptions(base_url=base_url)))
-    if base_url is not None:
-        raise InputError(f"base_url goes with a chat model; the backend {backend!r} calls no server", field="base_url")
-    if not is_local:
+    if backend == "embedded":
+        if base_url is not None:
+            raise InputError(NO_SERVER.format(backend), field="base_url")
         return EmbeddedWriter()
-    from eirene.models.local.model import load_local
-
-    return LocalWriter(load_local(backend))
+    model = resolve_model(backend, options=ChatOptions(base_url=base_url), known=("embedded",))
+    return LocalWriter(model) if isinstance(model, LocalModel) else ChatWriter(model)
 
 
 _INTRODUCTION = re.compile(r"\A[#*_ \t]*introduction[*_ \t]*:[*_ \t]*", re.IGNORECASE)

@@ -57,7 +57,7 @@ class ChatRefiner:
         """
         messages, mark = refine_messages(task, reasons_only=self._reasons_only)
         sampling = Sampling(temperature=self._temperature, seed=task.seed)
-        (reply,) = await self._chat.ask(messages, sampling=sampling, meter=meter)
+        reply = await self._chat.ask(messages, sampling=sampling, meter=meter)
         return read_rewrite(reply, before=task.answer, marks=(mark,))
 
 
@@ -91,11 +91,7 @@ class LocalRefiner:
         own = self._carried.prompt if self._carried is not None else None
         prompt = own if own is not None and own.name == PROMPTS[task.mode] else None
         messages, mark = refine_messages(task, reasons_only=self._reasons_only, prompt=prompt)
-        if self._model.layout == "chat":
-            ids = self._model.encode_chat(messages)
-        else:
-            ids = self._model.encode_text(as_text(messages))
-        (reply,) = await self._model.sample(ids, [task.seed], sampling=self._sampling, meter=meter)
+        reply = await self._model.ask(messages, seed=task.seed, sampling=self._sampling, meter=meter)
         return read_rewrite(reply, before=task.answer, marks=(mark,))
 
 
@@ -135,11 +131,6 @@ def refine_messages(
     )
     values["rejected"] = _part("refine_rejected", mark=mark, attempts=attempts) if attempts else ""
     return (prompt or load_prompt(PROMPTS[task.mode])).fill({**values, "mark": mark}), mark
-
-
-def as_text(messages: Sequence[Message]) -> str:
-    """The messages as one text for a model without a chat template; the rewrite is to follow it."""
-    return "\n\n".join(m.content for m in messages) + "\n"
 
 
 def _critique(task: RefineTask) -> Critique:

@@ -34,7 +34,7 @@ REQUEST = FeedbackRequest(ITEM, ANSWER, split_sentences(ANSWER), seed=3)
 SHORT = LocalSampling(max_new_tokens=6)
 
 
-class Said:
+class Said(LocalModel):
     """A model that says what it is told to, and records what it was shown."""
 
     name = "hf:said"
@@ -167,7 +167,7 @@ async def test_the_refiner_shows_the_task_and_returns_the_rewrite() -> None:
 async def test_a_rewrite_that_was_cut_off_is_an_error() -> None:
     task = RefineTask(ITEM, ANSWER, "improve", None, (), seed=11)
     with pytest.raises(BackendError, match="cut off"):
-        await LocalRefiner(cast(LocalModel, said("Trams are", finish_reason="length"))).refine(task, meter=Meter())
+        await LocalRefiner(said("Trams are", finish_reason="length")).refine(task, meter=Meter())
 
 
 async def test_the_loop_runs_on_an_hf_backend(base: Path) -> None:

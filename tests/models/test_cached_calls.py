@@ -95,7 +95,7 @@ async def test_a_single_call_is_known_by_its_seed_and_all_else(cache: CallCache)
     ):  # fmt: skip
         chat = ChatModel(ScriptedChatModel([f"reply {n}"]), name=name, cache=cache)
         for _ in range(2):
-            (reply,) = await chat.ask(ask, sampling=sampling, meter=Meter())
+            reply = await chat.ask(ask, sampling=sampling, meter=Meter())
             assert reply.text == f"reply {n}"
 
 
@@ -103,10 +103,10 @@ async def test_a_drawn_reply_without_a_seed_is_never_kept(cache: CallCache) -> N
     """Nothing tells such samples apart, so each is asked for; at temperature 0 there is nothing to tell apart."""
     chat, _ = chat_over(["first", "second", "third"], cache)
     for wanted in ("first", "second"):
-        (reply,) = await chat.ask(ASK, sampling=Sampling(temperature=1.0), meter=Meter())
+        reply = await chat.ask(ASK, sampling=Sampling(temperature=1.0), meter=Meter())
         assert reply.text == wanted
     for _ in range(2):
-        (reply,) = await chat.ask(ASK, sampling=Sampling(temperature=0.0), meter=Meter())
+        reply = await chat.ask(ASK, sampling=Sampling(temperature=0.0), meter=Meter())
         assert reply.text == "third"
 
 
@@ -119,7 +119,7 @@ async def test_model_objects_are_told_apart_by_their_settings(cache: CallCache) 
 
     for wanted, top_p in (("reply 0", 0.1), ("reply 1", 0.2), ("reply 0", 0.1)):
         chat = ChatModel(ScriptedChatModel(script, top_p=top_p), cache=cache)
-        (reply,) = await chat.ask(ASK, sampling=Sampling(temperature=0.0, seed=1), meter=Meter())
+        reply = await chat.ask(ASK, sampling=Sampling(temperature=0.0, seed=1), meter=Meter())
         assert reply.text == wanted
 
 
@@ -161,5 +161,5 @@ async def test_two_calls_for_one_reply_at_once_agree(cache: CallCache) -> None:
 async def test_without_a_cache_nothing_is_remembered() -> None:
     """The cache is off unless it is given."""
     chat = ChatModel(ScriptedChatModel(["a", "b"]))
-    texts = [(await chat.ask(ASK, sampling=Sampling(temperature=0.0, seed=1), meter=Meter()))[0].text for _ in "12"]
+    texts = [(await chat.ask(ASK, sampling=Sampling(temperature=0.0, seed=1), meter=Meter())).text for _ in "12"]
     assert texts == ["a", "b"]

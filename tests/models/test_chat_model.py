@@ -51,7 +51,7 @@ def chat_over(script: Script, **options: Any) -> tuple[ChatModel, ScriptedChatMo
 async def test_a_reply_comes_with_its_ending_and_its_usage() -> None:
     meter = Meter()
     chat, model = chat_over([AIMessage("fine", response_metadata={"stop_reason": "max_tokens"})])
-    assert await chat.ask(ASK, sampling=SAMPLING, meter=meter) == (Reply("fine", "length"),)
+    assert await chat.ask(ASK, sampling=SAMPLING, meter=meter) == Reply("fine", "length")
     assert meter.total == Usage(calls=1, input_tokens=5, output_tokens=1, cost_usd=None)
     assert [m.type for m in model.calls[0].messages] == ["system", "human"]
     assert model.calls[0].settings == {"temperature": 1.0, "top_p": 0.9, "seed": 7}
@@ -83,7 +83,7 @@ def test_cached_tokens_may_cost_less() -> None:
 async def test_every_attempt_counts_and_a_failed_one_has_no_tokens() -> None:
     meter, waits = Meter(), Waits()
     chat, _ = chat_over([RefusedError(500, "oops"), ConnectionError("gone"), "there"], sleep=waits)
-    (reply,) = await chat.ask(ASK, sampling=SAMPLING, meter=meter)
+    reply = await chat.ask(ASK, sampling=SAMPLING, meter=meter)
     assert reply.text == "there"
     assert meter.total == Usage(calls=3, retries=2, input_tokens=5, output_tokens=1, cost_usd=None)
     assert len(waits.seconds) == 2
@@ -123,7 +123,7 @@ async def test_an_attempt_that_takes_too_long_is_cut_and_tried_again() -> None:
 
     meter = Meter()
     chat = ChatModel(Slow(script=["too late", "in time"]), timeout_s=0.05, sleep=Waits())
-    (reply,) = await chat.ask(ASK, sampling=SAMPLING, meter=meter)
+    reply = await chat.ask(ASK, sampling=SAMPLING, meter=meter)
     assert (reply.text, meter.total.calls, meter.total.retries) == ("in time", 2, 1)
     chat = ChatModel(Slow(script=["too late"]), timeout_s=0.05, retry=RetryPolicy(attempts=1))
     with pytest.raises(BackendTimeoutError, match=r"no reply within 0\.05 s"):
@@ -163,7 +163,7 @@ async def test_no_cache_answers_for_the_model() -> None:
     model = ScriptedChatModel(["first", "second"], cache=True)
     chat = ChatModel(model)
     same = Sampling(temperature=1.0, seed=1)
-    texts = [(await chat.ask(ASK, sampling=same, meter=Meter()))[0].text for _ in range(2)]
+    texts = [(await chat.ask(ASK, sampling=same, meter=Meter())).text for _ in range(2)]
     assert texts == ["first", "second"]
 
 
@@ -180,7 +180,7 @@ async def test_inner_calls_are_children_tagged_nostream_and_never_streamed() -> 
     chat, _ = chat_over(["fine"])
 
     async def inside(_: str) -> str:
-        return (await chat.ask(ASK, sampling=SAMPLING, meter=Meter()))[0].text
+        return (await chat.ask(ASK, sampling=SAMPLING, meter=Meter())).text
 
     chain: RunnableLambda[str, str] = RunnableLambda(inside)
     events = [e["event"] async for e in chain.astream_events("go", {"callbacks": [Watch()]}, version="v2")]
@@ -239,5 +239,5 @@ async def test_auth_errors_say_where_to_look() -> None:
 async def test_half_a_surrogate_pair_in_a_reply_is_replaced() -> None:
     """JSON's escapes can hold one, a file or a request cannot; a whole pair is the sign that it stands for."""
     chat, _ = chat_over(["bad \ud800 words, good \ud83d\ude00 ones"])
-    (reply,) = await chat.ask([Message("user", "?")], sampling=Sampling(seed=0), meter=Meter())
+    reply = await chat.ask([Message("user", "?")], sampling=Sampling(seed=0), meter=Meter())
     assert reply.text == "bad \ufffd words, good \U0001f600 ones"

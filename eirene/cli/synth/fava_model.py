@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from eirene.cli.data_flags import CallFlags
     from eirene.synth.fava import Made, Outcome, Plan, Recipe
     from eirene.synth.fava.recipe import Neighbours
-    from eirene.synth.fava.replies import Writes
+    from eirene.synth.fava.replies import TextModel
 
 MOST_COUNTED = 10_000
 """Passages left that are counted to say how many there are: reading a large corpus to its end takes long."""
@@ -53,7 +53,7 @@ def by_model(order: Order, recipe: Recipe, made: Made, *, backend: str, base_url
     from eirene.models.resolve import ChatOptions
     from eirene.synth.fava import neighbours_by
     from eirene.synth.fava.pipeline import signature_of
-    from eirene.synth.fava.replies import resolve_writes
+    from eirene.synth.fava.replies import resolve_text_model
 
     money = order.limits.max_cost_usd
     if order.out == STDOUT:
@@ -64,7 +64,7 @@ def by_model(order: Order, recipe: Recipe, made: Made, *, backend: str, base_url
             f"--max-cost needs to know what the tokens of {backend} cost: give --price or --prices", field="max-cost"
         )
     options = ChatOptions(base_url=base_url, concurrency=order.concurrency, price=price, cache=calls.open_cache())
-    writes = resolve_writes(backend, options)
+    writes = resolve_text_model(backend, options)
     flags = CorpusFlags(corpus_encoder=order.encoder, passages=recipe.references)
     # In this thread, which Ctrl-C ends at once, and before a file is touched: it reads the corpus to its end.
     neighbours = neighbours_by(lambda: flags.retriever(order.corpus), references=recipe.references)
@@ -90,7 +90,7 @@ def by_model(order: Order, recipe: Recipe, made: Made, *, backend: str, base_url
         raise typer.Exit(130)
 
 
-def _write_card(order: Order, recipe: Recipe, writes: Writes, journals: _Journals, *, is_finished: bool) -> None:
+def _write_card(order: Order, recipe: Recipe, writes: TextModel, journals: _Journals, *, is_finished: bool) -> None:
     from eirene.data.output import write_text
 
     made = journals.made
@@ -103,7 +103,7 @@ def _write_card(order: Order, recipe: Recipe, writes: Writes, journals: _Journal
     write_text(_card(order.out), json.dumps(card, ensure_ascii=False, indent=1) + "\n", force=True)
 
 
-async def _run(order: Order, recipe: Recipe, writes: Writes, journals: _Journals, neighbours: Neighbours) -> Stop:
+async def _run(order: Order, recipe: Recipe, writes: TextModel, journals: _Journals, neighbours: Neighbours) -> Stop:
     """Makes rows until none is left, a limit is reached, or the user stops it."""
     from eirene.agent.batch.control import until_over
     from eirene.cli.batch.stop import stoppable

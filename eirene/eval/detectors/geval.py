@@ -111,7 +111,7 @@ class GEval:
         messages = geval_messages(case, aspect)
         how = Sampling(temperature=1.0, seed=self._seeds[0], top_logprobs=_TOP)
         if self._sends_logprobs and "top_logprobs" in self._chat.settable(how):
-            (reply,) = await self._chat.ask(messages, sampling=how, meter=meter)
+            reply = await self._chat.ask(messages, sampling=how, meter=meter)
             self._sends_logprobs = bool(reply.tokens)  # a server that passes the field over is asked for it once
             weighed = expected_rating(reply)
             if weighed is not None:

@@ -142,8 +142,7 @@ class ErrorJudge:
     async def judge(self, case: Case, *, seed: int, meter: Meter) -> Judgement | Unscored:
         """The errors of `case.answer`. Raises `BackendError` where the model cannot be reached."""
         sampling = Sampling(temperature=self._temperature, seed=seed)
-        replies = await self._chat.ask(judge_messages(case), sampling=sampling, meter=meter)
-        return read_judgement(replies[0])
+        return read_judgement(await self._chat.ask(judge_messages(case), sampling=sampling, meter=meter))
 
 
 def judge_messages(case: Case) -> tuple[Message, ...]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from eirene.core.errors import BackendError, InputError, TooLongError
 from eirene.core.extras import require
 from eirene.core.usage import Meter, Usage
-from eirene.models.local.layout import encode_chat, encode_chat_frame, encode_reply, encode_text
+from eirene.models.local.layout import as_text, encode_chat, encode_chat_frame, encode_reply, encode_text
 from eirene.models.local.spec import ADAPTER_CONFIG, PROMPT_FILE, Layout, LocalSpec, parse_spec, read_prompt
 from eirene.models.replies import Reply
 from eirene.prompts import Message
@@ -74,6 +74,10 @@ class LocalModel:
         """The tokens of a chat up to where the model's reply begins, by the tokenizer's template."""
         return encode_chat(self.tokenizer, messages)
 
+    def encode_messages(self, messages: Sequence[Message]) -> list[int]:
+        """The tokens of messages in the model's layout: its chat template, or plain text."""
+        return self.encode_chat(messages) if self.layout == "chat" else self.encode_text(as_text(messages))
+
     def encode_more(self, text: str) -> list[int]:
         """The tokens of a text that goes on after others: no start token, no end token."""
         return encode_reply(self.tokenizer, text)
@@ -83,6 +87,11 @@ class LocalModel:
         if self.layout == "chat":
             return encode_chat_frame(self.tokenizer, before)
         return self.encode_text(before), []
+
+    async def ask(self, messages: Sequence[Message], *, seed: int, sampling: LocalSampling, meter: Meter) -> Reply:
+        """The model's one reply to messages. Raises what `sample` raises."""
+        (reply,) = await self.sample(self.encode_messages(messages), [seed], sampling=sampling, meter=meter)
+        return reply
 
     async def sample(
         self, ids: Sequence[int], seeds: Sequence[int], *, sampling: LocalSampling, meter: Meter

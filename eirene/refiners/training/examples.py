@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from eirene.core.errors import InputError
 from eirene.core.records import Mode, parse_item
-from eirene.models.local.layout import CarriedPrompt, encode_chat, encode_text
+from eirene.models.local.layout import CarriedPrompt, as_text, encode_chat, encode_text
 from eirene.models.local.spec import LAYOUTS, Layout
 from eirene.models.training.examples import IGNORED, Encoded, check_lengths, collate, encode_example
 from eirene.models.training.recipe import Method, Schedule, TrainingRecipe, check_known
 from eirene.prompts import Message, Prompt, load_prompt
 from eirene.prompts.loader import defused
 from eirene.refiners.base import RefineTask
-from eirene.refiners.model import PROMPTS, as_text, refine_messages
+from eirene.refiners.model import PROMPTS, refine_messages
 from eirene.refiners.training.pairs import ChatTurn, Pair
 
 if TYPE_CHECKING:

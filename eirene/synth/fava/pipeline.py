@@ -17,7 +17,7 @@ from eirene.core.usage import Meter, Usage
 from eirene.synth.fava.recipe import Neighbours, Plan, Recipe
 from eirene.synth.fava.replies import (
     RefusedError,
-    Writes,
+    TextModel,
     error_question,
     genre_question,
     prompts_digest,
@@ -43,7 +43,7 @@ class Outcome:
     usage: Usage = field(default_factory=Usage)
 
 
-def signature_of(recipe: Recipe, writes: Writes) -> str:
+def signature_of(recipe: Recipe, writes: TextModel) -> str:
     """What a row hangs on beside its passage: kinds, numbers, genres, seed, model and prompts; 16 hex digits."""
     settings = [
         list(recipe.kinds), recipe.most, recipe.references, recipe.clean, recipe.seed, list(recipe.genres),
@@ -55,7 +55,7 @@ def signature_of(recipe: Recipe, writes: Writes) -> str:
 async def asynthesise(
     planned: Iterable[Plan | None],
     recipe: Recipe,
-    writes: Writes,
+    writes: TextModel,
     *,
     neighbours: Neighbours,
     concurrency: int = 8,
@@ -80,7 +80,7 @@ async def asynthesise(
             yield outcome
 
 
-async def _made(plan: Plan, recipe: Recipe, writes: Writes, neighbours: Neighbours, sign: str) -> Outcome:
+async def _made(plan: Plan, recipe: Recipe, writes: TextModel, neighbours: Neighbours, sign: str) -> Outcome:
     meter, refused = Meter(), Counter[str]()
     work = _Work(plan, recipe, writes, meter, refused)
     name = f"{plan.passage.id}-errors"
@@ -111,7 +111,7 @@ class _Work:
 
     plan: Plan
     recipe: Recipe
-    writes: Writes
+    writes: TextModel
     meter: Meter
     refused: Counter[str]
 

@@ -8,20 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from eirene.core.critique import Finding, HallucinationKind
-from eirene.core.errors import InputError
 from eirene.core.findings.kinds import KINDS, REPLACED
 from eirene.core.findings.tags import escape_tags, parse_tagged
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.local.layout import as_text
 from eirene.models.local.model import LocalModel
-from eirene.models.local.spec import PREFIX
 from eirene.models.replies import Reply
 from eirene.models.reply_text import unwrapped
-from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
+from eirene.models.resolve import ChatOptions, resolve_model
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.loader import defused, mark_for
 from eirene.synth.fava.rules import Change
@@ -157,7 +154,6 @@ def _stems(text: str) -> list[str]:
 
 GENRE_PROMPT, REPLACED_PROMPT, ADDED_PROMPT = "synth_genre", "synth_error_replaced", "synth_error_added"
 _TEMPERATURE = 1.0
-_KNOWN = "provider:model for a chat model, such as openai:gpt-4o-mini, or hf:path-or-id for a model on this machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,99 +164,37 @@ class Question:
     mark: str
 
 
-class Writes(Protocol):
-    """A model that is asked for one reply at a time; `version`: what it hangs on beside prompt and seed."""
+class TextModel:
+    """A chat model or a local model that is asked for one reply at a time, at temperature 1: texts are to differ."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def version(self) -> str: ...
-
-    async def ask(self, question: Question, *, seed: int, meter: Meter) -> Reply:
-        """The reply. Raises `BackendError` where there is none."""
-        ...
-
-
-class ChatWrites:
-    """A chat model, at temperature 1: texts are to differ."""
-
-    def __init__(self, chat: ChatModel) -> None:
-        self._chat = chat
+    def __init__(self, model: ChatModel | LocalModel) -> None:
+        self._model = model
 
     @property
     def name(self) -> str:
         """The model's name."""
-        return self._chat.name
-
-    @property
-    def version(self) -> str:
-        """The temperature."""
-        return f"t={_TEMPERATURE:g}"
-
-    async def ask(self, question: Question, *, seed: int, meter: Meter) -> Reply:
-        """One request, or what the call cache knows of it."""
-        (reply,) = await self._chat.ask(
-            question.messages, sampling=Sampling(temperature=_TEMPERATURE, seed=seed), meter=meter
-        )
-        return reply
-
-
-class LocalWrites:
-    """A model on this machine, in its chat template where it has one."""
-
-    def __init__(self, model: LocalModel) -> None:
-        from eirene.models.local.sampling import LocalSampling
-
-        self._model = model
-        self._sampling = LocalSampling(temperature=_TEMPERATURE)
-
-    @property
-    def name(self) -> str:
-        """The model's name, `hf:...`."""
         return self._model.name
 
     @property
     def version(self) -> str:
-        """The model's version and the temperature."""
-        return f"{self._model.version},t={_TEMPERATURE:g}"
+        """What its replies hang on beside prompt and seed: a local model's version, and the temperature."""
+        weights = f"{self._model.version}," if isinstance(self._model, LocalModel) else ""
+        return f"{weights}t={_TEMPERATURE:g}"
 
     async def ask(self, question: Question, *, seed: int, meter: Meter) -> Reply:
-        """One sample."""
-        if self._model.layout == "chat":
-            ids = self._model.encode_chat(question.messages)
-        else:
-            ids = self._model.encode_text(as_text(question.messages))
-        (reply,) = await self._model.sample(ids, [seed], sampling=self._sampling, meter=meter)
-        return reply
+        """The reply. Raises `BackendError` where there is none."""
+        if isinstance(self._model, ChatModel):
+            sampling = Sampling(temperature=_TEMPERATURE, seed=seed)
+            return await self._model.ask(question.messages, sampling=sampling, meter=meter)
+        from eirene.models.local.sampling import LocalSampling
+
+        how = LocalSampling(temperature=_TEMPERATURE)
+        return await self._model.ask(question.messages, seed=seed, sampling=how, meter=meter)
 
 
-def resolve_writes(backend: str | BaseChatModel | LocalModel | Writes, options: ChatOptions | None = None) -> Writes:
-    """The model behind a name, a LangChain chat model, a loaded local model, or one that is such a model already.
-
-    Raises `InputError` for a name that stands for nothing (`embedded` writes no texts), `MissingExtraError`.
-    """
-    if isinstance(backend, LocalModel):
-        return LocalWrites(backend)
-    if not isinstance(backend, str):
-        return backend if isinstance(backend, (ChatWrites, LocalWrites)) else _other(backend, options)
-    if backend.startswith(PREFIX):
-        if options is not None and options.base_url is not None:
-            raise InputError("base_url goes with a chat model; an hf: backend calls no server", field="base_url")
-        from eirene.models.local.model import load_local
-
-        return LocalWrites(load_local(backend))
-    if not is_chat_name(backend):
-        raise InputError(f"a model that writes is wanted, got {backend!r}; known: {_KNOWN}", field="backend")
-    return ChatWrites(resolve_chat(backend, options=options))
-
-
-def _other(backend: BaseChatModel | Writes, options: ChatOptions | None) -> Writes:
-    from langchain_core.language_models import BaseChatModel
-
-    if isinstance(backend, BaseChatModel):
-        return ChatWrites(resolve_chat(backend, options=options))
-    return backend
+def resolve_text_model(backend: str | BaseChatModel | LocalModel, options: ChatOptions | None = None) -> TextModel:
+    """The model behind a backend, `embedded` excepted, which writes no texts; raises what `resolve_model` raises."""
+    return TextModel(resolve_model(backend, options=options))
 
 
 def genre_question(passage: str, genre: str) -> Question:

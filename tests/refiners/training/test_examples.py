@@ -47,15 +47,12 @@ def chat(tmp_path_factory: pytest.TempPathFactory) -> LocalModel:
     return load_local(f"hf:{make_llama(tmp_path_factory.mktemp('chat'), chat=True)}", device="cpu")
 
 
-class Shown:
+class Shown(LocalModel):
     """A model that keeps the tokens that it is shown, and says a word."""
 
     def __init__(self, model: LocalModel) -> None:
-        self._model = model
+        vars(self).update(vars(model))
         self.seen: list[Sequence[int]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
 
     async def sample(self, ids: Sequence[int], seeds: Sequence[int], **_: Any) -> list[Reply]:
         self.seen.append(list(ids))
@@ -71,7 +68,7 @@ def test_training_shows_the_prompt_that_refining_shows(
     model = Shown(chat if layout == "chat" else plain)
     item = Item(question="Trams or buses?", answer="Trams.")
     task = RefineTask(item, item.answer, mode, None, (), seed=0)
-    asyncio.run(LocalRefiner(cast(LocalModel, model)).refine(task, meter=Meter()))
+    asyncio.run(LocalRefiner(model).refine(task, meter=Meter()))
     asking = asking_for([PAIR], Recipe(prompt=mode), model.tokenizer)
     assert asking.layout == layout
     assert asking.ids(PAIR, model.tokenizer) == model.seen[0]
