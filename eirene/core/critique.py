@@ -1,9 +1,7 @@
-"""A critique of an answer: one tag per sentence, with reasons, and where it came from.
+"""Critique of an answer: one tag per sentence, with reasons and findings; its samples, votes and reviews by people.
 
 A `Sample` is one drawn reply of a feedback model; a `Critique` is what was selected from many samples. The list of tags
 follows the answer's sentences as `eirene.text.sentences` cuts them.
-
-What a person may answer when shown a critique before the rewriting: keep it, change it, or stop.
 """
 
 from __future__ import annotations
@@ -31,13 +29,13 @@ class FeedbackNote(FrozenModel):
 
 
 class Review(FrozenModel):
-    """A person's answer to a critique.
+    """A person's answer to a critique that is shown before the rewriting.
 
-    - `go on`: rewrite with the critique, after `drop` (these sentences are complete after all), `replace` (this is the
-      reason, in place of the one shown) and `add` (this too); without any of them the critique is taken as it is.
+    - `go on`: rewrite with the critique, after its edits: `drop` (sentences that are complete after all), `replace` (a
+      reason in place of the one shown) and `add` (one more reason).
     - `all complete`: no sentence lacks anything, so nothing is rewritten.
-    - `stop`: the text stands as it is, whatever the critique says.
-    - `save`: keep these edits, and ask again: nothing is decided yet. Never in a record.
+    - `stop`: nothing is rewritten, whatever the critique says.
+    - `save`: keep these edits, and ask again. Never in a record.
     """
 
     whole_name: ClassVar[str] = "a review"
@@ -48,7 +46,7 @@ class Review(FrozenModel):
     drop: tuple[Annotated[int, Field(ge=1, strict=True)], ...] = ()
 
     @model_validator(mode="after")
-    def _says_one_thing_of_a_sentence(self) -> Self:
+    def _check_edits(self) -> Self:
         if self.action in ("all complete", "stop") and self.has_edits:
             raise ValueError(f"action {self.action!r} takes no 'replace', 'add' or 'drop'; they go with 'go on'")
         replaced = [note.sentence for note in self.replace]
@@ -67,12 +65,12 @@ class Review(FrozenModel):
         return bool(self.replace or self.add or self.drop)
 
     def added(self, sentence: int) -> str:
-        """What the person added to the reason of a sentence, in the order given; empty where nothing was."""
+        """What the person added to the reason of a sentence, in the order given; empty without additions."""
         return " ".join(note.reason.strip() for note in self.add if note.sentence == sentence)
 
 
 def parse_review(data: object) -> Review:
-    """Checks a person's answer; raises `InputError` with one sentence that says what came and what was wanted."""
+    """Checks a person's answer; raises `InputError`."""
     if isinstance(data, Review):
         return data
     if not isinstance(data, dict):
@@ -106,10 +104,10 @@ def _is_none(value: object) -> bool:
 
 
 class Finding(FrozenModel):
-    """A fault at a place: character offsets into the original answer, why, and the replacement if one is known.
+    """A fault at a place: character offsets into the original answer, the reason, and the replacement if one is known.
 
-    Always in one sense: `edit` is what `answer[start:end]` should become. "" deletes; with start == end it inserts.
-    `share` is how many of the valid samples agree on it, in (0, 1], where they voted on findings; else it is left out.
+    `edit` is what `answer[start:end]` should become: "" deletes, and with start == end it inserts. `share`: the share
+    of the valid samples that agree on it, in (0, 1], where they voted on findings; else it is left out.
     """
 
     kind: FindingKind
@@ -121,7 +119,7 @@ class Finding(FrozenModel):
 
 
 def findings_in(entries: object) -> tuple[Finding, ...]:
-    """Findings as rows have them, with reasons or without. Raises `ValueError` that says which is none, and why."""
+    """Findings as rows have them, with reasons or without. Raises `ValueError` that says which is invalid, and why."""
     if not isinstance(entries, list):
         raise ValueError("must be a list of findings, each an object with 'kind', 'start' and 'end'")
     found: list[Finding] = []
@@ -136,7 +134,7 @@ def findings_in(entries: object) -> tuple[Finding, ...]:
 
 
 class TaggedSentence(FrozenModel):
-    """One sentence (`n` from 1, offsets without white space around it) with its tag; Incomplete always has a reason."""
+    """One sentence with its tag (`n` from 1, offsets without surrounding white space); Incomplete needs a reason."""
 
     n: Annotated[int, Field(ge=1)]
     text: str
@@ -147,7 +145,7 @@ class TaggedSentence(FrozenModel):
     findings: tuple[Finding, ...] = ()
 
     @model_validator(mode="after")
-    def _reason_goes_with_incomplete(self) -> Self:
+    def _check_reason(self) -> Self:
         if self.tag == "Incomplete" and not (self.reason or "").strip():
             raise ValueError(f"sentence {self.n} is Incomplete and needs a reason")
         return self
@@ -156,8 +154,8 @@ class TaggedSentence(FrozenModel):
 class Sample(FrozenModel):
     """One drawn critique. Valid: one tag a sentence and a reason for every Incomplete; else `invalid` says why not.
 
-    An invalid sample has no tags: it counts as drawn and takes no part in the vote. `critic` says who drew it where
-    that is not the critic of completeness.
+    An invalid sample has no tags: it counts as drawn and does not vote. `critic` is left out for the critic of
+    completeness.
     """
 
     tags: tuple[Tag, ...] = ()
@@ -167,7 +165,7 @@ class Sample(FrozenModel):
     critic: CriticKind | None = Field(default=None, exclude_if=_is_none)
 
     @model_validator(mode="after")
-    def _is_whole(self) -> Self:
+    def _check_tags(self) -> Self:
         if self.invalid is not None:
             if self.tags or self.reasons:
                 raise ValueError("an invalid sample carries no tags")
@@ -188,9 +186,9 @@ class Sample(FrozenModel):
 class FindingVote(FrozenModel):
     """How the samples of the hallucination critic voted: on places and kinds, not on tag sequences.
 
-    `agreement` in [0, 1]: the mean, over the findings that were kept, of the share of the valid samples that have each;
-    where none was kept, the share of the valid samples without any. `tag_consistency` in [0, 1]: the share of all drawn
-    samples whose sentence tags are just those of the vote. Both are null without a quorum; `abstained` then says why.
+    `agreement` in [0, 1]: the share of the valid samples that have a kept finding, as a mean over the kept findings;
+    without any, the share of the valid samples without findings. `tag_consistency` in [0, 1]: the share of all drawn
+    samples whose sentence tags equal the vote's. Both are null without a quorum; `abstained` then says why.
     """
 
     agreement: Annotated[float, Field(ge=0.0, le=1.0)] | None
@@ -204,18 +202,17 @@ class FindingVote(FrozenModel):
 
 
 class Critique(FrozenModel):
-    """The selected critique. Consistencies lie in [0, 1] and are null for a critique that nobody voted on.
+    """The selected critique. Consistencies lie in [0, 1], and are null for a critique without a vote.
 
-    `n_distinct`: how many of the valid samples differ in tags or reasons. 1 among many, of a model that writes freely,
-    is a sign of a cache or of a server that copies; null where it was not counted.
+    `n_distinct`: how many of the valid samples differ in tags or reasons. 1 of many is a sign of a cache or of a server
+    that copies; null where it was not counted.
 
-    `review` is what a person answered when shown it, null where nobody was asked: the sentences then stand as the
-    person left them, while consistencies and counts still speak of the vote before.
+    `review`: a person's review of it, null without one. The sentences are then as reviewed; consistencies and counts
+    are still those of the vote before.
 
-    `hallucination` is the vote of the hallucination critic, where it was asked. If it was asked alone, the
-    consistencies and counts here are its own; else they are those of the critic of completeness. `abstained` says why
-    that critic, asked beside it, has no part: the consistencies and counts are then the other's as well. `unchecked`
-    says what the critics did not look for, where they left something out.
+    `hallucination`: the vote of the hallucination critic, where it was asked. Consistencies and counts are those of the
+    critic of completeness, unless that was not asked or did not take part, for the reason in `abstained`; then they are
+    those of the hallucination critic. `unchecked` says what the critics did not look for, if anything.
     """
 
     sentences: tuple[TaggedSentence, ...]

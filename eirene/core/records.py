@@ -1,6 +1,6 @@
-"""What goes in and what comes out: the input row (`Item`) and the output row (`Record`).
+"""Records: the input row (`Item`) and the output row (`Record`).
 
-Text from outside is checked here, once, strictly: unknown keys, blank texts, NUL characters and broken Unicode are
+Text from outside is validated here, once, strictly: unknown keys, blank texts, NUL characters and broken Unicode are
 errors that name the field. Everything in a record is plain JSON.
 """
 
@@ -29,7 +29,7 @@ VOTED_MODES: frozenset[Mode] = frozenset({"fine-grained", "edit"})
 CRITIQUED_MODES: frozenset[Mode] = VOTED_MODES | {"human"}
 """Modes that have a critique, and so one that a person can review."""
 FOUND_PASSAGES = "eirene_passages"
-"""The key in an item's meta under which the ids of found passages stand: a name that no data of a user's own has."""
+"""The key in an item's meta that holds the ids of retrieved passages."""
 
 
 def _distinct_names(perspectives: list[Perspective]) -> list[Perspective]:
@@ -54,7 +54,7 @@ class _InputModel(CheckedModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, ser_json_inf_nan="strings")
 
 
-# The schemas of the server's bodies say what is taken: the forms that come in, not the one that is held.
+# For the server's JSON schemas: the forms that are accepted, not the one that is stored.
 _OneOrMoreTexts = str | list[str | None]
 
 
@@ -116,14 +116,14 @@ class Item(_InputModel):
         ) -> None: ...
 
     @model_validator(mode="after")
-    def _has_an_id(self) -> Self:
+    def _set_id(self) -> Self:
         if not self.id:
             object.__setattr__(self, "id", "item-" + digest(self.model_dump(mode="json", exclude={"id"}))[:12])
         return self
 
 
 class Round(FrozenModel):
-    """One turn of the loop. `samples` are the critiques drawn for it, none where an earlier round's served."""
+    """One turn of the loop. `samples`: the critiques drawn for it, none where an earlier round's were reused."""
 
     critique: Critique | None
     samples: tuple[Sample, ...] = ()
@@ -150,8 +150,8 @@ class BeforeAfter(FrozenModel):
 class Record(FrozenModel):
     """One output row. `answer` is the text to show: the original, byte for byte, in every status but `accepted`.
 
-    `passages`: the ids of the passages that were found as its context (`FOUND_PASSAGES` in the item's meta), in its
-    order. `advisory`: the detectors whose scores are shown and decide nothing.
+    `passages`: the ids of the passages that were retrieved as its context (`FOUND_PASSAGES` in the item's meta), in
+    order. `advisory`: the detectors whose scores decide nothing.
     """
 
     id: str
@@ -172,7 +172,7 @@ class Record(FrozenModel):
     error: ErrorInfo | None = None
 
     @model_validator(mode="after")
-    def _original_stands(self) -> Self:
+    def _check_status(self) -> Self:
         if self.status != "accepted" and self.answer != self.original:
             raise ValueError(f"status {self.status!r} must show the original answer")
         if (self.status == "failed") != (self.error is not None):
@@ -185,9 +185,9 @@ class Record(FrozenModel):
 
 
 def parse_item(data: object, *, where: str | None = None) -> Item:
-    """Checks one row and returns it as an `Item`, whose fields may be in any of the forms that it takes.
+    """Checks one row and returns it as an `Item`; its fields may have any of the forms that `Item` takes.
 
-    Raises `InputError` that names the field, what came and what was wanted; `where` (file and row) stands before it.
+    Raises `InputError` that names the field, what came and what was wanted; `where` (file and row) goes before it.
     """
     if isinstance(data, Item):
         return data
@@ -199,7 +199,7 @@ def parse_item(data: object, *, where: str | None = None) -> Item:
 
 
 def found_ids(item: Item) -> tuple[str, ...]:
-    """The ids that stand in an item's meta with a context that was found, in its order; anything else is the user's."""
+    """The ids of an item's retrieved passages, in order; none where its meta holds something else."""
     ids = item.meta.get(FOUND_PASSAGES)
     if not item.context or not isinstance(ids, list) or len(ids) != len(item.context):
         return ()

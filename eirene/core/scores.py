@@ -1,6 +1,6 @@
-"""Error scores as detectors give them: numbers in [0, 1], higher is worse, or the named value `Unscored`.
+"""Scores of errors as detectors give them: numbers in [0, 1], higher is worse, or `Unscored` with the reason.
 
-There is no stand-in number for "could not be scored": every mean and gate meets `Unscored` by name.
+No number stands for "could not be scored": every mean and gate handles `Unscored` by name.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ class WordScore(FrozenModel):
 
 
 class ArgumentScore(FrozenModel):
-    """Coverage score of one given argument: the group's name, its number in the group (from 1), the score, and the
-    coverage scores of its content words where the detector has them."""
+    """Coverage score of argument `n` (from 1) of a group, and of its content words where the detector has them."""
 
     group: str
     n: int
@@ -47,8 +46,9 @@ class ArgumentScore(FrozenModel):
 
 
 class Poll(FrozenModel):
-    """One reply of a polled judge, whole. `error` is its verdict: whether there is one; None where the reply could not
-    be read or did not come, for the reason in `unread`."""
+    """One reply of a polled judge. `error`: whether it finds one; None where it has no verdict, for the reason
+    `unread`.
+    """
 
     error: bool | None
     text: str = ""
@@ -56,9 +56,9 @@ class Poll(FrozenModel):
 
 
 class Polls(FrozenModel):
-    """A judge's replies to one question, in order: the explanation of a score that is the share of their verdicts.
+    """A judge's replies to one question, in order; the score is the share of their verdicts.
 
-    `low` and `high` are a 95 % interval of that share, None where there is no score. With `early_stop` fewer polls than
+    `low` and `high` are a 95 % interval of that share, None without a score. With `early_stop` fewer polls than
     `requested` were taken.
     """
 
@@ -71,23 +71,22 @@ class Polls(FrozenModel):
 
     @property
     def yes(self) -> int:
-        """How many say that there is an error."""
+        """Replies that find an error."""
         return sum(poll.error is True for poll in self.replies)
 
     @property
     def answered(self) -> int:
-        """How many could be read."""
+        """Replies with a verdict."""
         return sum(poll.error is not None for poll in self.replies)
 
 
 class Scores(FrozenModel):
-    """What one detector says of one answer. Lists are empty where the detector has no such level.
+    """One detector's scores of one answer. Lists are empty where the detector has no such level.
 
-    `raw` has what was measured before it was mapped to [0, 1], by name, where that is another number than the score.
-    `shares` is a map of words, where one was asked for: (row, column, share in [0, 1]), the row a word of the arguments
-    (those under `arguments`, one argument after the other), the column a word of the answer (`words`), both from 0.
-    `chunks`: how many parts the given text was read in, more than 1 where a model could not take it at once. In JSON
-    `polls`, `shares` and `raw` are left out where there are none, `chunks` where it is 1.
+    `raw`: measures before they were mapped to [0, 1], by name. `shares`: a word map, if asked for, as (row, column,
+    share in [0, 1]); the row is a word of the arguments (those of `arguments`, one after the other), the column a word
+    of the answer (`words`), both from 0. `chunks`: how many parts the given text was read in, more than 1 where a model
+    could not take it at once. JSON leaves out empty `polls`, `shares` and `raw`, and `chunks` of 1.
     """
 
     hallucination: Score
@@ -101,10 +100,10 @@ class Scores(FrozenModel):
     chunks: Annotated[int, Field(ge=1)] = 1
 
     @model_serializer(mode="wrap")
-    def _without_what_few_have(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = dump(self)
-        few: dict[str, Any] = {"polls": None, "shares": (), "raw": {}, "chunks": 1}
-        return {name: value for name, value in data.items() if name not in few or value not in (few[name], [])}
+        rare: dict[str, Any] = {"polls": None, "shares": (), "raw": {}, "chunks": 1}
+        return {name: value for name, value in data.items() if name not in rare or value not in (rare[name], [])}
 
     @classmethod
     def none(cls, why: str) -> Scores:

@@ -24,7 +24,7 @@ def check_seed(seed: int) -> int:
 def derive_seed(seed: int, *names: object) -> int:
     """A seed for one purpose (an item, a round, a role): a hash of the run's seed and the names, in [0, 2**63).
 
-    Streams depend on names alone, not on the order in which the parts run, so that concurrency changes no record.
+    It does not depend on the order in which parts run, so that concurrency changes no record.
     """
     text = "\x1f".join([str(seed), *(str(n) for n in names)])
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big") >> 1
@@ -48,5 +48,5 @@ def digest(value: Any) -> str:
 
 
 def canonical(value: Any) -> str:
-    """A JSON value as the one text that stands for it: sorted keys, no spaces."""
+    """A JSON value as canonical text: sorted keys, no spaces."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
