@@ -1,6 +1,6 @@
-"""Cancellation of work that runs in threads: between blocks it looks whether somebody still waits for it.
+"""Cancellation of work in threads, which checks between blocks whether it was abandoned.
 
-No thread can be ended from outside. Who waits leaves an overdue one behind, and that one ends at its next look.
+No thread can be ended from outside: an overdue one is abandoned, and ends at its next check.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from contextvars import ContextVar
 
 
 class WorkCancelledError(Exception):
-    """Raised in work that was left behind; nobody sees it, since nobody waits."""
+    """Raised in abandoned work; nobody waits to see it."""
 
 
 class CancelScope:
-    """Work under a deadline. `cancel` may be called from any thread; scopes inside it are cancelled with it."""
+    """A scope of work. `cancel` may be called from any thread; scopes inside it are cancelled with it."""
 
     def __init__(self, around: CancelScope | None = None) -> None:
         self._around = around
@@ -23,11 +23,11 @@ class CancelScope:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether nobody waits any more for what runs in this scope."""
+        """Whether this scope, or one around it, was cancelled."""
         return self._is_cancelled or (self._around is not None and self._around.is_cancelled)
 
     def cancel(self) -> None:
-        """Leaves what runs in this scope behind."""
+        """Abandons the work in this scope."""
         self._is_cancelled = True
 
 
@@ -36,9 +36,9 @@ _scope: ContextVar[CancelScope | None] = ContextVar("eirene_cancel_scope", defau
 
 @contextlib.contextmanager
 def cancel_scope() -> Generator[CancelScope, None, None]:
-    """A scope for what is called and begun within; what still runs at the end of it is left behind.
+    """A scope for the work begun inside; what still runs at its end is abandoned.
 
-    `asyncio.to_thread` and new tasks take it along, as they do every context variable.
+    `asyncio.to_thread` and new tasks inherit it, as every context variable.
     """
     scope = CancelScope(_scope.get())
     token = _scope.set(scope)
@@ -50,7 +50,7 @@ def cancel_scope() -> Generator[CancelScope, None, None]:
 
 
 def check_cancelled() -> None:
-    """To be called between blocks of long work. Raises `WorkCancelledError` where it was left behind."""
+    """To be called between blocks of long work. Raises `WorkCancelledError` where it was abandoned."""
     scope = _scope.get()
     if scope is not None and scope.is_cancelled:
         raise WorkCancelledError

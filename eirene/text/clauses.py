@@ -1,8 +1,8 @@
-"""Clauses: cuts an answer's sentences into statements, and finds the opening that a statement does not need.
+"""Clauses: cuts an answer's sentences into statements, and strips discourse markers and attributions off them.
 
-Two things happen here, by rules of English that know no data set. What only says *that* something is claimed
-("Critics reply that", "On the other hand,") is taken off the text that an encoder reads, and a sentence is cut where
-another statement begins. Offsets point into the answer. A text in another language comes through as whole sentences.
+Both by rules of English that know no data set: a sentence is cut where another statement begins, and what only says
+*that* something is claimed ("Critics reply that", "On the other hand,") is left out of the text that an encoder reads.
+Offsets point into the answer. A text in another language gives whole sentences.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from eirene.text.english import (
 from eirene.text.sentences import Sentence
 
 MIN_CLAUSE_WORDS = 3
-"""Fewer words on one side of a cut are no statement of their own."""
+"""Least words of a clause."""
 
 _WORD = re.compile(r"[^\W_][\w'’-]*")
-# Strong joints open a statement whatever follows; weak ones may also join two words, which their neighbours tell.
-# A run of spaces is tried from its beginning alone and never given back, or long ones would take time by the square.
+# Strong joints open a statement whatever follows; weak ones may also join two words, as the words around them tell.
+# Possessive quantifiers (no backtracking into runs of spaces) keep all patterns of this file linear in time.
 _STRONG = re.compile(
     r"""(?:(?<!\s)\s++)?;\s++
       | (?:,|(?<!\s))\s++(?:as\s++well\s++as|and\s++also|and|but|or|while)\s++that\s++(?=\S)
@@ -36,7 +36,7 @@ _STRONG = re.compile(
 )
 _WEAK = re.compile(r"(?:,|(?<!\s)\s++[-–—]{1,3}|(?<!\s))\s++(?:and|but|while|yet)\s++", re.IGNORECASE)
 
-# A statement that opens with one of these goes on about the one before it: apart, neither could be judged.
+# A statement that opens with one of these refers back to the one before: neither could be judged alone.
 _BACKWARD_WORDS = """
     so thus then therefore thereby hence consequently this that these those they he she him them some others neither
 """
@@ -48,18 +48,18 @@ _ADVERBS = frozenset(["also", "even", "still", "often", "yet", "too", "not"])
 _CONDITIONS = frozenset(["if", "when", "because", "since", "unless", "although", "though"])
 
 _REACH = 10
-"""A subject has fewer words than this before its verb."""
+"""Within so many words of a statement stands its verb."""
 
 _NEAR = 600
-"""Characters on either side of a joint that decide about it: what lies further off would only cost time."""
+"""Characters on either side of a joint that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A sentence or a clause of an answer.
+    """A sentence (`is_clause` False) or a clause of an answer.
 
     `sentence` counts from 0. `answer[start:end]` is the piece without surrounding white space and joining words; `text`
-    is the same for the encoder, openings like "Critics add that" taken off. `is_clause` is False for whole sentences.
+    is the same for the encoder, without an opening such as "Critics add that".
     """
 
     sentence: int
@@ -72,8 +72,8 @@ class Unit:
 def units_of(answer: str, sentences: Sequence[Sentence]) -> tuple[Unit, ...]:
     """The units of an answer, sentence by sentence: the sentence itself, then its clauses if it has more than one.
 
-    `sentences` are those of `answer` as `split_sentences` cuts them. A piece of white space alone is a unit with an
-    empty text: every sentence has exactly one unit that is no clause.
+    `sentences` are those of `split_sentences`. Each has exactly one unit that is no clause, with an empty text where it
+    is white space alone.
     """
     units: list[Unit] = []
     for index, sentence in enumerate(sentences):
@@ -88,13 +88,13 @@ def units_of(answer: str, sentences: Sequence[Sentence]) -> tuple[Unit, ...]:
 
 
 def core_text(text: str) -> str:
-    """The text without attribution or discourse openings and list markers; never empty if `text` is not."""
+    """The text without its opening (see `opening_length`); never empty if `text` is not."""
     rest = text[opening_length(text) :].strip()
     return rest or text.strip()
 
 
 def clause_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Offsets of the clauses of one sentence, joining words between them left out; one span where there is no cut.
+    """Offsets of the clauses of one sentence without the joining words; one span where there is no cut.
 
     The first clause keeps the sentence's opening ("Supporters argue that ...").
     """
@@ -111,7 +111,7 @@ def _cut(text: str, start: int, end: int, joints: re.Pattern[str]) -> Iterator[t
             continue
         if joints is _WEAK and not (_ends_statement(before, left) and _starts_statement(after)):
             continue
-        # Of "but that does not mean ..." the subject is in the joint.
+        # In "but that does not mean ..." the joint has the subject.
         if after[0] in AUXILIARIES and after[0] not in CONTRACTED_SUBJECTS:
             continue
         yield start, joint.start()
@@ -129,13 +129,13 @@ def _ends_statement(words: list[str], text: str) -> bool:
         return False
     if {"between", "both", "either"} & set(words[-4:]):
         return False
-    # Of "... if the separation of church" only what follows "if" can be the statement that "and" would close.
+    # In "... if the separation of church" only what follows "if" can be the statement before "and".
     inner = max((n for n, word in enumerate(words) if word in _CONDITIONS), default=-1)
     return finite_verb(words[inner + 1 :]) is not None
 
 
 def _starts_statement(words: list[str]) -> bool:
-    """Whether the words after "and" have a subject and a verb of their own, in this order and close by."""
+    """Whether the words after "and" begin with a subject and its verb."""
     if words[0] in _LEANS_BACK:
         return False
     while words and (words[0] in _ADVERBS or words[0].endswith("ly")):
@@ -150,11 +150,9 @@ def _starts_statement(words: list[str]) -> bool:
     return not (looks_like_base(words[0]) and not words[0].endswith("s") and words[1] in _OBJECTS)
 
 
-# No run of spaces or letters is ever given back: what follows one could not begin inside of it, and trying would take
-# time by the square of the run.
 _LIST_MARKER = re.compile(r"(?:(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)]|#{1,6}|>++)\s++)*")
 
-# Verbs of saying in their base form: endings are added below, irregular forms stand by themselves.
+# Verbs of saying: base forms, to which endings are added below, and irregular forms.
 _SAYING_WORDS = """
     add advance allege answer argue assert believe caution claim complain concede conclude contend counter declare
     emphasise emphasize explain fear feel find hold insist maintain mention note object observe posit propose
@@ -177,7 +175,7 @@ _DISCOURSE_WORD = r"(?:[^\s,;:.!?]++\s++)"
 # "..., in their eyes, is that"
 _ASIDE = r"\s++(?:in(?!\s++wh)|to|for|from|according\s++to|so)(?:\s++[^\s,;:.!?]++){1,5}"
 
-# What joins a sentence to the one before it. A comma follows, or someone who goes on to speak.
+# Discourse markers. A comma follows, or a person who says something.
 _DISCOURSE = r"""(?:
     on\s++(?:the\s++)?(?:one|other|contrary|flip|opposite)(?:\s++(?:hand|side|view))? | (?:by|in)\s++contrast
   | in\s++(?:addition|favou?r|response|reply|particular|fact|short|general|summary|conclusion|the\s++first\s++place)
@@ -207,7 +205,7 @@ _ATTRIBUTION = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-# "There is no reason to believe that it harms" says the opposite of "it harms": nothing is taken off.
+# "There is no reason to believe that it harms" is the opposite of "it harms": nothing is stripped.
 _DENIES = re.compile(
     r"\b(?:no|not|never|nobody|none|nothing|neither|nor|cannot|hardly|without|doubt|false|wrong|untrue|myth|fail\w*|refus\w*)\b|n['’]t\b",
     re.IGNORECASE,
@@ -218,11 +216,11 @@ _VERB = re.compile(r"(?:(?:also|alone|too|still|even|in\s++turn|[a-z]+ly)\s++)?(
 
 
 def opening_length(text: str) -> int:
-    """How many characters of `text` open it without saying anything: 0 for a plain statement.
+    """The length of the opening of `text` that a statement does not need: 0 for a plain statement.
 
-    List markers, discourse markers ("Moreover,") and attributions (someone, a verb of saying, "that"; a noun such as
-    "objection", "is that") are taken off in turn, as often as they come. Something is always left to say, and an
-    attribution that denies what follows stays. So does a "That" which is no joint: "That is why rents rise."
+    That is a list marker, then discourse markers ("Moreover,") and attributions (someone, a verb of saying, "that"; a
+    noun such as "objection", "is that"), up to four. Something is always left, and an attribution that denies what
+    follows stays. So does a "That" which is a subject: "That is why rents rise."
     """
     marker = _LIST_MARKER.match(text)
     length = marker.end() if marker else 0
@@ -235,10 +233,10 @@ def opening_length(text: str) -> int:
 
 
 def _end(found: re.Match[str], text: str) -> int:
-    """Where an opening ends: before its "that" where this is no joint but begins what is said.
+    """Where an opening ends: before its "that" where this is the subject of the statement.
 
-    So it does before an auxiliary ("Critics say that is unfair"), and at the beginning of a sentence ("That law
-    failed."). Of a list's item ("- That rents rise.") only a verb right after it tells: "- That costs a lot."
+    It is one before an auxiliary ("Critics say that is unfair"), and at the beginning of a sentence ("That law
+    failed."); in a list item ("- That rents rise.") only before a verb: "- That costs a lot."
     """
     that = _THAT.search(found.group())
     if that is None:

@@ -1,10 +1,7 @@
-"""How a text is worked into a sentence: which words may lose their capital, what reads well after "that".
+"""English grammar by rule, with short word lists: finite verbs, statements, capitals within a sentence.
 
-Rules of English with short word lists; no data set is known to them.
-
-Finds finite verbs in English by rule: enough to tell a statement from a phrase, far from a tagger.
-
-Used to decide whether "and" joins two statements ("it is cheap and everyone gains") or two words ("cheap and safe").
+Enough to tell whether "and" joins two statements ("it is cheap and everyone gains") or two words ("cheap and safe"),
+and to work an argument into a sentence; far from a tagger. No data set is known to the rules.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ _FINITE = _words(
     """is are was were am has have had does do did can cannot could will would shall should may might must isn't aren't
     wasn't weren't hasn't haven't hadn't doesn't don't didn't can't couldn't won't wouldn't shouldn't"""
 )
-# Verbs that are hardly ever nouns; their plain and -s forms show that a statement has its verb.
+# Verbs that are hardly ever nouns: their plain and -s forms are the verb of a statement.
 _VERBS = _words(
     """accept achieve add affect agree allow apply argue become begin believe belong bring cause come consider contain
     contribute create damage decrease depend deserve destroy deter develop discourage discriminate divert dominate
@@ -68,7 +65,7 @@ _ENGLISH = _words(
 
 
 def side_of(name: str | None) -> str:
-    """`for` or `against` where a perspective's name says so in a word, else the empty string."""
+    """`for` or `against` where a perspective's name has a word for it, else the empty string."""
     words = [w.lower() for w in _WORD.findall(name or "")]
     sides = {_SIDES[w] for w in words if w in _SIDES}
     return sides.pop() if len(sides) == 1 and len(words) <= 3 else ""
@@ -81,9 +78,9 @@ def is_english(text: str) -> bool:
 
 
 class Decapitalizer:
-    """Decides whether a statement may lose its capital letter in the middle of a sentence.
+    """Lower-cases a statement's first letter for the middle of a sentence, unless its first word may be a name.
 
-    `texts` are the texts at hand: a word that stands in them in lower case is no name.
+    A word that `texts` have in lower case is no name.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -91,7 +88,7 @@ class Decapitalizer:
         self._seen: frozenset[str] | None = None
 
     def lowered(self, text: str) -> str | None:
-        """`text` as it goes on in a sentence; None where its first word may be a name, and nothing tells."""
+        """`text` for the middle of a sentence; None where its first word may be a name."""
         found = _WORD.search(text)
         if found is None or found.start() > 0 or not text[0].isupper():
             return text
@@ -158,7 +155,7 @@ _AUXILIARY_WORDS = """
     wasn't weren't hasn't haven't hadn't don't doesn't didn't can't couldn't won't wouldn't shouldn't mustn't it's
     that's there's they're we're you're they've we've they'll it'll we'll isnt arent dont doesnt didnt cant wont
 """
-# Verbs that statements about public questions are made with; regular forms follow from the base form.
+# Verbs of statements about public questions; regular forms follow from the base form.
 _BASE_WORDS = """
     accept achieve act add address adopt affect affirm agree aid aim alleviate allow alter apply argue arise ask
     assist assume attack attract avoid ban base bear become begin belong benefit bind block boost break breed bring
@@ -208,7 +205,7 @@ _SUBORDINATING_WORDS = """
 
 AUXILIARIES = frozenset(_AUXILIARY_WORDS.split())
 CONTRACTED_SUBJECTS = frozenset(["it's", "there's", "we're", "you're", "we've", "it'll", "we'll"])
-"""Auxiliaries with their subject in one word."""
+"""Auxiliaries contracted with their subject."""
 SUBORDINATORS = frozenset(_SUBORDINATING_WORDS.split())
 _IRREGULAR = frozenset(_IRREGULAR_WORDS.split())
 _NOT_BEFORE_A_VERB = frozenset(_NOT_BEFORE_WORDS.split())

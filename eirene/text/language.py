@@ -1,8 +1,7 @@
-"""Language detection: tells an answer that the English-only parts cannot read, before they judge it.
+"""Language detection: finds answers that the English-only parts cannot read, before they judge them.
 
-The script is looked at first, then letter statistics (`py3langid`, which ships its model). Code, formulas, addresses
-and what stands in quotation marks are left out: an English answer may quote what it likes. A text that is too short to
-tell counts as English.
+First by script, then by letter statistics (`py3langid`, which ships its model). Code, formulas, addresses and
+quotations do not count. A text that is too short to tell counts as English.
 """
 
 from __future__ import annotations
@@ -24,21 +23,20 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 SURE = 0.99
-"""Probability of another language than English from which a text counts as in one. Of 28,000 English sentences and
-texts none reaches it but for lists of foreign names; of sentences in 27 languages all do, from their sixth word on
-(docs/embedded.md)."""
+"""Least probability of another language than English for a text to count as in one. Of 28,000 English sentences and
+texts only lists of foreign names reach it; of sentences in 27 languages all do from six words on (docs/embedded.md)."""
 LETTERS = 24
-"""Fewer letters tell no language that is written in Latin ones."""
+"""Least letters of a text in Latin script for its language to be told."""
 OTHER_SCRIPT = 0.5
-"""Share of its letters from which a text is written in another script than Latin."""
+"""Least share of letters in other scripts than Latin for a text to count as in one of them."""
 
 _READ = 10_000
-"""Characters that are looked at: enough to tell, and no long text costs more."""
+"""Characters of a text that are read."""
 _FEWEST_IN_SCRIPT = 4
 _NO_SCRIPT = frozenset(
     ["MODIFIER", "SUPERSCRIPT", "SUBSCRIPT", "FEMININE", "MASCULINE", "MICRO", "FULLWIDTH", "MATHEMATICAL"]
 )
-"""First words in Unicode's names of letters that are of no script of their own: they count as Latin."""
+"""First words in Unicode's names of letters without a script of their own, which count as Latin."""
 _CODE = re.compile(
     r"""(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z) | `[^`\n]{1,500}` | \$\$?[^$\n]{1,500}\$\$?
       | (?<!\S)(?=[!-~]*[\d_/\\=<>{}@])[!-~]+(?!\S)   # addresses, paths, names of variables, numbers
@@ -49,7 +47,7 @@ _QUOTED = re.compile(
     r'"[^"\n]{1,500}"|“[^”]{1,500}”|„[^“”]{1,500}[“”]|«[^»]{1,500}»|「[^」]{1,500}」|^[ \t]*>.*$', re.MULTILINE
 )
 _WORD = re.compile(r"[^\W\d_]+")
-# Frequent in English and no words, or rare ones, of other languages in Latin letters.
+# Frequent in English, and rare in other languages with Latin letters.
 _ENGLISH_WORDS = "the and that this with they their which would should from have because"
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
 _ENGLISH_SHARE = 0.05
@@ -80,18 +78,18 @@ ENGLISH = "English"
 
 
 def language_of(text: str) -> str | None:
-    """The language that a text clearly is in, by its English name; None where that cannot be told."""
+    """The English name of the language that a text clearly is in; None where that cannot be told."""
     return _language_of(text[:_READ])
 
 
 def other_language(text: str) -> str | None:
-    """The language that a text clearly is in, if that is not English; None where it cannot be told."""
+    """The language that a text clearly is in, if that is not English."""
     language = language_of(text)
     return None if language == ENGLISH else language
 
 
 def unsupported_language(answer: str, given: Iterable[str] = ()) -> str | None:
-    """Why what reads English alone cannot check an answer against given texts; None where it can."""
+    """Why an English-only part cannot check an answer against given texts; None where it can."""
     language, what = other_language(answer), "this"
     if language is None:
         language, what = other_language("\n".join(given)), "what was given"
@@ -103,7 +101,7 @@ def _language_of(text: str) -> str | None:
     written = _CODE.sub(" ", text)
     prose = _QUOTED.sub(" ", written)
     if not any(map(str.isalpha, prose)):
-        prose = written  # all of it stands in quotation marks
+        prose = written  # all of it is quoted
     script = _script_of(prose)
     if script is not None:
         return _BY_SCRIPT.get(script) or _named(prose) or f"a language in {script.capitalize()} letters"
@@ -114,11 +112,11 @@ def _language_of(text: str) -> str | None:
 
 
 def _script_of(prose: str) -> str | None:
-    """The script of most letters, as Unicode names it; None for Latin. Single letters (of formulas) do not count."""
+    """The script of most letters, as Unicode names it; None for Latin. Single letters, as in formulas, do not count."""
     if prose.isascii():
         return None
     letters = (c for word in _WORD.findall(prose) for c in word if len(word) > 1 or _is_ideograph(c))
-    counts = Counter(_script(c) for c in letters if c.isalpha())  # raised figures and marks of sounds have no script
+    counts = Counter(_script(c) for c in letters if c.isalpha())  # superscripts and phonetic marks have no script
     latin, total = counts.pop("LATIN", 0), counts.total()
     if total < _FEWEST_IN_SCRIPT or total - latin < OTHER_SCRIPT * total:
         return None
@@ -137,7 +135,7 @@ def _is_ideograph(character: str) -> bool:
 
 
 def _named(prose: str) -> str | None:
-    """The likeliest language, where it is surely English or surely not."""
+    """The likeliest language, where it is `SURE` to be English or not."""
     ranked = _identifier().rank(prose)
     other = 1.0 - sum(p for code, p in ranked if code in _ENGLISH_TOO)
     if other < SURE:
@@ -148,10 +146,9 @@ def _named(prose: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _identifier() -> LanguageIdentifier:
-    """Loaded when it is first asked: its model takes half a second, and most English texts are told without it.
+    """Loaded at first use: that takes half a second, and most English texts are recognised without it.
 
-    The package's own loader unpacks 65 MB into the temporary folder, which a container may lack and a full disk does
-    not take; here it is unpacked in memory.
+    The package's own loader unpacks 65 MB into the temporary folder, which a container may lack; here in memory.
     """
     from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
 
@@ -170,5 +167,5 @@ def _identifier() -> LanguageIdentifier:
 
 
 def _plain(values: NDArray[Any]) -> array[int]:
-    """The same whole numbers as an array whose single items Python reads fast."""
+    """The same integers as an array whose items Python reads fast."""
     return array(values.dtype.char, values.tobytes())

@@ -20,31 +20,30 @@ Span = tuple[int, int]
 
 
 def token_spans(text: str) -> list[Span]:
-    """Where the words and signs of a text stand: runs of letters and digits, and every other visible character.
+    """Offsets of the tokens: runs of letters and digits, and every other visible character.
 
-    In scripts without spaces each character is one, or a fault inside of a sentence could not be told from all of it.
+    In scripts without spaces each character is one, or a fault could not be told from its whole sentence.
     """
     return [found.span() for found in _TOKEN.finditer(text)]
 
 
 def tokens(text: str) -> list[str]:
-    """The words and signs."""
+    """The tokens of a text, as `token_spans` cuts them."""
     return _TOKEN.findall(text)
 
 
-EACH = 300
-"""Comparisons for each word of the two. Pairs of answers of some hundred words take up to 50, unrelated texts of 3,500
-words each 230; only past these may runs be missed."""
-LEAST = 50_000
-"""Comparisons that any two may take."""
+_PER_WORD = 300
+"""Most comparisons per word. Pairs of answers of some hundred words take up to 50, unrelated texts of 3,500 words 230.
+"""
+_LEAST = 50_000
+"""Comparisons that any two texts may take."""
 
 
 class BoundedMatcher(SequenceMatcher[str]):
-    """Finds the runs that two sequences have in common, as `SequenceMatcher(None, a, b, autojunk=False)` does.
+    """Finds the runs that two sequences share, as `SequenceMatcher(None, a, b, autojunk=False)` does, in bounded time.
 
-    It looks for the longest run, then left and right of it, which takes time with the cube of a word's repetitions.
-    Here the comparisons are counted before each look: once `EACH` for every word are spent, what is left between the
-    runs found counts as different.
+    That looks for the longest run, then left and right of it, in time cubic in a word's repetitions. Here comparisons
+    are counted before each search: once the bound is reached, everything between the runs found counts as different.
     """
 
     def __init__(self, a: Sequence[str], b: Sequence[str]) -> None:
@@ -52,10 +51,10 @@ class BoundedMatcher(SequenceMatcher[str]):
         places: dict[str, list[int]] = getattr(self, "b2j")  # noqa: B009  # public, and typeshed has it not
         self._cost = list(accumulate((1 + len(places.get(word, ())) for word in a), initial=0))
         self._words = len(a)
-        self._left = max(LEAST, EACH * (len(a) + len(b)))
+        self._left = max(_LEAST, _PER_WORD * (len(a) + len(b)))
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
-        """The longest run in `a[alo:ahi]` and `b[blo:bhi]`; one of length 0 where the comparisons are spent."""
+        """The longest run in `a[alo:ahi]` and `b[blo:bhi]`; of length 0 once the bound is reached."""
         check_cancelled()
         self._left -= self._cost[self._words if ahi is None else ahi] - self._cost[alo]
         return Match(alo, blo, 0) if self._left < 0 else super().find_longest_match(alo, ahi, blo, bhi)

@@ -1,4 +1,4 @@
-"""Refusals: a reply that will not do the task, and a reason that denies the fault that it is given for."""
+"""Refusals and denials: a reply that will not do the task, and a reason which says that there is no fault."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _FIRST = re.compile(r"[^.!?\n。！？]{0,400}[.!?\n。！？]?")
 
 
 def opens_as_refusal(text: str) -> bool:
-    """Whether a short text begins as refusals do. An answer that apologises may begin so as well."""
+    """Whether a short text begins as refusals do; so may an answer that apologises."""
     return len(text.split()) <= _MAX_WORDS and _OPENS.match(text) is not None
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text refuses and says no more: short, and its first or second sentence cannot or will not do the task.
+    """Whether a text only refuses: it is short, and its first or second sentence cannot or will not do the task.
 
-    "I cannot stress this enough" is none, nor is one that goes on to answer ("I cannot give advice, but in general
-    ..."). Ten languages; in another a refusal is taken for an answer.
+    "I cannot stress this enough" is no refusal, nor a text that goes on to answer ("I cannot give advice, but in
+    general ..."). Knows ten languages; in another a refusal is taken for an answer.
     """
     if len(text.split()) > _MAX_WORDS:
         return False
@@ -78,7 +78,10 @@ _NONE = re.compile(
 
 
 def denies_fault(reason: str) -> bool:
-    """Whether a reason, as a whole, denies the fault that it is given for."""
+    """Whether a reason as a whole says that there is no fault: "factual: the statement is correct."
+
+    "The statement is correct, but the year is not" does not.
+    """
     if len(reason) > _LONGEST:
         return False
     said = " ".join(reason.lower().replace("’", "'").split()).strip("*_`\"' .!:;-")

@@ -1,7 +1,7 @@
-"""Cuts a text into sentences with character offsets: prompt, parser, record and report speak of the same pieces.
+"""Sentences: cuts a text into sentences with character offsets, the same for prompt, parser, record and report.
 
-`sentencex` finds the sentence ends; around it stands a small pre-splitter for what it does not know: lines, list
-markers and code fences. The pieces partition the text: joined, they give it back exactly, whatever it holds.
+`sentencex` finds the sentence ends; a small pre-splitter adds what it does not know: lines, list markers and code
+fences. The pieces partition the text: joined, they give it back exactly, whatever it holds.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from eirene.text.cancellation import check_cancelled
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
 _TABLE_ROW = re.compile(r"[ \t]*\|.*\|\s*$")
-# Bullets, "1." / "1)" / "(a)" numbering, Markdown headings and quotes: what makes a line stand for itself.
+# Bullets, "1." / "1)" / "(a)" numbering, Markdown headings and quotes: such a line is a piece of its own.
 _MARKER = re.compile(r"[ \t]*(?:(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]|#{1,6}|>+)[ \t]+)+")
 _ENDS_LINE = re.compile(r"[.!?:;…。！？：؟۔।][\"'”’)\]»*_`]*\s*$")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-# What may follow a sentence end without a space and still belongs to it: end tags, footnote marks, closing quotes,
-# brackets and Markdown emphasis, emoji.
+# Belongs to a sentence end without a space: end tags, footnote marks, closing quotes, brackets, emphasis, emoji.
 _CLOSERS = re.compile(
     r"(?:</\w{1,20}>|<sup>[^<]{0,20}</sup>|\[\^?\w{1,8} ?\]|\(\d{1,3}\)|[¹²³⁰⁴-⁹]+|(?:[^\w\s]|_){1,40}+(?=\s|\Z)){1,40}"
 )
@@ -32,24 +31,24 @@ _TAG = re.compile(r"</?\w{1,20} ?/?>")
 _WORD_THEN_END = re.compile(r"(?:[^\W\d_]{2}|\d)[\"'”’)\]]*[.?!]+$")
 _NEW_WORD = re.compile(r"[\u200b\ufeff\"'“‘(\[*]*([^\W\d_])(.?)")
 _NAME_CHARACTERS = frozenset("/@\\=_")
-# A marker in running text, "Reasons: 1. It is cheap. 2. It lasts.", goes with what it numbers.
+# A marker in running text ("Reasons: 1. It is cheap. 2. It lasts.") goes with the sentence that it numbers.
 _INNER_MARKER = re.compile(r"(?:^|(?<=[:;])\s+)(\(?(?:\d{1,2}|[a-z])[.)]\s+)$")
-# Abbreviations that the splitter does not know, before a number or a small letter.
+# Abbreviations that `sentencex` does not know, before a number or a lower-case letter.
 _ABBREVIATION = re.compile(
     r"\b(?:approx|avg|ch|chap|ed|eds|est|excl|incl|max|min|para|resp|sec|sect|vol|vols|(?:\w\.)+\w)\.\s+$",
     re.IGNORECASE,
 )
 _STRETCH = 4_000
-"""How many characters the splitter gets at a time."""
+"""Characters that `sentencex` gets at a time."""
 _LONGEST = 2 * _STRETCH
-"""And how many at most, where none of them ends a sentence."""
+"""Most characters at a time, where no sentence ends within a stretch."""
 _WINDOW = 80
-"""How many characters around a cut are looked at: enough for every rule, and what keeps long texts linear."""
+"""Characters around a cut that the rules look at, which keeps long texts linear."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One piece of a text. `n` counts from 1; `start`, `end` are its offsets, the white space around it included."""
+    """One piece of a text. `n` counts from 1; `start`, `end` are its offsets with the white space around it."""
 
     n: int
     start: int
@@ -58,7 +57,7 @@ class Sentence:
 
     @property
     def text(self) -> str:
-        """The piece without surrounding white space: what a model or a reader is shown."""
+        """The piece without surrounding white space."""
         return self.raw.strip()
 
     @property
@@ -75,12 +74,12 @@ class Sentence:
 def split_sentences(text: str, *, language: str = "en") -> tuple[Sentence, ...]:
     """The sentences of `text`, in order; `"".join(s.raw for s in result) == text` always holds.
 
-    A line with a list marker, a heading, a table row and a fenced code block are pieces of their own; a line break
-    inside a running sentence (hard-wrapped text) is not an end. White space belongs to the piece before it, except for
-    a line's indentation and what stands at the very start of the text. Only the empty text has no sentences.
+    A line with a list marker, a heading, a table row and a fenced code block are pieces of their own; a line break in
+    hard-wrapped text ends no sentence. White space belongs to the piece before it, except for a line's indentation and
+    at the start of the text. Only the empty text has no sentences.
     """
     starts: list[int] = []
-    at, is_blank = 0, True  # is_blank: whether the piece being built holds white space alone
+    at, is_blank = 0, True  # is_blank: the piece so far is white space alone
     for block, is_whole in _blocks(text):
         check_cancelled()
         for piece in [block] if is_whole else _sentences(block, language):
@@ -99,7 +98,7 @@ def split_sentences(text: str, *, language: str = "en") -> tuple[Sentence, ...]:
 
 
 def _blocks(text: str) -> Iterator[tuple[str, bool]]:
-    """Runs of lines that cannot share a sentence, each with whether it is to stay whole (code, a table row)."""
+    """Runs of lines that cannot share a sentence, each with whether it stays whole (code, a table row)."""
     held: list[str] = []
     fence: str | None = None
     for line in text.splitlines(keepends=True):
@@ -124,19 +123,18 @@ def _blocks(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _breaks(line: str, following: str) -> bool:
-    """Whether the line break between two lines ends a sentence, as far as layout alone can tell."""
+    """Whether the line break between two lines ends a sentence, by layout alone."""
     if not line.strip() or not following.strip():
         return True
     if _MARKER.match(following) or _ENDS_LINE.search(line):
         return True
-    # Hard-wrapped prose goes on in lower case after a line of some length, a list item on an indented line;
-    # everything else is a line for itself.
+    # Hard-wrapped prose goes on in lower case after a line of some length, a list item on an indented line.
     indented = following[0] in " \t" and _MARKER.match(line) is not None
     return not (following.lstrip()[0].islower() and (indented or len(line.strip()) >= 40))
 
 
 def _sentences(block: str, language: str) -> list[str]:
-    """The block's sentences as the splitter sees them, a leading list marker kept with the words that it marks."""
+    """The block's sentences, a leading list marker kept with the first."""
     marker = _MARKER.match(block)
     head = marker.group(0) if marker else ""
     rest = block[len(head) :]
@@ -147,22 +145,21 @@ def _sentences(block: str, language: str) -> list[str]:
 
 
 def _found_cuts(text: str, language: str) -> list[int]:
-    """Where the splitter begins a new sentence, as offsets above 0.
+    """Where `sentencex` begins a new sentence, as offsets above 0.
 
-    Its time grows with the square of what it is given, so a long text goes through it in stretches; the last sentence
-    of a stretch may be torn and opens the next one. Of a sentence that fills the longest stretch the next one has the
-    end alone.
+    Its time is quadratic, so a long text goes through it in stretches. The last sentence of a stretch may be cut off,
+    and opens the next stretch, unless it fills the longest one.
     """
     import sentencex
 
-    plain = _SURROGATE.sub("\ufffd", text)  # it takes no lone surrogates; one character for one keeps the offsets
+    plain = _SURROGATE.sub("\ufffd", text)  # it takes no lone surrogates
     cuts: list[int] = []
     at, stretch = 0, _STRETCH
     while at < len(plain):
         part = plain[at : at + stretch]
         is_last = at + stretch >= len(plain)
         pieces = list(sentencex.segment(language, part))
-        if sum(map(len, pieces)) != len(part):  # a character was lost (never seen, but all offsets hang on it)
+        if sum(map(len, pieces)) != len(part):  # a character was lost: never seen, but all offsets depend on it
             pieces = [part]
         inner = [at + end for end in accumulate(map(len, pieces))][:-1]
         cuts += inner
@@ -178,9 +175,9 @@ def _found_cuts(text: str, language: str) -> list[int]:
 
 
 def _mend(text: str, cuts: list[int]) -> list[int]:
-    """The cuts without those that tear something apart, moved to where white space and closing marks end."""
+    """The cuts that split no name or abbreviation, moved to after white space and closing marks."""
     mended: list[int] = []
-    passed = 0  # up to where white space was looked at: cuts in one run of it all come to its end
+    passed = 0  # the end of the last run of white space: all cuts inside it move there
     for found in cuts:
         cut, previous = found, mended[-1] if mended else 0
         if cut <= previous or (cut <= passed and text[cut - 1].isspace()):
@@ -207,7 +204,7 @@ def _mend(text: str, cuts: list[int]) -> list[int]:
 
 
 def _tears_a_name(text: str, cut: int) -> bool:
-    """Whether a cut with no white space on either side lies in a URL, a path, a file or product name."""
+    """Whether a cut without white space on either side lies in a URL, a path, a file or product name."""
     if text[cut - 1] not in ".?!" or text[cut : cut + 1].isspace():
         return False
     left = _TAG.sub("", re.split(r"\s", text[max(0, cut - _WINDOW) : cut])[-1])
@@ -221,7 +218,7 @@ def _tears_a_name(text: str, cut: int) -> bool:
 
 
 def _goes_on(before: str, following: str) -> bool:
-    """Whether the sentence goes on after what looked like its end: an abbreviation, a Japanese quotation."""
+    """Whether the sentence goes on after an apparent end: an abbreviation, a Japanese quotation."""
     if following.isdecimal() or following.islower():
         return _ABBREVIATION.search(before) is not None
     return following == "と" and before.endswith("」")

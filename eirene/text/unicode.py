@@ -1,4 +1,4 @@
-"""Text from outside, as every border checks it: not blank, no NUL character, whole Unicode."""
+"""Unicode: the check of text from outside (`Text`), lone surrogates, invisible characters, scripts without spaces."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ UNSPACED = (
     (0x3040, 0x30FF),  # kana
     (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),  # Han
 )  # fmt: skip
-"""First and last code of the scripts that put no spaces between words; there every character is taken for a word."""
+"""First and last code points of scripts without spaces between words; each character counts as a word."""
 
 INVISIBLE = r"\x00\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069"
-"""Characters that nobody sees, as a class of a regular expression has them: models leave them out where they copy."""
+"""Invisible characters, for a class of a regular expression: models leave them out of copies."""
 
 
 def is_unspaced(char: str) -> bool:
-    """Whether a character is of such a script."""
+    """Whether a character is of a script without spaces."""
     return any(first <= ord(char) <= last for first, last in UNSPACED)
 
 
 def mend_surrogates(text: str) -> str:
-    """The text with U+FFFD for each half of a surrogate pair, which the escapes of a model's JSON may hold."""
+    """The text with U+FFFD for each lone surrogate, which escapes in a model's JSON may produce."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -37,7 +37,7 @@ def mend_surrogates(text: str) -> str:
 
 
 def mend_json(value: Any) -> Any:
-    """`mend_values`, quick where nothing is to be done: the value itself."""
+    """`mend_values`, but fast where nothing is to be mended, and then the value itself."""
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except (UnicodeEncodeError, TypeError):  # the second: something in it is no JSON
@@ -46,7 +46,7 @@ def mend_json(value: Any) -> Any:
 
 
 def mend_values(value: Any, *, deepest: int = 100) -> Any:
-    """A JSON value with `whole` texts, keys among them; `ValueError` where it is nested deeper than `deepest`."""
+    """A JSON value with `mend_surrogates` on all texts and keys; `ValueError` if nested deeper than `deepest`."""
     if isinstance(value, str):
         return mend_surrogates(value)
     if not isinstance(value, dict | list | tuple):
@@ -60,7 +60,7 @@ def mend_values(value: Any, *, deepest: int = 100) -> Any:
 
 
 def with_title(title: str, text: str) -> str:
-    """A passage as it is shown and encoded: its title before it, unless it has none or begins with it."""
+    """A passage with its title before it, unless it begins with it."""
     return text if not title or text.startswith(title) else f"{title}: {text}"
 
 
@@ -76,7 +76,7 @@ def _clean(text: str) -> str:
     return text
 
 
-# The schema says what the check asks for, so that a client can know it before.
+# The schema states what the validator checks, for clients.
 Text = Annotated[
     str, AfterValidator(_clean), Field(json_schema_extra={"minLength": 1, "pattern": r"^[^\x00]*[^\s\x00][^\x00]*$"})
 ]

@@ -1,8 +1,8 @@
-"""Findings' edits as operations on the text: applied, and taken back, byte for byte.
+"""Edits of findings as operations on the text: applied and undone, byte for byte.
 
-Where something is taken out, the joint is mended: one space of two, the comma or "and" that led to it, a full stop that
-ends nothing any more, the capital letter of what then opens the sentence, "a" before a vowel. Each operation carries
-what it takes out and what it puts in, mending included, so that it can be undone.
+Where text is removed, the joint is mended: one space of two, the comma or "and" before it, a full stop that ends
+nothing any more, the capital letter of what then opens the sentence, "a" before a vowel. Each operation holds its old
+and its new text, mending included, so that it can be undone.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _SPACES = " \t"
 _ENDS = ".!?。！？…"
 
 Removal = Literal["remove", "mark"]
-"""What is done where nothing takes the place of a finding's text: it goes, or it stays with a note after it."""
+"""What becomes of a finding's text without a replacement: it is removed, or it stays with a note after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`text[start:end]`, which is `old`, becomes `new`. `findings` are those that it carries out."""
+    """`text[start:end]`, which is `old`, becomes `new`, as its `findings` ask."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class EditedText:
-    """The text after its operations, which are in order and apart from each other; `skipped` found no place."""
+    """The text after its operations, which are in order and do not overlap; `skipped` findings had no place."""
 
     text: str
     operations: tuple[Operation, ...] = ()
@@ -48,12 +48,12 @@ class EditedText:
 def apply_findings(
     text: str, findings: Iterable[Finding], *, removal: Removal = "remove", mend: bool = True
 ) -> EditedText:
-    """The text with the findings' edits made; findings without an edit (None) leave it as it is.
+    """The text with the findings' edits made; a finding whose edit is None changes nothing.
 
-    Of edits that overlap the one that begins first is made, and the longer of two that begin together: one that lies
-    within another, or crosses it, is skipped. Removals with nothing but white space between them are one operation.
-    With `removal="mark"` what would be removed stays, and its kind is named after it in brackets. Without `mend` no
-    character outside the findings changes. Where everything would be removed, nothing is.
+    Of edits that overlap, the first is made, and the longer of two that begin together; the others are skipped.
+    Removals with only white space between them are one operation. With `removal="mark"` the text stays, with its kind
+    in brackets after it. Without `mend` no character outside the findings changes. Where everything would be removed,
+    nothing is.
 
     Raises `InputError` for offsets outside the text. `undo(edited.text, edited.operations)` gives `text` back.
     """
@@ -71,14 +71,14 @@ def apply_findings(
 
 
 def is_noted(text: str, finding: Finding) -> bool:
-    """Whether the text itself names the finding's kind in brackets where the finding ends, as `removal="mark"` does."""
+    """Whether the text has the finding's kind in brackets where the finding ends, as `removal="mark"` writes it."""
     note = _note(finding).strip()
     after = _BEFORE_NOTE.match(text, finding.end)
     return text.startswith(note, after.end() if after else finding.end) or note in text[finding.start : finding.end]
 
 
 def apply_operations(text: str, operations: Sequence[Operation]) -> str:
-    """The text with operations made; raises `InputError` where one does not fit it, or two overlap."""
+    """The text with operations made; raises `InputError` where one does not fit, or two overlap."""
     pieces, at = [], 0
     for operation in operations:
         if operation.start < at or text[operation.start : operation.end] != operation.old:
@@ -123,12 +123,11 @@ def _without_overlaps(text: str, findings: Iterable[Finding]) -> tuple[list[Find
 
 
 def _groups(text: str, findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Runs of removals with nothing to keep between them; everything else for itself."""
+    """Removals with only white space between them as one group; every other finding alone."""
     groups: list[list[Finding]] = []
     for finding in findings:
         before = groups[-1][-1] if groups else None
-        runs_on = before is not None and not before.edit and not finding.edit
-        if runs_on and before is not None and not text[before.end : finding.start].strip():
+        if before and not (before.edit or finding.edit or text[before.end : finding.start].strip()):
             groups[-1].append(finding)
         else:
             groups.append([finding])
@@ -141,7 +140,7 @@ def _joined(text: str, group: Sequence[Finding]) -> Operation:
 
 
 def _noted(text: str, finding: Finding) -> Operation:
-    """What is doubtful stays, and is named: `... [unverifiable]`, before a full stop that ends it."""
+    """The text stays, with a note before its full stop: `... [unverifiable].`"""
     end = finding.start + len(text[finding.start : finding.end].rstrip(" .!?\r\n"))
     return Operation(end, end, "", _note(finding), (finding,))
 
@@ -159,7 +158,7 @@ def _note(finding: Finding) -> str:
 
 
 def _mended(text: str, operations: Sequence[Operation]) -> list[Operation]:
-    """The operations, widened over the joints that they leave; none reaches into another's place."""
+    """The operations, widened over the joints that they leave; none reaches into another."""
     mended: list[Operation] = []
     for i, operation in enumerate(operations):
         floor = mended[-1].end if mended else 0
@@ -174,9 +173,9 @@ def _widened(text: str, operation: Operation, start: int, end: int, new: str) ->
 
 
 def _replaced(text: str, operation: Operation, floor: int, _: int) -> Operation:
-    """New words keep the capital of a sentence's first word, and turn "a" before them into "an" where they need it."""
+    """New words keep the capital of a sentence's first word, and turn an "a" before them into "an" where needed."""
     new, start = operation.new, operation.start
-    if not operation.old:  # an insertion runs into neither of its neighbours
+    if not operation.old:  # an insertion needs a space to either neighbour
         new = " " * _runs_on(text[start - 1 : start], new) + new
         new += " " * _runs_on(new, text[start : start + 1])
     if _opens_sentence(text, start) and operation.old[:1].isupper() and _takes_capital(new):
@@ -184,8 +183,8 @@ def _replaced(text: str, operation: Operation, floor: int, _: int) -> Operation:
     article = _ARTICLE.search(text, floor, start)
     old_vowel, new_vowel = operation.old[:1].lower() in "aeiou", new[:1].lower() in "aeiou"
     if article and operation.old and old_vowel != new_vowel and (article["a"].lower() == "an") == old_vowel:
-        said = article["a"][0] + ("n" if new_vowel else "")
-        return _widened(text, operation, article.start(), operation.end, said + article["gap"] + new)
+        fitting = article["a"][0] + ("n" if new_vowel else "")
+        return _widened(text, operation, article.start(), operation.end, fitting + article["gap"] + new)
     return _widened(text, operation, start, operation.end, new)
 
 
@@ -196,7 +195,7 @@ def _removed(text: str, operation: Operation, floor: int, ceiling: int) -> Opera
     line_start = text.rfind("\n", floor, start) + 1 or floor
     before = text[line_start:start]
     if not before.strip(_SPACES + "-*+•") and _ends_line(text, end, ceiling):
-        return _line_gone(text, operation, line_start, floor, ceiling)
+        return _without_line(text, operation, line_start, floor, ceiling)
     opens = _opens_sentence(text, start)
     rest = text[end:ceiling]
     tail = rest.lstrip(_SPACES)
@@ -221,8 +220,8 @@ def _removed(text: str, operation: Operation, floor: int, ceiling: int) -> Opera
     return _widened(text, operation, start, end, new)
 
 
-def _line_gone(text: str, operation: Operation, line_start: int, floor: int, ceiling: int) -> Operation:
-    """A whole line goes with its bullet and one line break: the one after it, else the one before."""
+def _without_line(text: str, operation: Operation, line_start: int, floor: int, ceiling: int) -> Operation:
+    """Removes a whole line with its bullet and one line break: the one after it, else the one before."""
     stop = text.find("\n", operation.end, ceiling)
     if stop >= 0:
         return _widened(text, operation, line_start, stop + 1, "")
@@ -233,10 +232,9 @@ def _line_gone(text: str, operation: Operation, line_start: int, floor: int, cei
 
 
 def _begins_word(text: str, end: int, tail: str) -> bool:
-    """Whether the full stop that follows a space belongs to the next word, as in ".NET" and ".5"."""
-    return (
-        tail[:1] == "." and tail[1:2].isalnum() and (text[end - 1 : end + 1].strip(_SPACES) != text[end - 1 : end + 1])
-    )
+    """Whether the full stop after a space belongs to the next word, as in ".NET" and ".5"."""
+    around = text[end - 1 : end + 1]
+    return tail[:1] == "." and tail[1:2].isalnum() and around.strip(_SPACES) != around
 
 
 def _ends_line(text: str, end: int, ceiling: int) -> bool:
@@ -254,7 +252,7 @@ def _runs_on(left: str, right: str) -> bool:
 
 
 def _takes_capital(text: str) -> bool:
-    """Whether the first word would be written with one; "iPhone", "eBay" and "pH" are not."""
+    """Whether the first word takes a capital; "iPhone", "eBay" and "pH" do not."""
     word = _FIRST_WORD.match(text)
     return word is not None and word.group().islower()
 

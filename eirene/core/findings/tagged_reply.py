@@ -1,7 +1,7 @@
-"""Findings in a model's tagged reply, placed in the answer that it was asked about.
+"""Tagged replies of models: their findings, with offsets into the answer that was asked about.
 
 Models copy with mistakes. The reply's untagged text is aligned with the answer, word by word; a finding counts only
-where the words that it is about stand in the answer just so. Whatever else the model changed is ignored, and counted.
+where the answer has its words in the same order. Other changes by the model are ignored, and counted.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from eirene.core.findings.tags import in_order, parse_tagged
 from eirene.text.matching import BoundedMatcher, Span, token_spans
 
 LEAST_KEPT = 0.6
-"""A reply that gives back less of the answer's words is of another text: a refusal, a summary, a rewrite."""
+"""A reply with a smaller share of the answer's words is another text: a refusal, a summary, a rewrite."""
 MOST_ADDED = 0.6
-"""A reply with more words besides, as a share of the answer's, is not a copy of it either."""
+"""A reply with more added words, as a share of the answer's, is no copy either."""
 _MOST_TOKENS = 20_000
-"""Words between the first and the last that differ; more are not aligned."""
+"""Most words between the first and the last difference; longer texts are not aligned."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyFindings:
-    """What a reply says about an answer, with offsets into the answer.
+    """The findings of a reply, with offsets into the answer.
 
-    `kept`: the share of the answer's `words` that the reply gives back, in [0, 1]. `changed`: words that it changed,
-    left out or added outside of its tags. `unplaced`: findings whose words do not stand in the answer. `stray`: as in
-    `TaggedText`. `is_read`: False where the two are too long to be compared.
+    `kept`: the share of the answer's `words` that the reply has, in [0, 1]. `changed`: words that it changed, left out
+    or added outside its tags. `unplaced`: findings whose words are not in the answer. `stray`: as in `TaggedText`.
+    `is_read`: False where the two are too long to be compared.
     """
 
     findings: tuple[Finding, ...]
@@ -42,7 +42,7 @@ class ReplyFindings:
 
     @property
     def no_copy(self) -> str | None:
-        """Why the reply is no copy of the answer but for its tags, so that nothing it says counts; None if it is."""
+        """Why the reply is no tagged copy of the answer, so that nothing in it counts; None if it is one."""
         if not self.is_read:
             return f"too long: a reply that differs from an answer of {self.words} words is not compared with it"
         if self.kept < LEAST_KEPT:
@@ -53,10 +53,9 @@ class ReplyFindings:
 
 
 def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -> ReplyFindings:
-    """The findings of a tagged reply as findings of `answer`. Takes any reply; never raises.
+    """The findings of a tagged reply as findings of `answer`. Never raises.
 
-    `reasons`: one for each of the reply's findings, in the order in which they begin; else tags have none, and a
-    finding's is that of `reason_for`.
+    `reasons`: one for each of the reply's findings, by start; without them, they are those of `reason_for`.
     """
     read = parse_tagged(reply, tidy=True)
     said, wanted = token_spans(read.text), token_spans(answer)
@@ -99,14 +98,14 @@ def _aligned(said: Sequence[str], wanted: Sequence[str]) -> list[int | None] | N
 
 
 class _ReplyWords:
-    """The words of a reply, and which of the answer's each of them is."""
+    """The words of a reply, each with its place among the answer's."""
 
     def __init__(self, said: Sequence[Span], wanted: Sequence[Span], place: Sequence[int | None], answer: str) -> None:
         self._starts, self._ends = [a for a, _ in said], [b for _, b in said]
         self._wanted, self._place, self._answer = wanted, place, answer
 
     def placed(self, finding: Finding) -> Span | None:
-        """Where a finding of the reply stands in the answer; None where its words do not stand there just so."""
+        """The span of a reply's finding in the answer; None where the answer does not have its words in order."""
         inside = range(bisect_left(self._starts, finding.start), bisect_right(self._ends, finding.end))
         if not inside:
             return self._point(finding.start) if finding.start == finding.end else None
@@ -116,7 +115,7 @@ class _ReplyWords:
         return self._wanted[first][0], self._wanted[last][1]
 
     def _point(self, at: int) -> Span | None:
-        """Where something is to be inserted: between the words that it stands between in the reply, or at an end."""
+        """Where an insertion goes: between the same words as in the reply, or at an end."""
         n_before = bisect_right(self._ends, at)
         left = self._place[n_before - 1] if n_before else -1
         right = self._place[n_before] if n_before < len(self._ends) else len(self._wanted)

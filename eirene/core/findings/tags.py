@@ -1,8 +1,8 @@
-"""The tag syntax of FAVA: `<kind>...</kind>` around what is wrong, `<mark>new</mark><delete>old</delete>` for a change.
+"""Tags of FAVA, read and written: `<kind>...</kind>` around a fault, `<mark>new</mark><delete>old</delete>` in it.
 
-Tags are words of a closed list; anything else in angle brackets is text. A text that holds such a tag literally is
-written with `&lt;` for its bracket, and `&lt;` itself with one more `amp;`; nothing else is escaped. Reading never
-fails: a tag without its other half is dropped and counted, its content stays.
+Tags are words of a closed list; anything else in angle brackets is text. A literal tag is escaped: `&lt;` for its
+bracket, and `&lt;` itself with one more `amp;`. Reading never fails: a tag without its other half is dropped and
+counted, its content stays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eirene.core.errors import InputError
 from eirene.core.findings.kinds import REMOVED, REPLACED, finding_of
 
 _ALIASES = {"sentence": "contradictory", "contradiction": "contradictory"}
-"""Other words for a kind: the paper's tables say Sentence, its prompts contradictory."""
+"""Other names of a kind: the paper's tables say Sentence, its prompts contradictory."""
 _CHANGES = ("mark", "delete")
 _KIND_NAMES = "|".join((*HALLUCINATIONS, *_ALIASES))
 _TAG = re.compile(rf"<(?P<close>/?)[ \t]*(?P<name>{_KIND_NAMES}|mark|delete)[ \t]*>", re.IGNORECASE)
@@ -34,15 +34,15 @@ _OPENS_WIDE = re.compile(rf"((?:(?<!\s)\s++)?)(<(?:{_KIND_NAMES})>)\s++", re.IGN
 _CLOSES_WIDE = re.compile(rf"(?<!\s)\s++(</(?:{_KIND_NAMES})>)(?=(\s|[.,;:!?]|\Z)?)", re.IGNORECASE)
 
 DEEPEST = 64
-"""So many elements may lie within each other. A tag further in is dropped with its other half, and counted as stray."""
+"""How deep elements may nest. A deeper tag is dropped with its other half, and counted as stray."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaggedText:
-    """A text without its tags, and what they said. `stray`: tags without their other half, or in a place of no sense.
+    """A text without its tags, and the findings of those. `stray`: tags without their other half or out of place.
 
-    Findings are in the order (start, longest first); one may lie within another, none crosses another. Their reasons
-    are those of `reason_for`, since tags have none.
+    Findings are ordered by start, longest first; they may nest, and never cross. Tags have no reasons, so theirs are
+    those of `reason_for`.
     """
 
     text: str
@@ -51,15 +51,14 @@ class TaggedText:
 
 
 def parse_tagged(tagged: str, *, tidy: bool = False) -> TaggedText:
-    """The text that the tags were put into, and a finding for each pair of kind tags, with offsets into it.
+    """The original text, and a finding for each pair of kind tags, with offsets into it.
 
-    What stands in `<delete>` or in no inner tag is the original's; what stands in `<mark>` is new. An inner mark makes
-    the finding's `edit`; without one, `edit` is "" where something is deleted or the kind is one that is removed, and
-    None for an entity or relation that is only pointed at. `tidy` drops white space at the inner edges of tags and
-    between them, as people leave it in `<entity> <delete> old</delete> <mark>new </mark></entity>`.
+    Text in `<delete>` or in no inner tag is the original's; text in `<mark>` is new, and becomes the finding's `edit`.
+    Without a mark, `edit` is "" where something is deleted or the kind is one that is removed, and None for an entity
+    or relation that is only marked. `tidy` drops white space at the inner edges of tags and between them, as people
+    leave it in `<entity> <delete> old</delete> <mark>new </mark></entity>`.
 
-    Takes any text, in time linear in it; arbitrary input never raises. `parse_tagged(write_tagged(t, f))` gives back
-    `t` and `f`.
+    Any text can be read, in linear time. `parse_tagged(write_tagged(t, f))` gives back `t` and `f`.
     """
     reader, at = _TagReader(), 0
     if tidy:
@@ -80,11 +79,10 @@ def parse_tagged(tagged: str, *, tidy: bool = False) -> TaggedText:
 def write_tagged(text: str, findings: Iterable[Finding]) -> str:
     """The text with its findings as tags: `<delete>old</delete><mark>new</mark>` for changes, else the kind alone.
 
-    Raises `InputError` for a finding that tags cannot say: another kind than the six, offsets outside the text, two
-    that cross, more than fit within each other, an insertion of nothing, or one of a kind that is removed without an
-    `edit`.
+    Raises `InputError` for a finding that tags cannot express: another kind than the six, offsets outside the text,
+    crossing or too deeply nested findings, an insertion of nothing, or a kind that is removed without an `edit`.
     """
-    pieces: list[list[str]] = [[]]  # of the text, then of each finding that is open
+    pieces: list[list[str]] = [[]]  # of the text, then of each open finding
     opened: list[Finding] = []
     at = 0
 
@@ -113,13 +111,13 @@ def write_tagged(text: str, findings: Iterable[Finding]) -> str:
 
 
 def escape_tags(text: str) -> str:
-    """The text so that `parse_tagged` reads it as text alone, tags that it holds included."""
+    """The text escaped, so that `parse_tagged` reads no tag in it."""
     more = _ESCAPE.sub(lambda found: f"&amp;{found['more']}lt;", text)
     return _TAG.sub(lambda found: "&lt;" + found.group()[1:], more)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings as they are written: by where they begin, the longer before what lies in it, none twice."""
+    """Findings by start, the longer first, without duplicates."""
     return tuple(dict.fromkeys(sorted(findings, key=lambda f: (f.start, -f.end))))
 
 
@@ -128,7 +126,7 @@ def _unescaped(text: str) -> str:
 
 
 def _tidied(tagged: str) -> str:
-    """White space inside a kind's edges moves outside, unless there is some already; around changes it goes."""
+    """Moves white space out of the edges of kind tags, unless some is there already; drops it around changes."""
     text = _OPENS_WIDE.sub(lambda found: (found[1] or (" " if found.start() else "")) + found[2], tagged)
     text = _AROUND_CHANGE.sub("", text)
     return _CLOSES_WIDE.sub(lambda found: found[1] + ("" if found[2] is not None else " "), text)
@@ -157,10 +155,10 @@ def _element(finding: Finding, old: str) -> str:
 
 @dataclass(slots=True)
 class _OpenElement:
-    """An element that is not closed yet: where it begins, and what it was found to hold.
+    """An element that is not closed yet.
 
-    `first` is its first piece of the text. `after` is the text as it will be: marks, and what stands in no inner tag.
-    `ignored` counts tags inside of it that are dropped, and whose other halves are dropped with them.
+    `first` is its first piece of the text. `after` is its text after the edit: marks, and text in no inner tag.
+    `ignored` counts dropped tags inside it, whose other halves are dropped with them.
     """
 
     name: str
@@ -185,7 +183,7 @@ class _TagReader:
         self._opened = 0
 
     def text(self, text: str) -> None:
-        """Text between two tags: new text in a mark, else the original's."""
+        """Text between two tags: new in a mark, else the original's."""
         inner = self._open[-1] if self._open else None
         if inner is None or inner.name != "mark":
             self._text.append(text)
@@ -194,7 +192,7 @@ class _TagReader:
             inner.after.append(text)
 
     def opened(self, name: str) -> None:
-        """An opening tag. A change belongs to a kind; in new text nothing can nest."""
+        """An opening tag. A change needs a kind around it; in new text nothing nests."""
         inner = self._open[-1] if self._open else None
         if inner is not None and inner.name in _CHANGES and name in _CHANGES and inner.name != name:
             self._stray += 1  # `<mark>new<delete>old</delete>`: the closing tag was left out
@@ -208,12 +206,12 @@ class _TagReader:
             self._stray += 1
             if name == "delete" or inner is not None:
                 return
-            # A mark outside of any kind: its text is not the original's, so it is read and dropped.
+            # A mark outside any kind: its text is not the original's, so it is read and dropped.
         self._open.append(_OpenElement(name, self._length, len(self._text), self._opened))
         self._opened += 1
 
     def closed(self, name: str) -> None:
-        """A closing tag: ends the innermost element of its name, and with it what was left open inside."""
+        """A closing tag: ends the innermost element of its name, and whatever is open inside it."""
         inner = self._open[-1] if self._open else None
         if inner is not None and inner.ignored[name]:
             inner.ignored[name] -= 1
@@ -237,12 +235,12 @@ class _TagReader:
         return TaggedText(text, in_order(found), self._stray)
 
     def _abandon(self, element: _OpenElement) -> None:
-        """An element without an end. A change ends with its kind; what a kind held, its outer gets."""
+        """An element without an end. A change ends with its kind; the contents of a kind go to the outer element."""
         self._stray += 1
         outer = self._open[-1] if self._open else None
         if element.name in _CHANGES and outer is not None:
             self._finish(element)
-        elif element.name == "mark":  # the text goes on to its end without one: perhaps it is the answer's own
+        elif element.name == "mark":  # it runs to the end of the text, so it may be the answer's own
             self.text("".join(element.after))
         elif outer is not None and outer.name not in _CHANGES:
             outer.after += element.after
@@ -251,22 +249,22 @@ class _TagReader:
 
     def _finish(self, element: _OpenElement) -> None:
         outer = self._open[-1] if self._open else None
-        said = "".join(element.after)
+        new_text = "".join(element.after)
         if element.name not in _CHANGES:
             self._found.append((element.order, element.start, self._length, element.name, _edit_of(element)))
-            said = "".join(self._text[element.first :]) if outer is not None else ""
+            new_text = "".join(self._text[element.first :]) if outer is not None else ""
         if outer is None:
             return
         if element.name == "delete":
             outer.deleted = True
         elif outer.name != "delete":
-            outer.after.append(said)
-            outer.marks += [said] if element.name == "mark" else []
+            outer.after.append(new_text)
+            outer.marks += [new_text] if element.name == "mark" else []
 
 
 def _edit_of(element: _OpenElement) -> str | None:
     if element.marks and not element.deleted:
-        return "".join(element.marks)  # what stands beside it is what it replaces
+        return "".join(element.marks)  # it replaces what is beside it
     if element.deleted:
         return "".join(element.after)
     return None if element.name in REPLACED else ""
