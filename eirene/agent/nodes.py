@@ -24,7 +24,6 @@ from eirene.agent.state import (
     Parts,
     State,
     best_text,
-    dump,
     dump_scores,
     ended,
     item_of,
@@ -149,7 +148,7 @@ class Nodes:
         found = len(critique.incomplete)
         text = f"{found} of {len(critique.sentences)} sentences incomplete"
         self.tell(state, "select_critique", "critique", text=text)
-        changes: Json = {"critique": dump(critique)}
+        changes: Json = {"critique": critique.model_dump(mode="json")}
         if critique.is_complete:
             changes |= ended(state, "complete", str(reach))
         return changes

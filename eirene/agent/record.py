@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from langgraph.types import Overwrite
 
@@ -90,6 +90,13 @@ def run_signature(parts: Parts, settings: Settings) -> str:
         model=parts.version,
         seed=settings.seed,
         v=__version__,
+    )
+
+
+def record_outcome(record: Record) -> dict[str, Any]:
+    """A record without its rounds: what came out, why, and what it cost."""
+    return record.model_dump(
+        mode="json", include={"id", "status", "why", "original", "mode", "scores", "advisory", "usage", "error"}
     )
 
 

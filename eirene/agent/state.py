@@ -1,10 +1,5 @@
 """The graph's state: plain values that survive a checkpoint, and the parts that never enter it.
 
-What a step has just dumped is not checked again by the next: both are ours.
-
-The state holds plain values, so that it survives a checkpoint. Reading a value back from a checkpoint checks it;
-reading the very object that `dump` returned a moment ago gives the value that it came from.
-
 What a run tells while it runs: small, plain events, in the order in which things happen.
 
 They come out of the graph as LangGraph's `custom` stream, and of `refine` through `on_event`.
@@ -15,12 +10,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
-
-from pydantic import BaseModel
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from eirene.core.critique import Critique, Sample
-from eirene.core.memo import Memo
 from eirene.core.records import Item
 from eirene.core.scores import Scores
 from eirene.core.usage import Usage
@@ -111,7 +103,7 @@ def ended(state: State, status: str, why: str) -> Json:
 def load_critique(state: State) -> Critique | None:
     """The selected critique of the current text, if there is one."""
     data = state.get("critique")
-    return None if data is None else load(Critique, data)
+    return None if data is None else Critique.model_validate(data)
 
 
 def load_samples(state: State) -> list[Sample]:
@@ -121,44 +113,12 @@ def load_samples(state: State) -> list[Sample]:
 
 def load_scores(data: Json) -> dict[str, Scores]:
     """Scores by detector from their JSON form."""
-    return {name: load(Scores, s) for name, s in data.items()}
+    return {name: Scores.model_validate(s) for name, s in data.items()}
 
 
 def dump_scores(scores: dict[str, Scores]) -> Json:
     """The JSON form of scores by detector."""
-    return {name: dump(s) for name, s in scores.items()}
-
-
-M = TypeVar("M", Scores, Critique)
-
-_KEPT = 256  # a step's values are read in the steps right after it, whatever else is under way
-_KEPT_PARTS = 500
-"""Words, sentences and arguments: what has more is checked again each time, so that memory is bounded in bytes."""
-
-_latest: Memo[int, tuple[Json, BaseModel]] = Memo(_KEPT)
-
-
-def dump(value: M) -> Json:
-    """The value's JSON form, which nobody may change."""
-    data: Json = value.model_dump(mode="json")
-    if _parts(value) <= _KEPT_PARTS:
-        _latest.put(id(data), (data, value))
-    return data
-
-
-def load(kind: type[M], data: Json) -> M:
-    """The value of a JSON form. Raises pydantic's `ValidationError` where it is none."""
-    held = _latest.get(id(data))
-    # The object itself is held as well, so that its id cannot have gone to another one.
-    if held is not None and held[0] is data and isinstance(held[1], kind):
-        return held[1]
-    return kind.model_validate(data)
-
-
-def _parts(value: Scores | Critique) -> int:
-    if isinstance(value, Critique):
-        return len(value.sentences)
-    return len(value.words) + len(value.sentences) + len(value.shares) + sum(1 + len(a.words) for a in value.arguments)
+    return {name: s.model_dump(mode="json") for name, s in scores.items()}
 
 
 EventKind = Literal["node_started", "node_finished", "sample", "critique", "scores", "decision"]

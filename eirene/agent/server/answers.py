@@ -10,9 +10,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from eirene.agent.record import record_outcome
 from eirene.agent.server.engine import Answer, Choice
 from eirene.agent.server.streaming import DONE, sse
-from eirene.agent.wrappers.chat_model import record_outcome
 
 _PIECES = re.compile(r"\s*\S+|\s+\Z")
 _ENDINGS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})

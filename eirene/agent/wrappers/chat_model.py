@@ -12,7 +12,6 @@ from typing import Any, cast
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LangSmithParams, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, LLMResult
 from langchain_core.runnables import Runnable, RunnableBinding
@@ -20,24 +19,22 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.loop import Loop
+from eirene.agent.record import record_outcome
 from eirene.agent.run import Asked, make_settings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.wrappers.conversation import (
-    Given,
     GivenFor,
+    NothingGivenNotice,
     When,
-    conversation_item,
-    refinable_text,
+    refined_reply,
+    reply_item,
     run_apart,
     wait_apart,
-    with_text,
 )
-from eirene.agent.wrappers.notice import NothingGivenNotice
-from eirene.core.errors import EireneError, InputError
+from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
-from eirene.core.usage import Usage
 from eirene.core.validation import described, form_error
 from eirene.models.chat import model_name
 
@@ -153,10 +150,10 @@ class RefiningChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        given = _taken(kwargs)
+        given = self._given_for(kwargs)
         ask = functools.partial(self.inner.generate, [messages], stop=stop, **self._quiet(kwargs))
         drafts = _drafts(run_apart(ask))
-        tasks = [self._item(messages, draft, given) for draft in drafts]
+        tasks = [reply_item(messages, draft, when=self.when, given=given) for draft in drafts]
         records = [None if item is None else run_apart(functools.partial(self.loop.run, item)) for item in tasks]
         return self._result(drafts, records)
 
@@ -167,9 +164,9 @@ class RefiningChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        given = _taken(kwargs)
+        given = self._given_for(kwargs)
         drafts = _drafts(await wait_apart(self.inner.agenerate([messages], stop=stop, **self._quiet(kwargs))))
-        tasks = [self._item(messages, draft, given) for draft in drafts]
+        tasks = [reply_item(messages, draft, when=self.when, given=given) for draft in drafts]
         records = await asyncio.gather(*(self._refined(item) for item in tasks))
         return self._result(drafts, records)
 
@@ -206,18 +203,10 @@ class RefiningChatModel(BaseChatModel):
         """What goes on to the wrapped model: it answers in one piece, whatever the caller wants to see."""
         return {name: value for name, value in kwargs.items() if name not in ("stream", "stream_usage")}
 
-    def _item(self, messages: Sequence[BaseMessage], draft: AIMessage, given: Given | None) -> Item | None:
-        """The item to refine; None where the reply is to stay as it is."""
-        text = refinable_text(draft)
-        try:
-            if text is None or (self.when is not None and not self.when(messages, text)):
-                return None
-            if given is None and self.given is not None:
-                given = self.given(messages)
-            return conversation_item(messages, text, given=given)
-        except EireneError as error:  # a reply with half a surrogate pair, say: it is passed on, not lost
-            logger.warning("a reply is passed on unrefined: %s", error)
-            return None
+    def _given_for(self, kwargs: dict[str, Any]) -> GivenFor | None:
+        """What replies are held against: what a call brings, taken out of its other arguments, else as for all."""
+        found = {key: kwargs.pop(key) for key in _GIVEN_KEYS if key in kwargs}
+        return (lambda _: found) if found else self.given
 
     def _result(self, drafts: Sequence[AIMessage], records: Sequence[Record | None]) -> ChatResult:
         refined = [self._message(draft, record) for draft, record in zip(drafts, records, strict=True)]
@@ -227,37 +216,11 @@ class RefiningChatModel(BaseChatModel):
         if record is None:
             return draft
         self._notice.look(record)
-        message = with_text(draft, record.answer) if record.status == "accepted" else draft
-        metadata = dict(message.response_metadata)
-        if self.trace != "none":
-            metadata[TRACE] = record.model_dump(mode="json") if self.trace == "full" else record_outcome(record)
-        usage = total_usage(draft.usage_metadata, record.usage)
-        return message.model_copy(update={"response_metadata": metadata, "usage_metadata": usage})
-
-
-def record_outcome(record: Record) -> dict[str, Any]:
-    """A record without its rounds: what came out, why, and what it cost."""
-    return record.model_dump(
-        mode="json", include={"id", "status", "why", "original", "mode", "scores", "advisory", "usage", "error"}
-    )
-
-
-def total_usage(draft: UsageMetadata | None, spent: Usage) -> UsageMetadata | None:
-    """The draft's tokens and those spent on refining it; None where neither is known."""
-    if spent.input_tokens == spent.output_tokens == 0:
-        return draft
-    more = UsageMetadata(
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        total_tokens=spent.input_tokens + spent.output_tokens,
-    )
-    return add_usage(draft, more)
-
-
-def _taken(kwargs: dict[str, Any]) -> Given | None:
-    """What a call brings to hold the reply against, taken out of its other arguments."""
-    found = {key: kwargs.pop(key) for key in _GIVEN_KEYS if key in kwargs}
-    return found or None
+        message = refined_reply(draft, record)
+        if self.trace == "none":
+            return message
+        trace = record.model_dump(mode="json") if self.trace == "full" else record_outcome(record)
+        return message.model_copy(update={"response_metadata": {**message.response_metadata, TRACE: trace}})
 
 
 def _drafts(result: LLMResult) -> list[AIMessage]:

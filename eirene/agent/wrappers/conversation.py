@@ -1,11 +1,7 @@
-"""From a chat to an item and back: what is asked, what may be refined, and where the new text goes.
+"""From a chat to an item and back: what is asked, which replies are refined, where the new text and its usage go.
 
-Runs calls apart from the run that asked for them.
-
-A wrapped model's reply carries the usage of everything that was spent on it. If the calls inside reported to the
-caller's callbacks as well, each token would be counted twice, and drafts would be streamed as if they were the answer.
-
-Which replies to refine: small predicates on (messages, reply), to be passed as `when` and put together.
+A wrapped model's reply carries the usage of everything that was spent on it. So `run_apart` keeps the calls inside from
+the caller's callbacks: each token would be counted twice, and drafts would be streamed as if they were the answer.
 """
 
 from __future__ import annotations
@@ -18,17 +14,25 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence, Sized
 from typing import Any, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers import context as tracing
 
-from eirene.core.errors import InputError
-from eirene.core.records import Item, parse_item
+from eirene.core.errors import EireneError, InputError
+from eirene.core.grounding import NOTHING_GIVEN, lacks_grounding
+from eirene.core.logs import get_logger
+from eirene.core.records import Item, Record, parse_item
+from eirene.core.usage import Usage
 from eirene.text.refusals import is_refusal
 
 Given = Mapping[str, Any]
 """What the answer is to be held against: `perspectives` or `context`, as in an input row."""
 GivenFor = Callable[[Sequence[BaseMessage]], Given | None]
+When = Callable[[Sequence[BaseMessage], str], bool]
+"""Which replies to refine, by the messages before them and their text."""
+
+logger = get_logger(__name__)
 
 _KEEPS = frozenset({"reasoning", "thinking", "redacted_thinking"})  # blocks that stand beside the text and stay
 _GIVEN_KEYS = ("perspectives", "context")
@@ -105,6 +109,56 @@ def conversation_item(messages: Sequence[BaseMessage], answer: str, *, given: Gi
     return parse_item(data)
 
 
+def reply_item(
+    messages: Sequence[BaseMessage], reply: BaseMessage, *, when: When | None = None, given: GivenFor | None = None
+) -> Item | None:
+    """The item of a reply to the messages; None where it stays as it is.
+
+    That is where it has no `refinable_text`, where `when` does not choose it, and where it makes no item.
+    """
+    text = refinable_text(reply)
+    try:
+        if text is None or (when is not None and not when(messages, text)):
+            return None
+        return conversation_item(messages, text, given=None if given is None else given(messages))
+    except EireneError as error:  # a reply with half a surrogate pair, say: it is passed on, not lost
+        logger.warning("a reply is passed on unrefined: %s", error)
+        return None
+
+
+def refined_reply(reply: AIMessage, record: Record) -> AIMessage:
+    """The reply with the text to show, and with the usage of everything that was spent on it."""
+    message = with_text(reply, record.answer) if record.status == "accepted" else reply
+    return message.model_copy(update={"usage_metadata": total_usage(reply.usage_metadata, record.usage)})
+
+
+def total_usage(draft: UsageMetadata | None, spent: Usage) -> UsageMetadata | None:
+    """The draft's tokens and those spent on refining it; None where neither is known."""
+    if spent.input_tokens == spent.output_tokens == 0:
+        return draft
+    more = UsageMetadata(
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        total_tokens=spent.input_tokens + spent.output_tokens,
+    )
+    return add_usage(draft, more)
+
+
+class NothingGivenNotice:
+    """One wrapper's warning. `how` says what to change there; the record of each reply says the rest."""
+
+    def __init__(self, how: str) -> None:
+        self._how = how
+        self._is_told = False
+
+    def look(self, record: Record) -> Record:
+        """The record, unchanged; the first that abstained for want of anything given is logged as a warning."""
+        if not self._is_told and lacks_grounding(record):
+            self._is_told = True
+            logger.warning("replies pass without being judged: %s; here: %s (said once)", NOTHING_GIVEN, self._how)
+        return record
+
+
 def tool_results(messages: Sequence[BaseMessage]) -> Given | None:
     """The texts that tools have returned since the last question, as `context`: to be passed as `given`."""
     since = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]
@@ -158,9 +212,6 @@ def _context(keep_callbacks: bool) -> contextvars.Context:
         if context.get(variable) is not None:
             context.run(variable.set, None)
     return context
-
-
-When = Callable[[Sequence[BaseMessage], str], bool]
 
 
 def longer_than(words: int) -> When:

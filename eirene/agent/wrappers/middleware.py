@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Annotated, Any, NotRequired, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from langgraph.types import Command
 
 from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.loop import Loop
+from eirene.agent.record import record_outcome
 from eirene.agent.run import Asked, make_settings
-from eirene.agent.wrappers.chat_model import record_outcome, total_usage
 from eirene.agent.wrappers.conversation import (
     GivenFor,
+    NothingGivenNotice,
     When,
-    conversation_item,
-    refinable_text,
+    refined_reply,
+    reply_item,
     run_apart,
     wait_apart,
-    with_text,
 )
-from eirene.agent.wrappers.notice import NothingGivenNotice
-from eirene.core.errors import EireneError, InputError
+from eirene.core.errors import InputError
 from eirene.core.extras import importing
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
@@ -110,17 +109,11 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
     def _item(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> Item | None:
         """The item to refine; None where the reply is to stay as it is."""
         messages = [*([request.system_message] if request.system_message is not None else []), *request.messages]
-        text = None if response.structured_response is not None else _final_text(response.result)
         done = len(cast("list[Any]", request.state.get("eirene") or []))
-        if text is None or (self._max_refined is not None and done >= self._max_refined):
+        is_final = response.structured_response is None and bool(response.result)
+        if not is_final or (self._max_refined is not None and done >= self._max_refined):
             return None
-        try:
-            if self._when is not None and not self._when(messages, text):
-                return None
-            return conversation_item(messages, text, given=None if self._given is None else self._given(messages))
-        except EireneError as error:  # a reply with half a surrogate pair, say: it is passed on, not lost
-            logger.warning("a reply is passed on unrefined: %s", error)
-            return None
+        return reply_item(messages, response.result[-1], when=self._when, given=self._given)
 
     def _loop(self, model: BaseChatModel) -> Loop:
         """The loop of the backend given, else one of the agent's model, made once a model."""
@@ -136,20 +129,13 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
     def _refined(self, response: ModelResponse[Any], record: Record) -> ExtendedModelResponse[Any]:
         self._notice.look(record)
         *before, draft = cast("list[AIMessage]", response.result)
-        message = with_text(draft, record.answer) if record.status == "accepted" else draft
         # Without an id of its own the message is new to the graph, which then shows it to whoever streams.
-        message = message.model_copy(
-            update={"id": None, "usage_metadata": total_usage(draft.usage_metadata, record.usage)}
-        )
+        message = refined_reply(draft, record).model_copy(update={"id": None})
         trace = record.model_dump(mode="json") if self._full_trace else record_outcome(record)
         return ExtendedModelResponse(
             ModelResponse(result=[*before, message], structured_response=response.structured_response),
             Command(update={"eirene": [trace]}),
         )
-
-
-def _final_text(result: Sequence[BaseMessage]) -> str | None:
-    return refinable_text(result[-1]) if result else None
 
 
 def _unstreamed(request: ModelRequest[Any]) -> ModelRequest[Any]:

@@ -1,23 +1,16 @@
-"""`refine_node`: the loop as a subgraph in a node of any LangGraph graph.
+"""`refine_node`: the loop as a subgraph in a node of any LangGraph graph, and as the graph of a LangGraph server.
 
-How a graph's state becomes an item, and a record an update of that state.
-
-The loop as a graph for a LangGraph server: `langgraph.json` names `graph` of this module.
-
-The server's environment says who critiques and rewrites, for that is the server's to spend: `EIRENE_BACKEND`
-(`embedded` where it is not set) and `EIRENE_BASE_URL`. A client says the rest, in a run's `configurable`: any field of
-`Settings`, and `review`.
+`langgraph.json` names `graph` of this module. The server's environment says who critiques and rewrites, for that is the
+server's to spend: `EIRENE_BACKEND` (`embedded` where it is not set) and `EIRENE_BASE_URL`. A client says the rest, in a
+run's `configurable`: any field of `Settings`, and `review`.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -28,12 +21,8 @@ from eirene.agent.loop import Loop
 from eirene.agent.run import Asked, make_backend_options, make_settings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State
-from eirene.agent.wrappers.chat_model import total_usage
-from eirene.agent.wrappers.conversation import GivenFor, When, conversation_item, refinable_text, with_text
-from eirene.agent.wrappers.notice import NothingGivenNotice
-from eirene.core.errors import EireneError, InputError
-from eirene.core.logs import get_logger
-from eirene.core.records import Item, Record, parse_item
+from eirene.agent.wrappers.conversation import NothingGivenNotice
+from eirene.agent.wrappers.mapping import StateKeys, StateMapping, Update
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -98,100 +87,6 @@ def refine_node(
         return {} if item is None else update(state, await loop.drive(loop.start(item)))
 
     return RunnableCallable(block, wait, name="refine", trace=False)
-
-
-logger = get_logger(__name__)
-
-Update = dict[str, Any]
-
-
-class StateMapping(Protocol):
-    """What stands between a graph's state (a dict, or an object with attributes) and the loop."""
-
-    def item(self, state: Any) -> Item | None:
-        """The item to refine; None where the state is to stay as it is. Raises `InputError`."""
-        ...
-
-    def update(self, state: Any, record: Record) -> Update:
-        """What the record changes in the state."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class StateKeys:
-    """A state with a question and an answer, under these keys; the answer to show and the record go back into it.
-
-    A key that the graph's state does not have is passed over, on the way in and on the way out; only `question` and
-    `answer` are needed. The record is plain JSON.
-    """
-
-    question: str = "question"
-    answer: str = "answer"
-    perspectives: str = "perspectives"
-    context: str = "context"
-    feedback: str = "feedback"
-    record: str = "record"
-
-    def item(self, state: Any) -> Item:
-        """The item under the keys. Raises `InputError`, which names the mapping to take for a chat."""
-        named = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "record"}
-        found = {name: _value(state, key) for name, key in named.items()}
-        try:
-            return parse_item({name: value for name, value in found.items() if value is not None})
-        except InputError as error:
-            if found["question"] is not None and found["answer"] is not None:
-                raise
-            how = "refine_node(mapping=StateMessages()) for a chat, StateKeys(question=..., answer=...) for other keys"
-            raise InputError(f"{error}: the state has no such key; take {how}", field=error.field) from None
-
-    def update(self, state: Any, record: Record) -> Update:
-        """The answer to show, and the record."""
-        return {self.answer: record.answer, self.record: record.model_dump(mode="json")}
-
-
-@dataclass(frozen=True, slots=True)
-class StateMessages:
-    """A state with a chat under `key`, kept by LangGraph's `add_messages`: its last message is refined if it is final
-    text of the assistant's, and replaced under its own id.
-
-    `given` and `when` are as in `RefiningChatModel`, which is the one to take where tokens are streamed: here the draft
-    is in the state before, and so in the stream. The record goes to `record`, where the state has such a key.
-    """
-
-    key: str = "messages"
-    given: GivenFor | None = None
-    when: When | None = None
-    record: str = "record"
-
-    def item(self, state: Any) -> Item | None:
-        """The last question and its answer, in their conversation."""
-        messages = self._messages(state)
-        text = refinable_text(messages[-1]) if messages else None
-        before = messages[:-1]
-        try:
-            if text is None or (self.when is not None and not self.when(before, text)):
-                return None
-            return conversation_item(before, text, given=None if self.given is None else self.given(before))
-        except EireneError as error:  # a reply with half a surrogate pair, say: it stays as it is
-            logger.warning("a reply stays unrefined: %s", error)
-            return None
-
-    def update(self, state: Any, record: Record) -> Update:
-        """The last message with the text to show, and with the usage of everything that was spent on it."""
-        last = cast(AIMessage, self._messages(state)[-1])
-        message = with_text(last, record.answer) if record.status == "accepted" else last
-        usage = total_usage(last.usage_metadata, record.usage)
-        return {
-            self.key: [message.model_copy(update={"usage_metadata": usage})],
-            self.record: record.model_dump(mode="json"),
-        }
-
-    def _messages(self, state: Any) -> Sequence[BaseMessage]:
-        return cast("Sequence[BaseMessage]", _value(state, self.key) or [])
-
-
-def _value(state: Any, key: str) -> Any:
-    return state.get(key) if isinstance(state, dict) else getattr(state, key, None)
 
 
 class RowState(TypedDict, total=False):

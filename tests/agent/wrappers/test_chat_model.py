@@ -61,7 +61,7 @@ def test_with_nothing_to_hold_replies_against_it_warns_once(caplog: pytest.LogCa
     model = RefiningChatModel(inner=ScriptedChatModel([DRAFT] * 3), backend="embedded")
     with caplog.at_level("WARNING", logger="eirene.agent.wrappers"):
         assert [model.invoke(QUESTION).text, model.bind(stop=["x"]).invoke(QUESTION).text] == [DRAFT] * 2
-    (warning,) = [r.message for r in caplog.records if r.name == "eirene.agent.wrappers.notice"]
+    (warning,) = [r.message for r in caplog.records if r.name == "eirene.agent.wrappers.conversation"]
     assert "there is nothing to compare with" in warning and "perspectives=" in warning
 
 

@@ -233,7 +233,7 @@ def test_with_neither_model_nor_given_text_it_warns_once_and_the_record_says_why
         states = [built.invoke(CHAT) for _ in range(2)]
     assert [state["messages"][-1].text for state in states] == [DRAFT] * 2
     assert all(state["record"]["why"].startswith("there is nothing to compare with") for state in states)
-    (warning,) = [r.message for r in caplog.records if r.name == "eirene.agent.wrappers.notice"]
+    (warning,) = [r.message for r in caplog.records if r.name == "eirene.agent.wrappers.conversation"]
     assert "refine_node(model=...)" in warning and "StateMessages(given=...)" in warning
 
 
