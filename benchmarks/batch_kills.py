@@ -27,20 +27,20 @@ from typing import Any
 import numpy as np
 from compare_loopback import item, reply
 
-from eirene.testing.loopback import ChatRequest, LoopbackServer
+from eirene.testing.loopback import LoopbackServer, ScriptedRequest
 
 CALLS_A_ROW = {"fine-grained": 2, "improve": 1}
 """Critiques and a rewrite, or a rewrite alone: what the moments are drawn by."""
 
 
-class Asked(list[ChatRequest]):
+class Asked(list[ScriptedRequest]):
     """Keeps of each request the row that it is about."""
 
     def __init__(self) -> None:
         super().__init__()
         self.rows: list[str] = []
 
-    def append(self, request: ChatRequest) -> None:
+    def append(self, request: ScriptedRequest) -> None:
         found = re.search(r"of district (\d+)", request.text)
         assert found is not None
         self.rows.append(f"i{found.group(1)}")

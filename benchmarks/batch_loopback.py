@@ -27,7 +27,7 @@ from typing import Any
 from compare_loopback import item, reply
 from serve_load import cpu_s, resident_mib
 
-from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome
+from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, ScriptedRequest
 
 FAULTS: tuple[Outcome, ...] = (
     HttpError(429, headers={"Retry-After": "1"}), HttpError(500), Broken("drop"), Broken("cut"), Broken("garbage"),
@@ -88,7 +88,7 @@ class Seen(dict[str, int]):
         return super().__getitem__(hashlib.sha1(key.encode()).hexdigest())
 
 
-def scripted(request: ChatRequest, index: int, faults: float) -> Outcome:
+def scripted(request: ScriptedRequest, index: int, faults: float) -> Outcome:
     """The reply, or a fault for a share of the requests that their bodies and attempts decide."""
     if faults and not index:
         text = f"{request.attempt} {request.text}".encode()

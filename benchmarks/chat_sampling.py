@@ -28,7 +28,7 @@ from eirene.feedback_model.sampling import draw_samples
 from eirene.feedback_model.vote import select
 from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, NPolicy, Outcome
+from eirene.testing.loopback import Broken, HttpError, LoopbackServer, NPolicy, Outcome, ScriptedRequest
 from eirene.text.sentences import split_sentences
 
 LATENCY_S = 0.2
@@ -48,7 +48,7 @@ def request_for(number: int) -> FeedbackRequest:
     return FeedbackRequest(item, ANSWER, split_sentences(ANSWER), seed=number)
 
 
-def critique(request: ChatRequest, index: int) -> str:
+def critique(request: ScriptedRequest, index: int) -> str:
     """One critique, the most common one with probability `SHARE`, the rest evenly; a function of seed and index."""
     rng = np.random.default_rng([request.body["seed"], index])
     text = FAULTY if rng.random() < SHARE else OTHERS[rng.integers(len(OTHERS))]
@@ -122,7 +122,7 @@ async def counting(items: int) -> str:
     """The client's token count against the server's, with one call of ten failing once."""
     ways: tuple[Outcome, ...] = (HttpError(500), HttpError(429, headers={"Retry-After": "0"}), Broken("drop"))
 
-    def script(request: ChatRequest, index: int) -> Outcome:
+    def script(request: ScriptedRequest, index: int) -> Outcome:
         seed = request.body["seed"]
         fails = index == 0 and request.attempt == 1 and np.random.default_rng(seed).random() < 0.1
         return ways[seed % len(ways)] if fails else critique(request, index)

@@ -21,7 +21,7 @@ from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.experiments.compare import Plan, acompare
 from eirene.agent.settings import Settings
 from eirene.core.records import MODES, Item
-from eirene.testing.loopback import ChatRequest, LoopbackServer
+from eirene.testing.loopback import LoopbackServer, ScriptedRequest
 
 SUBJECTS = ("trams", "ferries", "libraries", "solar farms", "night trains", "allotments", "museums", "footpaths")
 CLAIMS = {
@@ -49,7 +49,7 @@ def item(n: int) -> Item:
                                 "perspectives": given})  # fmt: skip
 
 
-def reply(request: ChatRequest, _: int) -> str:
+def reply(request: ScriptedRequest, _: int) -> str:
     """A critique of five statements, or a rewrite that gives what was missing."""
     text = request.text
     if "Write the improved answer now" not in text:

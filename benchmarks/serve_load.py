@@ -25,7 +25,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from eirene.testing.loopback import ChatRequest, LoopbackServer
+from eirene.testing.loopback import LoopbackServer, ScriptedRequest
 
 CALLS = {"improve": 2, "generic": 2}  # one after the other; fine-grained has a round of votes between
 DRAFT = (
@@ -36,7 +36,7 @@ BETTER = DRAFT + " One commuting day less cuts traffic and emissions. Small firm
 QUESTION = "Should the standard working week be cut to four days without a cut in pay?"
 
 
-def script(request: ChatRequest, _: int) -> str:
+def script(request: ScriptedRequest, _: int) -> str:
     """The draft for the bare question, the rewrite for all else; no two are the same, so that nothing is remembered."""
     return f"In case {request.number}: " + (DRAFT if request.text.startswith(QUESTION) else BETTER)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from eirene.testing.openai_wire import completion_body, error_body
-from eirene.testing.script import Broken, ChatRequest, HttpError, Raw, Script, Text
+from eirene.testing.script import Broken, HttpError, Raw, Script, ScriptedRequest, Text
 
 FILE_LIMITS = (50_000, 200 * 10**6)
 """Requests and bytes that a file may have at most; one beyond them is refused, as the real endpoint refuses it."""
@@ -47,7 +47,7 @@ def answer_requests(files: Iterable[str | Path], script: Script) -> list[str]:
 
 
 def _answer(asked: dict[str, Any], number: int, script: Script) -> dict[str, Any] | None:
-    request = ChatRequest(number, 1, asked["body"], {})
+    request = ScriptedRequest(number, 1, asked["body"], {})
     choices: list[Text] = []
     status, body = 200, None
     for index in range(request.n):

@@ -26,9 +26,9 @@ from eirene.testing.openai_wire import (
     stream_events,
     token_counts,
 )
-from eirene.testing.script import Broken, ChatRequest, HttpError, Outcome, Raw, Script, Text
+from eirene.testing.script import Broken, HttpError, Outcome, Raw, Script, ScriptedRequest, Text
 
-__all__ = ["Broken", "ChatRequest", "HttpError", "LoopbackServer", "NPolicy", "Outcome", "Raw", "Script", "Text"]
+__all__ = ["Broken", "HttpError", "LoopbackServer", "NPolicy", "Outcome", "Raw", "Script", "ScriptedRequest", "Text"]
 
 _READ_LIMIT = 2**24  # bytes of a request's head
 _BACKLOG = 512
@@ -66,7 +66,7 @@ class LoopbackServer:
         self._connections: dict[asyncio.Task[None], socket.socket] = {}
         self._writers: weakref.WeakSet[asyncio.StreamWriter] = weakref.WeakSet()
         self._seen: dict[str, int] = {}
-        self.requests: list[ChatRequest] = []
+        self.requests: list[ScriptedRequest] = []
         self.input_tokens = 0
         self.output_tokens = 0
         self.sent_raw = 0
@@ -151,15 +151,15 @@ class LoopbackServer:
         finally:
             self.under_way -= 1
 
-    def _noted(self, body: bytes, headers: dict[str, str]) -> ChatRequest:
+    def _noted(self, body: bytes, headers: dict[str, str]) -> ScriptedRequest:
         text = body.decode("utf-8")
         self._seen[text] = self._seen.get(text, 0) + 1
-        request = ChatRequest(len(self.requests) + 1, self._seen[text], json.loads(text), headers)
+        request = ScriptedRequest(len(self.requests) + 1, self._seen[text], json.loads(text), headers)
         self.requests.append(request)
         return request
 
     async def _reply(
-        self, request: ChatRequest, writer: asyncio.StreamWriter, *, gone: Callable[[], Awaitable[bytes]]
+        self, request: ScriptedRequest, writer: asyncio.StreamWriter, *, gone: Callable[[], Awaitable[bytes]]
     ) -> bool:
         refused = self._refusal(request)
         if refused is not None:
@@ -196,7 +196,7 @@ class LoopbackServer:
             self._all_there.set()
         await self._all_there.wait()
 
-    def _refusal(self, request: ChatRequest) -> HttpError | None:
+    def _refusal(self, request: ScriptedRequest) -> HttpError | None:
         if self._key is not None and request.headers.get("authorization") != f"Bearer {self._key}":
             return HttpError(401, "Incorrect API key provided", code="invalid_api_key")
         if self._n == "refuses" and "n" in request.body and request.n > 1:

@@ -7,16 +7,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from eirene.testing.script import ChatRequest, HttpError, Text
+from eirene.testing.script import HttpError, ScriptedRequest, Text
 
 
-def token_counts(request: ChatRequest, choices: Sequence[Text]) -> dict[str, int]:
+def token_counts(request: ScriptedRequest, choices: Sequence[Text]) -> dict[str, int]:
     """The `usage` of a reply; a token is a word."""
     read, written = len(request.text.split()), sum(len(c.text.split()) for c in choices)
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 
-def completion_body(request: ChatRequest, choices: Sequence[Text]) -> dict[str, Any]:
+def completion_body(request: ScriptedRequest, choices: Sequence[Text]) -> dict[str, Any]:
     """A completion in OpenAI's form."""
     is_plain = "prompt" in request.body
     return {

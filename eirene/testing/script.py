@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 
 @dataclass(frozen=True, slots=True)
-class ChatRequest:
+class ScriptedRequest:
     """One request that came. `number` counts from 1 over all; `attempt` from 1 over those with the same body."""
 
     number: int
@@ -73,5 +73,5 @@ class Raw:
 
 
 Outcome = str | Text | HttpError | Broken | Raw
-Script = Callable[[ChatRequest, int], Outcome]
+Script = Callable[[ScriptedRequest, int], Outcome]
 """From a request and the index of a choice to it; an `HttpError`, `Broken` or `Raw` at index 0 is the whole reply."""

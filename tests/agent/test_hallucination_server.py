@@ -8,14 +8,14 @@ import pytest
 
 from eirene.agent.backends import BackendOptions
 from eirene.agent.run import refine
-from eirene.testing.loopback import ChatRequest, LoopbackServer, Text
+from eirene.testing.loopback import LoopbackServer, ScriptedRequest, Text
 
 ITEM = {"id": "b", "question": "When?", "answer": "It opened in 1899.", "context": ["It opened in 1890."]}
 TAGGED = "It opened in <entity><delete>1899</delete><mark>1890</mark></entity>."
 REASON = "The first reference gives another year [1]."
 
 
-def reply(request: ChatRequest, _: int) -> Text:
+def reply(request: ScriptedRequest, _: int) -> Text:
     mark = re.findall(r"TEXT-[0-9a-f]{12}", request.text)[-1]
     return Text(f"{TAGGED}\n{mark}\n1. {REASON}" if "It opened in 1899." in request.text else "It opened in 1890.")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, NPolicy, Outcome
+from eirene.testing.loopback import Broken, HttpError, LoopbackServer, NPolicy, Outcome, ScriptedRequest
 from tests.cli.run import Result, Run, assert_error, write
 
 ITEM: dict[str, Any] = {
@@ -34,11 +34,11 @@ FAULTS: tuple[Outcome, ...] = (
 )
 
 
-def is_rewrite(request: ChatRequest) -> bool:
+def is_rewrite(request: ScriptedRequest) -> bool:
     return "Write the improved answer now" in request.text
 
 
-def good(request: ChatRequest, _: int) -> Outcome:
+def good(request: ScriptedRequest, _: int) -> Outcome:
     return REWRITE if is_rewrite(request) else CRITIQUE
 
 
@@ -67,7 +67,7 @@ def test_a_command_gives_a_full_record_whatever_goes_wrong_on_the_way(
     command = script_command if is_script else run
     met: list[Outcome] = []
 
-    def script(request: ChatRequest, index: int) -> Outcome:
+    def script(request: ScriptedRequest, index: int) -> Outcome:
         # Which request meets which fault is the order of their coming; of twenty at once, each meets one at most.
         if request.attempt <= (3 if replies == 1 else 1) and len(met) < len(FAULTS):
             met.append(FAULTS[len(met)])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from eirene.testing.batch_endpoint import answer_requests
-from eirene.testing.loopback import ChatRequest, LoopbackServer, Outcome
+from eirene.testing.loopback import LoopbackServer, Outcome, ScriptedRequest
 from tests.cli.run import Run, assert_error, write
 
 REWRITE = "Trams are quiet and pollute less. Buses are cheap."
@@ -24,7 +24,7 @@ ROWS = [
 pytestmark = pytest.mark.usefixtures("loopback")
 
 
-def script(request: ChatRequest, index: int) -> Outcome:
+def script(request: ScriptedRequest, index: int) -> Outcome:
     if "Write the improved answer now" in request.text:
         return REWRITE
     if "Verdict" in request.text:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from eirene.testing.loopback import ChatRequest, LoopbackServer
+from eirene.testing.loopback import LoopbackServer, ScriptedRequest
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
 
 FILES = {"rows.jsonl", "summary.json", "table.md", "report.html"}
@@ -87,7 +87,7 @@ def test_a_folder_that_is_a_file_is_named(run: Run, tmp_path: Path) -> None:
     assert_error(run("compare", rows, "--out", rows), "cannot be used as a folder")
 
 
-def reply(request: ChatRequest, _: int) -> str:
+def reply(request: ScriptedRequest, _: int) -> str:
     if "as one JSON object" in request.text:
         return '{"errors": []}'
     return "Zoos teach children, and cages make animals suffer."
@@ -162,7 +162,7 @@ def test_killed_and_started_again_loses_nothing_and_pays_for_nothing_twice(run: 
     assert server.calls - before == 24 - len(kept)
 
 
-def asked(request: ChatRequest) -> tuple[str, str]:
+def asked(request: ScriptedRequest) -> tuple[str, str]:
     """Which row a request is for."""
     found = re.search(r"Zoo (\d+)\?", request.text)
     assert found is not None

@@ -15,7 +15,7 @@ from eirene.eval.detectors.gptscore import GptScore
 from eirene.models.limits import RetryPolicy
 from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
-from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Text
+from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, ScriptedRequest, Text
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -23,7 +23,7 @@ ASK = (Message("user", "how are you"),)
 QUICK = RetryPolicy(attempts=3, first_wait_s=0.001, max_wait_s=0.002)
 
 
-def echoed(request: ChatRequest, _: int) -> Outcome:
+def echoed(request: ScriptedRequest, _: int) -> Outcome:
     """Words with their white space as tokens; the log-probability of each is minus its length."""
     prompt = request.body["prompt"]
     found = [(m.group(), m.start()) for m in re.finditer(r"\s*\S+\n?", prompt + " more")]
@@ -69,7 +69,7 @@ async def test_what_passes_is_tried_again_and_counted() -> None:
 
 
 def without(name: str) -> Any:
-    def script(request: ChatRequest, index: int) -> Outcome:
+    def script(request: ScriptedRequest, index: int) -> Outcome:
         found = echoed(request, index)
         assert isinstance(found, Text) and found.logprobs is not None
         return Text(found.text, logprobs=None if name == "logprobs" else {**found.logprobs, name: [None] * 6})

@@ -35,7 +35,7 @@ from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
-from eirene.testing.loopback import ChatRequest, HttpError, LoopbackServer, Outcome, Raw
+from eirene.testing.loopback import HttpError, LoopbackServer, Outcome, Raw, ScriptedRequest
 from eirene.testing.openai_wire import completion_body
 from eirene.testing.script import Text
 
@@ -114,7 +114,7 @@ async def ask(chat: ChatModel, n: int = 1) -> tuple[Reply, ...]:
     return await chat.send(ASK, sampling=Sampling(seed=1), seeds=range(n), meter=Meter())
 
 
-def raw(make: Callable[[], Raw]) -> Callable[[ChatRequest, int], Outcome]:
+def raw(make: Callable[[], Raw]) -> Callable[[ScriptedRequest, int], Outcome]:
     """A script that makes each reply anew: its pieces can be gone through once."""
     return lambda request, index: make()
 
@@ -150,7 +150,7 @@ async def test_no_form_of_redirect_leaves_the_server(status: int, location: str)
 
 
 async def test_a_redirect_on_the_same_server_is_followed() -> None:
-    def script(request: ChatRequest, _: int) -> Outcome:
+    def script(request: ScriptedRequest, _: int) -> Outcome:
         return HttpError(307, headers={"Location": "/v1/chat/completions"}) if request.number == 1 else "arrived"
 
     with LoopbackServer(script) as server:
@@ -248,7 +248,7 @@ async def test_what_cannot_be_unpacked_bit_by_bit_is_not_unpacked(packed: str) -
 async def test_a_packed_reply_of_any_pieces_is_read(chat_at: Callable[[str], ChatModel], size: int) -> None:
     text = "zoos " * 30_000
     whole = gzip.compress(
-        json.dumps(completion_body(ChatRequest(1, 1, {"messages": [{"content": "x"}]}, {}), [Text(text)])).encode()
+        json.dumps(completion_body(ScriptedRequest(1, 1, {"messages": [{"content": "x"}]}, {}), [Text(text)])).encode()
     )
     pieces = [whole[i : i + size] for i in range(0, len(whole), size)]
     with LoopbackServer(raw(lambda: Raw.body(pieces, Content_Encoding="gzip"))) as server:

@@ -25,7 +25,7 @@ from eirene.models.redaction import HIDDEN
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
-from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Raw
+from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, Raw, ScriptedRequest
 from tests.canary import assert_hidden
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -71,7 +71,7 @@ WAYS: dict[str, Callable[[str], BaseChatModel]] = {
 }
 
 
-def echo(request: ChatRequest, _: int) -> Outcome:
+def echo(request: ScriptedRequest, _: int) -> Outcome:
     names = ("authorization", "x-gate", "cookie", "api-key")
     return HttpError(400, "sent: " + " ".join(request.headers[name] for name in names if name in request.headers))
 
@@ -115,7 +115,7 @@ async def test_the_key_of_the_environment_is_hidden(monkeypatch: pytest.MonkeyPa
         assert_no_key(caught.value)
 
 
-def quoting(make: Callable[[str], Outcome]) -> Callable[[ChatRequest, int], Outcome]:
+def quoting(make: Callable[[str], Outcome]) -> Callable[[ScriptedRequest, int], Outcome]:
     return lambda request, _: make(request.headers["authorization"].removeprefix("Bearer "))
 
 

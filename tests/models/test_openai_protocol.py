@@ -27,7 +27,7 @@ from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message
-from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Raw, Text
+from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, Raw, ScriptedRequest, Text
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -53,7 +53,7 @@ async def draw(chat: ChatModel, meter: Meter, count: int = 20) -> list[Reply | B
 def first(*outcomes: Outcome) -> Any:
     """A script: these outcomes for the first requests, in turn, then a good reply."""
 
-    def script(request: ChatRequest, _: int) -> Outcome:
+    def script(request: ScriptedRequest, _: int) -> Outcome:
         return outcomes[request.number - 1] if request.number <= len(outcomes) else "all is well"
 
     return script
@@ -199,7 +199,7 @@ async def test_no_server_is_told_as_such() -> None:
 async def test_a_streaming_client_does_not_stream_here(stream: Outcome) -> None:
     """Streaming would give one choice of twenty, and half of it where the stream is cut."""
 
-    def script(request: ChatRequest, _: int) -> Outcome:
+    def script(request: ScriptedRequest, _: int) -> Outcome:
         return stream if request.body.get("stream") else "not streamed"
 
     with LoopbackServer(script) as server:
@@ -273,7 +273,7 @@ def failing_once(every: int) -> Any:
     """A script in which one request of `every` fails, in one of four ways, when it comes first."""
     ways: Sequence[Outcome] = (HttpError(500), HttpError(429), Broken("drop"), Broken("garbage"))
 
-    def script(request: ChatRequest, index: int) -> Outcome:
+    def script(request: ScriptedRequest, index: int) -> Outcome:
         number = int(request.body["seed"])
         if index == 0 and number % every == 0 and request.attempt == 1:
             return ways[number // every % len(ways)]

@@ -14,7 +14,7 @@ from eirene.agent.backends import BackendOptions
 from eirene.cli import main
 from eirene.models.chat import Price
 from eirene.models.scripted import ScriptedChatModel
-from eirene.testing.loopback import ChatRequest, LoopbackServer
+from eirene.testing.loopback import LoopbackServer, ScriptedRequest
 
 ITEM: dict[str, Any] = {
     "id": "trams",
@@ -33,7 +33,7 @@ def reply_to(text: str) -> str:
     return f"Sure, here is the improved answer:\n\n{REWRITE}" if "Write the improved answer now" in text else CRITIQUE
 
 
-def script(request: ChatRequest, _: int) -> str:
+def script(request: ScriptedRequest, _: int) -> str:
     return reply_to(request.text)
 
 

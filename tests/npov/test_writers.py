@@ -17,7 +17,7 @@ from eirene.models.scripted import ScriptedChatModel
 from eirene.npov import EmbeddedWriter, WriteTask, respond
 from eirene.npov.chat_writer import read_generated, read_response, resolve_writer
 from eirene.npov.writer import response_messages
-from eirene.testing.loopback import ChatRequest, LoopbackServer
+from eirene.testing.loopback import LoopbackServer, ScriptedRequest
 
 EXAMPLES = str(Path(__file__).parents[2] / "examples" / "topics.jsonl")
 CASES = [json.loads(line) for line in Path(__file__).with_name("replies.jsonl").read_text("utf-8").splitlines()]
@@ -167,7 +167,7 @@ async def test_a_local_model_is_asked_in_the_same_words_and_its_endless_reply_is
 
 @pytest.mark.usefixtures("loopback")
 def test_a_server_of_one_s_own_writes_through_the_real_client() -> None:
-    def script(request: ChatRequest, _: int) -> str:
+    def script(request: ScriptedRequest, _: int) -> str:
         assert "- Streets without cars have cleaner air." in request.text
         return "Introduction: Views differ.\nResponse: Supporters say that streets without cars have cleaner air."
 

@@ -26,7 +26,7 @@ from eirene.models.chat import ChatModel
 from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.model import ChatRefiner
 from eirene.testing.batch_endpoint import answer_requests
-from eirene.testing.loopback import Broken, ChatRequest, HttpError, Outcome, Text
+from eirene.testing.loopback import Broken, HttpError, Outcome, ScriptedRequest, Text
 
 SETTINGS = Settings(samples=6, seed=3)
 TAGS = ("1. [Complete]\n2. [Complete]", "1. [Incomplete] Reasons: Cost is missing.\n2. [Complete]",
@@ -42,7 +42,7 @@ def item(n: int) -> Item:
 ITEMS = [item(n) for n in range(4)]
 
 
-def critique(request: ChatRequest, index: int) -> Outcome:
+def critique(request: ScriptedRequest, index: int) -> Outcome:
     """A reply that hangs on the seed that was sent and the place of the choice."""
     return TAGS[(int(request.body["seed"]) + index) % len(TAGS)]
 
@@ -57,7 +57,7 @@ def parts_with(cache: CallCache | None, **chat: Any) -> tuple[Parts, ScriptedCha
                 self._left.append("Trams are quiet and pollute less. Buses are cheap.")
             else:
                 body = {"seed": self.seed, "messages": []}
-                self._left.extend(str(critique(ChatRequest(0, 0, body, {}), i)) for i in range(self.n or 1))
+                self._left.extend(str(critique(ScriptedRequest(0, 0, body, {}), i)) for i in range(self.n or 1))
             return super()._generate(messages, stop, run_manager, **kwargs)
 
     model = Live(script=[], **chat)
@@ -123,7 +123,7 @@ async def test_what_the_files_lack_is_called_live(cache: CallCache, tmp_path: Pa
     """A request that failed, one that never came back and a reply that was cut off cost a live call each, no more."""
     seen = iter(range(10))
 
-    def script(request: ChatRequest, index: int) -> Outcome:
+    def script(request: ScriptedRequest, index: int) -> Outcome:
         if index:
             return Text("1. [Comp", "length") if index == 5 else critique(request, index)
         n = next(seen)

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from eirene.core.records import Item, Record
-from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Raw
+from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, Raw, ScriptedRequest
 from eirene.views.report import render_page
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, Served, chat_engine, embedded_engine, everything, served
 
@@ -64,7 +64,7 @@ def test_a_draft_that_fails(
 def test_a_loop_that_fails_after_the_draft(
     make: Callable[[], Outcome], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def script(request: ChatRequest, _: int) -> Outcome:
+    def script(request: ScriptedRequest, _: int) -> Outcome:
         return DRAFT if request.number == 1 else make()
 
     kept = tmp_path / "runs.jsonl"

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from eirene.testing.loopback import ChatRequest, HttpError, LoopbackServer, Outcome, Raw, Text
+from eirene.testing.loopback import HttpError, LoopbackServer, Outcome, Raw, ScriptedRequest, Text
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, chat_engine, embedded_engine, served
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -71,7 +71,7 @@ def test_a_models_half_pair_reaches_the_client_mended(what: str, stream: bool, m
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("what", ["text", "alone", "ending", "whole body", "error"])
 def test_a_half_pair_in_critique_and_rewrite_leaves_the_draft_or_a_mended_text(what: str, stream: bool) -> None:
-    def script(request: ChatRequest, _: int) -> Outcome:
+    def script(request: ScriptedRequest, _: int) -> Outcome:
         return DRAFT if request.number == 1 else REPLIES[what]()
 
     body = {"model": "refine/improve/test", "messages": ASK, "stream": stream, "eirene_trace": "full", **GIVEN}

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eirene.testing.loopback import ChatRequest, LoopbackServer, Outcome
+from eirene.testing.loopback import LoopbackServer, Outcome, ScriptedRequest
 from tests.cli.run import write
 
 ANSWER = "Supporters of zoo {n} say that zoos teach children about animals."
@@ -38,17 +38,17 @@ def data(folder: Path, n: int, **more: Any) -> Path:
     return write(folder / "in.jsonl", *rows(n, **more))
 
 
-def row_of(request: ChatRequest) -> str:
+def row_of(request: ScriptedRequest) -> str:
     """Which row a request is about."""
     return "row-" + request.text.split("Should zoo ")[1].split()[0]
 
 
-def rewrite(request: ChatRequest, _: int = 0) -> str:
+def rewrite(request: ScriptedRequest, _: int = 0) -> str:
     """A rewrite that adds what is missing."""
     return ANSWER.format(n=row_of(request).removeprefix("row-")) + ADDED
 
 
-def scripted(**by_row: Outcome) -> Callable[[ChatRequest, int], Outcome]:
+def scripted(**by_row: Outcome) -> Callable[[ScriptedRequest, int], Outcome]:
     """A script that answers some rows (`row_3=...`) with something else."""
     named = {name.replace("_", "-"): outcome for name, outcome in by_row.items()}
     return lambda request, index: named.get(row_of(request)) or rewrite(request, index)

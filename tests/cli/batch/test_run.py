@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eirene.testing.loopback import Broken, ChatRequest, HttpError, LoopbackServer, Outcome, Raw, Text
+from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, Raw, ScriptedRequest, Text
 from tests.cli.batch.batch_runs import data, flags, ids, lines, rewrite, row_of, rows, scripted
 from tests.cli.run import EXAMPLES, Run, assert_error, write
 
@@ -34,7 +34,7 @@ def test_what_is_true_of_every_row_is_said_once(run: Run, tmp_path: Path) -> Non
     """A server that copies is told of in the first row, and the others are counted at the end."""
     file, out = data(tmp_path, 9), tmp_path / "out.jsonl"
 
-    def copies(request: ChatRequest, index: int) -> str:
+    def copies(request: ScriptedRequest, index: int) -> str:
         return "1. [Incomplete] Reasons: The animals are missing." if request.n > 1 else rewrite(request)
 
     with LoopbackServer(copies) as server:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from eirene.testing.loopback import ChatRequest, HttpError, LoopbackServer
+from eirene.testing.loopback import HttpError, LoopbackServer, ScriptedRequest
 from tests.cli.run import GIVEN, Run, assert_error, write
 
 FILES = {"rows.jsonl", "summary.json", "table.md"}
@@ -119,7 +119,7 @@ def test_unlabelled_rows_are_refused(run: Run, tmp_path: Path) -> None:
     assert_error(run("evaluate", "detectors", data, "--out", tmp_path / "out"), "is of no known labelled form")
 
 
-def verdict(request: ChatRequest, _: int) -> str:
+def verdict(request: ScriptedRequest, _: int) -> str:
     return "I compared them.\n\nVerdict: yes" if "Volcanoes" in request.text else "I compared them.\n\nVerdict: no"
 
 

@@ -16,7 +16,7 @@ from eirene.core.critique import HALLUCINATIONS, Finding
 from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.tags import parse_tagged
 from eirene.data.journal_file import JournalFile
-from eirene.testing.loopback import ChatRequest, HttpError, LoopbackServer, Outcome, Text
+from eirene.testing.loopback import HttpError, LoopbackServer, Outcome, ScriptedRequest, Text
 from tests.cli.run import Result, Run, assert_error, write
 from tests.tiny_llama import make_llama
 
@@ -47,7 +47,7 @@ ADDED = {
 }  # fmt: skip
 
 
-def reply(request: ChatRequest, _: int) -> Outcome:
+def reply(request: ScriptedRequest, _: int) -> Outcome:
     """What a model that does as it is told says."""
     said = _material(request.text)
     kind = re.search(r"one (?:error|statement) of the kind (\w+)", request.text.rpartition("TEXT-")[2])
@@ -116,7 +116,7 @@ def test_a_rerun_pays_for_nothing_twice_and_ends_at_the_same_rows(run: Run, corp
         for name in ("rows.jsonl", "rows.jsonl.dropped"):
             corpus.with_name(name).unlink()
 
-    def refuses(request: ChatRequest, index: int) -> Outcome:
+    def refuses(request: ScriptedRequest, index: int) -> Outcome:
         return HttpError(401) if request.number > n // 2 else reply(request, index)
 
     with LoopbackServer(refuses) as server:
@@ -143,7 +143,7 @@ def test_what_cannot_be_used_is_dropped_by_cause_and_what_failed_is_tried_again(
     """Refusals and changed words are counted and end in dropped passages, on disk with their cost; a server's fault is
     no drop: its passage is made by the next run."""
 
-    def bad(request: ChatRequest, index: int) -> Outcome:
+    def bad(request: ScriptedRequest, index: int) -> Outcome:
         if "Arden" in request.text:
             return Text("I'm sorry, I cannot help.")
         if "Brook" in request.text:
@@ -170,7 +170,7 @@ def test_what_cannot_be_used_is_dropped_by_cause_and_what_failed_is_tried_again(
 def test_ctrl_c_lets_what_is_under_way_end(run: Run, corpus: Path) -> None:
     """The first Ctrl-C takes no more passages, keeps those under way, and exits with 130; a rerun makes the rest."""
 
-    def stops(request: ChatRequest, index: int) -> Outcome:
+    def stops(request: ScriptedRequest, index: int) -> Outcome:
         if request.number == 4:
             os.kill(os.getpid(), signal.SIGINT)
         return reply(request, index)
