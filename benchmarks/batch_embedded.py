@@ -83,7 +83,7 @@ async def workers(
     """Seconds, CPU seconds of parent and workers, records by id, and the parent's memory early and late."""
     from eirene.agent.backends import resolve_backend
     from eirene.agent.batch.processes import ProcessRunner
-    from eirene.agent.batch.runner import Work
+    from eirene.agent.batch.runner import RowWork
     from eirene.agent.settings import Settings
     from eirene.core.records import parse_item
 
@@ -92,7 +92,7 @@ async def workers(
     made: dict[str, str] = {}
     early = 0.0
     began, before = time.perf_counter(), os.times()
-    async for outcome in runner.run(Work(parse_item(row), "") for row in rows):
+    async for outcome in runner.run(RowWork(parse_item(row), "") for row in rows):
         record = outcome.record
         bare = record.model_copy(update={"usage": record.usage.model_copy(update={"seconds": 0.0})})
         text = bare.model_dump_json()

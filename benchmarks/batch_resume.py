@@ -21,7 +21,7 @@ from typing import Any
 from eirene.agent.backends import resolve_backend
 from eirene.agent.batch.engine import open_batch
 from eirene.agent.batch.journal import BatchJournal
-from eirene.agent.batch.runner import Outcome, Work
+from eirene.agent.batch.runner import RowOutcome, RowWork
 from eirene.agent.record import RowHash, failed_record
 from eirene.agent.settings import Settings
 from eirene.data import open_dataset
@@ -58,9 +58,9 @@ def make(folder: Path, n: int) -> None:
         for at, item in enumerate(open_dataset(str(folder / "i.jsonl")).items()):
             if at == n - 1:
                 break
-            work = Work(item, hashes.of(item))
+            work = RowWork(item, hashes.of(item))
             template = template or failed_record(work.item, ValueError("made up"), parts=parts, settings=settings)
-            some.append(Outcome(work, template.model_copy(update={"id": item.id, "question": item.question})))
+            some.append(RowOutcome(work, template.model_copy(update={"id": item.id, "question": item.question})))
             if len(some) == 20_000:
                 journal.append(some)
                 some = []

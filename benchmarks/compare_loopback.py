@@ -18,7 +18,7 @@ from collections import Counter
 from multiprocessing.connection import Connection
 
 from eirene.agent.backends import BackendOptions, resolve_backend
-from eirene.agent.experiments.compare import Plan, acompare
+from eirene.agent.experiments.compare import ComparePlan, acompare
 from eirene.agent.settings import Settings
 from eirene.core.records import MODES, Item
 from eirene.testing.loopback import LoopbackServer, ScriptedRequest
@@ -83,7 +83,7 @@ def main() -> None:
     options = BackendOptions(base_url=ours.recv(), concurrency=args.concurrency)
     parts = resolve_backend("openai:test", options)
     items = [item(n) for n in range(args.items)]
-    plan = Plan(MODES[:3], settings=Settings.of(max_rounds=1), concurrency=args.concurrency)
+    plan = ComparePlan(MODES[:3], settings=Settings.of(max_rounds=1), concurrency=args.concurrency)
     with tempfile.TemporaryDirectory() as out:
         start = time.perf_counter()
         found = asyncio.run(acompare(items, plan=plan, parts=parts, out=out))

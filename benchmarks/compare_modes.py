@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from eirene.agent.backends import resolve_backend
-from eirene.agent.experiments.compare import Plan, acompare
+from eirene.agent.experiments.compare import ComparePlan, acompare
 from eirene.core.records import MODES
 from eirene.eval.statistics.bootstrap import Estimate, Resamples, holm, mcnemar, paired_differences
 
@@ -50,7 +50,7 @@ def main() -> None:
         out = args.out or Path(folder)
         out.mkdir(parents=True, exist_ok=True)
         parts = resolve_backend("embedded")
-        work = acompare([item_of(row) for row in rows], plan=Plan(MODES[:3], seeds=seeds), parts=parts, out=out)
+        work = acompare([item_of(row) for row in rows], plan=ComparePlan(MODES[:3], seeds=seeds), parts=parts, out=out)
         found = asyncio.run(work)
     failed = [line.record.why for line in found.rows if line.record.status == "failed"]
     if failed:

@@ -30,7 +30,7 @@ from typing import Any
 
 from results_page import page
 
-from eirene.agent.experiments.detectors import Work, aevaluate_detectors, summarise
+from eirene.agent.experiments.detectors import EvaluateOptions, aevaluate_detectors, summarise
 from eirene.core.scores import Scores
 from eirene.core.signature import rng_for
 from eirene.core.usage import Meter
@@ -165,7 +165,7 @@ def measured(chosen: Set, data: Path, rows: Path, run: Run) -> dict[str, Any]:
         some = {d.name: OfSome(d, cases, most=most, longest=longest) for d in detectors if d.needs & MODEL_NEEDS}
         detectors = [some.get(d.name, d) for d in detectors]
     plan = Plan(draws=DRAWS, seed=SEED, slices=[s for s in chosen.slices if any(s in c.slices for c in found.cases)])
-    evaluated = asyncio.run(aevaluate_detectors(found.cases, detectors, out=folder, work=Work(seed=SEED)))
+    evaluated = asyncio.run(aevaluate_detectors(found.cases, detectors, out=folder, work=EvaluateOptions(seed=SEED)))
     print(f"{chosen.title}: {len(found.cases)} answers", flush=True)
     if run.models_only:
         return {}

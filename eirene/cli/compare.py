@@ -18,7 +18,7 @@ from eirene.cli.terminal import console, output, say
 from eirene.core.errors import AuthError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from eirene.agent.experiments.compare import Gathered, Plan
+    from eirene.agent.experiments.compare import ComparePlan, Gathered
     from eirene.agent.state import Parts
     from eirene.core.records import Item
     from eirene.eval.detectors.judge import ErrorJudge
@@ -102,7 +102,7 @@ def compare(
     """Run feedback modes on the same answers and compare them. The same command again goes on where it was stopped."""
     with output():
         from eirene.agent.backends import BackendOptions, resolve_backend
-        from eirene.agent.experiments.compare import Plan
+        from eirene.agent.experiments.compare import ComparePlan
         from eirene.agent.settings import Settings
         from eirene.data import check_outside
 
@@ -111,7 +111,7 @@ def compare(
             min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
             when_gain_unmeasured=when_gain_unmeasured,
         )  # fmt: skip
-        plan = Plan(_listed(modes), _numbers(seeds), settings, concurrency, retry_failed)  # type: ignore[arg-type]  # `check` tells
+        plan = ComparePlan(_listed(modes), _numbers(seeds), settings, concurrency, retry_failed)  # type: ignore[arg-type]  # `check` tells
         if Path(out).is_dir():
             check_outside(out, file)
         rows = data_flags.open_data(
@@ -145,7 +145,7 @@ def compare(
         raise typer.Exit(1)
 
 
-def _gather(items: Sequence[Item], plan: Plan, parts: Parts, folder: Path, judge: ErrorJudge | None) -> Gathered:
+def _gather(items: Sequence[Item], plan: ComparePlan, parts: Parts, folder: Path, judge: ErrorJudge | None) -> Gathered:
     import asyncio
 
     from eirene.agent.experiments.compare import acompare

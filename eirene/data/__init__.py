@@ -12,7 +12,7 @@ from eirene.data.open import check_outside, open_dataset, open_source, opened, r
 from eirene.data.published import Reader, reader_named
 from eirene.data.selection import Selection
 from eirene.data.source import RowSource
-from eirene.data.topic_tables import read_topics_of
+from eirene.data.topics import read_topics_of
 
 __all__ = [
     "ColumnMap",

@@ -14,8 +14,7 @@ import numpy as np
 
 from eirene.core.errors import InputError
 from eirene.core.records import Item, parse_item
-from eirene.data.columns import ROW_NUMBER, ColumnMap, Fields, columns_of, no_column
-from eirene.data.fields import FIELDS, NEEDED
+from eirene.data.columns import FIELDS, NEEDED, ROW_NUMBER, ColumnMap, Fields, columns_of, no_column
 from eirene.data.json_rows import Row, taken
 from eirene.data.published import Reader
 from eirene.data.selection import Selection

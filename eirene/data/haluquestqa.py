@@ -25,8 +25,7 @@ import numpy as np
 from eirene.core.critique import Tag
 from eirene.core.errors import InputError
 from eirene.core.signature import digest
-from eirene.data.columns import Fields
-from eirene.data.fields import field_value
+from eirene.data.columns import Fields, field_value
 from eirene.data.json_rows import HasRows, Row
 from eirene.text.sentences import Sentence, split_sentences
 

@@ -1,31 +1,47 @@
-"""An append-only file of JSON lines that survives `kill -9`: what a run has done and need not do, or pay, again.
+"""An append-only journal of JSON lines that survives `kill -9`: locked, fsynced, checked when it is read.
 
-A line is on disk (fsync) before `append` returns, with a checksum (`eirene.data.line_checksum`). Behind whole lines a
-last one that was cut off is taken away by what is written next; any other line that cannot be read, or does not fit its
-checksum, is an error, not a guess. One process at a time holds a journal.
+A line is on disk before `append` returns, with a checksum (`eirene.data.line_checksum`). A last line that was cut off
+behind whole ones is taken away by what is written next; any other line that cannot be read, or does not fit its
+checksum, is an error, not a guess. One process at a time holds a journal. A journal is read once, when it is opened,
+and not held: of each line a caller keeps what it needs.
 
-A journal of any length is read once, when it is opened, and not held: of each line a caller keeps what it needs.
-
-A journal whose lines are held by their keys: for runs of thousands of rows, not of millions.
+`JournalFile` is the file; `Journal` reads and writes JSON objects in it, each with a key.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import stat
+import tempfile
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
-from eirene.data.journal_file import JournalFile, scan
+from eirene.core.logs import get_logger
+from eirene.data.json_rows import reason
 from eirene.data.line_checksum import DamagedError, check_seal, check_unsealed, sealed, without_seal
 
 Line = dict[str, Any]
 KeyOf = Callable[[Line], str]
 OnLine = Callable[[Line], None]
+Read = Callable[[int, int], bytes]
+"""A file's bytes from one place to another."""
+OnScan = Callable[[int, int], None]
+"""Told how many bytes of how many have been read."""
+
+logger = get_logger(__name__)
+
+_BLOCK = 2**22
+_LONGEST = 2**30  # bytes of a line; one of a long vote has some 100 kB
+_TRIES, _PAUSE_S = 5, 0.02  # somebody who only asks whether it is held holds it for a moment
 
 
 def key_field(line: Line) -> str:
@@ -36,33 +52,34 @@ def key_field(line: Line) -> str:
     return key
 
 
-class LineJournal:
-    """The journal in a file, which is made where there is none; use it as a context manager.
+class Journal:
+    """JSON objects in a file, which is made where there is none; use it as a context manager.
 
-    `key_of` finds a line's key, and raises `ValueError` for a line that is none of its kind. `on_line` is told of each
-    line that is there, in order, and raises `ValueError` for one that a run cannot go on from. With `anew` all lines
-    are taken out, whatever they are. The checksum stands in the object that ends a line, `seal_depth` levels down.
-    Opening writes nothing else. Raises `InputError` for a file that another process holds, or that has such a line, or
-    nothing but half of one. Several threads may write.
+    `key_of` finds a line's key, and raises `ValueError` for a line of another kind. `on_line` is told of each line that
+    is there, in order, and raises `ValueError` or `InputError` for one that a run cannot go on from. With `anew` all
+    lines are taken out, whatever they are. The checksum stands in the object that ends a line, `seal_depth` levels
+    down. Opening writes nothing else. Raises `InputError` for a file that another process holds, or that has such a
+    line, or nothing but half of one. Several threads may write.
     """
 
     def __init__(
         self,
         path: str | Path,
         *,
-        on_line: OnLine,
+        on_line: OnLine = lambda _: None,
         key_of: KeyOf = key_field,
         anew: bool = False,
         seal_depth: int = 1,
     ) -> None:
         self.path = Path(path)
+        self._key_of = key_of
         self._seal_depth = seal_depth
         self._mutex = threading.Lock()
         self._file = JournalFile(self.path)
         try:
             if anew:
                 self._file.cut(0)
-            self._load(on_line, key_of)
+            self._load(on_line)
         except BaseException:
             self._file.close()
             raise
@@ -79,59 +96,54 @@ class LineJournal:
 
     def extend(self, lines: Iterable[Mapping[str, Any]]) -> None:
         """Adds lines, all of them or none, with one wait for the disk."""
-        data = b"".join(map(self._data, lines))
+        texts = (json.dumps(line, ensure_ascii=False, allow_nan=False).encode("utf-8") for line in lines)
+        data = b"".join(sealed(text, depth=self._seal_depth) + b"\n" for text in texts)
         with self._mutex:
             self._file.append(data)
 
-    def replace(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Puts other lines in the place of all. They appear at once, or the old ones stay."""
+    def drop(self, keys: Collection[str]) -> None:
+        """Takes the lines of these keys out, so that their work is done again; the others stay, byte for byte.
+
+        The new file appears at once, or the old one stays.
+        """
         with self._mutex:
-            self._file.replace(map(self._data, lines))
+            if keys:
+                self._file.mend()
+                lines = (text for text, _ in self._file.lines(self._is_whole))
+                self._file.replace(text + b"\n" for text in lines if self._key_of(_value(text, "")) not in keys)
 
     def close(self) -> None:
         """Lets go of the file. Waits for an `append` that is under way."""
         with self._mutex:
             self._file.close()
 
-    def _load(self, on_line: OnLine, key_of: KeyOf) -> None:
-        end = 0
-        for n, (text, at) in enumerate(scan(self._file.read, size=self._file.size), start=1):
-            self._tell(text, f"{self.path}, line {n}", on_line, key_of)
-            end = at
-        rest = self._file.read(end)
-        is_whole = bool(rest) and _is_whole(rest, key_of)
-        if is_whole:
-            self._tell(rest, f"{self.path}, the last line", on_line, key_of)
-        elif rest and not end:
+    def _load(self, on_line: OnLine) -> None:
+        n = 0
+        for n, (text, _) in enumerate(self._file.lines(self._is_whole), start=1):
+            where = f"{self.path}, line {n}"
+            try:
+                line = _value(text, where)
+                self._key_of(line)
+            except DamagedError as error:
+                raise InputError(f"{error}; without the line what it says is made again", where=where) from None
+            except ValueError as error:
+                raise InputError(f"is no line of this kind of journal: {error}", where=where) from None
+            try:
+                on_line(line)
+            except InputError as error:
+                raise InputError(str(error), field=error.field, where=where) from None
+            except ValueError as error:
+                raise InputError(f"cannot be gone on from: {error}", where=where) from None
+        if self._file.size and not n:
             raise InputError("is no journal, and is left as it is; name another file", where=str(self.path))
-        self._file.ends_at(end, lacks=b"\n" if is_whole else b"")
 
-    @staticmethod
-    def _tell(text: bytes, where: str, on_line: OnLine, key_of: KeyOf) -> None:
+    def _is_whole(self, last: bytes) -> bool:
+        """Whether a last line lacks nothing but its end: it has been paid for, and is not one that was cut off."""
         try:
-            line = _value(text, where)
-            key_of(line)
-        except DamagedError as error:
-            raise InputError(f"{error}; without the line what it says is made again", where=where) from None
-        except ValueError as error:
-            raise InputError(f"is no line of this kind of journal: {error}", where=where) from None
-        try:
-            on_line(line)
-        except ValueError as error:
-            raise InputError(f"cannot be gone on from: {error}", where=where) from None
-
-    def _data(self, line: Mapping[str, Any]) -> bytes:
-        text = json.dumps(line, ensure_ascii=False, allow_nan=False).encode("utf-8")
-        return sealed(text, depth=self._seal_depth) + b"\n"
-
-
-def _is_whole(data: bytes, key_of: KeyOf) -> bool:
-    """Whether a last line lacks nothing but its end: it has been paid for, and is not one that was cut off."""
-    try:
-        key_of(_value(data, ""))
-    except (InputError, ValueError):
-        return False
-    return True
+            self._key_of(_value(last, ""))
+        except (InputError, ValueError):
+            return False
+        return True
 
 
 def _value(text: bytes, where: str) -> Line:
@@ -145,21 +157,19 @@ def _value(text: bytes, where: str) -> Line:
     return without_seal(value)
 
 
-class Journal:
-    """The journal in a file, which is made where there is none; use it as a context manager.
+class JournalFile:
+    """A file of lines, made where there is none, open for appending and locked; use it as a context manager.
 
-    `key_of` finds a line's key, and raises `ValueError` for a line that is none of its kind. `lines` maps each key to
-    its line, in the order of the file. Raises `InputError` for a file that cannot be used: another process holds it, a
-    line is broken, a key occurs twice (with `later_wins` its last line counts). Several threads may write.
+    `size` is its length in bytes, `is_new` whether it was made here. Raises `InputError` where it cannot be used or
+    another process holds it. Not for several threads at once.
     """
 
-    def __init__(self, path: str | Path, *, key_of: KeyOf = key_field, later_wins: bool = False) -> None:
-        self.path = Path(path)
-        self.lines: dict[str, Line] = {}
-        self._key_of = key_of
-        self._later_wins = later_wins
-        self._mutex = threading.Lock()
-        self._file = LineJournal(self.path, on_line=self._take, key_of=key_of)
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._handle, self.is_new = _open_locked(path)
+        self.size = os.fstat(self._handle).st_size
+        self._is_torn = False
+        self._whole, self._lacks = self.size, b""
 
     def __enter__(self) -> Self:
         return self
@@ -167,48 +177,225 @@ class Journal:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def __contains__(self, key: object) -> bool:
-        return key in self.lines
+    @property
+    def is_open(self) -> bool:
+        """False after `close`."""
+        return self._handle >= 0
 
-    def __len__(self) -> int:
-        return len(self.lines)
+    def lines(self, is_whole: Callable[[bytes], bool], *, on_scan: OnScan | None = None) -> Iterator[tuple[bytes, int]]:
+        """The lines, each with where it ends; a last one that lacks its end if it `is_whole` but for that.
 
-    def __iter__(self) -> Iterator[Line]:
-        return iter(self.lines.values())
+        Read to its end, it is known what `mend` has to do. Raises `InputError` for a line that no journal has.
+        """
+        end = 0
+        for text, end in read_lines(self.read, size=self.size, is_whole=is_whole, on_scan=on_scan):
+            yield text, end
+        lacks = end > self.size
+        self._whole, self._lacks = (self.size, b"\n") if lacks else (end, b"")
 
-    def append(self, line: Mapping[str, Any]) -> None:
-        """Adds a line; when this returns it is on disk. A key that is there already is refused with `ValueError`."""
-        self.extend([line])
+    def mend(self) -> None:
+        """Sees to the last line: gives it what it lacks, or takes away what was cut off.
 
-    def extend(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Adds lines, all of them or none, with one wait for the disk; for what costs little to do again."""
-        values = [dict(line) for line in lines]
-        with self._mutex:
-            fresh = {self._key_of(value): value for value in values}
-            known = next((key for key in fresh if key in self.lines), None)
-            if known is not None:
-                raise ValueError(f"the journal {self.path} has the key {known!r} already")
-            if len(fresh) < len(values):
-                raise ValueError(f"two lines for the journal {self.path} have one key")
-            self._file.extend(values)
-            self.lines |= fresh
+        Every `append` begins with it: a file that nothing comes to stays as it is.
+        """
+        lacks, self._lacks = self._lacks, b""
+        if self.size > self._whole:
+            logger.warning("the last line of %s was cut off, and is made again", self.path)
+            self.cut(self._whole)
+        elif lacks:
+            self.append(lacks)
 
-    def drop(self, keys: Collection[str]) -> None:
-        """Takes lines out, so that their work is done again. The new file appears at once, or the old one stays."""
-        if not set(keys) & set(self.lines):
-            return
-        with self._mutex:
-            kept = {key: line for key, line in self.lines.items() if key not in keys}
-            self._file.replace(kept.values())
-            self.lines = kept
+    def append(self, data: bytes) -> None:
+        """Adds lines; when this returns they are on disk. Raises `OSError` (a full disk, a folder that is gone) with
+        the file as it was before."""
+        if not self.is_open:
+            raise ValueError(f"the journal {self.path} is closed")
+        try:
+            self.mend()
+            if self._is_torn:  # a drive that was gone is back
+                self.cut(self.size)
+            _write_all(self._handle, data)
+            os.fsync(self._handle)
+        except OSError as error:  # half a line must not stay in the middle
+            self._is_torn = True
+            with suppress(OSError):
+                self.cut(self.size)
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
+        if not _is_at(self._handle, self.path):  # what was written has no name any more, and will be gone
+            raise OSError(errno.ENOENT, "the file or its folder has been removed", str(self.path))
+        self.size += len(data)
+        self._whole = self.size
+
+    def read(self, begin: int = 0, end: int | None = None) -> bytes:
+        """The bytes from `begin` to `end` (None: the last)."""
+        left = (self.size if end is None else end) - begin
+        parts = []
+        while left > 0 and (part := os.pread(self._handle, left, begin)):
+            parts.append(part)
+            begin, left = begin + len(part), left - len(part)
+        return b"".join(parts)
+
+    def cut(self, size: int) -> None:
+        """Takes everything behind `size` bytes away."""
+        os.ftruncate(self._handle, size)
+        os.lseek(self._handle, 0, os.SEEK_END)
+        os.fsync(self._handle)
+        self.size, self._is_torn = size, False
+        self._whole, self._lacks = size, b""
+
+    def replace(self, data: Iterable[bytes]) -> None:
+        """Puts other contents in the file's place. They appear at once, or the old ones stay."""
+        target = self.path.resolve()  # a link is written through, not replaced
+        try:
+            handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
+        try:
+            size = 0
+            for part in data:
+                _write_all(handle, part)
+                size += len(part)
+            os.fsync(handle)
+            _lock(handle, self.path)  # before it has the name: nobody can come in between
+            os.chmod(name, os.fstat(self._handle).st_mode)
+            os.replace(name, target)
+        except BaseException as error:
+            os.close(handle)
+            with suppress(FileNotFoundError):
+                os.unlink(name)
+            if isinstance(error, OSError):
+                raise OSError(error.errno, error.strerror, str(self.path)) from None
+            raise
+        _sync_folder(target.parent)
+        os.close(self._handle)
+        self._handle, self.size, self._is_torn = handle, size, False
+        self._whole, self._lacks = size, b""
+
+    def remove(self) -> None:
+        """Takes the file away, which nothing has been written to."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.path.resolve())
+        self.close()
 
     def close(self) -> None:
-        """Lets go of the file. Waits for an `append` that is under way."""
-        self._file.close()
+        """Lets go of the file."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
 
-    def _take(self, line: Line) -> None:
-        key = self._key_of(line)
-        if key in self.lines and not self._later_wins:
-            raise ValueError(f"the key {key!r} stands in the journal twice; take one of the lines out")
-        self.lines.pop(key, None)
-        self.lines[key] = line
+
+def read_lines(
+    read: Read, *, size: int, is_whole: Callable[[bytes], bool], on_scan: OnScan | None = None
+) -> Iterator[tuple[bytes, int]]:
+    """The lines of a file, each with where it ends; a last one that lacks its end only if it `is_whole` but for that.
+
+    Of the file, some MiB are held. It ends where nothing more can be read: whoever only looks on may meet a run that
+    takes a torn line away. Raises `InputError` for a line that no journal has.
+    """
+    parts: list[bytes] = []  # of a line whose end is not read yet
+    at = 0
+    while at < size and (block := read(at, min(at + _BLOCK, size))):
+        at += len(block)
+        first, *lines = block.split(b"\n")
+        parts.append(first)
+        if sum(map(len, parts)) > _LONGEST:
+            raise InputError("is no journal: it has a line of more than 1 GiB; name another file")
+        if lines:
+            lines = [b"".join(parts), *lines]
+            parts = [lines.pop()]
+            end = at - len(parts[0]) - sum(len(line) + 1 for line in lines)
+            for line in lines:
+                end += len(line) + 1
+                yield line, end
+        if on_scan is not None:
+            on_scan(at, size)
+    rest = b"".join(parts)
+    if rest and is_whole(rest):
+        yield rest, at + 1
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process holds the journal of that name at the moment."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        _lock(handle, path)
+    except InputError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def _open_locked(path: Path) -> tuple[int, bool]:
+    """The file, open for appending and locked, and whether it was made."""
+    try:
+        _refuse_no_file(path)
+        while True:
+            is_new = not path.exists()
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            try:
+                _lock(handle, path)
+                if _is_at(handle, path):
+                    if is_new:
+                        _sync_folder(path.parent)
+                    return handle, is_new
+            except BaseException:
+                os.close(handle)
+                raise
+            os.close(handle)  # another process has put a new file in its place: that one is meant
+    except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
+        raise InputError(f"cannot be written: {reason(error)}", where=str(path)) from None
+
+
+def _refuse_no_file(path: Path) -> None:
+    """Raises `InputError` for what holds no lines for good: before it is opened, which a pipe would notice."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise InputError("is a directory; name a file", where=str(path))
+    if not stat.S_ISREG(mode):
+        raise InputError("is a device or a pipe, which keeps nothing; name a file", where=str(path))
+
+
+def _lock(handle: int, path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover  # Windows: a journal works there, and nothing stops a second process
+        return
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                return  # a file system without locks
+        time.sleep(_PAUSE_S)
+    raise InputError("is in use by another run; wait for its end, or name another place", where=str(path))
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def _sync_folder(folder: Path) -> None:
+    """Puts a new name on disk, where the system can do that for folders."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -40,7 +40,7 @@ class HasRows(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class JsonBytes:
     """The bytes of a file or of standard input, and the name that messages give it."""
 
     name: str
@@ -116,12 +116,12 @@ def taken(values: Iterable[_T], take: Sequence[int] | None) -> Iterator[_T]:
                 return
 
 
-def read_source(path: str) -> Source:
+def read_source(path: str) -> JsonBytes:
     """All bytes of a file, or of standard input where `path` is `-`; raises `InputError` if they cannot be read."""
     if path == STDIN:
-        return Source("standard input", sys.stdin.buffer.read())
+        return JsonBytes("standard input", sys.stdin.buffer.read())
     try:
-        return Source(path, Path(path).read_bytes())
+        return JsonBytes(path, Path(path).read_bytes())
     except (OSError, ValueError) as error:
         raise cannot_read(path, error) from None
 

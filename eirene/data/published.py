@@ -1,15 +1,134 @@
-"""Readers of published sets: rows as they were released, as fields of Eirene's rows."""
+"""Readers of published data sets (ASQA, ELI5, HaluQuestQA): their rows as the fields of Eirene's rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from eirene.core.errors import InputError
-from eirene.data import asqa, eli5, haluquestqa
-from eirene.data.columns import Fields
+from eirene.core.json import jsonable
+from eirene.data import haluquestqa
+from eirene.data.columns import Fields, field_value
 from eirene.data.json_rows import Row
+
+_ASQA_KEYS = ("ambiguous_question", "annotations")
+_NO_CONTEXT = "No context provided"
+
+
+def spread_asqa(row: Row) -> Iterator[Row]:
+    """The rows of `ASQA.json@dev`, an object of rows by their ids; any other row is itself."""
+    if not isinstance(row.data, dict) or "ambiguous_question" in row.data:
+        yield row
+        return
+    values = list(row.data.values())
+    if set(row.data) <= {"train", "dev"} and values:
+        raise InputError(
+            f"has the splits {', '.join(row.data)}; name one: {row.where}@{next(iter(row.data))}", where=row.where
+        )
+    if not values or not all(isinstance(v, dict) and "ambiguous_question" in v for v in values):
+        yield row
+        return
+    for name, data in row.data.items():
+        yield Row(f"{row.where}, {name}", {"sample_id": name, **data})
+
+
+def read_asqa(data: Mapping[str, Any], where: str) -> Fields:
+    """The question; the first long answer as `gold`; the passages that the annotators had as `context`.
+
+    The passages are those of the annotations and of the question pairs, each once.
+    """
+    missing = [key for key in _ASQA_KEYS if key not in data]
+    if missing:
+        raise InputError(f"is no row of ASQA: there is no {missing[0]!r}; keys: {', '.join(data)}", where=where)
+    found = Fields(used={"ambiguous_question", "sample_id"} & set(data))
+    question = field_value("question", data["ambiguous_question"], column="ambiguous_question", where=where)
+    answers = [entry.get("long_answer") for entry in _entries(data, "annotations", where)]
+    written = [text for text in answers if isinstance(text, str) and text.strip()]
+    if not written:
+        raise InputError("is no row of ASQA: 'annotations' has no 'long_answer'", where=where)
+    found.values = {"question": question, "gold": written[0]}
+    if data.get("sample_id") is not None:
+        found.values["id"] = field_value("id", data["sample_id"], column="sample_id", where=where)
+    passages = _passages(data, where)
+    if passages:
+        found.values["context"] = passages
+    return found
+
+
+def _passages(data: Mapping[str, Any], where: str) -> list[str]:
+    known = [
+        piece.get("content")
+        for entry in _entries(data, "annotations", where)
+        for piece in entry.get("knowledge") or ()
+        if isinstance(piece, dict)
+    ]
+    known += [pair.get("context") for pair in _entries(data, "qa_pairs", where)]
+    texts = (text.strip() for text in known if isinstance(text, str))
+    return list(dict.fromkeys(text for text in texts if text and text != _NO_CONTEXT))
+
+
+def _entries(data: Mapping[str, Any], key: str, where: str) -> list[dict[str, Any]]:
+    found = jsonable(data.get(key))
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+        raise InputError(f"is no row of ASQA: {key!r} must be a list of objects", field=key, where=where)
+    return found
+
+
+def read_eli5(data: Mapping[str, Any], where: str) -> Fields:
+    """The title, below it what the asker added; the answer with the highest score (of equals the first) as `gold`."""
+    if {"title", "answers"} <= set(data):
+        name, question = "q_id", _question(data, where)
+        used, answers = {"title", "selftext"}, _answers(jsonable(data["answers"]))
+    elif {"input", "output"} <= set(data):
+        name, question = "id", field_value("question", data["input"], column="input", where=where)
+        used, answers = {"input"}, _kilt_answers(jsonable(data["output"]))
+    else:
+        raise InputError(
+            "is no row of ELI5: it needs 'title' and 'answers', or KILT's 'input' and 'output'; "
+            f"keys: {', '.join(data)}",
+            where=where,
+        )
+    if not answers:
+        raise InputError("is a row of ELI5 without an answer", where=where)
+    gold = max(answers, key=lambda scored: scored[1])[0]
+    found = Fields({"question": question, "gold": gold}, used=(used | {name}) & set(data))
+    if data.get(name) is not None:
+        found.values["id"] = field_value("id", data[name], column=name, where=where)
+    return found
+
+
+def _question(data: Mapping[str, Any], where: str) -> Any:
+    title = field_value("question", data["title"], column="title", where=where)
+    more = field_value("question", data.get("selftext"), column="selftext", where=where)
+    return f"{title}\n\n{more}" if title and more and more.strip() else title
+
+
+_ScoredTexts = list[tuple[str, float]]
+"""Texts of answers and their scores."""
+
+
+def _answers(found: Any) -> _ScoredTexts:
+    if isinstance(found, dict):  # a list for each of its parts
+        texts, scores = found.get("text") or [], found.get("score") or []
+        return _scored((text, scores[at] if at < len(scores) else None) for at, text in enumerate(texts))
+    return _scored((entry.get("text"), entry.get("score")) for entry in _objects(found))
+
+
+def _kilt_answers(found: Any) -> _ScoredTexts:
+    return _scored((entry.get("answer"), (entry.get("meta") or {}).get("score")) for entry in _objects(found))
+
+
+def _objects(found: Any) -> list[dict[str, Any]]:
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
+def _scored(pairs: Any) -> _ScoredTexts:
+    """Those pairs that have a text; an answer without a score is below all that have one."""
+    texts = [(text, score) for text, score in pairs if isinstance(text, str) and text.strip()]
+    return [(text, score if isinstance(score, (int, float)) else float("-inf")) for text, score in texts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +146,8 @@ class Reader:
 READERS = {
     reader.name: reader
     for reader in (
-        Reader("asqa", asqa.read, asqa.spread),
-        Reader("eli5", eli5.read),
+        Reader("asqa", read_asqa, spread_asqa),
+        Reader("eli5", read_eli5),
         Reader("haluquestqa", haluquestqa.read, haluquestqa.spread),
     )
 }

@@ -1,32 +1,24 @@
-"""Topics of a knowledge base: a disputed question, its sides, and what each of them argues.
-
-Two forms are read. Ours:
-
-    {"id": "zoos", "question": "Should zoos be closed?", "aliases": ["closing zoos"],
-     "perspectives": [{"name": "pro", "speakers": "animal advocates",
-                       "arguments": [{"id": "zoos-1", "text": "...", "paraphrases": ["..."], "source": "..."}, "..."]}],
-     "sources": ["..."], "meta": {}}
-
-where only `question` and `perspectives` must be there, an argument may be a text alone, and `perspectives` an object of
-each side's name and its arguments, as in a row; and that of Perspectrum's claims (`claim`, `query`, `pro`, `con`). Both
-strictly: an unknown key is an error that names it.
-"""
+"""Topics with arguments (a knowledge base) from JSON rows and from tables."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
 from eirene.core.coercion import as_id, as_sides, as_texts
 from eirene.core.errors import InputError
+from eirene.core.json import jsonable
 from eirene.core.signature import digest
 from eirene.core.validation import CheckedModel, validated
-from eirene.data.json_rows import read_source
+from eirene.data.columns import arguments_value, field_value
+from eirene.data.json_rows import Row, read_source
+from eirene.data.open import opened
+from eirene.data.source import RowSource
 from eirene.text.unicode import Text
 
 
@@ -135,7 +127,7 @@ def without_copies(topic: Topic, *, across_sides: bool) -> tuple[Topic, int]:
 _WORD = re.compile(r"[^\W_]+")
 
 
-class _Row(CheckedModel):
+class _StrictForm(CheckedModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
@@ -143,13 +135,13 @@ def _as_object(value: object) -> object:
     return {"text": value} if isinstance(value, str) else value
 
 
-class _ParaphraseRow(_Row):
+class _ParaphraseRow(_StrictForm):
     text: Text
     pid: int | str | None = None
     source: str | None = None
 
 
-class _ArgumentRow(_Row):
+class _ArgumentRow(_StrictForm):
     example: ClassVar[str] = '{"text": "..."}, or the text alone'
 
     text: Text
@@ -177,7 +169,7 @@ _Texts = Annotated[list[Text], BeforeValidator(as_texts)]
 _Id = Annotated[Text, BeforeValidator(as_id)]
 
 
-class _SideRow(_Row):
+class _SideRow(_StrictForm):
     example: ClassVar[str] = '{"name": "pro", "arguments": ["..."]}'
 
     name: Text
@@ -185,7 +177,7 @@ class _SideRow(_Row):
     speakers: Text | None = None
 
 
-class _TopicRow(_Row):
+class _TopicRow(_StrictForm):
     question: Text
     perspectives: Annotated[list[_SideRow], BeforeValidator(as_sides)]
     id: _Id | None = None
@@ -199,7 +191,7 @@ class _TopicRow(_Row):
         return Topic(key, self.question, _sides(key, sides, where), tuple(self.aliases), tuple(self.sources))
 
 
-class _ClaimRow(_Row):
+class _ClaimRow(_StrictForm):
     claim_id: int | Text
     claim: Text
     query: Text | None = None
@@ -232,3 +224,75 @@ def _sides(topic: str, rows: list[tuple[str, list[_ArgumentRow], str | None]], w
         if found:
             sides.append(Side(name, tuple(found), speakers))
     return tuple(sides)
+
+
+_SIDES = ("pro", "con")
+_LONG = ("question", "side", "argument")
+_LISTS = ("aliases", "sources")
+
+
+def read_topics_of(data: str | RowSource) -> list[Topic]:
+    """All topics of a file, a dataset or standard input (see `open_source`), in whatever format.
+
+    A table has a topic a row (`question`, `perspectives` as JSON text or the columns `pro` and `con`, each a list as
+    JSON text or one text, and optionally `id`, `aliases`, `sources`), or an argument a row (`question`, `side`,
+    `argument`, optionally `id` of the topic). Raises `InputError` that names place and field at the first fault, and at
+    an id that two topics share.
+    """
+    source = opened(data)
+    return list(checked_ids((row.where, parse_topic(row.data, where=row.where)) for row in topic_rows(source)))
+
+
+def topic_rows(source: RowSource) -> Iterator[Row]:
+    """The rows of a source as `parse_topic` reads them; JSON is left as it is."""
+    if not source.is_table:
+        yield from source.rows()
+    elif set(source.columns() or ()) >= set(_LONG):
+        yield from _gathered(source)
+    else:
+        yield from (Row(row.where, _wide(row.data, row.where)) for row in source.rows())
+
+
+def _wide(data: Any, where: str) -> dict[str, Any]:
+    """A topic in one row. Other columns than a topic's are left to `parse_topic`, which refuses them by name."""
+    found = {name: value for name, value in data.items() if jsonable(value) not in (None, "")}
+    sides = [(name, found.pop(name)) for name in _SIDES if name in found]
+    if "perspectives" in found:
+        found["perspectives"] = field_value("perspectives", found["perspectives"], column="perspectives", where=where)
+    elif sides:
+        named = [(name, arguments_value(value, column=name, where=where)) for name, value in sides]
+        found["perspectives"] = [{"name": name, "arguments": texts or []} for name, texts in named]
+    for name in _LISTS:
+        if name in found:
+            found[name] = arguments_value(found[name], column=name, where=where)
+    if "id" in found:
+        found["id"] = field_value("id", found["id"], column="id", where=where)
+    return found
+
+
+def _gathered(source: RowSource) -> Iterator[Row]:
+    """The topics whose arguments stand a row each, in the order of their first; a topic is known by its question."""
+    topics: dict[str, tuple[str, dict[str, Any], dict[str, list[str]]]] = {}
+    for row in source.rows():
+        cells = _texts(row)
+        where, topic, sides = topics.setdefault(cells["question"], (row.where, {"question": cells["question"]}, {}))
+        if cells["id"] and topic.setdefault("id", cells["id"]) != cells["id"]:
+            raise InputError(f"the question has the id {topic['id']!r} in {where}", field="id", where=row.where)
+        sides.setdefault(cells["side"], []).append(cells["argument"])
+    for where, topic, sides in topics.values():
+        yield Row(where, {**topic, "perspectives": [{"name": n, "arguments": texts} for n, texts in sides.items()]})
+
+
+def _texts(row: Row) -> dict[str, str]:
+    data: Mapping[str, Any] = row.data if isinstance(row.data, dict) else {}
+    rest = [name for name in data if name not in (*_LONG, "id")]
+    if rest:
+        raise InputError(f"the column {rest[0]!r} is none of {', '.join(_LONG)}, id", field=rest[0], where=row.where)
+    cells: dict[str, str] = {}
+    for name in _LONG:
+        value = field_value("question", data.get(name), column=name, where=row.where)
+        if not value or not value.strip():
+            raise InputError(f"the column {name!r} is empty", field=name, where=row.where)
+        cells[name] = value
+    cells["id"] = field_value("id", data.get("id"), column="id", where=row.where) or ""
+    return cells

@@ -4,8 +4,8 @@ What belongs here: making the data and the figures that show what counting alone
 training on it, and measuring detectors with it.
 """
 
-from eirene.synth.matching import Recipe
-from eirene.synth.rows import Control, Counted, controls, pairs_of
-from eirene.synth.run import Made, synthesise
+from eirene.synth.matching import AnswerRecipe
+from eirene.synth.rows import CountedRow, CountingControl, controls, pairs_of
+from eirene.synth.run import AnswerTotals, synthesise
 
-__all__ = ["Control", "Counted", "Made", "Recipe", "controls", "pairs_of", "synthesise"]
+__all__ = ["AnswerRecipe", "AnswerTotals", "CountedRow", "CountingControl", "controls", "pairs_of", "synthesise"]

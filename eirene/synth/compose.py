@@ -19,7 +19,7 @@ _FULL_STOPS = ".!…;:, "
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArgumentPart:
     """One argument as a sentence says it, [start, end) in the sentence; later in the answer."""
 
     argument: str
@@ -31,7 +31,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class ComposedSentence:
     """One sentence. `side` is whose mouth it stands in; None, and no parts, for introductions and fillers.
 
     `gap` is the white space before it, unless it is the first. `known` is False where it may say more than its parts:
@@ -40,7 +40,7 @@ class Sentence:
 
     text: str
     side: int | None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ArgumentPart, ...] = ()
     start: int = 0
     known: bool = True
     gap: str = " "
@@ -62,9 +62,9 @@ class Style:
     tailed: float
 
 
-def placed(sentences: Sequence[Sentence]) -> tuple[Sentence, ...]:
+def placed(sentences: Sequence[ComposedSentence]) -> tuple[ComposedSentence, ...]:
     """The sentences with the offsets that they, and their parts, have in the answer."""
-    found: list[Sentence] = []
+    found: list[ComposedSentence] = []
     at = 0
     for s in sentences:
         at += len(s.gap) if found else 0
@@ -74,7 +74,7 @@ def placed(sentences: Sequence[Sentence]) -> tuple[Sentence, ...]:
     return tuple(found)
 
 
-def answer_of(sentences: Sequence[Sentence]) -> str:
+def answer_of(sentences: Sequence[ComposedSentence]) -> str:
     """The text of an answer."""
     return "".join((s.gap if n else "") + s.text for n, s in enumerate(sentences))
 
@@ -94,24 +94,26 @@ class Composer:
         self._known: dict[str, str | None] = {}
 
     def compose(
-        self, sides: Sequence[tuple[int, Sequence[Part]]], style: Style, rng: np.random.Generator
-    ) -> tuple[Sentence, ...]:
+        self, sides: Sequence[tuple[int, Sequence[ArgumentPart]]], style: Style, rng: np.random.Generator
+    ) -> tuple[ComposedSentence, ...]:
         """The sentences of an answer; `placed` gives them the offsets that they have in it.
 
         `sides` are the numbers of the sides in the order in which they speak, each with what stands in its mouth.
         """
         body = [s for side, parts in sides for s in self._side(parts, side, style, rng)]
         for _ in range(style.fillers):
-            body.insert(int(rng.integers(len(body) + 1)), Sentence(empty(FILLERS, rng, body), None))
+            body.insert(int(rng.integers(len(body) + 1)), ComposedSentence(empty(FILLERS, rng, body), None))
         if style.introduction:
-            body.insert(0, Sentence(empty(INTRODUCTIONS, rng, body), None))
+            body.insert(0, ComposedSentence(empty(INTRODUCTIONS, rng, body), None))
         return tuple(body)
 
-    def one(self, part: Part, rng: np.random.Generator) -> Sentence:
+    def one(self, part: ArgumentPart, rng: np.random.Generator) -> ComposedSentence:
         """A sentence that says one argument of its own side and names who says it, wherever it stands."""
         return self._sentence([part], part.side, "", rng, first=True)
 
-    def _side(self, parts: Sequence[Part], side: int, style: Style, rng: np.random.Generator) -> Iterator[Sentence]:
+    def _side(
+        self, parts: Sequence[ArgumentPart], side: int, style: Style, rng: np.random.Generator
+    ) -> Iterator[ComposedSentence]:
         at = 0
         while at < len(parts):
             pair = list(parts[at : at + 2])
@@ -122,8 +124,8 @@ class Composer:
             at += len(group)
 
     def _sentence(
-        self, group: Sequence[Part], side: int, tail: str, rng: np.random.Generator, *, first: bool
-    ) -> Sentence:
+        self, group: Sequence[ArgumentPart], side: int, tail: str, rng: np.random.Generator, *, first: bool
+    ) -> ComposedSentence:
         opening = self._lowered(group[0].text)
         if opening is None:
             table: Sequence[str] = FIRST_AS_IT_IS if first else FURTHER_AS_IT_IS
@@ -135,9 +137,9 @@ class Composer:
             text += JOINTS[int(rng.integers(len(JOINTS)))] if n else ""
             bare = body.rstrip(_FULL_STOPS)
             # Not `replace`: this runs a hundred thousand times, and that would take as long as all the rest.
-            parts.append(Part(part.argument, part.side, part.text, part.kind, len(text), len(text) + len(bare)))
+            parts.append(ArgumentPart(part.argument, part.side, part.text, part.kind, len(text), len(text) + len(bare)))
             text += bare
-        return Sentence(f"{text}, {tail}." if tail else f"{text}.", side, tuple(parts))
+        return ComposedSentence(f"{text}, {tail}." if tail else f"{text}.", side, tuple(parts))
 
     def _lowered(self, text: str) -> str | None:
         """The text as it goes on after "that"; None where it cannot."""
@@ -147,7 +149,7 @@ class Composer:
         return self._known[text]
 
 
-def empty(table: dict[int, tuple[str, ...]], rng: np.random.Generator, body: Sequence[Sentence]) -> str:
+def empty(table: dict[int, tuple[str, ...]], rng: np.random.Generator, body: Sequence[ComposedSentence]) -> str:
     """A sentence of the table that the answer has not yet, if there is one."""
     texts = table[1 + int(rng.integers(len(table)))]
     known = {s.text for s in body}

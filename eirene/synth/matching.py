@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from eirene.core.errors import InputError
 from eirene.core.signature import check_seed, rng_for
-from eirene.synth.compose import Composer, Sentence, Style, answer_of, clauses_in, placed
+from eirene.synth.compose import ComposedSentence, Composer, Style, answer_of, clauses_in, placed
 from eirene.synth.material import TAILS, Material, Tally
-from eirene.synth.plans import CORE, KINDS, WORDINGS, Frame, Kind, Plan, Wording, draw, draw_frame, shapes_of
+from eirene.synth.plans import CORE, KINDS, WORDINGS, AnswerPlan, Frame, Kind, Wording, draw, draw_frame, shapes_of
 from eirene.text.english import Decapitalizer
 from eirene.text.sentences import split_sentences
 
@@ -53,14 +53,14 @@ class Candidate:
     response that the answer was made from, where one was given."""
 
     material: Material
-    plan: Plan
-    sentences: tuple[Sentence, ...]
+    plan: AnswerPlan
+    sentences: tuple[ComposedSentence, ...]
     counts: Counts
     key: Hashable
     source: str = ""
 
 
-def counts_of(plan: Plan, sentences: Sequence[Sentence]) -> Counts:
+def counts_of(plan: AnswerPlan, sentences: Sequence[ComposedSentence]) -> Counts:
     """The counts of an answer and of what is given for it."""
     given = [point.given for side in plan.given for point in side]
     clauses = [clauses_in(s.text) for s in sentences]
@@ -76,7 +76,7 @@ def counts_of(plan: Plan, sentences: Sequence[Sentence]) -> Counts:
     )
 
 
-def is_cut_as_composed(sentences: Sequence[Sentence]) -> bool:
+def is_cut_as_composed(sentences: Sequence[ComposedSentence]) -> bool:
     """Whether the sentence splitter finds the sentences that were put together: labels would be off otherwise."""
     found = split_sentences(answer_of(sentences))
     return [s.text for s in found] == [s.text for s in sentences]
@@ -193,7 +193,7 @@ _INTRODUCED = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class AnswerRecipe:
     """What is to be made. `per_topic`: groups for each topic and wording; `most`: arguments given on one side at most.
 
     Raises `InputError` for a number out of range.
@@ -224,7 +224,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AnswerGroup:
     """Answers of several kinds that counts do not tell apart. `name` is unique in a run."""
 
     name: str
@@ -232,7 +232,7 @@ class Group:
     answers: dict[Kind, Candidate]
 
 
-def groups_of(material: Material, recipe: Recipe, tally: Tally) -> Iterator[Group]:
+def groups_of(material: Material, recipe: AnswerRecipe, tally: Tally) -> Iterator[AnswerGroup]:
     """The groups of one topic; what could not be made is counted in `tally`."""
     for wording in recipe.wordings:
         own = material if wording == "given" else _with_paraphrases(material)
@@ -246,14 +246,14 @@ def groups_of(material: Material, recipe: Recipe, tally: Tally) -> Iterator[Grou
             for _ in range(_TRIES):
                 answers = _group(own, draw_frame(shapes, wording, rng), recipe, composer, rng)
                 if answers is not None:
-                    yield Group(f"{material.topic}-{wording}-{n}", wording, answers)
+                    yield AnswerGroup(f"{material.topic}-{wording}-{n}", wording, answers)
                     break
             else:
                 tally["group: no answers of equal counts"] += 1
 
 
 def _group(
-    material: Material, frame: Frame, recipe: Recipe, composer: Composer, rng: np.random.Generator
+    material: Material, frame: Frame, recipe: AnswerRecipe, composer: Composer, rng: np.random.Generator
 ) -> dict[Kind, Candidate] | None:
     introduction, fillers = bool(rng.random() < _INTRODUCED), int(rng.integers(3))
     pools: dict[Kind, list[Candidate]] = {}

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 
 from eirene.core.errors import InputError
-from eirene.synth.compose import Part, PartKind
+from eirene.synth.compose import ArgumentPart, PartKind
 from eirene.synth.material import Material, Point, unusable
 from eirene.text.clauses import clause_spans
 
@@ -29,12 +29,12 @@ repetition makes up for what is missing, since it can be told from a further arg
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AnswerPlan:
     """One answer before it is worded: the arguments given, by side, and what stands in the mouth of each side."""
 
     kind: Kind
     given: tuple[tuple[Point, ...], ...]
-    said: tuple[tuple[Part, ...], ...]
+    said: tuple[tuple[ArgumentPart, ...], ...]
     missing: tuple[Point, ...] = ()
     foreign: tuple[Point, ...] = ()
 
@@ -69,13 +69,13 @@ def draw_frame(shapes: Sequence[tuple[int, ...]], wording: Wording, rng: np.rand
     return Frame(shapes[int(rng.integers(len(shapes)))], wording, repeats)
 
 
-def draw(kind: Kind, material: Material, frame: Frame, rng: np.random.Generator) -> Plan | None:
+def draw(kind: Kind, material: Material, frame: Frame, rng: np.random.Generator) -> AnswerPlan | None:
     """A plan of this kind within the frame; None where the draw cannot be done.
 
     coverage: one given argument is not said. hallucination: one is said that is not given. both: each once.
     wrong_side: one stands in the mouth of another side. repetition: one is said twice. partial: one is said by half.
     """
-    return _Drawing(material, frame, rng).plan(kind)
+    return _PlanDrawing(material, frame, rng).plan(kind)
 
 
 def half_of(text: str) -> str | None:
@@ -85,16 +85,16 @@ def half_of(text: str) -> str | None:
     return half if half and not unusable(half) else None
 
 
-class _Drawing:
+class _PlanDrawing:
     """One plan in the making. `said` is what stands in the mouth of each side."""
 
     def __init__(self, material: Material, frame: Frame, rng: np.random.Generator) -> None:
         self._material = material
         self._frame = frame
         self._rng = rng
-        self._said: list[list[Part]] = []
+        self._said: list[list[ArgumentPart]] = []
 
-    def plan(self, kind: Kind) -> Plan | None:
+    def plan(self, kind: Kind) -> AnswerPlan | None:
         given = [self._shuffled(self._material.of(side))[:n] for side, n in enumerate(self._frame.shape)]
         missing = foreign = None
         if kind in ("coverage", "both"):
@@ -112,7 +112,7 @@ class _Drawing:
             self._insert(foreign.side, self._part(foreign, "unsupported"))
         if not self._twist(kind, missing):
             return None
-        return Plan(
+        return AnswerPlan(
             kind,
             tuple(map(tuple, given)),
             tuple(map(tuple, self._said)),
@@ -162,12 +162,12 @@ class _Drawing:
         """One of the points; of the side of the other one, if there is one, so that no side is a part short."""
         return self._one_of([p for p in points if other is not None and p.side == other.side] or points)
 
-    def _part(self, point: Point, kind: PartKind, *, but: str = "") -> Part:
+    def _part(self, point: Point, kind: PartKind, *, but: str = "") -> ArgumentPart:
         texts = point.paraphrases if self._frame.wording == "paraphrase" else (point.given,)
         free = [text for text in texts if text != but] or [point.given]
-        return Part(point.id, point.side, free[int(self._rng.integers(len(free)))], kind)
+        return ArgumentPart(point.id, point.side, free[int(self._rng.integers(len(free)))], kind)
 
-    def _insert(self, side: int, part: Part) -> None:
+    def _insert(self, side: int, part: ArgumentPart) -> None:
         self._said[side].insert(int(self._rng.integers(len(self._said[side]) + 1)), part)
 
     def _one_of(self, choices: Sequence[T]) -> T | None:

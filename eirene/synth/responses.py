@@ -18,10 +18,10 @@ from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.core.signature import rng_for
 from eirene.data.topics import Topic, key_of
-from eirene.synth.compose import Composer, Part, Sentence, empty, placed
-from eirene.synth.matching import Candidate, Group, Recipe, counts_of, is_cut_as_composed, pick_evenly
+from eirene.synth.compose import ArgumentPart, ComposedSentence, Composer, empty, placed
+from eirene.synth.matching import AnswerGroup, AnswerRecipe, Candidate, counts_of, is_cut_as_composed, pick_evenly
 from eirene.synth.material import FILLERS, Material, Point, Tally, material_of, unusable
-from eirene.synth.plans import Kind, Plan, Wording
+from eirene.synth.plans import AnswerPlan, Kind, Wording
 from eirene.text.english import Decapitalizer
 from eirene.text.sentences import split_sentences
 
@@ -39,7 +39,7 @@ class Base:
     id: str
     material: Material
     used: tuple[tuple[Point, ...], ...]
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[ComposedSentence, ...]
 
 
 def bases_of(items: Iterable[Item], topics: Sequence[Topic], tally: Tally) -> Iterator[Base]:
@@ -69,7 +69,7 @@ def bases_of(items: Iterable[Item], topics: Sequence[Topic], tally: Tally) -> It
         yield Base(item.id, material, used, _sentences(item.answer, used))
 
 
-def groups_from(bases: Sequence[Base], recipe: Recipe, tally: Tally, *, balanced: bool) -> Iterator[Group]:
+def groups_from(bases: Sequence[Base], recipe: AnswerRecipe, tally: Tally, *, balanced: bool) -> Iterator[AnswerGroup]:
     """Groups of answers made from the responses. Balanced, a group's answers come from several responses and have the
     same number of arguments, fillers and sentences; else they are one response with other arguments given."""
     kinds = [kind for kind in recipe.kinds if kind not in _UNSAYABLE]
@@ -85,12 +85,12 @@ def groups_from(bases: Sequence[Base], recipe: Recipe, tally: Tally, *, balanced
         if not balanced:
             for base in found:
                 answers = {k: own[0] for k in kinds if (own := _variants(base, k, recipe.seed, plain=True))}
-                yield Group(f"{base.id}-{wording}", wording, answers)
+                yield AnswerGroup(f"{base.id}-{wording}", wording, answers)
             continue
         pools = {kind: [c for base in found for c in _variants(base, kind, recipe.seed)] for kind in kinds}
         n, further = 0, [kind for kind in kinds if kind not in needed]
         for n, answers in enumerate(pick_evenly(pools, needed=needed, further=further), 1):
-            yield Group(f"responses-{wording}-{n}", wording, answers)
+            yield AnswerGroup(f"responses-{wording}-{n}", wording, answers)
         if n < len(found):
             tally["response: no counterparts of equal counts"] += len(found) - n
 
@@ -113,7 +113,7 @@ def _used(item: Item, material: Material) -> tuple[tuple[Point, ...], ...] | Non
     return sides if complete else None
 
 
-def _sentences(answer: str, used: Sequence[Sequence[Point]]) -> tuple[Sentence, ...]:
+def _sentences(answer: str, used: Sequence[Sequence[Point]]) -> tuple[ComposedSentence, ...]:
     """The response's sentences, each with the arguments that it says word for word; what it says otherwise is not
     known, and then no sentence is known to say nothing else."""
     cut = [s for s in split_sentences(answer) if s.text]
@@ -123,18 +123,18 @@ def _sentences(answer: str, used: Sequence[Sequence[Point]]) -> tuple[Sentence, 
     known = {part.argument for some in parts for part in some} == {p.id for side in used for p in side}
     return placed(
         [
-            Sentence(s.text, some[0].side if some else None, some, known=known and bool(some), gap=gap or " ")
+            ComposedSentence(s.text, some[0].side if some else None, some, known=known and bool(some), gap=gap or " ")
             for s, some, gap in zip(cut, parts, gaps, strict=True)
         ]
     )
 
 
-def _located(point: Point, text: str) -> Part | None:
+def _located(point: Point, text: str) -> ArgumentPart | None:
     for wording in (point.given, *point.paraphrases):
         bare = wording.rstrip(" .!…")
         at = text.casefold().find(bare.casefold())
         if at >= 0 and len(text.casefold()) == len(text):
-            return Part(point.id, point.side, wording, "supported", at, at + len(bare))
+            return ArgumentPart(point.id, point.side, wording, "supported", at, at + len(bare))
     return None
 
 
@@ -192,7 +192,7 @@ class _Maker:
         again = self._again(0 if plain and kind != "repetition" else repeats.get(kind, 0), removed)
         if kind == "repetition" and not again:
             return None
-        plan = Plan(
+        plan = AnswerPlan(
             kind,
             tuple(map(tuple, given)),
             (),
@@ -203,7 +203,7 @@ class _Maker:
         counts = counts_of(plan, sentences)
         return Candidate(self._base.material, plan, sentences, counts, None, self._base.id)
 
-    def _text(self, removed: Point | None, again: list[Sentence], fillers: int) -> tuple[Sentence, ...]:
+    def _text(self, removed: Point | None, again: list[ComposedSentence], fillers: int) -> tuple[ComposedSentence, ...]:
         """The response's sentences, what is taken away marked as not given, and the insertions between them."""
         body = []
         for sentence in self._base.sentences:
@@ -215,14 +215,14 @@ class _Maker:
         for one in again:
             body.insert(1 + int(self._rng.integers(len(body))), one)
         for _ in range(fillers):
-            body.insert(1 + int(self._rng.integers(len(body))), Sentence(empty(FILLERS, self._rng, body), None))
+            body.insert(1 + int(self._rng.integers(len(body))), ComposedSentence(empty(FILLERS, self._rng, body), None))
         return placed(body)
 
-    def _again(self, times: int, removed: Point | None) -> list[Sentence]:
+    def _again(self, times: int, removed: Point | None) -> list[ComposedSentence]:
         """Sentences that say again what is said; each names its side, wherever it is put."""
         sayable = [p for p in self._sayable if p is not removed]
         chosen = [sayable[int(n)] for n in self._rng.permutation(len(sayable))[:times]]
-        return [self._composer.one(Part(p.id, p.side, p.given, "repeated"), self._rng) for p in chosen]
+        return [self._composer.one(ArgumentPart(p.id, p.side, p.given, "repeated"), self._rng) for p in chosen]
 
     def _one_of(self, points: Sequence[Point]) -> Point | None:
         return points[int(self._rng.integers(len(points)))] if points else None

@@ -19,12 +19,12 @@ from eirene.core.records import Item, parse_item
 from eirene.eval.statistics.bootstrap import Estimate, Resamples, clusters_of
 from eirene.eval.statistics.ranking import auc_and_ap
 from eirene.prompts.curly import COVERED, FAITHFUL, reply, response_prompt, verdict_prompt
-from eirene.synth.compose import Part, Sentence, answer_of
-from eirene.synth.matching import Candidate, Counts, Group
+from eirene.synth.compose import ArgumentPart, ComposedSentence, answer_of
+from eirene.synth.matching import AnswerGroup, Candidate, Counts
 from eirene.synth.plans import CORE, Kind
 
 
-def item_of(group: Group, kind: Kind) -> Item:
+def item_of(group: AnswerGroup, kind: Kind) -> Item:
     """The group's answer of this kind.
 
     `meta` has: `kind`; `has_coverage_error` and `has_hallucination`, the full errors of the NPOV paper, and
@@ -69,15 +69,15 @@ def item_of(group: Group, kind: Kind) -> Item:
     )
 
 
-def _has(parts: list[Part], kind: str) -> bool:
+def _has(parts: list[ArgumentPart], kind: str) -> bool:
     return any(part.kind == kind for part in parts)
 
 
-def _ids(parts: list[Part], kind: str) -> list[str]:
+def _ids(parts: list[ArgumentPart], kind: str) -> list[str]:
     return list(dict.fromkeys(part.argument for part in parts if part.kind == kind))
 
 
-def _arguments(candidate: Candidate, names: tuple[str, ...], parts: list[Part]) -> list[dict[str, Any]]:
+def _arguments(candidate: Candidate, names: tuple[str, ...], parts: list[ArgumentPart]) -> list[dict[str, Any]]:
     missing, half = {p.id for p in candidate.plan.missing}, set(_ids(parts, "half"))
     return [
         {"id": p.id, "side": names[p.side], "missing": p.id in missing, "partial": p.id in half}
@@ -86,7 +86,7 @@ def _arguments(candidate: Candidate, names: tuple[str, ...], parts: list[Part]) 
     ]
 
 
-def _sentence(sentence: Sentence, names: tuple[str, ...]) -> dict[str, Any]:
+def _sentence(sentence: ComposedSentence, names: tuple[str, ...]) -> dict[str, Any]:
     """Of a given response it may be unknown what a sentence says: then nothing is claimed about it."""
     unsupported = any(part.kind == "unsupported" for part in sentence.parts)
     return {
@@ -131,7 +131,7 @@ everything; this is where they differ, and how much it tells."""
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedRow:
     """An answer as the controls see it: its topic, the group it was picked in, its kind and its counts."""
 
     topic: str
@@ -145,7 +145,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class CountingControl:
     """ROC AUC of one count as a score of one error, with a 95 % interval by bootstrap over topics."""
 
     error: str
@@ -158,7 +158,7 @@ class Control:
         return {"error": self.error, "count": self.count, "auc": self.auc.to_json(), "errors": self.errors}
 
 
-def controls(rows: Sequence[Counted], *, seed: int = 0, draws: int = DRAWS) -> list[Control]:
+def controls(rows: Sequence[CountedRow], *, seed: int = 0, draws: int = DRAWS) -> list[CountingControl]:
     """The controls of a set of answers: for each error every count, over the kinds of the paper; and for each further
     kind every count, against the answers without an error of the same groups.
 
@@ -176,7 +176,7 @@ def controls(rows: Sequence[Counted], *, seed: int = 0, draws: int = DRAWS) -> l
     return found
 
 
-def _of(rows: Sequence[Counted], error: str, labels: Sequence[bool], resamples: Resamples) -> list[Control]:
+def _of(rows: Sequence[CountedRow], error: str, labels: Sequence[bool], resamples: Resamples) -> list[CountingControl]:
     topics, numbers = clusters_of([row.topic for row in rows])
     found = []
     for name, count in {**COUNTS, **READ}.items():
@@ -184,7 +184,7 @@ def _of(rows: Sequence[Counted], error: str, labels: Sequence[bool], resamples: 
         if rows:
             metric = auc_and_ap(topics, numbers.tolist(), [float(count(row.counts)) for row in rows], labels)
             auc = resamples.estimate(topics, metric, n=len(rows))[0]
-        found.append(Control(error, name, auc, sum(labels)))
+        found.append(CountingControl(error, name, auc, sum(labels)))
     return found
 
 

@@ -10,24 +10,24 @@ from typing import Any
 from eirene._version import __version__
 from eirene.core.records import Item
 from eirene.data.topics import Topic
-from eirene.synth.matching import Group, Recipe, groups_of
+from eirene.synth.matching import AnswerGroup, AnswerRecipe, groups_of
 from eirene.synth.material import Tally, material_of
 from eirene.synth.responses import bases_of, groups_from
-from eirene.synth.rows import Control, Counted, controls, item_of
+from eirene.synth.rows import CountedRow, CountingControl, controls, item_of
 
 CARD_VERSION = 1
 
 
 @dataclass(slots=True)
-class Made:
+class AnswerTotals:
     """What has been made so far: the answers as the controls see them, and what was left out and why."""
 
-    recipe: Recipe
-    rows: list[Counted] = field(default_factory=list)
+    recipe: AnswerRecipe
+    rows: list[CountedRow] = field(default_factory=list)
     groups: int = 0
     left_out: Tally = field(default_factory=Counter)
 
-    def controls(self) -> list[Control]:
+    def controls(self) -> list[CountingControl]:
         """The control rows of what has been made."""
         return controls(self.rows, seed=self.recipe.seed)
 
@@ -58,8 +58,8 @@ class Made:
 
 def synthesise(
     topics: Sequence[Topic],
-    recipe: Recipe,
-    made: Made,
+    recipe: AnswerRecipe,
+    made: AnswerTotals,
     *,
     responses: Iterable[Item] | None = None,
     balanced: bool = True,
@@ -71,15 +71,15 @@ def synthesise(
     responses give the same rows, whatever has been made before.
 
     Example:
-        >>> from eirene.synth import Made, Recipe, synthesise
+        >>> from eirene.synth import AnswerRecipe, AnswerTotals, synthesise
         >>> from eirene.data.topics import read_topics
-        >>> recipe = Recipe(per_topic=1, seed=7)
-        >>> made = Made(recipe)
+        >>> recipe = AnswerRecipe(per_topic=1, seed=7)
+        >>> made = AnswerTotals(recipe)
         >>> rows = list(synthesise(read_topics("examples/topics.jsonl"), recipe, made))
         >>> len(rows) == len(made.rows) and rows[0].meta["kind"]
         'none'
     """
-    groups: Iterator[Group]
+    groups: Iterator[AnswerGroup]
     if responses is None:
         groups = (group for topic in topics for group in _of_topic(topic, recipe, made.left_out))
     else:
@@ -90,17 +90,17 @@ def synthesise(
         yield from _rows(group, recipe, made)
 
 
-def _of_topic(topic: Topic, recipe: Recipe, tally: Tally) -> Iterator[Group]:
+def _of_topic(topic: Topic, recipe: AnswerRecipe, tally: Tally) -> Iterator[AnswerGroup]:
     material = material_of(topic, tally)
     if material is not None:
         yield from groups_of(material, recipe, tally)
 
 
-def _rows(group: Group, recipe: Recipe, made: Made) -> Iterator[Item]:
+def _rows(group: AnswerGroup, recipe: AnswerRecipe, made: AnswerTotals) -> Iterator[Item]:
     for kind in recipe.kinds:
         if kind in group.answers:
             found = group.answers[kind]
-            made.rows.append(Counted(found.material.topic, group.name, kind, found.counts))
+            made.rows.append(CountedRow(found.material.topic, group.name, kind, found.counts))
             yield item_of(group, kind)
         else:
             made.left_out[f"{kind}: not possible in a group"] += 1

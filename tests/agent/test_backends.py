@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from eirene.agent.backends import resolve_backend
-from eirene.agent.experiments.compare import Plan, acompare
-from eirene.agent.experiments.feedback import evaluation_signature
+from eirene.agent.experiments.compare import ComparePlan, acompare
+from eirene.agent.experiments.critic import evaluation_signature
 from eirene.agent.record import run_signature
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -95,7 +95,7 @@ def test_constants_of_another_form_are_refused(parse: Callable[[Mapping[str, Any
 def test_a_comparison_is_not_resumed_with_another_fit(tmp_path: Path, changed: str) -> None:
     parts = resolve_backend("embedded")
     assert parts.version is not None
-    plan = Plan(modes=("fine-grained",), settings=Settings.of(samples=4, max_rounds=1))
+    plan = ComparePlan(modes=("fine-grained",), settings=Settings.of(samples=4, max_rounds=1))
     before = asyncio.run(acompare([ITEM], plan=plan, parts=parts, out=tmp_path))
     other = replace(parts, version=parts.version.replace(changed, "01234567"))
     with pytest.raises(InputError, match=rf"other settings: .*={changed}.* now .*=01234567"):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
 from eirene.data import open_source
-from eirene.data.folder import FolderSource
+from eirene.data.open import FolderSource
 from eirene.data.source import PipedBytes
 from eirene.data.text_files import JsonSource
 

@@ -16,7 +16,7 @@ from eirene.data.haluquestqa import (
     published_split,
     read_tagged_answers,
 )
-from eirene.data.json_rows import Row, Source
+from eirene.data.json_rows import JsonBytes, Row
 
 PUBLISHED = {
     "instruction": "Judge.",
@@ -93,7 +93,7 @@ def test_a_row_has_its_own_id_or_its_contents() -> None:
 def test_the_published_split_is_a_partition_of_the_published_sizes() -> None:
     """The training rows begin as `datasets.train_test_split(test_size=0.1, seed=42)` gives them."""
     lines = "\n".join(json.dumps({**ROWS, "row": n}) for n in range(PUBLISHED_ROWS))
-    rows = read_tagged_answers(Source("file.jsonl", lines.encode()))
+    rows = read_tagged_answers(JsonBytes("file.jsonl", lines.encode()))
     train, test = published_split(rows)
     assert (len(train), len(test)) == (458, 51)
     assert sorted(int(r.id) for r in train + test) == list(range(PUBLISHED_ROWS))

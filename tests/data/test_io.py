@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
-from eirene.data.json_rows import Source, count_json_rows, json_rows, read_source, taken
+from eirene.data.json_rows import JsonBytes, count_json_rows, json_rows, read_source, taken
 
 ROW = {"question": "Why?", "answer": "Because."}
 LINE = json.dumps(ROW)
 
 
 def wheres(text: str | bytes, name: str = "x.json") -> list[str]:
-    return [r.where for r in Source(name, text.encode() if isinstance(text, str) else text).rows()]
+    return [r.where for r in JsonBytes(name, text.encode() if isinstance(text, str) else text).rows()]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,11 @@ def test_only_a_line_feed_ends_a_line(separator: str) -> None:
 def test_lines_and_array_read_the_same(rows: list[dict[str, str]]) -> None:
     lines = "\n".join(json.dumps(r) for r in rows).encode()
     array = json.dumps(rows).encode()
-    assert [r.data for r in Source("x.jsonl", lines).rows()] == [r.data for r in Source("x.json", array).rows()] == rows
+    assert (
+        [r.data for r in JsonBytes("x.jsonl", lines).rows()]
+        == [r.data for r in JsonBytes("x.json", array).rows()]
+        == rows
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eirene.core.errors import InputError
-from eirene.data.topic_tables import read_topics_of
+from eirene.data.topics import read_topics_of
 
 ROW = {
     "id": "zoos",

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from eirene.core.errors import InputError
 from eirene.core.signature import rng_for
 from eirene.data.topics import Topic, parse_topic
-from eirene.synth.compose import Composer, Part, Style, answer_of, placed
+from eirene.synth.compose import ArgumentPart, Composer, Style, answer_of, placed
 from eirene.synth.matching import Candidate, Counts, distance, is_cut_as_composed, pick
 from eirene.synth.material import JOINTS, TAILS, Tally, all_wordings, material_of, unusable
-from eirene.synth.plans import Kind, Plan, half_of, parse_kinds, parse_wordings, shapes_of
+from eirene.synth.plans import AnswerPlan, Kind, half_of, parse_kinds, parse_wordings, shapes_of
 from eirene.synth.rows import parse_tasks
 from eirene.text.clauses import clause_spans
 from eirene.text.english import Decapitalizer
@@ -136,7 +136,7 @@ def test_half_an_argument_is_its_first_clause(text: str, half: str | None) -> No
 
 @given(st.lists(st.text(min_size=1, max_size=60).filter(str.strip), min_size=1, max_size=5), st.integers(0, 99))
 def test_parts_stand_where_the_composer_says_whatever_they_hold(texts: list[str], seed: int) -> None:
-    parts = [Part(str(n), 0, text, "supported") for n, text in enumerate(texts)]
+    parts = [ArgumentPart(str(n), 0, text, "supported") for n, text in enumerate(texts)]
     composer = Composer(("Supporters",), Decapitalizer(texts))
     sentences = placed(composer.compose([(0, parts)], Style(True, 2, 0.5, 0.5), rng_for(seed)))
     answer = answer_of(sentences)
@@ -148,7 +148,7 @@ def test_parts_stand_where_the_composer_says_whatever_they_hold(texts: list[str]
 
 def test_a_cut_that_differs_from_the_composition_is_noticed() -> None:
     composer = Composer(("Supporters",), Decapitalizer([]))
-    parts = [Part("a", 0, "It is so. It is not", "supported")]
+    parts = [ArgumentPart("a", 0, "It is so. It is not", "supported")]
     assert not is_cut_as_composed(composer.compose([(0, parts)], Style(False, 0, 0.0, 0.0), rng_for(0)))
 
 
@@ -156,7 +156,7 @@ def candidate(kind: Kind, key: object, words: int, **counts: int) -> Candidate:
     found = Counts(4, 5, 6, words, 30, counts.get("empty", 0), 0)
     material = material_of(TOPICS[0], Counter())
     assert material is not None
-    return Candidate(material, Plan(kind, (), ()), (), found, key)
+    return Candidate(material, AnswerPlan(kind, (), ()), (), found, key)
 
 
 def test_a_group_shares_its_key_and_has_the_closest_words() -> None:

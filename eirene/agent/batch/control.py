@@ -1,7 +1,4 @@
-"""When a batch takes no more rows, and when it waits no longer for those under way.
-
-Puts outcomes on disk as they come: those that end while the disk is busy share the next wait for it.
-"""
+"""Limits (cost, tokens, deadline) and stop: when a run takes no more rows, and waits no longer for those under way."""
 
 from __future__ import annotations
 
@@ -10,8 +7,6 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from eirene.agent.batch.journal import BatchJournal
-from eirene.agent.batch.runner import Outcome
 from eirene.core.errors import InputError
 from eirene.core.usage import Usage
 
@@ -108,14 +103,23 @@ class Control:
             timer.cancel()
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits and what is held against them: `spent` by all rows of a journal, `made` by those of this run."""
+
+    limits: Limits
+    spent: Spending
+    made: Spending
+
+    def reached(self, under_way: int) -> str | None:
+        """Which limit one more row would pass (see `Limits.reached`)."""
+        return self.limits.reached(self.spent, made=self.made, under_way=under_way)
+
+
 def admitted(
-    work: Iterable[_W],
-    control: Control,
-    *,
-    reached: Callable[[], str | None],
-    is_busy: Callable[[], bool],
+    work: Iterable[_W], control: Control, *, reached: Callable[[], str | None], is_busy: Callable[[], bool],
     is_known: Callable[[], bool],
-) -> Iterator[_W | None]:
+) -> Iterator[_W | None]:  # fmt: skip
     """The work, as limits let it in, until the run is stopped: None for none until something under way has ended.
 
     `reached` names the limit that one more piece would pass. It stops the run where nothing `is_busy` that could still
@@ -145,63 +149,3 @@ async def until_over(pulling: Coroutine[Any, Any, None], control: Control) -> No
         await asyncio.gather(task, over, return_exceptions=True)
     if not task.cancelled():
         task.result()
-
-
-OnOutcome = Callable[[Outcome], None]
-_AT_ONCE = 256
-_HELD = 1024
-"""Outcomes that may wait for the disk before the runner is made to wait for it."""
-
-
-class Writer:
-    """Writes to a journal beside the event loop; `on_written` hears of each outcome that is on disk.
-
-    After the first `OSError` nothing more is written until `finish`, which tries again once: `on_fault` hears of it.
-    What `on_written` raises holds up no row: `finish` raises it when all are on disk.
-    """
-
-    def __init__(self, journal: BatchJournal, *, on_written: OnOutcome, on_fault: Callable[[OSError], None]) -> None:
-        self.waiting: list[Outcome] = []
-        self._journal = journal
-        self._on_written = on_written
-        self._on_fault = on_fault
-        self._fault: OSError | None = None
-        self._unheard: Exception | None = None
-        self._writing: asyncio.Task[None] | None = None
-
-    async def put(self, outcome: Outcome) -> None:
-        """Takes an outcome; from here on it will be written, whatever becomes of the caller."""
-        self.waiting.append(outcome)
-        if self._writing is None and self._fault is None:
-            self._writing = asyncio.create_task(self._work())
-        if len(self.waiting) > _HELD and self._writing is not None:
-            await asyncio.shield(self._writing)
-
-    async def finish(self) -> None:
-        """Waits until all is on disk. Raises `OSError` where it cannot be written; `waiting` then has what is not."""
-        while self._writing is not None:
-            await self._writing
-        while self.waiting:
-            await self._write_some()
-        if self._unheard is not None:
-            raise self._unheard
-
-    async def _work(self) -> None:
-        try:
-            while self.waiting:
-                await self._write_some()
-        except OSError as error:
-            self._fault = error
-            self._on_fault(error)
-        finally:
-            self._writing = None
-
-    async def _write_some(self) -> None:
-        some = self.waiting[:_AT_ONCE]
-        await asyncio.to_thread(self._journal.append, some)
-        del self.waiting[: len(some)]
-        for outcome in some:
-            try:
-                self._on_written(outcome)
-            except Exception as error:  # the listener's own: the rows behind this one are paid for as well
-                self._unheard = self._unheard or error

@@ -1,10 +1,10 @@
-"""Refines a data set: rows streamed in, finished ones onto disk at once, and a rerun does only what is missing."""
+"""A batch: rows of a data set streamed in, refined, put on disk at once; a rerun (resume) does only what is missing."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -12,23 +12,24 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.agent.batch.control import Control, Limits, Writer, admitted, until_over
-from eirene.agent.batch.entries import DAMAGED, ENTRY
-from eirene.agent.batch.journal import BatchJournal, Totals, failed, rescue
-from eirene.agent.batch.resume import OnLook, Wanted, look, standing
-from eirene.agent.batch.runner import Outcome, Runner, Work
+from eirene.agent.batch.control import Budget, Control, Limits
+from eirene.agent.batch.entries import DAMAGED, ENTRY, Entries, Totals, failed
+from eirene.agent.batch.journal import BatchJournal, rescue
+from eirene.agent.batch.rows import run_rows
+from eirene.agent.batch.runner import RowOutcome, RowWork, Runner
+from eirene.agent.critics import critique_from_notes
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
-from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
 from eirene.data import Dataset
 from eirene.data.dataset import id_number
-from eirene.data.journal_file import OnScan
-
-logger = get_logger(__name__)
+from eirene.data.journal import OnScan
+from eirene.text.sentences import split_sentences
 
 OnRow = Callable[[Record], None]
+OnLook = Callable[[int], None]
+"""Told how many rows of the data have been read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Batch:
     made: Totals
     missing: array[int]
     outdated: NDArray[np.bool_]
-    under_way: dict[str, Work] = field(default_factory=dict)
+    under_way: dict[str, RowWork] = field(default_factory=dict)
     stopped: str | None = None
 
     @property
@@ -74,9 +75,9 @@ class Batch:
         whole = len(self.missing) == self.n_rows
         return islice((self.dataset if whole else self.dataset.part(self.missing)).items(), len(self.missing))
 
-    def work(self) -> Iterator[Work]:
+    def work(self) -> Iterator[RowWork]:
         """The same, with their hashes."""
-        return (Work(item, self.hashes.of(item)) for item in self.items())
+        return (RowWork(item, self.hashes.of(item)) for item in self.items())
 
     def only(self, places: Iterable[int]) -> None:
         """Leaves a run no more than these of the missing rows; the lines of the others stay in the journal."""
@@ -105,13 +106,13 @@ def open_batch(
     """
     again = Again() if again is None else again
     with BatchJournal(out, on_scan=on_scan, damaged_ok=again.damaged) as journal:
-        batch = _opened(journal, dataset, hashes, look(dataset, hashes, settings, on_look), again)
+        batch = _opened(journal, dataset, hashes, _read_wanted(dataset, hashes, settings, on_look), again)
         journal.mend()  # not before it is known that the run goes on in this file
         yield batch
 
 
-def _opened(journal: BatchJournal, dataset: Dataset, hashes: RowHash, wanted: Wanted, again: Again) -> Batch:
-    found = standing(wanted, journal.entries)
+def _opened(journal: BatchJournal, dataset: Dataset, hashes: RowHash, wanted: WantedRows, again: Again) -> Batch:
+    found = _matched(wanted, journal.entries)
     if found.changed.any() and not again.changed:
         raise InputError(_changed(journal, hashes, int(found.changed.argmax()), int(found.changed.sum())),
                          where=str(journal.path))  # fmt: skip
@@ -121,7 +122,7 @@ def _opened(journal: BatchJournal, dataset: Dataset, hashes: RowHash, wanted: Wa
     kept = journal.entries
     if outdated.any():
         kept = kept[~outdated]
-        found = standing(wanted, kept)
+        found = _matched(wanted, kept)
     else:
         journal.entries = np.empty(0, ENTRY)  # a line each: no more needed
     return Batch(
@@ -151,55 +152,80 @@ async def run_batch(
     A row is on disk before `on_row` hears of it. What the runner raises is raised when everything finished is on disk;
     so is the `OSError` of a disk that takes no more, whose message says where rows stand that it did not take.
     """
-    limits = Limits() if limits is None else limits
 
-    def on_written(outcome: Outcome) -> None:
+    def on_written(outcome: RowOutcome) -> None:
         batch.totals.add(outcome.record)
         batch.made.add(outcome.record)
         if on_row is not None:
             on_row(outcome.record)
 
-    def on_fault(error: OSError) -> None:
-        control.stop(f"the journal cannot be written: {error.strerror}")
-
     if batch.outdated.any():
         batch.journal.drop(batch.outdated)
         batch.journal.entries, batch.outdated = np.empty(0, ENTRY), np.zeros(0, np.bool_)
-    if limits.deadline_s is not None:
-        control.stop_after(limits.deadline_s, f"--deadline {limits.deadline_s:g}")
-    writer = Writer(batch.journal, on_written=on_written, on_fault=on_fault)
+    budget = Budget(Limits() if limits is None else limits, batch.totals, batch.made)
     try:
-        await until_over(_pull(runner, _admitted(batch, limits, control, writer), batch.under_way, writer), control)
+        await run_rows(
+            runner.run, batch.work(), write=batch.journal.append, on_written=on_written, control=control, budget=budget,
+            under_way=batch.under_way, rescue=rescue,
+        )  # fmt: skip
     finally:
-        control.close()
         batch.stopped = control.reason
-        try:
-            await writer.finish()
-        except OSError as error:
-            raise rescue(writer.waiting, error) from None
 
 
-def _admitted(batch: Batch, limits: Limits, control: Control, writer: Writer) -> Iterator[Work | None]:
-    """The work, as the limits let it in: None for none until a row under way has ended."""
-    under_way = batch.under_way
+@dataclass(frozen=True, slots=True)
+class WantedRows:
+    """The rows of the data in their order, 16 bytes each: what stands for the id, and the hash."""
 
-    def reached() -> str | None:
-        n = len(under_way) + len(writer.waiting)
-        return limits.reached(batch.totals, made=batch.made, under_way=n)
-
-    # Where no row is known and none is under way, all that was begun waits for the disk.
-    for work in admitted(
-        batch.work(), control, reached=reached, is_busy=lambda: bool(under_way), is_known=lambda: batch.totals.rows > 0
-    ):
-        if work is not None:
-            under_way[work.item.id] = work
-        yield work
+    ids: NDArray[np.uint64]
+    hashes: NDArray[np.uint64]
 
 
-async def _pull(runner: Runner, work: Iterator[Work | None], under_way: dict[str, Work], writer: Writer) -> None:
-    async with aclosing(runner.run(work)) as outcomes:
-        async for outcome in outcomes:
-            if under_way.pop(outcome.work.item.id, None) is None:
-                logger.warning("a second outcome for the row %r is left out", outcome.work.item.id)
-                continue
-            await writer.put(outcome)
+@dataclass(frozen=True, slots=True)
+class JournalMatch:
+    """What a journal has of the rows that are wanted.
+
+    `missing`: places in the data; `changed`: which entries of the journal have the id of a row and another hash;
+    `n_others`: entries that no row of the data asks for.
+    """
+
+    missing: NDArray[np.int64]
+    changed: NDArray[np.bool_]
+    n_done: int
+    n_others: int
+
+
+def _read_wanted(dataset: Dataset, hashes: RowHash, settings: Settings, on_look: OnLook | None = None) -> WantedRows:
+    """Reads all rows before anything is spent on one.
+
+    Raises `InputError` for one that cannot be used, for two with one id, and in mode human for one without its notes.
+    """
+    ids, found = array("Q"), array("Q")
+    for n, item in enumerate(dataset.checked(), start=1):
+        if settings.mode == "human":
+            try:
+                critique_from_notes(item, split_sentences(item.answer))
+            except InputError as error:
+                raise InputError(str(error), field=error.field, where=f"row {item.id!r}") from None
+        ids.append(id_number(item.id))
+        found.append(int(hashes.of(item), 16))
+        if on_look is not None:
+            on_look(n)
+    return WantedRows(np.frombuffer(ids, np.uint64), np.frombuffer(found, np.uint64))
+
+
+def _matched(wanted: WantedRows, entries: Entries) -> JournalMatch:
+    """Holds the rows against the journal."""
+    changed = np.zeros(len(entries), np.bool_)
+    if not len(entries):
+        return JournalMatch(np.arange(len(wanted.ids)), changed, 0, 0)
+    order = np.argsort(entries["id"], kind="stable")
+    at = order[np.minimum(np.searchsorted(entries["id"][order], wanted.ids), len(entries) - 1)]
+    is_there = entries["id"][at] == wanted.ids
+    is_same = is_there & (entries["hash"][at] == wanted.hashes)
+    changed[at[is_there & ~is_same]] = True
+    return JournalMatch(
+        missing=np.flatnonzero(~is_same),
+        changed=changed,
+        n_done=int(is_same.sum()),
+        n_others=len(entries) - int(is_there.sum()),
+    )

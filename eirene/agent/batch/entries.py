@@ -1,9 +1,11 @@
-"""What a batch journal's lines say in short, 88 bytes each: a million rows are held against the data at once."""
+"""The index of a batch's journal in memory: 88 bytes a line, for a million rows; and what its rows add up to."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from eirene.core.records import Record
+from eirene.core.usage import Usage
 from eirene.data.dataset import id_number
 from eirene.data.line_checksum import check_seal, check_unsealed
 
@@ -43,11 +46,6 @@ _END = re.compile(rb',"hash":"([0-9a-f]{16})","line_crc32":"[0-9a-f]{8}"\}\s*\Z'
 _END_LENGTH = 70
 
 
-def entry_of(record: Record, *, hash: str, end: int) -> tuple[Any, ...]:
-    """The entry of a line with this record that ends at `end`."""
-    return _entry(record.id, hash, record.status, record.usage.model_dump(), end)
-
-
 def entry_in(line: bytes, *, end: int) -> tuple[Any, ...]:
     """The entry of a line as it stands in a journal; raises `ValueError` for one that is no such line."""
     data = (_outline(line) if check_seal(line) else None) or _parsed(line)
@@ -62,6 +60,15 @@ def entry_in(line: bytes, *, end: int) -> tuple[Any, ...]:
     if not all(isinstance(n, (int, float)) for n in found[10:]):
         raise ValueError("has a cost or a time that is no number")
     return found
+
+
+def is_entry(line: bytes) -> bool:
+    """Whether a last line lacks nothing but its end: it has been paid for, and was not cut off."""
+    try:
+        entry_in(line, end=0)
+    except ValueError:
+        return False
+    return True
 
 
 def damaged_entry(end: int) -> tuple[Any, ...]:
@@ -115,3 +122,42 @@ def entries_of(found: Iterable[tuple[Any, ...]]) -> Entries:
     while some := list(islice(found, _SOME)):
         blocks.append(np.array(some, ENTRY))
     return np.concatenate(blocks)
+
+
+def failed(entries: Entries) -> NDArray[np.bool_]:
+    """Which entries are of failed rows."""
+    found: NDArray[np.bool_] = entries["status"] == STATUSES.index("failed")
+    return found
+
+
+@dataclass(slots=True)
+class Totals:
+    """Rows by status, and their usage. An unknown cost makes the sum unknown."""
+
+    statuses: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STATUSES, 0))
+    usage: Usage = field(default_factory=Usage)
+
+    @classmethod
+    def of(cls, entries: Entries) -> Totals:
+        """Of the lines of a journal, of which none is damaged."""
+        counts = np.bincount(entries["status"].astype(np.int64), minlength=len(STATUSES))
+        cost = float(entries["cost_usd"].sum())
+        usage = Usage(
+            **{
+                name: int(entries[name].sum())
+                for name in ("calls", "retries", "cache_hits", "input_tokens", "output_tokens", "cached_tokens")
+            },
+            cost_usd=None if math.isnan(cost) else cost,
+            seconds=float(entries["seconds"].sum()),
+        )
+        return cls(dict(zip(STATUSES, counts.tolist(), strict=True)), usage)
+
+    def add(self, record: Record) -> None:
+        """Counts one more row."""
+        self.statuses[record.status] += 1
+        self.usage = self.usage + record.usage
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return sum(self.statuses.values())

@@ -46,7 +46,7 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class BatchEstimate:
     """Bounds for all rows, for the backend's model and the judge's; `not_counted` are detectors that call one, too."""
 
     rows: int
@@ -68,13 +68,13 @@ class Estimate:
 
 def estimate(
     items: Iterable[Item], *, rows: int, parts: Parts, settings: Settings, polls: int, count: Count
-) -> Estimate:
+) -> BatchEstimate:
     """The bounds for `rows` rows of which `items` are all, or drawn at random; then a sampling error widens them."""
     per_row = [(of_loop(item, parts, settings, count), of_judge(item, parts, settings, polls, count)) for item in items]
     judging = [d.name for d in parts.detectors if "judge" in d.needs and not isinstance(d, ChainPoll)]
     found = np.array(per_row) if per_row else np.zeros((1, 2, 2, 3))
     loop, judge = _total(found, rows)
-    return Estimate(rows, len(per_row), loop, judge, tuple(judging))
+    return BatchEstimate(rows, len(per_row), loop, judge, tuple(judging))
 
 
 def _total(found: NDArray[np.float64], rows: int) -> NDArray[np.float64]:

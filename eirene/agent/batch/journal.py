@@ -1,20 +1,16 @@
-"""The journal of a batch: a line for each finished row, the record, its hash and a checksum; it is read when opened.
+"""The journal of a batch: a line for each finished row, the record, its hash and a checksum.
 
 Of each line an entry is held (`eirene.agent.batch.entries`), and only while a batch is opened. A line that does not
 fit its checksum, or is none of a batch's, is never believed.
-
-Where finished rows go that the journal's disk does not take: they have been paid for.
-
-What the rows of a batch add up to.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,15 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import PydanticSerializationError
 
-from eirene.agent.batch.damage import Damage, set_aside
-from eirene.agent.batch.entries import DAMAGED, STATUSES, Entries, damaged_entry, entries_of, entry_in
-from eirene.agent.batch.runner import Outcome
+from eirene.agent.batch.entries import DAMAGED, Entries, damaged_entry, entries_of, entry_in, is_entry
+from eirene.agent.batch.runner import RowOutcome
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
 from eirene.core.logs import get_logger
-from eirene.core.records import Record
-from eirene.core.usage import Usage
-from eirene.data.journal_file import JournalFile, OnScan, scan
+from eirene.data.journal import JournalFile, OnScan
 from eirene.data.line_checksum import sealed
 from eirene.text.unicode import mend_surrogates
 
@@ -39,6 +32,45 @@ logger = get_logger(__name__)
 
 _COPIED = 2**24
 _LOOKED_AT = 10_000  # lines of a file before it is called something else
+_NAMED = 5  # numbers of lines in a message
+
+
+class JournalDamage:
+    """The lines of a journal that are none, or no more: how many, the first numbers, what is wrong with the first."""
+
+    def __init__(self, path: Path) -> None:
+        self.n = 0
+        self._path = path
+        self._first: list[int] = []
+        self._why = ""
+
+    def add(self, number: int, why: str) -> None:
+        """One more, whose number counts from 1."""
+        self.n += 1
+        self._why = self._why or why
+        if len(self._first) < _NAMED:
+            self._first.append(number)
+
+    def told(self) -> str:
+        """Which lines, and why: `line 3 (is no JSON object)`."""
+        numbers = ", ".join(map(str, self._first))
+        more = f" and {self.n - _NAMED:,} more" if self.n > _NAMED else ""
+        return f"line{'s' * (self.n > 1)} {numbers}{more} ({'the first: ' * (self.n > 1)}{self._why})"
+
+    def error(self) -> InputError:
+        """For a journal that has other, whole lines."""
+        return InputError(
+            f"is damaged in {self.told()}; --replace-damaged has the rows made again and keeps such lines in a file of "
+            "their own",
+            where=str(self._path),
+        )
+
+    def no_journal(self, why: str) -> InputError:
+        """For a file without one whole line of a batch."""
+        return InputError(
+            f"is no journal of a batch: {self.told() if self.n else why}; it is left as it is, name another file",
+            where=str(self._path),
+        )
 
 
 class BatchJournal:
@@ -72,7 +104,7 @@ class BatchJournal:
         """Gives a last line the end that it lacks, or takes away one that was cut off: its row is missing."""
         self._file.mend()
 
-    def append(self, outcomes: Sequence[Outcome]) -> None:
+    def append(self, outcomes: Sequence[RowOutcome]) -> None:
         """Adds a line for each; when this returns all are on disk. Raises `OSError` where they cannot be written."""
         self._file.append(b"".join(line_of(outcome) for outcome in outcomes))
 
@@ -94,7 +126,7 @@ class BatchJournal:
         sizes = np.diff(ends, prepend=0)
         damaged = which & (self.entries["status"] == DAMAGED)
         if damaged.any():
-            place = set_aside(self.path, self._bytes_of(ends, sizes, damaged))
+            place = _set_aside(self.path, self._bytes_of(ends, sizes, damaged))
             logger.warning("%d damaged lines of %s are in %s now", int(damaged.sum()), self.path, place)
         self._file.replace(self._bytes_of(ends, sizes, ~which))
         kept = self.entries[~which].copy()
@@ -116,18 +148,13 @@ class BatchJournal:
                 begin = upto
 
     def _read(self, on_scan: OnScan | None, *, damaged_ok: bool) -> Entries:
-        damage = Damage(self.path)
-        lines = enumerate(scan(self._file.read, size=self._file.size, on_scan=on_scan), start=1)
+        damage = JournalDamage(self.path)
+        lines = enumerate(self._file.lines(is_entry, on_scan=on_scan), start=1)
         entries = entries_of(_entry(number, line, end, damage) for number, (line, end) in lines)
-        end = int(entries["end"][-1]) if len(entries) else 0
-        rest = self._file.read(end)
-        last = whole_entry(rest, end=end + len(rest) + 1) if rest else []
-        if len(entries) == damage.n and not last and self._file.size:
+        if len(entries) == damage.n and self._file.size:
             raise damage.no_journal("its only line was cut off")
         if damage.n and not damaged_ok:
             raise damage.error()
-        self._file.ends_at(end, lacks=b"\n" if last else b"")
-        entries = np.concatenate([entries, entries_of(last)])
         self._refuse_twins(entries)
         return entries
 
@@ -142,7 +169,7 @@ class BatchJournal:
             )
 
 
-def _entry(number: int, line: bytes, end: int, damage: Damage) -> tuple[Any, ...]:
+def _entry(number: int, line: bytes, end: int, damage: JournalDamage) -> tuple[Any, ...]:
     try:
         return entry_in(line, end=end)
     except ValueError as error:
@@ -152,21 +179,7 @@ def _entry(number: int, line: bytes, end: int, damage: Damage) -> tuple[Any, ...
         return damaged_entry(end)
 
 
-def whole_entry(line: bytes, *, end: int) -> list[tuple[Any, ...]]:
-    """The entry of a last line that lacks nothing but its end: it has been paid for, and was not cut off."""
-    try:
-        return [entry_in(line, end=end)]
-    except ValueError:
-        return []
-
-
-def failed(entries: Entries) -> NDArray[np.bool_]:
-    """Which entries are of failed rows."""
-    found: NDArray[np.bool_] = entries["status"] == STATUSES.index("failed")
-    return found
-
-
-def line_of(outcome: Outcome) -> bytes:
+def line_of(outcome: RowOutcome) -> bytes:
     """The record's JSON, the hash and the checksum, which stands last: a line that was cut off has none."""
     try:
         text = outcome.record.model_dump_json()
@@ -175,7 +188,7 @@ def line_of(outcome: Outcome) -> bytes:
     return sealed(f'{text[:-1]},"hash":"{outcome.work.hash}"}}'.encode()) + b"\n"
 
 
-def rescue(outcomes: Sequence[Outcome], error: OSError) -> OSError:
+def rescue(outcomes: Sequence[RowOutcome], error: OSError) -> OSError:
     """Writes the rows to a file in the system's folder for temporary ones; the error to raise says where it is."""
     n = len(outcomes)
     try:
@@ -193,34 +206,13 @@ def rescue(outcomes: Sequence[Outcome], error: OSError) -> OSError:
     return OSError(error.errno, f"{error.strerror}; {said}", error.filename)
 
 
-@dataclass(slots=True)
-class Totals:
-    """Rows by status, and their usage. An unknown cost makes the sum unknown."""
-
-    statuses: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STATUSES, 0))
-    usage: Usage = field(default_factory=Usage)
-
-    @classmethod
-    def of(cls, entries: Entries) -> Totals:
-        """Of the lines of a journal, of which none is damaged."""
-        counts = np.bincount(entries["status"].astype(np.int64), minlength=len(STATUSES))
-        cost = float(entries["cost_usd"].sum())
-        usage = Usage(
-            **{
-                name: int(entries[name].sum())
-                for name in ("calls", "retries", "cache_hits", "input_tokens", "output_tokens", "cached_tokens")
-            },
-            cost_usd=None if math.isnan(cost) else cost,
-            seconds=float(entries["seconds"].sum()),
-        )
-        return cls(dict(zip(STATUSES, counts.tolist(), strict=True)), usage)
-
-    def add(self, record: Record) -> None:
-        """Counts one more row."""
-        self.statuses[record.status] += 1
-        self.usage = self.usage + record.usage
-
-    @property
-    def rows(self) -> int:
-        """How many there are."""
-        return sum(self.statuses.values())
+def _set_aside(journal: Path, lines: Iterator[bytes]) -> Path:
+    """Puts lines into a new file beside the journal, and says where."""
+    for n in count(1):
+        place = journal.with_name(f"{journal.name}.damaged" + ("" if n == 1 else f"-{n}"))
+        with suppress(FileExistsError), place.open("xb") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+            return place
+    raise AssertionError("unreachable: the numbers do not end")

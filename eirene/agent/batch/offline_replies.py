@@ -55,7 +55,7 @@ def import_replies(files: Sequence[str], items: Iterable[Item], step: SamplingSt
         raise InputError("replies are read into the call cache: name one that can be written with --cache FILE",
                          field="import-replies")  # fmt: skip
     found, evicted = Imported(), cache.evicted
-    with _Lines() as lines:
+    with _ReplyLines() as lines:
         for name in files:
             _read(name, lines, step, found)
         for item in items:
@@ -81,7 +81,7 @@ def import_replies(files: Sequence[str], items: Iterable[Item], step: SamplingSt
     return found
 
 
-def _read(name: str, lines: _Lines, step: SamplingStep, found: Imported) -> None:
+def _read(name: str, lines: _ReplyLines, step: SamplingStep, found: Imported) -> None:
     try:
         with open(name, "rb") as file:
             for n, text in enumerate(file, start=1):
@@ -91,7 +91,7 @@ def _read(name: str, lines: _Lines, step: SamplingStep, found: Imported) -> None
         raise cannot_read(name, error) from None
 
 
-def _take(text: bytes, where: str, lines: _Lines, step: SamplingStep, found: Imported) -> None:
+def _take(text: bytes, where: str, lines: _ReplyLines, step: SamplingStep, found: Imported) -> None:
     line = parse_json(text, where=where, from_model=True)
     if not isinstance(line, dict) or "custom_id" not in line:
         raise InputError("is no line of a batch endpoint's output: it has no 'custom_id'", where=where)
@@ -146,10 +146,10 @@ def _choices(body: dict[str, Any]) -> list[Reply]:
     return replies
 
 
-class _Lines:
+class _ReplyLines:
     """The lines by row, in a database of their own that is gone afterwards: files may be larger than the memory."""
 
-    def __enter__(self) -> _Lines:
+    def __enter__(self) -> _ReplyLines:
         self._database = sqlite3.connect("", isolation_level=None)  # on disk as far as it must be, and without a name
         self._database.execute("CREATE TABLE lines (row TEXT, first INTEGER, text BLOB, PRIMARY KEY (row, first))")
         self._database.execute("BEGIN")

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 
-from eirene.agent.batch.runner import Outcome, Source, Work
+from eirene.agent.batch.runner import RowOutcome, RowWork, WorkQueue
 from eirene.agent.batch.worker import PARENTS_OWN, MakeParts, Said, level_here, say, serve
 from eirene.agent.record import failed_record
 from eirene.agent.settings import Settings
@@ -62,13 +62,13 @@ class ProcessRunner:
         self._workers = usable_cores() if workers is None else workers
         self._chunk_rows = chunk_rows
 
-    async def run(self, work: Iterable[Work | None]) -> AsyncGenerator[Outcome, None]:
+    async def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
         """Yields the outcomes as they come. Raises `WorkerError` where a worker cannot even begin.
 
         What one worker raises is raised when the others have made the rows that they had taken.
         """
-        source = Source(work)
-        made: asyncio.Queue[Outcome | BaseException | None] = asyncio.Queue(maxsize=2 * self._workers)
+        source = WorkQueue(work)
+        made: asyncio.Queue[RowOutcome | BaseException | None] = asyncio.Queue(maxsize=2 * self._workers)
         with ThreadPoolExecutor(self._workers, "eirene-worker") as threads:
             hands = [_Hand(self._make, self._settings, threads, made) for _ in range(self._workers)]
             tasks = [asyncio.create_task(hand.work(source, self._chunk_rows)) for hand in hands]
@@ -77,7 +77,7 @@ class ProcessRunner:
                 left = len(tasks)
                 while left:
                     got = await made.get()
-                    if isinstance(got, Outcome):
+                    if isinstance(got, RowOutcome):
                         yield got
                         source.tell()
                     else:
@@ -102,12 +102,12 @@ class _Hand:
     make: MakeParts
     settings: Settings
     threads: ThreadPoolExecutor
-    made: asyncio.Queue[Outcome | BaseException | None]
+    made: asyncio.Queue[RowOutcome | BaseException | None]
     process: BaseProcess | None = None
     pipe: Connection | None = None
     deaths: dict[str, int] = field(default_factory=dict)
 
-    async def work(self, source: Source, chunk_rows: int) -> None:
+    async def work(self, source: WorkQueue, chunk_rows: int) -> None:
         """Takes chunks until there are none left; whatever ends it is told to who reads `made`."""
         try:
             while not source.is_over:
@@ -119,7 +119,7 @@ class _Hand:
         except Exception as error:  # told, not handled: it is raised where the outcomes are read
             await self.made.put(error)
 
-    async def _chunk(self, left: deque[Work]) -> None:
+    async def _chunk(self, left: deque[RowWork]) -> None:
         """All rows of a chunk. After a death its rows go one by one, so that the next death has a name."""
         alone = False
         while left:
@@ -132,7 +132,7 @@ class _Hand:
                 for _ in group:
                     record = await self._receive()
                     assert record is not None
-                    await self.made.put(Outcome(left.popleft(), record))
+                    await self.made.put(RowOutcome(left.popleft(), record))
             except (EOFError, OSError):
                 alone = True
                 await self._died(left)
@@ -149,7 +149,7 @@ class _Hand:
                 return value
             say(value)
 
-    async def _died(self, left: deque[Work]) -> None:
+    async def _died(self, left: deque[RowWork]) -> None:
         """Counts a death against the row that the worker was at; the second one makes it a failed record."""
         how = self.end(wait_s=_ENDING_S)
         work = left[0]
@@ -159,7 +159,7 @@ class _Hand:
         left.popleft()
         error = WorkerError(f"{self.deaths.pop(work.item.id)} worker processes ended at this row, the last {how}")
         record = failed_record(work.item, error, parts=self.make(), settings=self.settings)
-        await self.made.put(Outcome(work, record))
+        await self.made.put(RowOutcome(work, record))
 
     async def _start(self) -> None:
         """A worker that is ready. One that is killed before it is followed by another, up to `_STARTS` of them."""

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from eirene.agent.batch.ray_cluster import RowActor
-from eirene.agent.batch.runner import Outcome, Source, Work
+from eirene.agent.batch.runner import RowOutcome, RowWork, WorkQueue
 from eirene.agent.batch.worker import MakeParts, level_here, say
 from eirene.agent.record import RowHash, failed_record
 from eirene.agent.settings import Settings
@@ -39,7 +39,7 @@ _PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ActorShape:
     """What an actor is given. `side_by_side`: calls that it works on at once; `chunk_rows`: rows a call.
 
     One more call than that waits at the actor where rows only compute, so that it is never without work.
@@ -53,7 +53,7 @@ class Shape:
     @property
     def calls(self) -> int:
         """Calls that are sent at once."""
-        return self.side_by_side + 1 if self.side_by_side == 1 else self.side_by_side
+        return self.side_by_side + 1 if self.run_bounded == 1 else self.run_bounded
 
 
 class RayRunner:
@@ -66,7 +66,7 @@ class RayRunner:
     """
 
     def __init__(
-        self, ray: ModuleType, make: MakeParts, settings: Settings, *, parts: Parts, workers: int, shape: Shape
+        self, ray: ModuleType, make: MakeParts, settings: Settings, *, parts: Parts, workers: int, shape: ActorShape
     ) -> None:
         self._ray = ray
         self._make = make
@@ -75,9 +75,9 @@ class RayRunner:
         self._workers = workers
         self._shape = shape
 
-    async def run(self, work: Iterable[Work | None]) -> AsyncGenerator[Outcome, None]:
+    async def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
         """Yields the outcomes as they come. Raises `WorkerError` where an actor cannot begin."""
-        flow = _Flow(Source(work), asyncio.Queue(maxsize=2 * self._workers))
+        flow = _Flow(WorkQueue(work), asyncio.Queue(maxsize=2 * self._workers))
         hands = [_Hand(self._ray, self._make, self._settings, self._parts, self._shape, flow)
                  for _ in range(self._workers)]  # fmt: skip
         tasks = [asyncio.create_task(hand.work()) for hand in hands]
@@ -104,8 +104,8 @@ class RayRunner:
 class _Flow:
     """What the actors' hands share: work goes out, outcomes come in. A None among them: look whether it is over."""
 
-    source: Source
-    made: asyncio.Queue[Outcome | BaseException | None]
+    source: WorkQueue
+    made: asyncio.Queue[RowOutcome | BaseException | None]
     under_way: int = 0
     fault: EireneError | None = None
 
@@ -113,7 +113,7 @@ class _Flow:
     def is_over(self) -> bool:
         return self.source.is_over and self.under_way == 0
 
-    def take(self, n: int) -> list[Work]:
+    def take(self, n: int) -> list[RowWork]:
         rows = self.source.take(n)
         self.under_way += len(rows)
         return rows
@@ -127,13 +127,13 @@ class _Hand:
     make: MakeParts
     settings: Settings
     parts: Parts
-    shape: Shape
+    shape: ActorShape
     flow: _Flow
     actor: Any = None
     is_dead: bool = False
-    calls: dict[asyncio.Future[Any], list[Work]] = field(default_factory=dict)
-    again: deque[Work] = field(default_factory=deque)
-    suspects: deque[Work] = field(default_factory=deque)
+    calls: dict[asyncio.Future[Any], list[RowWork]] = field(default_factory=dict)
+    again: deque[RowWork] = field(default_factory=deque)
+    suspects: deque[RowWork] = field(default_factory=deque)
     deaths: dict[str, int] = field(default_factory=dict)
 
     async def work(self) -> None:
@@ -163,7 +163,7 @@ class _Hand:
             call = self.actor.rows.remote(rows)
             self.calls[asyncio.wrap_future(call.future())] = rows
 
-    def _next(self) -> list[Work]:
+    def _next(self) -> list[RowWork]:
         """The rows of the next call; none while one must be alone."""
         if any(self.deaths.get(rows[0].item.id, 0) >= _TOGETHER for rows in self.calls.values()):
             return []
@@ -190,13 +190,13 @@ class _Hand:
         for work, reply in zip(rows, replies, strict=True):
             self.deaths.pop(work.item.id, None)
             if isinstance(reply, Record):
-                await self.flow.made.put(Outcome(work, reply))
+                await self.flow.made.put(RowOutcome(work, reply))
             else:
                 self.flow.fault = self.flow.fault or reply
                 self.flow.under_way -= 1
                 self.flow.source.close()
 
-    async def _lost(self, work: Work, error: Exception) -> None:
+    async def _lost(self, work: RowWork, error: Exception) -> None:
         """Counts a death against a row: first it goes again with others, then alone, and then it is a failed record."""
         deaths = self.deaths[work.item.id] = self.deaths.get(work.item.id, 0) + 1
         if deaths < _TOGETHER:
@@ -208,7 +208,7 @@ class _Hand:
             how = str(error).partition("\n")[0] or type(error).__name__
             failure = WorkerError(f"{deaths} actors ended at this row, the last one alone with it: {how}")
             record = failed_record(work.item, failure, parts=self.parts, settings=self.settings)
-            await self.flow.made.put(Outcome(work, record))
+            await self.flow.made.put(RowOutcome(work, record))
 
     async def _start(self) -> None:
         errors = self.ray.exceptions

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from eirene.agent.batch.processes import environment
-from eirene.agent.batch.runner import Work
+from eirene.agent.batch.runner import RowWork
 from eirene.agent.batch.worker import ChunkRunner, MakeParts, Said, listen
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
@@ -133,7 +133,7 @@ class RowActor:
         self._runner = ChunkRunner(parts, self._settings)
         return RowHash(parts, self._settings).common
 
-    async def rows(self, chunk: list[Work]) -> tuple[list[Record | EireneError], list[Said]]:
+    async def rows(self, chunk: list[RowWork]) -> tuple[list[Record | EireneError], list[Said]]:
         """A record for each row, or what no other row could do better with; and what was logged meanwhile."""
         assert self._runner is not None
         if len(chunk) > 1:
@@ -143,7 +143,7 @@ class RowActor:
         del self._said[: len(said)]  # other calls, and threads, may be adding to it
         return replies, said
 
-    async def _one(self, runner: ChunkRunner, work: Work) -> Record | EireneError:
+    async def _one(self, runner: ChunkRunner, work: RowWork) -> Record | EireneError:
         try:
             return await runner.one(work)
         except EireneError as error:

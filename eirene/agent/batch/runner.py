@@ -27,32 +27,42 @@ from eirene.models.limits import Limiter
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class RowWork:
     """One row to be made. `hash` stands for the item and everything that its record will hang on."""
 
     item: Item
     hash: str
 
+    @property
+    def key(self) -> str:
+        """The item's id."""
+        return self.item.id
+
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RowOutcome:
     """One row made. A record with status `failed` is one as well."""
 
-    work: Work
+    work: RowWork
     record: Record
 
+    @property
+    def key(self) -> str:
+        """The item's id."""
+        return self.work.item.id
 
-class Source:
+
+class WorkQueue:
     """The work of a run, for several who take from it side by side."""
 
-    def __init__(self, work: Iterable[Work | None]) -> None:
+    def __init__(self, work: Iterable[RowWork | None]) -> None:
         self.is_over = False
         self._waiting = iter(work)
         self._news = asyncio.Event()
 
-    def take(self, n: int) -> list[Work]:
+    def take(self, n: int) -> list[RowWork]:
         """Up to `n` pieces; none where it `is_over`, or where there are none until there is news."""
-        taken: list[Work] = []
+        taken: list[RowWork] = []
         while len(taken) < n and not self.is_over:
             try:
                 work = next(self._waiting)
@@ -82,7 +92,7 @@ class Source:
 class Runner(Protocol):
     """Makes records of work."""
 
-    def run(self, work: Iterable[Work | None]) -> AsyncGenerator[Outcome, None]:
+    def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
         """Yields an outcome for each piece of work, in the order in which they end.
 
         None among the work: no more for now; ask again when an outcome has been yielded. It does not come while nothing
@@ -115,7 +125,7 @@ class LocalRunner:
         self._loop = Loop(parts, settings)
         self._limiter = limiter
 
-    async def run(self, work: Iterable[Work | None]) -> AsyncGenerator[Outcome, None]:
+    async def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
         """Yields the outcomes as they come; where one, or the work itself, raises, those under way are finished."""
         made = run_bounded(work, lambda piece: one_row(piece, self._loop), room=lambda: self._room)
         async with aclosing(made) as outcomes:
@@ -130,7 +140,7 @@ class LocalRunner:
 logger = get_logger(__name__)
 
 
-async def one_row(work: Work, loop: Loop) -> Outcome:
+async def one_row(work: RowWork, loop: Loop) -> RowOutcome:
     """The row's outcome. Raises what every other row would meet as well, such as a refused key."""
     try:
         record = await loop.arun(work.item)
@@ -141,7 +151,7 @@ async def one_row(work: Work, loop: Loop) -> Outcome:
         logger.warning("row %r failed unexpectedly: %s: %s", work.item.id, type(error).__name__, error, exc_info=True)
         record = loop.failed(work.item, error)
     raise_hopeless(record)
-    return Outcome(work, record)
+    return RowOutcome(work, record)
 
 
 _BY_KIND = {kind.__name__: kind for kind in PERMANENT_ERRORS}

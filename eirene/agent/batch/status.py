@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from pydantic_core import from_json
 
-from eirene.agent.batch.damage import Damage
-from eirene.agent.batch.entries import Entries, entries_of, entry_in
-from eirene.agent.batch.journal import Totals, failed, whole_entry
+from eirene.agent.batch.entries import Entries, Totals, entries_of, entry_in, failed, is_entry
+from eirene.agent.batch.journal import JournalDamage
 from eirene.core.errors import InputError
-from eirene.data.journal_file import OnScan, Read, is_held, scan
+from eirene.data.journal import OnScan, Read, is_held, read_lines
 from eirene.data.json_rows import cannot_read
 
 
@@ -68,21 +67,17 @@ def read_status(path: str | Path, *, on_scan: OnScan | None = None) -> BatchStat
 
 
 def _entries(path: Path, size: int, read: Read, on_scan: OnScan | None) -> Entries:
-    damage = Damage(path)
-    lines = enumerate(scan(read, size=size, on_scan=on_scan), start=1)
-    entries = entries_of(_whole(lines, damage))
+    damage = JournalDamage(path)
+    lines = enumerate(read_lines(read, size=size, is_whole=is_entry, on_scan=on_scan), start=1)
+    entries = entries_of(_undamaged(lines, damage))
     if damage.n:
         raise damage.error() if len(entries) else damage.no_journal("")
-    end = int(entries["end"][-1]) if len(entries) else 0
-    rest = read(end, size)
-    last = whole_entry(rest, end=end + len(rest)) if rest else []
-    if rest and not last and not len(entries) and not is_held(path):
+    if size and not len(entries) and not is_held(path):
         raise damage.no_journal("its only line was cut off")
-    return np.concatenate([entries, entries_of(last)])
+    return entries
 
 
-def _whole(lines: Iterable[tuple[int, tuple[bytes, int]]], damage: Damage) -> Iterator[tuple[Any, ...]]:
-    """The entries of the lines that are not damaged."""
+def _undamaged(lines: Iterable[tuple[int, tuple[bytes, int]]], damage: JournalDamage) -> Iterator[tuple[Any, ...]]:
     for number, (line, end) in lines:
         try:
             yield entry_in(line, end=end)

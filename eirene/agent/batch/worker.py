@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 
-from eirene.agent.batch.runner import Work, one_row
+from eirene.agent.batch.runner import RowWork, one_row
 from eirene.agent.detectors import cached
 from eirene.agent.loop import Loop
 from eirene.agent.settings import Settings
@@ -113,7 +113,7 @@ def serve(pipe: Connection, make: MakeParts, settings: Settings, variables: dict
 
 async def _serve(pipe: Connection, sender: _Sender, runner: ChunkRunner) -> None:
     while True:
-        chunk: list[Work] = pipe.recv()  # blocks: there is nothing else to do
+        chunk: list[RowWork] = pipe.recv()  # blocks: there is nothing else to do
         try:
             runner.prepare(chunk)
             for work in chunk:
@@ -168,7 +168,7 @@ class ChunkRunner:
         parts = replace(parts, detectors=tuple(cached(d, most=_KEPT) for d in parts.detectors))
         self._loop = Loop(parts, settings)
 
-    def prepare(self, chunk: list[Work]) -> None:
+    def prepare(self, chunk: list[RowWork]) -> None:
         """Encodes what the rows will need, where their feedback model can tell."""
         if isinstance(self._loop.parts.feedback_model, EmbeddedFeedback):
             try:
@@ -177,6 +177,6 @@ class ChunkRunner:
             except Exception as error:
                 logger.info("%d rows are encoded one by one: %s: %s", len(chunk), type(error).__name__, error)
 
-    async def one(self, work: Work) -> Record:
+    async def one(self, work: RowWork) -> Record:
         """The row's record; raises what every other row would meet as well."""
         return (await one_row(work, self._loop)).record

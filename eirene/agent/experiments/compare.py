@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
 
+from eirene.agent.batch.rows import RowJournal, RowKind
 from eirene.agent.batch.runner import raise_hopeless
 from eirene.agent.critics import critique_from_notes
 from eirene.agent.detectors import CachedDetector, cached
 from eirene.agent.experiments.compare_rows import (
+    CompareJob,
     CompareRow,
-    Job,
     JudgedText,
     jobs_for,
     judged_case,
-    judgements_in,
     row_key_of,
-    rows_in,
     text_key,
 )
 from eirene.agent.run import arefine, make_settings
@@ -33,7 +30,6 @@ from eirene.core.records import MODES, Item, Mode
 from eirene.core.scores import Unscored
 from eirene.core.signature import check_seed, derive_seed
 from eirene.core.usage import Meter
-from eirene.data.journal import Journal
 from eirene.eval.base import Detector, case_of
 from eirene.eval.detectors.judge import ErrorJudge
 from eirene.models.limits import DEFAULT_CONCURRENCY
@@ -45,11 +41,10 @@ ROWS, JUDGEMENTS = "rows.jsonl", "judgements.jsonl"
 
 OnRow = Callable[[CompareRow], None]
 OnJudged = Callable[[JudgedText], None]
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ComparePlan:
     """What is to be compared: modes, seeds, and how each row is made.
 
     `concurrency` bounds the calls under way of a chat model (give it the same one) and, with it, the rows in memory.
@@ -111,7 +106,7 @@ class Gathered:
 async def acompare(
     items: Sequence[Item],
     *,
-    plan: Plan,
+    plan: ComparePlan,
     parts: Parts,
     out: str | Path,
     judge: ErrorJudge | None = None,
@@ -126,35 +121,30 @@ async def acompare(
     """
     plan.check(items)
     parts = replace(parts, detectors=tuple(cached(d) for d in parts.detectors))
-    jobs = list(jobs_for(items, parts, plan.settings, modes=plan.modes, seeds=plan.seeds))
+    jobs = {job.key: job for job in jobs_for(items, parts, plan.settings, modes=plan.modes, seeds=plan.seeds)}
+    kind = RowKind(
+        model=CompareRow, name="rows of a comparison", is_failed=lambda row: row.record.status == "failed",
+        fault=lambda row: _fault(row, jobs.get(row.key)), key_of=row_key_of, place="folder",
+    )  # fmt: skip
     with ExitStack() as stack:
-        journal = stack.enter_context(Journal(Path(out) / ROWS, key_of=row_key_of))
-        texts = None if judge is None else stack.enter_context(Journal(Path(out) / JUDGEMENTS))
-        done = rows_in(journal)
-        _check_same_work(journal, done, jobs)
-        if plan.retry_failed:
-            again = {job.key for job in jobs if job.key in done and done[job.key].record.status == "failed"}
-            journal.drop(again)
-            done = {key: row for key, row in done.items() if key not in again}
-        missing = [job for job in jobs if job.key not in done]
+        rows = stack.enter_context(RowJournal(Path(out) / ROWS, kind))
+        texts = None if judge is None else stack.enter_context(RowJournal(Path(out) / JUDGEMENTS, _JUDGED))
 
-        async def one(job: Job) -> None:
-            row = await _row(job, parts)
-            await _put(journal, row)
-            done[job.key] = row
-            if on_row is not None:
-                on_row(row)
+        async def make(_: str, job: CompareJob) -> CompareRow:
+            return await _row(job, parts)
 
-        await _all(missing, one, workers=_workers(parts, plan))
-        rows = tuple(done[job.key] for job in jobs)
+        made = await rows.make(
+            jobs.items(), make, concurrency=_workers(parts, plan), retry_failed=plan.retry_failed, on_row=on_row
+        )
         judgements: dict[tuple[str, str], JudgedText] = {}
         if judge is not None and texts is not None:
-            judgements = await _judged(items, rows, judge=judge, journal=texts, plan=plan, on_judged=on_judged)
-    known = len(jobs) - len(missing)
-    return Gathered(rows, judgements, known, len(done) - len(rows), None if judge is None else judge.version)
+            judgements = await _judged(items, made.rows, judge=judge, journal=texts, plan=plan, on_judged=on_judged)
+    return Gathered(
+        made.rows, judgements, made.n_from_journal, made.n_left_out, None if judge is None else judge.version
+    )
 
 
-def _workers(parts: Parts, plan: Plan) -> int:
+def _workers(parts: Parts, plan: ComparePlan) -> int:
     """How many rows are under way: more than calls, so that rows that compute leave no call's place empty.
 
     The embedded parts only compute. Side by side they are no faster, and each row's seconds would be those of all.
@@ -162,7 +152,7 @@ def _workers(parts: Parts, plan: Plan) -> int:
     return 1 if parts.backend == "embedded" else 2 * plan.concurrency
 
 
-async def _row(job: Job, parts: Parts) -> CompareRow:
+async def _row(job: CompareJob, parts: Parts) -> CompareRow:
     await _score_original(job.item, parts.detectors)
     record = await arefine(job.item, backend=parts, settings=job.settings)
     raise_hopeless(record)
@@ -190,16 +180,18 @@ async def _score_original(item: Item, detectors: Sequence[Detector]) -> None:
                 await detector.score(case_of(item, given=given), meter=Meter())
 
 
-def _check_same_work(journal: Journal, done: dict[str, CompareRow], jobs: Iterable[Job]) -> None:
-    for job in jobs:
-        row = done.get(job.key)
-        if row is not None and row.hash != job.hash:
-            settings = f"other settings: {row.record.signature}, now {job.signature}"
-            why = settings if row.record.signature != job.signature else "another input, or other models"
-            raise InputError(
-                f"has the row {row.id!r} in mode {row.mode} with seed {row.seed}, made from {why}; name another folder",
-                where=str(journal.path),
-            )
+def _fault(row: CompareRow, job: CompareJob | None) -> str | None:
+    """Why a row cannot stand for the job of its key."""
+    if job is None or row.hash == job.hash:
+        return None
+    settings = f"other settings: {row.record.signature}, now {job.signature}"
+    why = settings if row.record.signature != job.signature else "another input, or other models"
+    return f"has the row {row.id!r} in mode {row.mode} with seed {row.seed}, made from {why}"
+
+
+_JUDGED = RowKind(
+    model=JudgedText, name="judgements of a comparison", is_failed=lambda judged: judged.failed, place="folder"
+)
 
 
 async def _judged(
@@ -207,31 +199,23 @@ async def _judged(
     rows: Sequence[CompareRow],
     *,
     judge: ErrorJudge,
-    journal: Journal,
-    plan: Plan,
+    journal: RowJournal[JudgedText],
+    plan: ComparePlan,
     on_judged: OnJudged | None,
 ) -> dict[tuple[str, str], JudgedText]:
     """What the judge says of each text, by item and text: an original is judged once for all modes and seeds."""
     by_id = {item.id: item for item in items}
     texts = dict.fromkeys((row.id, text) for row in rows for text in (row.record.original, row.record.answer))
     keys = {(name, text): text_key(by_id[name], text, judge.version) for name, text in texts}
-    done = judgements_in(journal)
-    if plan.retry_failed:
-        failed = {key for key in keys.values() if key in done and done[key].failed}
-        journal.drop(failed)
-        done = {key: judged for key, judged in done.items() if key not in failed}
 
-    async def one(what: tuple[str, tuple[Item, str]]) -> None:
-        key, (item, text) = what
-        judged = await _judge(key, item, text, judge)
-        await _put(journal, judged)
-        done[key] = judged
-        if on_judged is not None:
-            on_judged(judged)
+    async def make(key: str, text: tuple[str, str]) -> JudgedText:
+        return await _judge(key, by_id[text[0]], text[1], judge)
 
-    missing = {keys[place]: (by_id[place[0]], place[1]) for place in texts if keys[place] not in done}
-    await _all(list(missing.items()), one, workers=2 * plan.concurrency)
-    return {place: done[key] for place, key in keys.items()}
+    made = await journal.make(
+        ((keys[text], text) for text in texts), make, concurrency=2 * plan.concurrency, retry_failed=plan.retry_failed,
+        on_row=on_judged,
+    )  # fmt: skip
+    return dict(zip(texts, made.rows, strict=True))
 
 
 async def _judge(key: str, item: Item, text: str, judge: ErrorJudge) -> JudgedText:
@@ -247,32 +231,4 @@ async def _judge(key: str, item: Item, text: str, judge: ErrorJudge) -> JudgedTe
     return JudgedText(key=key, id=item.id, judge=judge.version, judgement=found, failed=failed, usage=meter.total)
 
 
-async def _put(journal: Journal, line: CompareRow | JudgedText) -> None:
-    """Has a line written beside the event loop. It has been paid for: a stop waits until it is on disk."""
-    writing = asyncio.ensure_future(asyncio.to_thread(journal.append, line.model_dump(mode="json")))
-    try:
-        await asyncio.shield(writing)
-    except asyncio.CancelledError:
-        await writing
-        raise
-
-
-async def _all(work: Sequence[_T], do: Callable[[_T], Awaitable[None]], *, workers: int) -> None:
-    """Does all pieces of work, at most `workers` at a time; the first exception stops the others and is raised."""
-    waiting = iter(work)
-
-    async def worker() -> None:
-        for piece in waiting:
-            await do(piece)
-            await asyncio.sleep(0)  # work that never waits must still let a stop through
-
-    tasks = [asyncio.create_task(worker()) for _ in range(min(workers, len(work)))]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-__all__ = ["JUDGEMENTS", "ROWS", "Gathered", "OnJudged", "OnRow", "Plan", "acompare"]
+__all__ = ["JUDGEMENTS", "ROWS", "ComparePlan", "Gathered", "OnJudged", "OnRow", "acompare"]

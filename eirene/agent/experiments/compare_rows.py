@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 from pydantic import ConfigDict
@@ -21,21 +21,18 @@ from eirene.core.records import Item, Mode, Record
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.signature import digest
 from eirene.core.usage import Usage
-from eirene.core.validation import CheckedModel, validated
-from eirene.data.journal import Journal, Line
+from eirene.core.validation import CheckedModel
+from eirene.data.journal import Line
 from eirene.eval.base import Case
 from eirene.eval.detectors.judge import Judgement
 from eirene.eval.statistics.bootstrap import Array
 
 
-class _Line(CheckedModel):
+class _CompareLine(CheckedModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-_Kind = TypeVar("_Kind", bound=_Line)
-
-
-class CompareRow(_Line):
+class CompareRow(_CompareLine):
     """One line of `rows.jsonl`. `hash` stands for everything that the record hangs on.
 
     `given` says what the answers were held against: scores against what was `derived` from a critique do not compare
@@ -60,7 +57,7 @@ class CompareRow(_Line):
         return self.id, self.seed
 
 
-class JudgedText(_Line):
+class JudgedText(_CompareLine):
     """One line of `judgements.jsonl`: what the judge said of one text. `failed`: the model could not be reached."""
 
     key: str
@@ -72,7 +69,7 @@ class JudgedText(_Line):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class CompareJob:
     """One row to be made."""
 
     item: Item
@@ -101,13 +98,13 @@ def row_key_of(line: Line) -> str:
 
 def jobs_for(
     items: Sequence[Item], parts: Parts, settings: Settings, *, modes: Sequence[Mode], seeds: Sequence[int]
-) -> Iterator[Job]:
+) -> Iterator[CompareJob]:
     """Every row wanted, all modes and seeds of an item together: what they share is then still at hand."""
     for item in items:
         for mode in modes:
             for seed in seeds:
                 own = Settings.of(**{**settings.model_dump(), "mode": mode, "seed": seed})
-                yield Job(item, own, row_hash(item, parts, own), run_signature(parts, own))
+                yield CompareJob(item, own, row_hash(item, parts, own), run_signature(parts, own))
 
 
 def text_key(item: Item, answer: str, judge: str) -> str:
@@ -120,20 +117,6 @@ def text_key(item: Item, answer: str, judge: str) -> str:
 def judged_case(item: Item, answer: str) -> Case:
     """What a judge is shown of a text."""
     return Case(item.question, answer, grounding_for(item))
-
-
-def rows_in(journal: Journal) -> dict[str, CompareRow]:
-    """The rows of a journal by key; raises `InputError` at a line that is none."""
-    return {key: _read(CompareRow, line, journal, n) for n, (key, line) in enumerate(journal.lines.items(), start=1)}
-
-
-def judgements_in(journal: Journal) -> dict[str, JudgedText]:
-    """The judgements of a journal by key; raises `InputError` at a line that is none."""
-    return {key: _read(JudgedText, line, journal, n) for n, (key, line) in enumerate(journal.lines.items(), start=1)}
-
-
-def _read(kind: type[_Kind], line: dict[str, Any], journal: Journal, n: int) -> _Kind:
-    return validated(kind, line, where=f"{journal.path}, line {n}")
 
 
 Judgements = Mapping[tuple[str, str], JudgedText]

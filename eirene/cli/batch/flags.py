@@ -209,7 +209,7 @@ def ray_runner(
     import functools
 
     from eirene.agent.batch.processes import CHUNK_ROWS, usable_cores
-    from eirene.agent.batch.ray import RayRunner, Shape
+    from eirene.agent.batch.ray import ActorShape, RayRunner
     from eirene.agent.batch.ray_cluster import LOCAL, cluster_slots, ray_session
 
     with ray_session(address, slots=workers or usable_cores()) as ray:
@@ -219,7 +219,7 @@ def ray_runner(
         if flags.asks and n > concurrency:
             raise InputError(f"must be at least the number of actors, {n}, got {concurrency}", field="concurrency")
         share = concurrency // n if flags.asks else 1
-        shape = Shape(
+        shape = ActorShape(
             side_by_side=2 * share if flags.asks else 1,  # rows that compute leave no call's place empty
             chunk_rows=max(1, min(CHUNK_ROWS, n_rows // (2 * n))) if flags.is_embedded_alone else 1,
             gpus=1.0 if gpus else 0.0,

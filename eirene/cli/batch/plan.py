@@ -18,7 +18,7 @@ from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.agent.batch.engine import Batch, OnRow
-    from eirene.agent.batch.estimate import Estimate
+    from eirene.agent.batch.estimate import BatchEstimate
     from eirene.agent.batch.offline_replies import Imported
     from eirene.agent.settings import Settings
     from eirene.agent.state import Parts
@@ -76,7 +76,7 @@ def _spent(record: Record) -> list[float]:
 
 
 def _report(
-    opened: Batch, found: Estimate, what: DryRun, by_sample: dict[str, Any] | None, *, made: int
+    opened: Batch, found: BatchEstimate, what: DryRun, by_sample: dict[str, Any] | None, *, made: int
 ) -> dict[str, Any]:
     """The figures: of each its least and most, null where it is not known."""
     cost = found.cost_usd(what.price, what.judge_price)

@@ -17,7 +17,7 @@ from eirene.cli.terminal import console, output, say
 from eirene.core.errors import AuthError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from eirene.agent.experiments.detectors import Evaluated, Work
+    from eirene.agent.experiments.detectors import Evaluated, EvaluateOptions
     from eirene.eval.base import Detector
     from eirene.eval.datasets import LabelledSet
     from eirene.eval.metrics.detectors import Plan
@@ -80,7 +80,7 @@ def detectors(
     The same command again goes on where it was stopped; further detectors are added to what is there.
     """
     with output():
-        from eirene.agent.experiments.detectors import Work
+        from eirene.agent.experiments.detectors import EvaluateOptions
         from eirene.cli.compare import folder_of
         from eirene.eval.datasets import read_labelled
         from eirene.eval.metrics.detectors import Plan
@@ -102,7 +102,7 @@ def detectors(
         for_dev = None if dev is None else read_labelled(rows.open(dev), rows.shape)
         folder = folder_of(out)
         built = build_detectors(names, resources)
-        work = Work(seed=seed, concurrency=concurrency, retry_failed=retry_failed)
+        work = EvaluateOptions(seed=seed, concurrency=concurrency, retry_failed=retry_failed)
         found = _run(drawn, for_dev, built, folder, work)
         named: dict[str, Any] = {"data": _named(data, drawn, whole), "dev": None}
         if dev is not None and for_dev is not None:
@@ -143,7 +143,7 @@ def _drawn(whole: LabelledSet, limit: int, sample_seed: int) -> LabelledSet:
 
 
 def _run(
-    data: LabelledSet, dev: LabelledSet | None, detectors: tuple[Detector, ...], folder: Path, work: Work
+    data: LabelledSet, dev: LabelledSet | None, detectors: tuple[Detector, ...], folder: Path, work: EvaluateOptions
 ) -> Evaluated:
     import asyncio
 

@@ -51,7 +51,7 @@ def feedback(
     with output():
         cases = _cases(data, format, split, data_flags.selection_of(limit, sample, sample_seed))
         from eirene.agent.backends import BackendOptions, resolve_backend
-        from eirene.agent.experiments.feedback import aevaluate_feedback
+        from eirene.agent.experiments.critic import aevaluate_feedback
         from eirene.agent.settings import Settings
         from eirene.eval.metrics.feedback import feedback_report
         from eirene.eval.statistics.bootstrap import Resamples

@@ -16,7 +16,7 @@ from eirene.core.errors import InputError
 if TYPE_CHECKING:
     from eirene.core.records import Item
     from eirene.synth.rows import Task
-    from eirene.synth.run import Made
+    from eirene.synth.run import AnswerTotals
 
 FormatName = Literal["rows", "curly"]
 
@@ -63,11 +63,11 @@ def npov(
     """Answers on disputed questions with and without errors, from topics with arguments."""
     with output():
         from eirene.data.output import STDOUT, check_output
-        from eirene.synth import Made, Recipe
+        from eirene.synth import AnswerRecipe, AnswerTotals
         from eirene.synth.plans import parse_kinds, parse_wordings
         from eirene.synth.rows import parse_tasks
 
-        recipe = Recipe(parse_kinds(kinds), parse_wordings(wordings), per_topic, most, seed)
+        recipe = AnswerRecipe(parse_kinds(kinds), parse_wordings(wordings), per_topic, most, seed)
         wanted = parse_tasks(tasks)
         if responses is None and not balance:
             raise InputError(
@@ -77,7 +77,7 @@ def npov(
         for path in filter(None, (out, card)):
             check_output(path, force=force)
         _check_not_an_input(out, topics, responses)
-        made = Made(recipe)
+        made = AnswerTotals(recipe)
         inputs, rows = _rows(topics, responses, made, balanced=balance)
         _write(rows, out, form, wanted, force=force)
         settings: dict[str, Any] = {"responses": responses is not None, "balanced": balance, "format": form}
@@ -98,7 +98,7 @@ def _check_not_an_input(out: str, *inputs: str | None) -> None:
 
 
 def _rows(
-    topics: str, responses: str | None, made: Made, *, balanced: bool
+    topics: str, responses: str | None, made: AnswerTotals, *, balanced: bool
 ) -> tuple[list[dict[str, str]], Iterator[Item]]:
     """The inputs with their hashes, and the rows to come: everything is read and checked before the first is made."""
     import hashlib

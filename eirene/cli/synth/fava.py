@@ -16,7 +16,7 @@ from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
-    from eirene.synth.fava.recipe import Made, Recipe
+    from eirene.synth.fava.recipe import FavaRecipe, FavaTotals
 
 Corpus = Annotated[str, typer.Argument(metavar="FILE|DIR", help="The passages, as --corpus takes them.")]
 Out = Annotated[
@@ -72,7 +72,7 @@ def fava(
     with output():
         from eirene.agent.batch.control import Limits
         from eirene.core.critique import HALLUCINATIONS
-        from eirene.synth.fava.recipe import GENRES, Made, Recipe
+        from eirene.synth.fava.recipe import GENRES, FavaRecipe, FavaTotals
         from eirene.synth.fava.rules import OFFLINE
 
         if offline == (backend is not None):
@@ -84,11 +84,11 @@ def fava(
             if value < least:
                 raise InputError(f"{name} must be at least {least}, got {value}", field=name)
         wanted: Any = _listed(kinds) or (OFFLINE if offline else HALLUCINATIONS)
-        recipe = Recipe(
+        recipe = FavaRecipe(
             kinds=wanted, most=most if most is not None else 3 if offline else 5, references=references, clean=clean,
             seed=seed, genres=GENRES if genres is None else () if genres == "none" else _listed(genres), tries=tries,
         )  # fmt: skip
-        limits, made = Limits(max_cost, max_tokens), Made()
+        limits, made = Limits(max_cost, max_tokens), FavaTotals()
         check_apart(out, corpus)
         if backend is None:
             _by_rule(corpus, recipe, made, out, limit=limit, encoder=corpus_encoder, force=force)
@@ -121,7 +121,9 @@ def _listed(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 
-def _by_rule(corpus: str, recipe: Recipe, made: Made, out: str, *, limit: int, encoder: str, force: bool) -> None:
+def _by_rule(
+    corpus: str, recipe: FavaRecipe, made: FavaTotals, out: str, *, limit: int, encoder: str, force: bool
+) -> None:
     from eirene.data.output import check_output, line_writer
     from eirene.synth.fava import entities, neighbours_by, passages_of, synthesise
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, aclosing
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -16,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from eirene.cli.data_flags import CorpusFlags, is_named
-from eirene.cli.progress import Watch, watch
+from eirene.cli.progress import watch
 from eirene.cli.terminal import say
 from eirene.core.errors import BackendError, InputError
 from eirene.core.usage import Usage
 
 if TYPE_CHECKING:
-    from eirene.agent.batch.control import Control, Limits
+    from eirene.agent.batch.control import Limits
     from eirene.cli.batch.stop import Stop
     from eirene.cli.data_flags import CallFlags
-    from eirene.synth.fava import Made, Outcome, Plan, Recipe
+    from eirene.synth.fava import FavaRecipe, FavaTotals, PassageOutcome, PassagePlan
     from eirene.synth.fava.recipe import Neighbours
     from eirene.synth.fava.replies import TextModel
 
@@ -47,7 +46,9 @@ class Order:
     force: bool
 
 
-def by_model(order: Order, recipe: Recipe, made: Made, *, backend: str, base_url: str | None, calls: CallFlags) -> None:
+def by_model(
+    order: Order, recipe: FavaRecipe, made: FavaTotals, *, backend: str, base_url: str | None, calls: CallFlags
+) -> None:
     """Makes the rows that are missing; raises `typer.Exit` with 130 where the user stopped it."""
     from eirene.data.output import STDOUT
     from eirene.models.resolve import ChatOptions
@@ -90,7 +91,7 @@ def by_model(order: Order, recipe: Recipe, made: Made, *, backend: str, base_url
         raise typer.Exit(130)
 
 
-def _write_card(order: Order, recipe: Recipe, writes: TextModel, journals: _Journals, *, is_finished: bool) -> None:
+def _write_card(order: Order, recipe: FavaRecipe, writes: TextModel, journals: _Journals, *, is_finished: bool) -> None:
     from eirene.data.output import write_text
 
     made = journals.made
@@ -103,51 +104,31 @@ def _write_card(order: Order, recipe: Recipe, writes: TextModel, journals: _Jour
     write_text(_card(order.out), json.dumps(card, ensure_ascii=False, indent=1) + "\n", force=True)
 
 
-async def _run(order: Order, recipe: Recipe, writes: TextModel, journals: _Journals, neighbours: Neighbours) -> Stop:
+async def _run(
+    order: Order, recipe: FavaRecipe, writes: TextModel, journals: _Journals, neighbours: Neighbours
+) -> Stop:
     """Makes rows until none is left, a limit is reached, or the user stops it."""
-    from eirene.agent.batch.control import until_over
+    from eirene.agent.batch.control import Budget
+    from eirene.agent.batch.rows import run_rows
     from eirene.cli.batch.stop import stoppable
     from eirene.synth.fava import asynthesise
 
-    under_way: set[str] = set()
+    under_way: dict[str, PassagePlan] = {}
     with stoppable(grace_s=order.grace_s, under_way=lambda: len(under_way)) as stop, watch(0) as progress:
-        planned = _admitted(journals.missing(order, recipe), order.limits, stop.control, journals, under_way)
 
-        async def pull() -> None:
-            outcomes = asynthesise(
-                planned, recipe, writes, neighbours=neighbours, concurrency=order.concurrency, keep=journals.keep
-            )
-            async with aclosing(outcomes):
-                async for outcome in outcomes:
-                    under_way.discard(outcome.key)
-                    _show(journals.made, progress)
+        def run(planned: Iterable[PassagePlan | None]) -> AsyncGenerator[PassageOutcome, None]:
+            return asynthesise(planned, recipe, writes, neighbours=neighbours, concurrency=order.concurrency)
 
-        try:
-            await until_over(pull(), stop.control)
-        finally:
-            stop.control.close()
+        def on_written(outcome: PassageOutcome) -> None:
+            journals.count(outcome)
+            made = journals.made
+            progress.count(made.rows + made.dropped.total() + made.failed, f"{made.rows} rows made; passages")
+
+        await run_rows(
+            run, journals.missing(order, recipe), write=journals.write, on_written=on_written, control=stop.control,
+            budget=Budget(order.limits, journals.spent, journals.spent_now), under_way=under_way,
+        )  # fmt: skip
         return stop
-
-
-def _admitted(
-    planned: Iterator[Plan], limits: Limits, control: Control, journals: _Journals, under_way: set[str]
-) -> Iterator[Plan | None]:
-    """The plans as the limits let them in, which hold against everything in the journals, as those of a batch do."""
-    from eirene.agent.batch.control import admitted
-
-    def reached() -> str | None:
-        return limits.reached(journals.spent, made=journals.spent_now, under_way=len(under_way))
-
-    for plan in admitted(
-        planned, control, reached=reached, is_busy=lambda: bool(under_way), is_known=lambda: journals.spent.rows > 0
-    ):
-        if plan is not None:
-            under_way.add(plan.key)
-        yield plan
-
-
-def _show(made: Made, progress: Watch) -> None:
-    progress.count(made.rows + made.dropped.total() + made.failed, f"{made.rows} rows made; passages")
 
 
 def _said(left: int) -> str:
@@ -193,33 +174,32 @@ class _Journals:
     `spent_now` those of this run.
     """
 
-    made: Made
+    made: FavaTotals
     signature: str
     spent: _Spent = field(default_factory=_Spent)
     spent_now: _Spent = field(default_factory=_Spent)
     done: set[bytes] = field(default_factory=set)
     failed: set[bytes] = field(default_factory=set)
-    _append: dict[bool, Callable[[dict[str, Any]], None]] = field(default_factory=dict)
-    _rest: Iterator[Plan] = field(default_factory=lambda: iter(()))
+    _append: dict[bool, Callable[[list[dict[str, Any]]], None]] = field(default_factory=dict)
+    _rest: Iterator[PassagePlan] = field(default_factory=lambda: iter(()))
     _unfinished: int = 0
-    _mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def open(self, out: str, stack: ExitStack, *, anew: bool) -> None:
         """Opens both and reads them, or with `anew` empties them.
 
         Raises `InputError` for a file beside the rows that is none of such a run: it was not named, and stays.
         """
-        from eirene.data.journal import LineJournal
+        from eirene.data.journal import Journal
 
         if Path(_dropped(out)).exists():
-            LineJournal(_dropped(out), on_line=lambda _: None).close()
+            Journal(_dropped(out)).close()
         if not anew and not _is_card(Path(_card(out))):
             raise InputError("exists already and is no card; name another file for --out", where=_card(out))
-        rows = stack.enter_context(LineJournal(out, on_line=self._row, key_of=_key, anew=anew, seal_depth=2))
-        dropped = stack.enter_context(LineJournal(_dropped(out), on_line=self._drop, anew=anew))
-        self._append = {True: rows.append, False: dropped.append}
+        rows = stack.enter_context(Journal(out, on_line=self._row, key_of=_key, anew=anew, seal_depth=2))
+        dropped = stack.enter_context(Journal(_dropped(out), on_line=self._drop, anew=anew))
+        self._append = {True: rows.extend, False: dropped.extend}
 
-    def missing(self, order: Order, recipe: Recipe) -> Iterator[Plan]:
+    def missing(self, order: Order, recipe: FavaRecipe) -> Iterator[PassagePlan]:
         """The plans that are not done."""
         from eirene.synth.fava import passages_of, plans
 
@@ -238,17 +218,20 @@ class _Journals:
         self.made.passages, self.made.dropped = before  # what was read to be counted alone is no part of the run
         return left
 
-    def keep(self, outcome: Outcome) -> None:
-        """Puts an outcome on disk, and counts it. Several threads may call it."""
-        made = outcome.item is not None
-        line = self._line(outcome)
-        self._append[made](line)
-        with self._mutex:
-            (self._row if made else self._drop)(line)
-            self.spent_now.add(outcome.usage)
-            self._unfinished -= not outcome.failed
+    def write(self, outcomes: Sequence[PassageOutcome]) -> None:
+        """Puts outcomes on disk."""
+        for made, append in self._append.items():
+            lines = [self._line(outcome) for outcome in outcomes if (outcome.item is not None) == made]
+            if lines:
+                append(lines)
 
-    def _line(self, outcome: Outcome) -> dict[str, Any]:
+    def count(self, outcome: PassageOutcome) -> None:
+        """Counts an outcome that is on disk."""
+        (self._row if outcome.item is not None else self._drop)(self._line(outcome))
+        self.spent_now.add(outcome.usage)
+        self._unfinished -= not outcome.failed
+
+    def _line(self, outcome: PassageOutcome) -> dict[str, Any]:
         if outcome.item is not None:
             return {k: v for k, v in outcome.item.model_dump(mode="json").items() if v is not None}
         return {

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from eirene.synth.fava.corpus import neighbours_by, passages_of
-from eirene.synth.fava.pipeline import Outcome, asynthesise
-from eirene.synth.fava.recipe import GENRES, Made, Plan, Recipe, plans
+from eirene.synth.fava.pipeline import PassageOutcome, asynthesise, synthesise
+from eirene.synth.fava.recipe import GENRES, FavaRecipe, FavaTotals, PassagePlan, neighbours_by, passages_of, plans
 from eirene.synth.fava.rules import entities
-from eirene.synth.fava.run import synthesise
 
 __all__ = [
     "GENRES",
-    "Made",
-    "Outcome",
-    "Plan",
-    "Recipe",
+    "FavaRecipe",
+    "FavaTotals",
+    "PassageOutcome",
+    "PassagePlan",
     "asynthesise",
     "entities",
     "neighbours_by",

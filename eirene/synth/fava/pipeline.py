@@ -1,20 +1,23 @@
-"""FAVA's pipeline with a model (section 5.1): passage, genre, errors one at a time, checks, references mixed in."""
+"""FAVA's pipeline (section 5.1): passages to rows with errors of known kind, by a model or by rule."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from eirene.core.concurrency import run_bounded
 from eirene.core.critique import Finding, HallucinationKind
-from eirene.core.errors import PERMANENT_ERRORS, EireneError
+from eirene.core.errors import PERMANENT_ERRORS, EireneError, InputError
 from eirene.core.records import Item
 from eirene.core.signature import derive_seed, digest, rng_for
 from eirene.core.usage import Meter, Usage
-from eirene.synth.fava.recipe import Neighbours, Plan, Recipe
+from eirene.retrieval.passages import Passage
+from eirene.synth.fava.recipe import FavaRecipe, FavaTotals, Neighbours, PassagePlan, without_twins
 from eirene.synth.fava.replies import (
     RefusedError,
     TextModel,
@@ -24,11 +27,11 @@ from eirene.synth.fava.replies import (
     read_error,
     read_genre,
 )
-from eirene.synth.fava.rules import changed, fault, row
+from eirene.synth.fava.rules import OFFLINE, TextChange, changed, fault, propose, row
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PassageOutcome:
     """What came of a plan: a row, or why there is none. `refused` counts the replies that could not be used, by cause.
 
     `failed`: a call failed for good; a later run may try again. What it cost counts in either case.
@@ -43,7 +46,7 @@ class Outcome:
     usage: Usage = field(default_factory=Usage)
 
 
-def signature_of(recipe: Recipe, writes: TextModel) -> str:
+def signature_of(recipe: FavaRecipe, writes: TextModel) -> str:
     """What a row hangs on beside its passage: kinds, numbers, genres, seed, model and prompts; 16 hex digits."""
     settings = [
         list(recipe.kinds), recipe.most, recipe.references, recipe.clean, recipe.seed, list(recipe.genres),
@@ -53,36 +56,34 @@ def signature_of(recipe: Recipe, writes: TextModel) -> str:
 
 
 async def asynthesise(
-    planned: Iterable[Plan | None],
-    recipe: Recipe,
+    planned: Iterable[PassagePlan | None],
+    recipe: FavaRecipe,
     writes: TextModel,
     *,
     neighbours: Neighbours,
     concurrency: int = 8,
-    keep: Callable[[Outcome], None] | None = None,
-) -> AsyncGenerator[Outcome, None]:
+) -> AsyncGenerator[PassageOutcome, None]:
     """What comes of each plan, as it comes, with so many under way at once; plans are taken as they are needed.
 
-    The same plans, seed and replies make the same rows. `keep` is given each outcome at once, in a thread, to put it on
-    disk. None among the plans: no more until an outcome was yielded (`eirene.core.concurrency`). Raises what every
-    passage would meet, no access or no credit, when those under way have ended.
+    The same plans, seed and replies make the same rows. None among the plans: no more until an outcome was yielded
+    (`eirene.core.concurrency`). Raises what every passage would meet, no access or no credit, when those under way have
+    ended.
     """
     sign = signature_of(recipe, writes)
 
-    async def one(plan: Plan) -> Outcome:
-        outcome = await _made(plan, recipe, writes, neighbours, sign)
-        if keep is not None:
-            await asyncio.to_thread(keep, outcome)
-        return outcome
+    async def one(plan: PassagePlan) -> PassageOutcome:
+        return await _made(plan, recipe, writes, neighbours, sign)
 
     async with aclosing(run_bounded(planned, one, room=lambda: concurrency)) as outcomes:
         async for outcome in outcomes:
             yield outcome
 
 
-async def _made(plan: Plan, recipe: Recipe, writes: TextModel, neighbours: Neighbours, sign: str) -> Outcome:
+async def _made(
+    plan: PassagePlan, recipe: FavaRecipe, writes: TextModel, neighbours: Neighbours, sign: str
+) -> PassageOutcome:
     meter, refused = Meter(), Counter[str]()
-    work = _Work(plan, recipe, writes, meter, refused)
+    work = _PassageWork(plan, recipe, writes, meter, refused)
     name = f"{plan.passage.id}-errors"
     try:
         right = await work.in_genre()
@@ -91,26 +92,26 @@ async def _made(plan: Plan, recipe: Recipe, writes: TextModel, neighbours: Neigh
         raise
     except EireneError as error:
         why = f"failed: {error.kind}"
-        return Outcome(plan.key, name, None, why, refused, failed=True, usage=meter.total)
+        return PassageOutcome(plan.key, name, None, why, refused, failed=True, usage=meter.total)
     except RefusedError as error:
-        return Outcome(plan.key, name, None, str(error), refused, usage=meter.total)
+        return PassageOutcome(plan.key, name, None, str(error), refused, usage=meter.total)
     if plan.kinds and not findings:
-        return Outcome(plan.key, name, None, "no error could be put in", refused, usage=meter.total)
+        return PassageOutcome(plan.key, name, None, "no error could be put in", refused, usage=meter.total)
     others = await asyncio.to_thread(neighbours, plan.passage)
     item = row(
         plan.passage, right, text, findings, others, count=recipe.references,
         rng=rng_for(recipe.seed, "synth-fava-references", plan.key),
         genre=plan.genre, key=plan.key, signature=sign, refused=dict(refused), usage=meter.total.model_dump(),
     )  # fmt: skip
-    return Outcome(plan.key, name, item, None, refused, usage=meter.total)
+    return PassageOutcome(plan.key, name, item, None, refused, usage=meter.total)
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _PassageWork:
     """One passage on its way."""
 
-    plan: Plan
-    recipe: Recipe
+    plan: PassagePlan
+    recipe: FavaRecipe
     writes: TextModel
     meter: Meter
     refused: Counter[str]
@@ -155,3 +156,77 @@ class _Work:
 
     def _seed(self, *step: object) -> int:
         return derive_seed(self.recipe.seed, "synth-fava", self.plan.key, *step)
+
+
+def synthesise(
+    passages: Iterable[Passage],
+    recipe: FavaRecipe,
+    made: FavaTotals,
+    *,
+    pool: dict[str, list[str]],
+    neighbours: Neighbours,
+) -> Iterator[Item]:
+    """A row for each passage in which errors could be put, in order; the same seed makes the same rows.
+
+    The answer is the passage with its errors, `gold` the passage, `context` the references in an order drawn by the
+    seed; `meta.findings` are the errors, each with the edit that takes it back, and `meta.tagged` says them as tags.
+    Of the kinds the one made least often so far is tried first, so that they stay balanced. `pool` has the values that
+    take another's place (`eirene.synth.fava.rules.entities`). Raises `InputError` for kinds that no rule makes.
+    """
+    unknown = [kind for kind in recipe.kinds if kind not in OFFLINE]
+    if unknown:
+        raise InputError(
+            f"without a backend kinds must be of {', '.join(OFFLINE)}, got {', '.join(unknown)}", field="kinds"
+        )
+    return _rows(passages, recipe, made, pool, neighbours)
+
+
+def _rows(
+    passages: Iterable[Passage],
+    recipe: FavaRecipe,
+    made: FavaTotals,
+    pool: dict[str, list[str]],
+    neighbours: Neighbours,
+) -> Iterator[Item]:
+    for passage, key in without_twins(passages, made):
+        rng = rng_for(recipe.seed, "synth-fava", key)
+        is_clean = bool(rng.random() < recipe.clean)
+        changes = [] if is_clean else _changes(passage.text, recipe, pool, made, rng)
+        if not changes and not is_clean:
+            made.dropped["no place for an error of these kinds"] += 1
+            continue
+        text, findings = passage.text, list[Finding]()
+        for change in reversed(changes):  # from the end, so that the places of the others still hold
+            text, findings = changed(text, findings, change)
+        why = fault(passage.text, text, findings)
+        if why is not None:
+            made.dropped[why] += 1
+            continue
+        made.rows += 1
+        made.clean += is_clean
+        made.errors.update(finding.kind for finding in findings)
+        others = neighbours(passage)
+        yield row(passage, passage.text, text, findings, others, count=recipe.references, rng=rng)
+
+
+def _changes(
+    text: str, recipe: FavaRecipe, pool: dict[str, list[str]], made: FavaTotals, rng: np.random.Generator
+) -> list[TextChange]:
+    """Changes that stand apart from each other, of the kinds made least often so far."""
+    found: list[TextChange] = []
+    own: Counter[str] = Counter()
+    for _ in range(int(rng.integers(1, recipe.most + 1))):
+        order = sorted(rng.permutation(list(recipe.kinds)).tolist(), key=lambda k: made.errors[k] + own[k])
+        for kind in order:
+            change = propose(kind, text, pool, rng)
+            if change is not None and all(_is_apart(change, c) for c in found):
+                found.append(change)
+                own[kind] += 1
+                break
+    return sorted(found, key=lambda change: change.start)
+
+
+def _is_apart(one: TextChange, other: TextChange) -> bool:
+    """Whether they touch nowhere and do not add the same statement."""
+    is_copy = one.start == one.end and one.new == other.new
+    return not is_copy and (one.end < other.start or one.start > other.end)

@@ -1,17 +1,20 @@
-"""What is made of a passage, decided by the seed before anything is asked; and what came of all of them."""
+"""What is made of each FAVA passage, decided by the seed; and the totals of what was made."""
 
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from eirene.core.critique import HALLUCINATIONS, HallucinationKind
 from eirene.core.errors import InputError
 from eirene.core.signature import check_seed, rng_for
 from eirene.core.usage import Usage
+from eirene.retrieval import Retriever, read_corpus
 from eirene.retrieval.passages import Passage
 from eirene.synth.fava.rules import OFFLINE
 
@@ -26,7 +29,7 @@ GENRES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class FavaRecipe:
     """What is made. `most`: errors in a row at most; `references`: passages given with a row, its own among them;
     `clean`: the share of rows without an error, in [0, 1]; `genres`: what passages are written anew as, by a model
     (none: they stay as they are); `tries`: how often a model is asked for what it gets wrong.
@@ -55,7 +58,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PassagePlan:
     """What is to be made of one passage: nothing but the recipe and the corpus's order decide it. `key` names it."""
 
     passage: Passage
@@ -65,7 +68,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Made:
+class FavaTotals:
     """What came of a run: passages read, rows, errors by kind, why passages were dropped and replies not used."""
 
     passages: int = 0
@@ -110,7 +113,7 @@ def key_of(passage: Passage) -> str:
     return hashlib.sha256(" ".join(passage.text.split()).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def without_twins(passages: Iterable[Passage], made: Made) -> Iterator[tuple[Passage, str]]:
+def without_twins(passages: Iterable[Passage], made: FavaTotals) -> Iterator[tuple[Passage, str]]:
     """Each passage with its key; those whose text came before are left out and counted. Holds 12 bytes of each."""
     seen: set[bytes] = set()
     for passage in passages:
@@ -123,7 +126,7 @@ def without_twins(passages: Iterable[Passage], made: Made) -> Iterator[tuple[Pas
         yield passage, key
 
 
-def plans(passages: Iterable[Passage], recipe: Recipe, made: Made) -> Iterator[Plan]:
+def plans(passages: Iterable[Passage], recipe: FavaRecipe, made: FavaTotals) -> Iterator[PassagePlan]:
     """A plan for each passage, in order, read as they are needed.
 
     Kinds are dealt from a pack that holds each once and is shuffled anew when it is empty, so that they stay balanced
@@ -135,7 +138,7 @@ def plans(passages: Iterable[Passage], recipe: Recipe, made: Made) -> Iterator[P
         rng = rng_for(recipe.seed, "synth-fava", key)
         genre = recipe.genres[rng.integers(len(recipe.genres))] if recipe.genres else None
         if rng.random() < recipe.clean:
-            yield Plan(passage, key, genre, ())
+            yield PassagePlan(passage, key, genre, ())
             continue
         dealt: list[HallucinationKind] = []
         for _ in range(int(rng.integers(1, recipe.most + 1))):
@@ -143,4 +146,22 @@ def plans(passages: Iterable[Passage], recipe: Recipe, made: Made) -> Iterator[P
                 order = rng_for(recipe.seed, "synth-fava-kinds", packs).permutation(len(recipe.kinds))
                 pack, packs = [recipe.kinds[i] for i in order], packs + 1
             dealt.append(pack.pop())
-        yield Plan(passage, key, genre, tuple(dealt))
+        yield PassagePlan(passage, key, genre, tuple(dealt))
+
+
+def passages_of(corpus: str, limit: int) -> Iterator[Passage]:
+    """The passages, one at a time, the first ones alone where there is a limit."""
+    return islice(read_corpus(corpus), min(limit, sys.maxsize) or None)
+
+
+def neighbours_by(retriever: Callable[[], Retriever], *, references: int) -> Neighbours:
+    """The passages nearest to one, so many less one as are wanted; the retriever is opened where any are."""
+    if references < 2:
+        return lambda _: ()
+    opened = retriever()
+
+    def nearest(passage: Passage) -> list[str]:
+        found = opened.find(passage.shown)[::-1]
+        return [hit.passage.shown for hit in found if hit.passage.id != passage.id][: references - 1]
+
+    return nearest

@@ -21,7 +21,7 @@ from eirene.models.reply_text import unwrapped
 from eirene.models.resolve import ChatOptions, resolve_model
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.loader import defused, mark_for
-from eirene.synth.fava.rules import Change
+from eirene.synth.fava.rules import TextChange
 from eirene.text.matching import token_spans, tokens
 from eirene.text.unicode import mend_surrogates
 
@@ -61,7 +61,9 @@ def read_genre(reply: Reply, passage: str, *, mark: str) -> str:
     return text
 
 
-def read_error(reply: Reply, text: str, kind: HallucinationKind, findings: Sequence[Finding], *, mark: str) -> Change:
+def read_error(
+    reply: Reply, text: str, kind: HallucinationKind, findings: Sequence[Finding], *, mark: str
+) -> TextChange:
     """The change of `text` that the reply marks. Raises `RefusedError` with the first rule that it breaks.
 
     Exactly one error, of the kind that was asked for; outside of its tags every word as it was; for entity and
@@ -105,7 +107,7 @@ def _body(reply: Reply, before: str, mark: str) -> str:
     return body
 
 
-def _replaced(text: str, wrong: str, kind: HallucinationKind, *, n_before: int, n_after: int) -> Change:
+def _replaced(text: str, wrong: str, kind: HallucinationKind, *, n_before: int, n_after: int) -> TextChange:
     """The change of whole words, without those that both sides begin or end with; one stays on either side."""
     there, said = token_spans(text), token_spans(wrong)
     low, high = n_before, len(there) - n_after
@@ -122,10 +124,10 @@ def _replaced(text: str, wrong: str, kind: HallucinationKind, *, n_before: int, 
         raise RefusedError("the error changes nothing")
     if max(high - low, end - start) > MOST_WORDS:
         raise RefusedError(f"the edit takes more than {MOST_WORDS} words")
-    return Change(kind, first, last, put)
+    return TextChange(kind, first, last, put)
 
 
-def _added(text: str, added: str, kind: HallucinationKind, *, n_before: int) -> Change:
+def _added(text: str, added: str, kind: HallucinationKind, *, n_before: int) -> TextChange:
     """The change that puts a statement between two words, with the white space that it needs."""
     said = " ".join(added.split())
     if len(said.split()) > _MOST_ADDED:
@@ -135,10 +137,10 @@ def _added(text: str, added: str, kind: HallucinationKind, *, n_before: int) -> 
     place = token_spans(text)[n_before - 1][1] if n_before else 0
     lead = "" if not n_before or said.startswith(_NO_SPACE_BEFORE) else " "
     follows = text[place : place + 1]
-    return Change(kind, place, place, lead + said + (" " if follows.isalnum() or not n_before else ""))
+    return TextChange(kind, place, place, lead + said + (" " if follows.isalnum() or not n_before else ""))
 
 
-def _meets(change: Change, finding: Finding) -> bool:
+def _meets(change: TextChange, finding: Finding) -> bool:
     if change.start == change.end:
         return finding.start < change.start < finding.end
     return change.start < finding.end and change.end > finding.start
@@ -157,7 +159,7 @@ _TEMPERATURE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class WriterQuestion:
     """What a model is sent, and the word on the lines around the untrusted text in it."""
 
     messages: tuple[Message, ...]
@@ -181,7 +183,7 @@ class TextModel:
         weights = f"{self._model.version}," if isinstance(self._model, LocalModel) else ""
         return f"{weights}t={_TEMPERATURE:g}"
 
-    async def ask(self, question: Question, *, seed: int, meter: Meter) -> Reply:
+    async def ask(self, question: WriterQuestion, *, seed: int, meter: Meter) -> Reply:
         """The reply. Raises `BackendError` where there is none."""
         if isinstance(self._model, ChatModel):
             sampling = Sampling(temperature=_TEMPERATURE, seed=seed)
@@ -197,20 +199,20 @@ def resolve_text_model(backend: str | BaseChatModel | LocalModel, options: ChatO
     return TextModel(resolve_model(backend, options=options))
 
 
-def genre_question(passage: str, genre: str) -> Question:
+def genre_question(passage: str, genre: str) -> WriterQuestion:
     """Asks for the passage as a text of a genre, such as `a news report`."""
     shown = defused(passage)
     mark = mark_for(shown)
-    return Question(load_prompt(GENRE_PROMPT).fill({"mark": mark, "passage": shown, "genre": genre}), mark)
+    return WriterQuestion(load_prompt(GENRE_PROMPT).fill({"mark": mark, "passage": shown, "genre": genre}), mark)
 
 
-def error_question(text: str, kind: HallucinationKind) -> Question:
+def error_question(text: str, kind: HallucinationKind) -> WriterQuestion:
     """Asks for the text with one more error of a kind, tagged; tags that the text spells out are escaped."""
     shown = defused(escape_tags(text))
     mark = mark_for(shown)
     prompt = load_prompt(REPLACED_PROMPT if kind in REPLACED else ADDED_PROMPT)
     values = {"mark": mark, "text": shown, "kind": kind, "definition": KINDS[kind].definition}
-    return Question(prompt.fill(values), mark)
+    return WriterQuestion(prompt.fill(values), mark)
 
 
 def prompts_digest() -> str:

@@ -75,7 +75,9 @@ def _sampled(values: dict[str, bytes], most: int) -> dict[str, bytes]:
     return {value: digest for value, digest in values.items() if value in chosen}
 
 
-def propose(kind: HallucinationKind, text: str, pool: dict[str, list[str]], rng: np.random.Generator) -> Change | None:
+def propose(
+    kind: HallucinationKind, text: str, pool: dict[str, list[str]], rng: np.random.Generator
+) -> TextChange | None:
     """A change of a kind somewhere in the text, None where its rules find no place."""
     if kind == "entity":
         return _entity(text, pool, rng)
@@ -84,24 +86,24 @@ def propose(kind: HallucinationKind, text: str, pool: dict[str, list[str]], rng:
         if not places:
             return None
         chosen = places[rng.integers(len(places))]
-        return Change("relation", chosen.start(), chosen.end(), _FLIPS[chosen.group()])
+        return TextChange("relation", chosen.start(), chosen.end(), _FLIPS[chosen.group()])
     if kind == "subjective":
         sentences = [s for s in split_sentences(text) if s.text and s.text[-1] in ".!?"]
         if not sentences:
             return None
         end = sentences[rng.integers(len(sentences))].text_end
-        return Change("subjective", end, end, " " + _OPINIONS[rng.integers(len(_OPINIONS))])
+        return TextChange("subjective", end, end, " " + _OPINIONS[rng.integers(len(_OPINIONS))])
     return None
 
 
-def _entity(text: str, pool: dict[str, list[str]], rng: np.random.Generator) -> Change | None:
+def _entity(text: str, pool: dict[str, list[str]], rng: np.random.Generator) -> TextChange | None:
     places = list(_places(text))
     for n in rng.permutation(len(places)):
         kind, start, end = places[n]
         old = text[start:end]
         others = [value for value in pool[kind] if value != old and value not in text and old not in value]
         if others:
-            return Change("entity", start, end, others[rng.integers(len(others))])
+            return TextChange("entity", start, end, others[rng.integers(len(others))])
     return None
 
 
@@ -116,7 +118,7 @@ def _places(text: str) -> list[tuple[str, int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TextChange:
     """`text[start:end]` becomes `new`; an insertion where start == end."""
 
     kind: HallucinationKind
@@ -125,7 +127,7 @@ class Change:
     new: str
 
 
-def changed(text: str, findings: Sequence[Finding], change: Change) -> tuple[str, list[Finding]]:
+def changed(text: str, findings: Sequence[Finding], change: TextChange) -> tuple[str, list[Finding]]:
     """The text with one more change, and its findings, in order: those that were there, moved, and the change's own.
 
     White space around what is inserted is no part of its finding. No finding may lie inside of the change.

@@ -11,7 +11,7 @@ import pytest
 
 from eirene.agent.batch.control import Control
 from eirene.agent.batch.engine import Again, Batch, open_batch, run_batch
-from eirene.agent.batch.runner import LocalRunner, Outcome, Work
+from eirene.agent.batch.runner import LocalRunner, RowOutcome, RowWork
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
@@ -62,12 +62,14 @@ def test_rows_that_come_to_the_file_during_a_run_are_the_next_ones(tmp_path: Pat
 async def test_work_that_cannot_go_on_does_not_cost_the_rows_under_way() -> None:
     """A data set that cannot be read to its end: the rows that were begun are finished first, then it is told."""
 
-    def work() -> Iterator[Work]:
+    def work() -> Iterator[RowWork]:
         for n in range(3):
-            yield Work(parse_item({"id": f"row-{n}", "question": "Trams?", "answer": "Trams are quiet."}), f"{n:016x}")
+            yield RowWork(
+                parse_item({"id": f"row-{n}", "question": "Trams?", "answer": "Trams are quiet."}), f"{n:016x}"
+            )
         raise InputError("the file is gone")
 
-    made: list[Outcome] = []
+    made: list[RowOutcome] = []
     with pytest.raises(InputError, match="the file is gone"):
         async for outcome in LocalRunner(PARTS, OLD, limiter=Limiter(8)).run(work()):
             made.append(outcome)

@@ -14,27 +14,27 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eirene.agent.batch.control import Writer
-from eirene.agent.batch.entries import DAMAGED, Entries, _outline
-from eirene.agent.batch.journal import BatchJournal, failed, line_of
-from eirene.agent.batch.runner import Outcome, Work
+from eirene.agent.batch.entries import DAMAGED, Entries, _outline, failed
+from eirene.agent.batch.journal import BatchJournal, line_of
+from eirene.agent.batch.rows import JournalWriter
+from eirene.agent.batch.runner import RowOutcome, RowWork
 from eirene.core.errors import InputError
 from eirene.core.records import BeforeAfter, ErrorInfo, Record, parse_item
 from eirene.core.usage import Usage
-from eirene.data.journal_file import scan
+from eirene.data.journal import read_lines
 from eirene.data.line_checksum import without_seal
 
 SCORES = BeforeAfter(original={}, final={})
 
 
-def outcome(name: str, *, answer: str = "It depends.", calls: int = 1, error: str | None = None) -> Outcome:
+def outcome(name: str, *, answer: str = "It depends.", calls: int = 1, error: str | None = None) -> RowOutcome:
     item = parse_item({"id": name, "question": "Trams or buses?", "answer": answer})
     record = Record(
         id=name, question=item.question, original=answer, answer=answer, mode="improve", backend="b", seed=0,
         status="kept" if error is None else "failed", why="", signature="s", rounds=(), scores=SCORES,
         usage=Usage(calls=calls, seconds=0.5), error=None if error is None else ErrorInfo(kind="K", message=error),
     )  # fmt: skip
-    return Outcome(Work(item, f"{len(name):016x}"), record)
+    return RowOutcome(RowWork(item, f"{len(name):016x}"), record)
 
 
 def before(line: bytes) -> bytes:
@@ -233,7 +233,7 @@ def test_what_a_line_says_in_short_is_what_a_parser_reads(name: str, answer: str
     one = outcome("a", answer="x")
     failure = None if error is None else ErrorInfo(kind="K", message=error)
     record = one.record.model_copy(update={"id": name, "original": answer, "error": failure})
-    line = line_of(Outcome(one.work, record))
+    line = line_of(RowOutcome(one.work, record))
     found, data = _outline(line), json.loads(line)
     assert found is None or found == {key: data[key] for key in ("id", "status", "usage", "hash")}
 
@@ -257,12 +257,12 @@ def test_half_a_surrogate_pair_keeps_no_row_from_the_journal(path: Path) -> None
 def test_a_listener_that_fails_loses_no_row_and_is_heard(path: Path) -> None:
     """All rows are on disk before its error is raised."""
 
-    def on_written(one: Outcome) -> None:
+    def on_written(one: RowOutcome) -> None:
         if one.record.id == "row-1":
             raise RuntimeError("the listener fell over")
 
     async def go() -> None:
-        writer = Writer(journal, on_written=on_written, on_fault=lambda error: None)
+        writer = JournalWriter(journal.append, on_written=on_written, on_fault=lambda error: None)
         for at in range(4):
             await writer.put(outcome(f"row-{at}"))
         await writer.finish()
@@ -275,4 +275,8 @@ def test_a_listener_that_fails_loses_no_row_and_is_heard(path: Path) -> None:
 def test_a_journal_that_is_shorter_than_it_was_is_read_to_its_end() -> None:
     """Whoever looks on has asked for the size before a run has taken a torn line away."""
     data = b"one\ntwo\n"
-    assert list(scan(lambda begin, end: data[begin:end], size=20)) == [(b"one", 4), (b"two", 8)]
+    found = read_lines(lambda begin, end: data[begin:end], size=20, is_whole=lambda _: False)
+    assert list(found) == [
+        (b"one", 4),
+        (b"two", 8),
+    ]

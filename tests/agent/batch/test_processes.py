@@ -17,7 +17,7 @@ import pytest
 
 import eirene
 from eirene.agent.batch.processes import ProcessRunner
-from eirene.agent.batch.runner import LocalRunner, Outcome, Work
+from eirene.agent.batch.runner import LocalRunner, RowOutcome, RowWork
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import AuthError, WorkerError
@@ -30,12 +30,12 @@ from tests.agent.batch.worker_parts import broken, deadly, embedded, killed
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def rows(*questions: str) -> list[Work]:
-    return [Work(Item(id=f"row-{n}", question=q, answer="An answer."), "") for n, q in enumerate(questions)]
+def rows(*questions: str) -> list[RowWork]:
+    return [RowWork(Item(id=f"row-{n}", question=q, answer="An answer."), "") for n, q in enumerate(questions)]
 
 
-def run(make: Callable[[], Parts], work: Sequence[Work], **options: Any) -> dict[str, Outcome]:
-    async def collect() -> list[Outcome]:
+def run(make: Callable[[], Parts], work: Sequence[RowWork], **options: Any) -> dict[str, RowOutcome]:
+    async def collect() -> list[RowOutcome]:
         settings = options.pop("settings", Settings.of(mode="improve"))
         return [o async for o in ProcessRunner(make, settings, **{"workers": 1, **options}).run(work)]
 
@@ -51,7 +51,7 @@ def bare(record: Record) -> str:
 def test_records_are_those_of_the_naive_loop_byte_for_byte() -> None:
     """Only `usage.seconds` differs: not chunks, processes, or what was encoded before and with what."""
     items = [*read_items(str(EXAMPLES / "npov.jsonl")), *read_items(str(EXAMPLES / "context-missing-fact.json"))]
-    work = [Work(item, "") for item in items]
+    work = [RowWork(item, "") for item in items]
     made = run(embedded, work, workers=2, chunk_rows=3, settings=Settings())
     assert [bare(made[item.id].record) for item in items] == [bare(eirene.refine(item)) for item in items]
 
@@ -154,10 +154,10 @@ def test_no_worker_outlives_the_run_and_work_is_pulled_as_there_is_room(tmp_path
     """Also where the reader goes away after the first row."""
     pulled = []
 
-    def endless() -> Iterator[Work]:
+    def endless() -> Iterator[RowWork]:
         for n in range(10_000):
             pulled.append(n)
-            yield Work(Item(id=str(n), question="q", answer="An answer."), "")
+            yield RowWork(Item(id=str(n), question="q", answer="An answer."), "")
 
     async def first() -> None:
         make = functools.partial(deadly, str(tmp_path / "seen"))
@@ -191,7 +191,7 @@ def test_a_worker_that_raises_costs_no_row_of_the_others(tmp_path: Path) -> None
     """They make what they had taken before the fault is raised, and nothing more is pulled."""
     pulled: list[str] = []
 
-    def work() -> Iterator[Work]:
+    def work() -> Iterator[RowWork]:
         for one in rows("no key", *"abcdef", *"ghijkl"):
             pulled.append(one.item.id)
             yield one
@@ -216,7 +216,7 @@ def test_a_runner_that_is_told_to_wait_asks_again_when_a_row_has_ended(tmp_path:
     runner = LocalRunner(make(), settings) if workers is None else ProcessRunner(make, settings, workers=workers)
     under_way: set[str] = set()
 
-    def work() -> Iterator[Work | None]:
+    def work() -> Iterator[RowWork | None]:
         for one in rows(*"abcde"):
             while under_way:
                 yield None

@@ -16,7 +16,7 @@ import pytest
 
 from eirene.agent.batch.processes import ProcessRunner
 from eirene.agent.batch.ray_cluster import RowActor
-from eirene.agent.batch.runner import Work
+from eirene.agent.batch.runner import RowWork
 from eirene.agent.batch.worker import Reply, Said, _Sender, listen, say
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -29,8 +29,8 @@ SAID = Said("eirene.test", logging.WARNING, "so", (), None)
 IMPROVE = Settings.of(mode="improve", max_rounds=1)
 
 
-def rows(*questions: str) -> list[Work]:
-    return [Work(Item(id=f"row-{n}", question=q, answer="An answer."), "") for n, q in enumerate(questions)]
+def rows(*questions: str) -> list[RowWork]:
+    return [RowWork(Item(id=f"row-{n}", question=q, answer="An answer."), "") for n, q in enumerate(questions)]
 
 
 @pytest.fixture

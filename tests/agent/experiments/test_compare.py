@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eirene.agent.experiments.compare import Gathered, Plan, acompare
+from eirene.agent.experiments.compare import ComparePlan, Gathered, acompare
 from eirene.agent.experiments.compare_summary import summarise
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -75,7 +75,7 @@ def parts(refiner: Refiner, **more: Any) -> Parts:
 
 def compare(out: Path, refiner: Refiner, items: list[Item] = ITEMS, **plan: Any) -> Gathered:
     settings = Settings.of(samples=4, max_rounds=1)
-    wanted = Plan(**{"modes": MODES, "settings": settings, "concurrency": 4, **plan})
+    wanted = ComparePlan(**{"modes": MODES, "settings": settings, "concurrency": 4, **plan})
     return asyncio.run(acompare(items, plan=wanted, parts=parts(refiner), out=out))
 
 
@@ -145,7 +145,7 @@ def test_a_key_that_is_refused_stops_the_run_and_its_row_is_not_written(tmp_path
 def test_a_stop_keeps_what_is_done(tmp_path: Path) -> None:
     async def stopped() -> None:
         done = asyncio.Event()
-        plan = Plan(modes=MODES, settings=Settings.of(samples=4, max_rounds=1), concurrency=1)
+        plan = ComparePlan(modes=MODES, settings=Settings.of(samples=4, max_rounds=1), concurrency=1)
         work = acompare(ITEMS, plan=plan, parts=parts(Refiner()), out=tmp_path, on_row=lambda _: done.set())
         task = asyncio.create_task(work)
         await done.wait()
@@ -184,7 +184,7 @@ def test_a_plan_that_cannot_be_is_refused_before_anything_is_spent(
 
 
 def judged(out: Path, model: ScriptedChatModel, refiner: Refiner, **plan: Any) -> Gathered:
-    wanted = Plan(MODES, settings=Settings.of(samples=4, max_rounds=1), concurrency=4, **plan)
+    wanted = ComparePlan(MODES, settings=Settings.of(samples=4, max_rounds=1), concurrency=4, **plan)
     judge = ErrorJudge(model)
     return asyncio.run(acompare(ITEMS, plan=wanted, parts=parts(refiner), out=out, judge=judge))
 
@@ -287,7 +287,7 @@ def test_what_all_modes_share_is_done_before_any_of_them_is_timed(tmp_path: Path
             return await super().refine(task, meter=meter)
 
     whole = replace(parts(Tells()), detectors=(Computes(),))
-    plan = Plan(("improve", "generic"), settings=Settings.of(max_rounds=1), concurrency=1)
+    plan = ComparePlan(("improve", "generic"), settings=Settings.of(max_rounds=1), concurrency=1)
     asyncio.run(acompare(ITEMS[:1], plan=plan, parts=whole, out=tmp_path))
     assert events[0] == ITEMS[0].answer
     assert events.count(ITEMS[0].answer) == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eirene.agent.experiments.detectors import Work, aevaluate_detectors, summarise
+from eirene.agent.experiments.detectors import EvaluateOptions, aevaluate_detectors, summarise
 from eirene.core.errors import AuthError, BackendTimeoutError, InputError
 from eirene.core.records import Item
 from eirene.core.scores import Scores, Unscored
@@ -84,7 +84,7 @@ async def test_a_failed_row_is_kept_and_is_done_again_only_when_asked(tmp_path: 
     judge.faults = {}
     await aevaluate_detectors(CASES, [judge], out=tmp_path)
     assert len(judge.asked) == 6
-    mended = await aevaluate_detectors(CASES, [judge], out=tmp_path, work=Work(retry_failed=True))
+    mended = await aevaluate_detectors(CASES, [judge], out=tmp_path, work=EvaluateOptions(retry_failed=True))
     assert (len(judge.asked), any(row.failed for row in mended.rows.values())) == (7, False)
 
 
@@ -93,7 +93,7 @@ async def test_failed_rows_that_nobody_asks_for_stay(tmp_path: Path) -> None:
     judge = Judge(n0=BackendTimeoutError("slow"), n5=BackendTimeoutError("slow"))
     await aevaluate_detectors(CASES, [judge], out=tmp_path)
     judge.faults = {}
-    await aevaluate_detectors(CASES[:1], [judge], out=tmp_path, work=Work(retry_failed=True))
+    await aevaluate_detectors(CASES[:1], [judge], out=tmp_path, work=EvaluateOptions(retry_failed=True))
     assert [row["id"] for row in lines(tmp_path) if row["failed"]] == ["5"]
 
 
@@ -101,7 +101,7 @@ async def test_a_hopeless_error_ends_the_run_and_keeps_what_was_done(tmp_path: P
     """The cheap detector's row of the case at which the judge has no access is on disk, the judge's is not."""
     judge, cheap = Judge(n0=AuthError("no key")), Judge(name="cheap", needs=NOTHING)
     with pytest.raises(AuthError):
-        await aevaluate_detectors(CASES, [judge, cheap], out=tmp_path, work=Work(concurrency=1))
+        await aevaluate_detectors(CASES, [judge, cheap], out=tmp_path, work=EvaluateOptions(concurrency=1))
     done = lines(tmp_path)
     assert {"judge"} not in [{row["detector"]} for row in done if row["id"] == "0"]
     assert ("0", "cheap") in [(row["id"], row["detector"]) for row in done]
@@ -142,7 +142,7 @@ async def test_a_folder_that_is_in_use_or_holds_something_else_is_refused(tmp_pa
     with pytest.raises(InputError, match="something else than rows of detectors"):
         await aevaluate_detectors(CASES, [Judge()], out=tmp_path)
     with pytest.raises(InputError, match="concurrency must be at least 1"):
-        await aevaluate_detectors(CASES, [Judge()], out=tmp_path / "new", work=Work(concurrency=0))
+        await aevaluate_detectors(CASES, [Judge()], out=tmp_path / "new", work=EvaluateOptions(concurrency=0))
 
 
 async def test_the_summary_names_what_made_it(tmp_path: Path) -> None:

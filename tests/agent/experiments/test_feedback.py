@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from eirene.agent.experiments.feedback import aevaluate_feedback
+from eirene.agent.experiments.critic import aevaluate_feedback
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.critique import Sample
@@ -17,7 +17,6 @@ from eirene.core.errors import AuthError, BackendError, InputError, UnreachableE
 from eirene.core.usage import Meter, Usage
 from eirene.data.haluquestqa import parse_tagged_answer
 from eirene.data.json_rows import Row
-from eirene.data.line_checksum import without_seal
 from eirene.eval.datasets.feedback import FeedbackCase, case_of
 from eirene.feedback_model.base import FeedbackRequest
 
@@ -108,13 +107,20 @@ async def test_failed_rows_are_tried_again_when_asked(tmp_path: Path) -> None:
         assert [r.status for r in done.rows] == ["failed", "scored"]
 
 
+class Down(ByWord):
+    """Cannot be reached, whatever the question."""
+
+    async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
+        raise UnreachableError("down")
+        yield
+
+
 async def test_a_row_that_was_made_after_a_failed_one_stands_for_it(tmp_path: Path) -> None:
     """A journal that has both is gone on from, and nothing is asked again."""
-    journal, failed = tmp_path / "rows.jsonl", tmp_path / "failed.jsonl"
-    await aevaluate_feedback([case("a")], parts(ByWord()), settings=SETTINGS, journal=journal)
-    row = without_seal(json.loads(journal.read_text()))
-    failed.write_text(json.dumps({**row, "status": "failed", "why": "UnreachableError: down"}) + "\n")
-    journal.write_text(failed.read_text() + journal.read_text())
+    journal, made = tmp_path / "rows.jsonl", tmp_path / "made.jsonl"
+    await aevaluate_feedback([case("a")], parts(Down()), settings=SETTINGS, journal=journal)
+    await aevaluate_feedback([case("a")], parts(ByWord()), settings=SETTINGS, journal=made)
+    journal.write_text(journal.read_text() + made.read_text())
     model = ByWord()
     done = await aevaluate_feedback([case("a")], parts(model), settings=SETTINGS, journal=journal, retry_failed=True)
     assert ([r.status for r in done.rows], model.asked) == (["scored"], [])

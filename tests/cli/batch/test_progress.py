@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eirene.agent.batch.journal import Totals
+from eirene.agent.batch.entries import Totals
 from eirene.cli.batch.progress import said
 from eirene.core.usage import Usage
 

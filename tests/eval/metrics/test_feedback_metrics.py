@@ -13,7 +13,7 @@ from eirene.core.critique import Critique, Sample, Tag, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.core.usage import Usage
-from eirene.data.json_rows import Row, Source
+from eirene.data.json_rows import JsonBytes, Row
 from eirene.eval.datasets.feedback import FeedbackCase, parse_feedback_case, read_feedback_cases
 from eirene.eval.metrics.feedback import counts, feedback_report
 from eirene.eval.metrics.feedback_rows import (
@@ -253,4 +253,8 @@ def test_qa_feedback_rows_that_do_not_fit_are_named(gone: str) -> None:
 def test_every_case_has_an_id_of_its_own() -> None:
     data = {"question": "q", "sentences": [{"text": "a", "tag": "Complete"}], "id": "same"}
     lines = "\n".join([json.dumps(data)] * 3)
-    assert [c.item.id for c in read_feedback_cases(Source("x.jsonl", lines.encode()))] == ["same", "same#2", "same#3"]
+    assert [c.item.id for c in read_feedback_cases(JsonBytes("x.jsonl", lines.encode()))] == [
+        "same",
+        "same#2",
+        "same#3",
+    ]

@@ -9,13 +9,13 @@ import pytest
 
 from eirene.core.errors import InputError
 from eirene.data import ColumnMap, Shape
-from eirene.data.json_rows import Source
+from eirene.data.json_rows import JsonBytes
 from eirene.models.training import TrainingRecipe
 from eirene.models.training.folder import RUN_FILE, Run, check_base, claim, told
 from eirene.models.training.recipe import CARD_FILE, epoch_means, logged, write_card, write_json
 
 RUN = Run("base", Path("out"), seed=3)
-ORDER = told(RUN, TrainingRecipe(lora_targets=("q_proj",)), Source("rows.jsonl", b"{}"))
+ORDER = told(RUN, TrainingRecipe(lora_targets=("q_proj",)), JsonBytes("rows.jsonl", b"{}"))
 
 
 def test_a_new_folder_is_claimed_and_then_known_again(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_settings_out_of_range_are_input_errors(bad: dict[str, Any]) -> None:
 
 def test_rows_read_in_another_way_or_held_against_others_are_another_run() -> None:
     """The same bytes under another map of columns teach something else."""
-    rows, dev = Source("rows.jsonl", b"{}"), Source("dev.jsonl", b'{"id": "a"}')
+    rows, dev = JsonBytes("rows.jsonl", b"{}"), JsonBytes("dev.jsonl", b'{"id": "a"}')
     recipe = TrainingRecipe(lora_targets=("q_proj",))
     mapped = told(RUN, recipe, rows, shape=Shape(ColumnMap({"answer": "text"})))
     assert ORDER["dev_sha256"] is None and told(RUN, recipe, rows, dev=dev)["dev_sha256"] is not None

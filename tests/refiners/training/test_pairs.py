@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
-from eirene.data.json_rows import Row, Source
+from eirene.data.json_rows import JsonBytes, Row
 from eirene.refiners.training.pairs import (
     EMPTY_PROMPT,
     EMPTY_SIDE,
@@ -142,6 +142,6 @@ def test_a_question_and_the_same_with_space_around_are_one() -> None:
 
 def test_files_are_read_with_their_line_numbers(tmp_path: Path) -> None:
     rows = [{"question": "Wäre's 😀?", "preferred_response": "A.", "rejected_response": "B."}, {"question": "?"}]
-    source = Source("rows.jsonl", "\n".join(json.dumps(r, ensure_ascii=False) for r in rows).encode())
+    source = JsonBytes("rows.jsonl", "\n".join(json.dumps(r, ensure_ascii=False) for r in rows).encode())
     with pytest.raises(InputError, match=r"rows\.jsonl, line 2"):
         read_pairs(source)
