@@ -16,8 +16,7 @@ from eirene.npov import WriteTask
 from eirene.npov.chat_writer import LocalWriter
 from eirene.npov.training import Recipe, train_generator
 from eirene.npov.training.run import read_exchanges
-from eirene.synth import Made, pairs_of, synthesise
-from eirene.synth import Recipe as SynthRecipe
+from eirene.synth import AnswerRecipe, AnswerTotals, pairs_of, synthesise
 from tests.synth.material import TOPICS
 from tests.tiny_llama import make_llama
 
@@ -53,8 +52,8 @@ def test_rows_with_errors_and_rows_without_sides_are_left_out_and_counted(tmp_pa
 
 def test_of_synthetic_answers_and_pairs_only_those_to_be_written_are_learnt_from(tmp_path: Path) -> None:
     """Answers with an error, the ambiguous ones included, and pairs that teach a classifier are left out."""
-    synthetic = SynthRecipe(kinds=("none", "coverage", "repetition"), wordings=("given",), per_topic=1)
-    rows = list(synthesise(TOPICS[:1], synthetic, Made(synthetic)))
+    synthetic = AnswerRecipe(kinds=("none", "coverage", "repetition"), wordings=("given",), per_topic=1)
+    rows = list(synthesise(TOPICS[:1], synthetic, AnswerTotals(synthetic)))
     exchanges, left_out = read_exchanges(write(tmp_path / "r.jsonl", *[r.model_dump(mode="json") for r in rows]))
     assert [e.reply for e in exchanges] == [f" {r.answer}}}" for r in rows if r.meta["kind"] == "none"]
     assert left_out == {"known to have an error": len(rows) - len(exchanges)}

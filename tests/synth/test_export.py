@@ -5,13 +5,13 @@ from __future__ import annotations
 from eirene.core.records import Item, parse_item
 from eirene.eval.base import case_of
 from eirene.eval.detectors.classifier.detector import ClassifierTask
-from eirene.synth import Made, Recipe, pairs_of, synthesise
+from eirene.synth import AnswerRecipe, AnswerTotals, pairs_of, synthesise
 from tests.synth.material import TOPICS
 
 
 def rows() -> list[Item]:
-    recipe = Recipe(kinds=("none", "coverage", "hallucination", "both"), per_topic=1)
-    return list(synthesise(TOPICS[:1], recipe, Made(recipe)))
+    recipe = AnswerRecipe(kinds=("none", "coverage", "hallucination", "both"), per_topic=1)
+    return list(synthesise(TOPICS[:1], recipe, AnswerTotals(recipe)))
 
 
 def test_labels_are_no_for_a_full_error_and_yes_without() -> None:

@@ -11,7 +11,7 @@ from eirene.core.records import Item, parse_item
 from eirene.data.topics import Topic
 from eirene.npov import compose
 from eirene.npov.respond import to_be_said
-from eirene.synth import Made, Recipe, controls, synthesise
+from eirene.synth import AnswerRecipe, AnswerTotals, controls, synthesise
 from eirene.synth.plans import CORE, Kind
 from tests.synth.material import TOPICS, invented
 
@@ -27,8 +27,8 @@ def response(topic: Topic, seed: int, **fields: Any) -> Item:
 
 def make(
     items: list[Item], topics: list[Topic] = TOPICS, *, balanced: bool = False, **options: Any
-) -> tuple[list[Item], Made]:
-    made = Made(Recipe(**{"wordings": ("given",), **options}))
+) -> tuple[list[Item], AnswerTotals]:
+    made = AnswerTotals(AnswerRecipe(**{"wordings": ("given",), **options}))
     return list(synthesise(topics, made.recipe, made, responses=items, balanced=balanced)), made
 
 

@@ -11,17 +11,17 @@ import pytest
 from eirene.core.errors import InputError
 from eirene.core.records import Item, parse_item
 from eirene.data.topics import Topic, key_of
-from eirene.synth import Made, Recipe, controls, synthesise
+from eirene.synth import AnswerRecipe, AnswerTotals, controls, synthesise
 from eirene.synth.plans import CORE, KINDS, Kind
 from eirene.synth.rows import COUNTS
 from eirene.text.sentences import split_sentences
 from tests.synth.material import TOPICS, invented
 
-RECIPE = Recipe(per_topic=1, seed=5)
+RECIPE = AnswerRecipe(per_topic=1, seed=5)
 
 
-def make(topics: list[Topic], recipe: Recipe = RECIPE) -> tuple[list[Item], Made]:
-    made = Made(recipe)
+def make(topics: list[Topic], recipe: AnswerRecipe = RECIPE) -> tuple[list[Item], AnswerTotals]:
+    made = AnswerTotals(recipe)
     return list(synthesise(topics, recipe, made)), made
 
 
@@ -147,7 +147,7 @@ def test_answers_of_one_group_are_alike_in_what_can_be_counted(rows: list[Item])
 
 def test_counting_tells_nothing_in_a_large_set() -> None:
     """On 30 invented topics every count of the controls stays near one half, for both errors."""
-    _, made = make(invented(30), Recipe(kinds=CORE, wordings=("paraphrase",), seed=3))
+    _, made = make(invented(30), AnswerRecipe(kinds=CORE, wordings=("paraphrase",), seed=3))
     assert len(made.rows) > 200
     found = [c for c in controls(made.rows, draws=10) if c.count in COUNTS]
     assert len(found) == 2 * len(COUNTS)
@@ -172,7 +172,7 @@ def test_the_controls_catch_a_set_in_which_counting_tells() -> None:
 def test_the_same_seed_gives_the_same_rows_and_another_seed_others() -> None:
     one, other = (make(TOPICS[:1])[0] for _ in range(2))
     assert [r.model_dump_json() for r in one] == [r.model_dump_json() for r in other]
-    third = make(TOPICS[:1], Recipe(per_topic=1, seed=6))[0]
+    third = make(TOPICS[:1], AnswerRecipe(per_topic=1, seed=6))[0]
     assert [r.answer for r in third] != [r.answer for r in one]
 
 
@@ -182,7 +182,7 @@ def test_a_topic_s_rows_do_not_hang_on_the_others() -> None:
 
 
 def test_only_the_kinds_and_wordings_asked_for_are_made() -> None:
-    recipe = Recipe(kinds=("none", "partial"), wordings=("paraphrase",), per_topic=1)
+    recipe = AnswerRecipe(kinds=("none", "partial"), wordings=("paraphrase",), per_topic=1)
     rows, made = make(TOPICS[:3], recipe)
     assert {meta(r)["kind"] for r in rows} <= {"none", "partial"}
     assert {meta(r)["wording"] for r in rows} == {"paraphrase"}
@@ -211,9 +211,9 @@ def test_three_sides_are_as_good_as_two() -> None:
 )
 def test_numbers_out_of_range_are_refused(options: dict[str, int], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        Recipe(**options)  # type: ignore[arg-type]
+        AnswerRecipe(**options)  # type: ignore[arg-type]
 
 
 def test_groups_are_whole_where_only_kinds_of_the_paper_are_asked_for() -> None:
-    rows, made = make(TOPICS[:3], Recipe(kinds=CORE, per_topic=2))
+    rows, made = make(TOPICS[:3], AnswerRecipe(kinds=CORE, per_topic=2))
     assert len(rows) == 4 * made.groups

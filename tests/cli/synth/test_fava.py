@@ -13,7 +13,7 @@ from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.tags import parse_tagged
 from eirene.core.records import Item
 from eirene.retrieval import Passage
-from eirene.synth.fava import Made, Recipe, entities, synthesise
+from eirene.synth.fava import FavaRecipe, FavaTotals, entities, synthesise
 from tests.cli.run import Run, assert_error, write
 
 PASSAGES = [
@@ -29,17 +29,17 @@ PASSAGES = [
 ]
 
 
-def rows(recipe: Recipe | None = None, passages: list[Passage] | None = None) -> tuple[list[Item], Made]:
-    made = Made()
+def rows(recipe: FavaRecipe | None = None, passages: list[Passage] | None = None) -> tuple[list[Item], FavaTotals]:
+    made = FavaTotals()
     chosen = PASSAGES if passages is None else passages
     pool = entities(p.text for p in chosen)
     others = {p.id: [o.shown for o in chosen if o is not p] for p in chosen}
-    return list(synthesise(chosen, recipe or Recipe(), made, pool=pool, neighbours=lambda p: others[p.id])), made
+    return list(synthesise(chosen, recipe or FavaRecipe(), made, pool=pool, neighbours=lambda p: others[p.id])), made
 
 
 def test_edits_take_every_error_back() -> None:
     """Applying a row's findings gives its passage; nothing outside of them differs; tags say the same."""
-    found, _ = rows(Recipe(clean=0.0))
+    found, _ = rows(FavaRecipe(clean=0.0))
     assert len(found) == len(PASSAGES)
     for item in found:
         findings = [Finding.model_validate(f) for f in item.meta["findings"]]  # type: ignore[union-attr]
@@ -51,15 +51,15 @@ def test_edits_take_every_error_back() -> None:
 
 def test_kinds_are_balanced_and_the_seed_decides() -> None:
     """No kind is made more than twice as often as another; one seed makes the same rows, another makes others."""
-    found, made = rows(Recipe(clean=0.0))
+    found, made = rows(FavaRecipe(clean=0.0))
     assert max(made.errors.values()) <= 2 * min(made.errors.values())
-    assert rows(Recipe(clean=0.0))[0] == found
-    assert rows(Recipe(clean=0.0, seed=1))[0] != found
+    assert rows(FavaRecipe(clean=0.0))[0] == found
+    assert rows(FavaRecipe(clean=0.0, seed=1))[0] != found
 
 
 def test_no_statement_is_added_twice() -> None:
     """Of several opinions in a text each is another one."""
-    found, _ = rows(Recipe(kinds=("subjective",), most=5, clean=0.0), [
+    found, _ = rows(FavaRecipe(kinds=("subjective",), most=5, clean=0.0), [
         Passage(f"p{n}", f"The year {n} is long. It was wet. It was cold. It was dark.") for n in range(40)
     ])  # fmt: skip
     for item in found:
@@ -69,7 +69,7 @@ def test_no_statement_is_added_twice() -> None:
 
 def test_references_hold_the_passage_and_are_mixed() -> None:
     """Each row is given its own passage among others, not always in one place."""
-    found, _ = rows(Recipe(references=3))
+    found, _ = rows(FavaRecipe(references=3))
     sources = {p.id: p.shown for p in PASSAGES}
     places = [item.context.index(sources[str(item.meta["source"])]) for item in found if item.context]
     assert all(len(item.context or ()) == 3 for item in found)
@@ -78,9 +78,11 @@ def test_references_hold_the_passage_and_are_mixed() -> None:
 
 def test_rows_without_errors_and_drops_are_counted() -> None:
     """The clean share has no finding; twins and passages without a place for an error are left out by cause."""
-    found, made = rows(Recipe(clean=1.0))
+    found, made = rows(FavaRecipe(clean=1.0))
     assert (made.clean, made.errors.total()) == (len(found), 0)
-    _, made = rows(Recipe(kinds=("relation",), clean=0.0), [Passage("a", "nothing here"), *PASSAGES[:1], PASSAGES[0]])
+    _, made = rows(
+        FavaRecipe(kinds=("relation",), clean=0.0), [Passage("a", "nothing here"), *PASSAGES[:1], PASSAGES[0]]
+    )
     assert dict(made.dropped) == {"no place for an error of these kinds": 1, "the passage occurs twice": 1}
 
 
@@ -104,7 +106,7 @@ def test_what_cannot_be_made_is_said(run: Run, tmp_path: Path) -> None:
     assert_error(run("synth", "fava", corpus, "--backend", "embedded", "--out", tmp_path / "o"), "a model that writes")
     assert_error(run("synth", "fava", corpus, "--backend", "openai:x", "--out", "-"), "name a file")
     with pytest.raises(InputError, match="clean must lie"):
-        Recipe(clean=2)
+        FavaRecipe(clean=2)
 
 
 def test_of_a_large_corpus_a_sample_of_values_is_held() -> None:
