@@ -53,7 +53,7 @@ class ActorShape:
     @property
     def calls(self) -> int:
         """Calls that are sent at once."""
-        return self.side_by_side + 1 if self.run_bounded == 1 else self.run_bounded
+        return self.side_by_side + 1 if self.side_by_side == 1 else self.side_by_side
 
 
 class RayRunner:

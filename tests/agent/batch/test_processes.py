@@ -112,13 +112,13 @@ def test_workers_that_are_all_killed_while_they_begin_end_the_run_with_their_num
 SCRIPT = """
 import asyncio
 from eirene.agent.batch.processes import ProcessRunner
-from eirene.agent.batch.runner import Work
+from eirene.agent.batch.runner import RowWork
 from eirene.agent.settings import Settings
 from eirene.core.records import Item
 from tests.agent.batch.worker_parts import {parts}
 
 async def go():
-    work = [Work(Item(id="a", question="q", answer="An answer."), "")]
+    work = [RowWork(Item(id="a", question="q", answer="An answer."), "")]
     return [o async for o in ProcessRunner({parts}, Settings.of(mode="improve"), workers=1).run(work)]
 
 asyncio.run(go())

@@ -142,11 +142,20 @@ def test_a_key_that_is_refused_stops_the_run_and_its_row_is_not_written(tmp_path
     assert len(compare(tmp_path, Refiner()).rows) == 12
 
 
+class Stuck(Refiner):
+    """Comes to no end with any item but the first."""
+
+    async def refine(self, task: RefineTask, *, meter: Meter) -> str:
+        if task.item.id != "i0":
+            await asyncio.sleep(600)
+        return await super().refine(task, meter=meter)
+
+
 def test_a_stop_keeps_what_is_done(tmp_path: Path) -> None:
     async def stopped() -> None:
         done = asyncio.Event()
         plan = ComparePlan(modes=MODES, settings=Settings.of(samples=4, max_rounds=1), concurrency=1)
-        work = acompare(ITEMS, plan=plan, parts=parts(Refiner()), out=tmp_path, on_row=lambda _: done.set())
+        work = acompare(ITEMS, plan=plan, parts=parts(Stuck()), out=tmp_path, on_row=lambda _: done.set())
         task = asyncio.create_task(work)
         await done.wait()
         task.cancel()
@@ -155,7 +164,7 @@ def test_a_stop_keeps_what_is_done(tmp_path: Path) -> None:
 
     asyncio.run(stopped())
     kept = len(lines(tmp_path))
-    assert 0 < kept < 12
+    assert 0 < kept <= 3
     again = Refiner()
     assert compare(tmp_path, again).n_from_journal == kept
     assert len(again.asked) == 12 - kept
