@@ -45,6 +45,11 @@ class Limits:
             if value is not None and not 0 < value < float("inf"):
                 raise InputError(f"{name} must be more than 0, got {value:g}", field=name)
 
+    @property
+    def is_of_spending(self) -> bool:
+        """Whether there is a limit of cost or tokens."""
+        return self.max_cost_usd is not None or self.max_tokens is not None
+
     def reached(self, totals: Spending, *, made: Spending, under_way: int) -> str | None:
         """Which limit one more row would pass, if it and those under way cost what rows cost on average; None for none.
 

@@ -73,7 +73,8 @@ async def run_rows(
     writer = JournalWriter(write, on_written=on_written, on_fault=on_fault)
     let_in = _let_in(work, under_way, writer, control, budget)
     try:
-        await until_over(_pull(run(let_in), under_way, writer), control)
+        is_limited = budget is not None and budget.limits.is_of_spending
+        await until_over(_pull(run(let_in), under_way, writer, is_limited=is_limited), control)
     finally:
         control.close()
         try:
@@ -100,13 +101,17 @@ def _let_in(
         yield piece
 
 
-async def _pull(run: AsyncGenerator[O, None], under_way: dict[str, W], writer: JournalWriter[O]) -> None:
+async def _pull(
+    run: AsyncGenerator[O, None], under_way: dict[str, W], writer: JournalWriter[O], *, is_limited: bool
+) -> None:
     async with aclosing(run) as outcomes:
         async for outcome in outcomes:
             if under_way.pop(outcome.key, None) is None:
                 logger.warning("a second outcome for the row %r is left out", outcome.key)
                 continue
             await writer.put(outcome)
+            if is_limited and not under_way:  # whether a limit is reached is not guessed where it can be known
+                await writer.written()
 
 
 class JournalWriter(Generic[O]):
@@ -134,6 +139,11 @@ class JournalWriter(Generic[O]):
         if self._writing is None and self._fault is None:
             self._writing = asyncio.create_task(self._work())
         if len(self.waiting) > _HELD and self._writing is not None:
+            await asyncio.shield(self._writing)
+
+    async def written(self) -> None:
+        """Waits until what was taken is on disk, or cannot be written."""
+        while self._writing is not None:
             await asyncio.shield(self._writing)
 
     async def finish(self) -> None:
