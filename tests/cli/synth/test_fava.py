@@ -103,7 +103,8 @@ def test_what_cannot_be_made_is_said(run: Run, tmp_path: Path) -> None:
     corpus = write(tmp_path / "c.jsonl", {"text": "x"})
     assert_error(run("synth", "fava", corpus, "--out", "-"), "--offline")
     assert_error(run("synth", "fava", corpus, "--offline", "--kinds", "invented", "--out", "-"), "got invented")
-    assert_error(run("synth", "fava", corpus, "--backend", "embedded", "--out", tmp_path / "o"), "unknown backend 'embedded'")
+    embedded = run("synth", "fava", corpus, "--backend", "embedded", "--out", tmp_path / "o")
+    assert_error(embedded, "unknown backend 'embedded'")
     assert_error(run("synth", "fava", corpus, "--backend", "openai:x", "--out", "-"), "name a file")
     with pytest.raises(InputError, match="clean must lie"):
         FavaRecipe(clean=2)
