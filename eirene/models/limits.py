@@ -1,23 +1,21 @@
-"""How many calls may be under way at once.
-
-How many calls a provider takes at once, found out on the way: up while all goes well, down when it says no.
-
-The one retry policy: what is tried again, how often, and after which wait.
-"""
+"""Limits on calls to models: concurrency (fixed or adaptive), and the retry policy with its waits."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from eirene.core.errors import BackendTimeoutError, InputError, RateLimitError
 from eirene.models.faults import Fault
+
+if TYPE_CHECKING:
+    from anyio import CapacityLimiter
 
 DEFAULT_CONCURRENCY = 32
 
@@ -47,8 +45,8 @@ class Limiter:
             raise InputError(f"concurrency must be at least 1, got {max_concurrent}", field="concurrency")
         self.max_concurrent = max_concurrent
         self._level = Level(max_concurrent) if adaptive else None
-        # A future that waits belongs to one loop.
-        self._doors: WeakKeyDictionary[asyncio.AbstractEventLoop, _Door] = WeakKeyDictionary()
+        # Who waits belongs to one loop.
+        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, CapacityLimiter] = WeakKeyDictionary()
 
     @property
     def now(self) -> int:
@@ -58,15 +56,21 @@ class Limiter:
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Slot]:
         """Waits for a free place and holds it."""
-        door = self._doors.setdefault(asyncio.get_running_loop(), _Door())
-        await door.enter(self.now)
+        from anyio import CapacityLimiter
+
+        loop = asyncio.get_running_loop()
+        if loop not in self._by_loop:
+            self._by_loop[loop] = CapacityLimiter(self.now)
+        places, holder = self._by_loop[loop], object()  # of its own: one task may hold several places
+        await places.acquire_on_behalf_of(holder)
         slot = Slot(0 if self._level is None else self._level.steps_down)
         try:
             yield slot
             if self._level is not None:
-                _learn(self._level, slot, under_way=door.inside)
+                _learn(self._level, slot, under_way=places.borrowed_tokens)
         finally:
-            door.leave(self.now)
+            places.total_tokens = self.now
+            places.release_on_behalf_of(holder)
 
 
 def _learn(level: Level, slot: Slot, *, under_way: int) -> None:
@@ -79,39 +83,6 @@ def _learn(level: Level, slot: Slot, *, under_way: int) -> None:
 def is_overload(fault: Fault) -> bool:
     """Whether a fault says that there were too many calls: a 429, no reply in time, or a wait that was asked for."""
     return isinstance(fault.error, RateLimitError | BackendTimeoutError) or fault.retry_after_s is not None
-
-
-class _Door:
-    """Who is inside and who waits, in the order in which they came."""
-
-    def __init__(self) -> None:
-        self.inside = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-
-    async def enter(self, limit: int) -> None:
-        if self.inside < limit and not self._waiting:
-            self.inside += 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # let in and called away in the same moment
-                self.leave(limit)
-            else:
-                with suppress(ValueError):  # passed over already
-                    self._waiting.remove(turn)
-            raise
-
-    def leave(self, limit: int) -> None:
-        """One goes; as many as now fit come in."""
-        self.inside -= 1
-        while self._waiting and self.inside < limit:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                self.inside += 1
-                turn.set_result(None)
 
 
 START = 16
