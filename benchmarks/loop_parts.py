@@ -17,7 +17,7 @@ from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.embedded.calibration import Critic
 from eirene.feedback_model.embedded.evidence import Evidence, gather
-from eirene.feedback_model.embedded.faults import Fault, faults_of
+from eirene.feedback_model.embedded.faults import AnswerFault, faults_of
 from eirene.models.encoder import Encoder
 from eirene.refiners.base import RefineTask
 from eirene.refiners.embedded.refiner import EmbeddedRefiner
@@ -80,7 +80,7 @@ class Outcomes:
         return self._known[key]
 
 
-def rewritten(p: Prepared, faults: Sequence[Fault]) -> str:
+def rewritten(p: Prepared, faults: Sequence[AnswerFault]) -> str:
     """The answer after the refiner has acted on the faults."""
     tagged = []
     for i, s in enumerate(p.comparison.alignment.sentences):

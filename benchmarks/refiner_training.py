@@ -20,7 +20,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from eirene.data.json_rows import read_source
-from eirene.refiners.training import Recipe, train_refiner
+from eirene.refiners.training import RefinerRecipe, train_refiner
 from eirene.refiners.training.pairs import read_pairs
 from eirene.refiners.training.run import shown
 from tests.tiny_llama import make_llama
@@ -37,7 +37,7 @@ def main() -> None:
         base = make_llama(
             Path(folder) / "base", texts=texts, hidden=options.hidden, layers=options.layers, vocabulary=2000
         )
-        recipe = Recipe(
+        recipe = RefinerRecipe(
             prompt=options.prompt, epochs=options.epochs, learning_rate=options.rate, lora_rank=options.rank,
             lora_alpha=2 * options.rank, lora_targets=None, held_out=options.held_out, micro_batch=4,
         )  # fmt: skip

@@ -31,14 +31,12 @@ from eirene.data.topics import Side, Topic, read_topics
 from eirene.eval.base import Detector, case_of
 from eirene.eval.datasets import Labelled, read_labelled
 from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask
-from eirene.eval.detectors.classifier.training import Recipe as ClassifierRecipe
-from eirene.eval.detectors.classifier.training import train_classifier
+from eirene.eval.detectors.classifier.training import ClassifierRecipe, train_classifier
 from eirene.eval.detectors.rouge import RougeDetector
 from eirene.eval.detectors.salience import SalienceDetector, WordMaps
 from eirene.models.local.model import load_local
 from eirene.npov import compose
-from eirene.npov.training import Recipe as GeneratorRecipe
-from eirene.npov.training import train_generator
+from eirene.npov.training import GeneratorRecipe, train_generator
 
 ERRORS = ("hallucination", "coverage")
 DRAWS = 1000

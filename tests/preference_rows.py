@@ -9,7 +9,7 @@ from typing import Any
 
 from eirene.data.json_rows import Row
 from eirene.models.local.checkpoint import load_tokenizer
-from eirene.refiners.training.examples import EncodedPair, Recipe, asking_for, encode_pair
+from eirene.refiners.training.examples import EncodedPair, RefinerRecipe, encode_pair, pair_prompt
 from eirene.refiners.training.pairs import parse_pair
 
 ROWS: list[dict[str, Any]] = [
@@ -32,5 +32,5 @@ def encoded(base: Path, rows: Iterable[dict[str, Any]] = ROWS) -> list[EncodedPa
     """The rows as `train_refiner` encodes them for a base model."""
     tokenizer = load_tokenizer(str(base))
     pairs = [parse_pair(Row(str(n), row)) for n, row in enumerate(rows)]
-    asking = asking_for(pairs, Recipe(), tokenizer)
+    asking = pair_prompt(pairs, RefinerRecipe(), tokenizer)
     return [encode_pair(pair, asking, tokenizer) for pair in pairs]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from eirene.core.critique import Finding, Sample
 from eirene.core.records import Item, found_ids
-from eirene.feedback_model.embedded.faults import Fault
+from eirene.feedback_model.embedded.faults import AnswerFault
 
 _NUMBERS = re.compile(
     r"\[\s*((?:(?:passages?|references?|refs?\.?)\s*)?\d{1,6}(?:\s*(?:,|;|and)\s*\d{1,6})*)\s*\]", re.IGNORECASE
@@ -42,7 +42,7 @@ def plain(text: str, item: Item) -> str:
     return text.translate(_ROUND) if found_ids(item) else text
 
 
-def naming(fault: Fault, given: str, item: Item) -> Fault:
+def naming(fault: AnswerFault, given: str, item: Item) -> AnswerFault:
     """The fault with the id of the passage that holds the sentence `given`, after each finding's reason.
 
     Where nothing is `given`, or no passage holds it, none is named. Where no passages were found for the item, the

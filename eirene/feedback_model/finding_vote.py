@@ -30,7 +30,7 @@ OVERLAP = 0.5
 
 
 @dataclass(slots=True)
-class _Cluster:
+class _FindingCluster:
     """Findings of different samples that are one; `seed` was drawn first, and all others are compared with it."""
 
     seed: Finding
@@ -99,14 +99,14 @@ def vote_on_findings(
     return Selection(critique=critique)
 
 
-def cluster_findings(samples: Sequence[Sample]) -> list[_Cluster]:
+def cluster_findings(samples: Sequence[Sample]) -> list[_FindingCluster]:
     """The clusters of the valid samples' findings, in the order in which they were first drawn."""
-    clusters: list[_Cluster] = []
+    clusters: list[_FindingCluster] = []
     for n, sample in enumerate(samples):
         for finding in sample.findings if sample.is_valid else ():
             near = [c for c in clusters if c.seed.kind == finding.kind and overlap(c.seed, finding) >= OVERLAP]
             if not near:
-                near = [_Cluster(finding)]
+                near = [_FindingCluster(finding)]
                 clusters.append(near[0])
             best = max(near, key=lambda c: overlap(c.seed, finding))
             if n not in best.samples:

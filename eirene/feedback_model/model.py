@@ -35,7 +35,7 @@ class _Messages(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class CriticSpec:
     """One way of asking for a critique.
 
     `role` is under which a tuned model carries its prompt. `in_own_words`: whether replies hold reasons that a model
@@ -53,14 +53,14 @@ class Asking:
         return Sample(invalid=why, critic=None if self.critic == "completeness" else self.critic)
 
 
-COMPLETENESS = Asking(
+COMPLETENESS = CriticSpec(
     critic="completeness",
     role="feedback",
     messages=feedback_messages,
     read=lambda text, request, ended: with_ids(read_reply(text, request.sentences, finish_reason=ended), request.item),
     in_own_words=True,
 )
-HALLUCINATION = Asking(
+HALLUCINATION = CriticSpec(
     critic="hallucination",
     role="hallucination",
     messages=hallucination_messages,
@@ -94,7 +94,7 @@ class ChatFeedback:
         *,
         temperature: float | None = TEMPERATURE,
         top_p: float | None = TOP_P,
-        asking: Asking = COMPLETENESS,
+        asking: CriticSpec = COMPLETENESS,
     ) -> None:
         self._asking = asking
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
@@ -181,7 +181,7 @@ class LocalFeedback:
     """
 
     def __init__(
-        self, model: LocalModel, *, sampling: LocalSampling | None = None, asking: Asking = COMPLETENESS
+        self, model: LocalModel, *, sampling: LocalSampling | None = None, asking: CriticSpec = COMPLETENESS
     ) -> None:
         from eirene.models.local.sampling import LocalSampling
 

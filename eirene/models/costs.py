@@ -25,7 +25,7 @@ from eirene.models.chat import Price
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # strict: a whole number is one as well, a text is none
 
 
-class _Entry(CheckedModel):
+class _PriceEntry(CheckedModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     input: _Usd
@@ -33,12 +33,12 @@ class _Entry(CheckedModel):
     cached: _Usd | None = None
 
 
-class _File(CheckedModel):
+class _PriceFile(CheckedModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     date: str | None = None
     source: str | None = None
-    models: dict[str, _Entry]
+    models: dict[str, _PriceEntry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def read_prices(path: str) -> PriceList:
 
 def _parsed(text: str, name: str) -> PriceList:
     try:
-        file = _File.model_validate(tomllib.loads(text))
+        file = _PriceFile.model_validate(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"is not TOML: {error}", where=name) from None
     except FormError as error:

@@ -136,7 +136,7 @@ def _on_response(response: Any) -> None:
     if packed not in ("identity", "gzip", "x-gzip"):
         raise call.refuse(MalformedReplyError, f"the reply is packed as {packed[:40]!r}, which was not asked for")
     is_streamed = kind.startswith(("text/event-stream", "application/x-ndjson"))
-    meter = _Meter(call, call.limit.streamed if is_streamed else call.limit.whole, is_packed=packed != "identity")
+    meter = _SizeMeter(call, call.limit.streamed if is_streamed else call.limit.whole, is_packed=packed != "identity")
     response.headers.pop("content-encoding", None)
     response.stream = _metered_class(_stream_class(response.stream))(response.stream, meter)
 
@@ -172,7 +172,7 @@ def _origin(url: Any) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port or _DEFAULT_PORTS.get(url.scheme)
 
 
-class _Meter:
+class _SizeMeter:
     """Unpacks a body and counts what it holds; raises `ReplyTooLargeError` as soon as it is too much."""
 
     def __init__(self, call: GuardedCall, most: int, *, is_packed: bool) -> None:
@@ -220,7 +220,7 @@ def _metered_class(base: type) -> type:
 
 
 class _Metered:
-    def __init__(self, stream: Any, meter: _Meter) -> None:
+    def __init__(self, stream: Any, meter: _SizeMeter) -> None:
         self._stream = stream
         self._meter = meter
 

@@ -44,7 +44,7 @@ class Limiter:
         if max_concurrent < 1:
             raise InputError(f"concurrency must be at least 1, got {max_concurrent}", field="concurrency")
         self.max_concurrent = max_concurrent
-        self._level = Level(max_concurrent) if adaptive else None
+        self._level = AdaptiveLevel(max_concurrent) if adaptive else None
         # Who waits belongs to one loop.
         self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, CapacityLimiter] = WeakKeyDictionary()
 
@@ -73,7 +73,7 @@ class Limiter:
             places.release_on_behalf_of(holder)
 
 
-def _learn(level: Level, slot: Slot, *, under_way: int) -> None:
+def _learn(level: AdaptiveLevel, slot: Slot, *, under_way: int) -> None:
     if slot.fault is None:
         level.went_well(under_way=under_way)
     elif is_overload(slot.fault):
@@ -90,7 +90,7 @@ START = 16
 _BACK_OFF = 0.5
 
 
-class Level:
+class AdaptiveLevel:
     """A number of calls between 1 and `ceiling` that follows the provider, as TCP's congestion window does its line.
 
     It doubles with every round of good replies until the first refusal; from then on it halves at a refusal and grows

@@ -5,7 +5,7 @@ mending the response (the loop), and making training data of such responses (`ei
 """
 
 from eirene.npov.embedded import Check, EmbeddedWriter, compose
-from eirene.npov.knowledge import Found, KnowledgeBase, Match, load_topics
+from eirene.npov.knowledge import KnowledgeBase, TopicHit, TopicSearch, load_topics
 from eirene.npov.respond import Response, arespond, respond
 from eirene.npov.writer import Draft, Writer, WriteTask
 
@@ -13,10 +13,10 @@ __all__ = [
     "Check",
     "Draft",
     "EmbeddedWriter",
-    "Found",
     "KnowledgeBase",
-    "Match",
     "Response",
+    "TopicHit",
+    "TopicSearch",
     "WriteTask",
     "Writer",
     "arespond",

@@ -35,7 +35,7 @@ _LINES = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class TopicHit:
     """A topic and how well it fits: its number in the file (from 0), the cosine of query and nearest name in [-1, 1],
     and whether the query is one of its names, word for word (then the similarity is 1)."""
 
@@ -46,17 +46,17 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TopicSearch:
     """What a query found: the topic that fits, or None; and the nearest ones, best first, ties as in the file."""
 
-    match: Match | None
-    nearest: tuple[Match, ...]
+    match: TopicHit | None
+    nearest: tuple[TopicHit, ...]
 
 
 class KnowledgeBase:
     """Topics and their index. `load_topics` makes one from a file; made by hand it takes topics as they are."""
 
-    def __init__(self, topics: Sequence[Topic], encoder: Encodes, *, index: Index | None = None) -> None:
+    def __init__(self, topics: Sequence[Topic], encoder: Encodes, *, index: TopicIndex | None = None) -> None:
         self._topics = topics
         self._encoder = encoder
         self._index = build(topics, encoder, progress=None) if index is None else index
@@ -72,7 +72,7 @@ class KnowledgeBase:
         """Of the encoder that compares, for signatures."""
         return self._encoder.digest
 
-    def find(self, query: str, *, k: int = 3, threshold: float = THRESHOLD) -> Found:
+    def find(self, query: str, *, k: int = 3, threshold: float = THRESHOLD) -> TopicSearch:
         """The topic that a query is about: the one it names word for word, else the nearest from `threshold` on.
 
         Case, punctuation and white space do not matter for a name. The same query finds the same topic; of two that
@@ -85,16 +85,17 @@ class KnowledgeBase:
         if not -1 <= threshold <= 1:  # also NaN
             raise InputError(f"threshold must lie in [-1, 1], got {threshold}", field="threshold")
         if not len(self):
-            return Found(None, ())
+            return TopicSearch(None, ())
         near = self._index.similarities(self._encoder.encode([query])[0], len(self))
         named = self._named(query)
         near[named] = 2.0  # before everything else, in the order of the file
         order = np.argsort(-near, kind="stable")[:k]
         nearest = tuple(
-            Match(int(n), self[int(n)], 1.0 if n in named else min(1.0, float(near[n])), int(n) in named) for n in order
+            TopicHit(int(n), self[int(n)], 1.0 if n in named else min(1.0, float(near[n])), int(n) in named)
+            for n in order
         )
         fits = nearest[0].exact or nearest[0].similarity >= threshold
-        return Found(nearest[0] if fits else None, nearest)
+        return TopicSearch(nearest[0] if fits else None, nearest)
 
     def _named(self, query: str) -> list[int]:
         """The topics of which the query is a name; the texts decide, not their hashes."""
@@ -189,7 +190,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Index:
+class TopicIndex:
     """For N names: `vectors` [N, width] of length 1, `owners` [N] the number of the topic, `keys` [N] what an exact
     match must have. `spans` [topics, 2]: where in the file a topic's line stands, or [0, 2] where it has no lines.
     """
@@ -208,7 +209,7 @@ class Index:
 
 def build(
     topics: Sequence[Topic], encoder: Encodes, *, spans: NDArray[np.int64] | None = None, progress: Progress | None
-) -> Index:
+) -> TopicIndex:
     """The index of some topics. Vectors have the precision of the file, so that a kept index finds the same."""
     names = [name for topic in topics for name in topic.names]
     owners = [n for n, topic in enumerate(topics) for _ in topic.names]
@@ -217,7 +218,7 @@ def build(
         vectors.append(encoder.encode(names[start : start + _BATCH]).astype(np.float16).astype(np.float32))
         if progress is not None:
             progress(min(start + _BATCH, len(names)), len(names))
-    return Index(
+    return TopicIndex(
         np.concatenate(vectors) if vectors else encoder.encode([]),
         np.array(owners, np.int64),
         np.array([hashed(name) for name in names], np.uint64),
@@ -235,13 +236,13 @@ def cache_file(folder: Path, data: bytes, encoder: Encodes) -> Path:
     return folder / f"topics-{hashlib.sha256(data).hexdigest()[:32]}-{encoder.digest}-{VERSION}.npz"
 
 
-def load(file: Path, *, size: int) -> Index | None:
+def load(file: Path, *, size: int) -> TopicIndex | None:
     """The index in a file, or None where there is none that can be used; `size`: of the knowledge base in bytes."""
     if not file.is_file():
         return None
     try:
         with open(file, "rb") as data, np.load(data, allow_pickle=False) as held:
-            index = Index(
+            index = TopicIndex(
                 held["vectors"].astype(np.float32), held["owners"].astype(np.int64), held["keys"].astype(np.uint64),
                 held["spans"].astype(np.int64),
             )  # fmt: skip
@@ -251,7 +252,7 @@ def load(file: Path, *, size: int) -> Index | None:
     return index if _is_sound(index, size) else None
 
 
-def _is_sound(index: Index, size: int) -> bool:
+def _is_sound(index: TopicIndex, size: int) -> bool:
     names, topics = len(index.vectors), len(index.spans)
     return (
         index.vectors.ndim == 2
@@ -268,7 +269,7 @@ def _is_sound(index: Index, size: int) -> bool:
     )
 
 
-def save(index: Index, file: Path) -> None:
+def save(index: TopicIndex, file: Path) -> None:
     """Keeps the index; where the folder cannot be written, that is logged and nothing is lost but time."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -16,7 +16,7 @@ from eirene.core.usage import Meter, Usage
 from eirene.data.topics import Topic, without_copies
 from eirene.npov.chat_writer import resolve_writer
 from eirene.npov.embedded import Check, EmbeddedWriter, check
-from eirene.npov.knowledge import THRESHOLD, KnowledgeBase, Match, load_topics, shipped_encoder
+from eirene.npov.knowledge import THRESHOLD, KnowledgeBase, TopicHit, load_topics, shipped_encoder
 from eirene.npov.writer import WriteTask
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class Response:
     """
 
     query: str
-    match: Match
-    nearest: tuple[Match, ...]
+    match: TopicHit
+    nearest: tuple[TopicHit, ...]
     topic: Topic
     introduction: str
     main: str

@@ -28,7 +28,7 @@ from eirene.data.line_checksum import sealed
 from eirene.retrieval.passages import WORDS, Passage, corpus_files, read_corpus
 from eirene.retrieval.search import hashed, names_of, signs
 from eirene.retrieval.vectors import Half, Store
-from eirene.retrieval.view import VERSION, VIEW, Index, open_view, write_about
+from eirene.retrieval.view import VERSION, VIEW, PassageIndex, open_view, write_about
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -46,7 +46,7 @@ def open_index(
     folder: Path,
     words: int = WORDS,
     progress: Progress | None = None,
-) -> Index:
+) -> PassageIndex:
     """The index of the corpus at `place` (a file or folder), made or brought up to date where that is needed.
 
     `folder` holds one subfolder a corpus place, encoder and size of passages. An index whose files have not changed
@@ -96,7 +96,7 @@ def _alone(home: Path) -> Iterator[None]:
         yield
 
 
-class _Found:
+class _PassageArrays:
     """The passages of a view as they are read: what is kept of each, in arrays of numbers."""
 
     def __init__(self) -> None:
@@ -138,7 +138,7 @@ def _build(
         shutil.rmtree(left, ignore_errors=True)
     making = Path(tempfile.mkdtemp(dir=home, prefix="making-"))
     try:
-        found, digest, at = _Found(), hashlib.sha256(), 0
+        found, digest, at = _PassageArrays(), hashlib.sha256(), 0
         with open(making / "passages.jsonl", "wb") as texts:
             while batch := list(islice(passages, _BATCH)):
                 _encode(batch, encoder, store, known)

@@ -26,7 +26,7 @@ from eirene.retrieval.search import (
     sharing_names,
 )
 from eirene.retrieval.vectors import damaged
-from eirene.retrieval.view import Index
+from eirene.retrieval.view import PassageIndex
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -65,7 +65,13 @@ class Retriever:
     """
 
     def __init__(
-        self, index: Index, encoder: Encodes, *, top: int = TOP, reranker: Reranker | None = None, by_names: bool = True
+        self,
+        index: PassageIndex,
+        encoder: Encodes,
+        *,
+        top: int = TOP,
+        reranker: Reranker | None = None,
+        by_names: bool = True,
     ) -> None:
         if top < 1:
             raise InputError(f"top must be at least 1, got {top}", field="top")

@@ -30,7 +30,7 @@ _FILES = (*(f"{name}.npy" for name in _ARRAYS), _TEXTS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Index:
+class PassageIndex:
     """N passages: `codes` [words, N] signs, `vectors` [rows, width] with the row of each passage in `rows` [N], `spans`
     [N, 2] places in the bytes of `texts`, `keys` and `owners` the passages by hashed name. All but `rows` are mapped,
     and stay what they are where another process brings the index up to date.
@@ -82,7 +82,7 @@ def _is_cut(array: NDArray[Any]) -> bool:
     return isinstance(source, mmap.mmap) and source.size() < len(source)
 
 
-def open_view(home: Path, stamp: list[list[Any]], encoder: str, *, tell: bool = False) -> Index | None:
+def open_view(home: Path, stamp: list[list[Any]], encoder: str, *, tell: bool = False) -> PassageIndex | None:
     """The view if it is whole and of this corpus and encoder; None where it is to be made (again).
 
     Raises `InputError` where the vectors are not those it was made of: to make them again takes long, and is for the
@@ -106,7 +106,7 @@ def open_view(home: Path, stamp: list[list[Any]], encoder: str, *, tell: bool = 
     store.check(rows)
     held = {name: np.load(view / f"{name}.npy", mmap_mode=None if name == "rows" else "r") for name in _ARRAYS}
     texts = np.memmap(view / _TEXTS, np.uint8, "r")
-    index = Index(home, vectors=store.mapped(), texts=texts, digest=about["digest"], encoder=encoder, **held)
+    index = PassageIndex(home, vectors=store.mapped(), texts=texts, digest=about["digest"], encoder=encoder, **held)
     is_one = _about(view) == about  # nobody has put another view in its place meanwhile
     return index if is_one else None
 

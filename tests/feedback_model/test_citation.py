@@ -14,7 +14,7 @@ from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
 from eirene.feedback_model.citation import naming, with_ids
 from eirene.feedback_model.embedded.critic import EmbeddedFeedback, EmbeddedHallucination
-from eirene.feedback_model.embedded.faults import Fault
+from eirene.feedback_model.embedded.faults import AnswerFault
 from eirene.feedback_model.model import COMPLETENESS, HALLUCINATION
 from eirene.feedback_model.request import feedback_messages
 from eirene.models.encoder import load_encoder
@@ -89,7 +89,7 @@ def test_what_is_missing_names_the_passage_that_says_it() -> None:
     """A finding's reason and the sentence's end with the id; a sentence that no passage holds names none."""
     text = "It was founded in 1040."
     finding = Finding(kind="missing", start=9, end=9, reason="Missing.", edit=text)
-    fault = Fault(0, 1.0, "Missing.", (finding,))
+    fault = AnswerFault(0, 1.0, "Missing.", (finding,))
     named = naming(fault, text, ITEM)
     assert (named.reason, named.findings[0].reason) == ("Missing. [oslo (a)]",) * 2
     assert naming(fault, "Elsewhere.", ITEM) == fault

@@ -34,14 +34,14 @@ def classifier(
     """Tune a language model to tell an error (needs the extra `local`); use it as `--classifier hf:DIR`."""
     with output(), Training() as training:
         from eirene.eval.detectors.classifier.detector import ClassifierTask, Labels
-        from eirene.eval.detectors.classifier.training import Recipe, train_classifier
+        from eirene.eval.detectors.classifier.training import ClassifierRecipe, train_classifier
 
         both = labels.split(",")
         if len(both) != 2:
             raise InputError(f"--labels takes two texts with a comma between, got {labels!r}", field="labels")
         trained = train_classifier(
             rows.open(data), common.out, task=ClassifierTask(error, Labels(both[0].strip(), both[1].strip())),
-            recipe=Recipe(**common.recipe, **tuning.recipe), dev=None if dev is None else rows.open(dev),
+            recipe=ClassifierRecipe(**common.recipe, **tuning.recipe), dev=None if dev is None else rows.open(dev),
             shape=rows.shape, **common.run(training),
         )  # fmt: skip
         figures = trained.card["figures"]

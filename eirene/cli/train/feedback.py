@@ -37,9 +37,9 @@ def feedback(
     """Fine-tune a language model to critique answers (needs the extra `local`); use it as `--backend hf:DIR`."""
     with output(), Training() as training:
         from eirene.data import open_source
-        from eirene.feedback_model.training import Recipe, train_feedback
+        from eirene.feedback_model.training import FeedbackRecipe, train_feedback
 
-        recipe = Recipe(
+        recipe = FeedbackRecipe(
             method=method, layout=layout, epochs=epochs, max_steps=max_steps, learning_rate=learning_rate,
             **common.recipe,
         )  # fmt: skip

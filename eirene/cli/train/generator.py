@@ -28,10 +28,10 @@ def generator(
 ) -> None:
     """Tune a language model to write NPOV responses (needs the extra `local`); use it as `npov --backend hf:DIR`."""
     with output(), Training() as training:
-        from eirene.npov.training import Recipe, train_generator
+        from eirene.npov.training import GeneratorRecipe, train_generator
 
         trained = train_generator(
-            rows.open(data), common.out, recipe=Recipe(**common.recipe, **tuning.recipe),
+            rows.open(data), common.out, recipe=GeneratorRecipe(**common.recipe, **tuning.recipe),
             dev=None if dev is None else rows.open(dev), shape=rows.shape, **common.run(training),
         )  # fmt: skip
         flags.say_figures(trained.card["figures"], by_epoch=False)

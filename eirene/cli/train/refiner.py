@@ -52,11 +52,11 @@ def refiner(
     """Tune a language model on preference pairs by DPO (needs the extra `train`); use it as `--backend hf:DIR`."""
     with output(), Training() as training:
         from eirene.data import open_source
-        from eirene.refiners.training import Recipe, train_refiner
+        from eirene.refiners.training import RefinerRecipe, train_refiner
         from eirene.refiners.training.run import shown
 
         targets = None if lora_targets == "all-linear" else tuple(t.strip() for t in lora_targets.split(","))
-        recipe = Recipe(**common.recipe | {
+        recipe = RefinerRecipe(**common.recipe | {
             "prompt": prompt, "layout": layout, "beta": beta, "held_out": held_out, "method": method,
             "lora_alpha": lora_alpha, "lora_targets": targets, "epochs": epochs, "max_steps": max_steps,
             "learning_rate": learning_rate,

@@ -26,7 +26,7 @@ from eirene.feedback_model.base import FeedbackRequest, Reach
 from eirene.feedback_model.citation import naming
 from eirene.feedback_model.embedded.calibration import Critic, OperatingPoint, load_critic
 from eirene.feedback_model.embedded.evidence import gather, texts_of
-from eirene.feedback_model.embedded.faults import Fault, faults_of
+from eirene.feedback_model.embedded.faults import AnswerFault, faults_of
 from eirene.feedback_model.embedded.rules import RULES_DIGEST, RuleFinding, find_by_rules
 from eirene.feedback_model.parsing.tagged import references_of
 from eirene.text.cancellation import check_cancelled
@@ -74,11 +74,11 @@ class EmbeddedFeedback:
 
 _REMEMBERED = 16
 
-Judge = Callable[[FeedbackRequest], tuple[Fault, ...] | str]
+Judge = Callable[[FeedbackRequest], tuple[AnswerFault, ...] | str]
 """The faults of an answer, those of one sentence with the surest first; or why it cannot be judged."""
 
 
-def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tuple[Fault, ...] | str:
+def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tuple[AnswerFault, ...] | str:
     """The faults that an alignment of the answer with what its item gives shows.
 
     Why there is none: nothing is given, or the answer or what is given is not in English.
@@ -93,7 +93,7 @@ def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tupl
     return tuple(naming(f, (f.findings[0].edit or "") if _is_missing(f) else "", request.item) for f in faults)
 
 
-def _is_missing(fault: Fault) -> bool:
+def _is_missing(fault: AnswerFault) -> bool:
     return all(finding.kind == "missing" for finding in fault.findings)
 
 
@@ -103,7 +103,7 @@ class Judged:
     def __init__(self, judge: Judge, point: OperatingPoint) -> None:
         self._judge = judge
         self._point = point
-        self._known: Memo[str, tuple[Fault, ...] | str] = Memo(_REMEMBERED)
+        self._known: Memo[str, tuple[AnswerFault, ...] | str] = Memo(_REMEMBERED)
 
     async def samples(self, request: FeedbackRequest, *, start: int, count: int) -> Iterator[Sample]:
         """Draws `start` and after, `count` of them; where nothing can be judged each is invalid and says why."""
@@ -113,7 +113,7 @@ class Judged:
         draws = Draws(found, len(request.sentences), request.seed, self._point)
         return iter(await off_loop(lambda: list(map(draws.sample, numbers)), characters=len(request.answer)))
 
-    async def _faults(self, request: FeedbackRequest) -> tuple[Fault, ...] | str:
+    async def _faults(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
         item = request.item
         given = item.model_dump(mode="json", include={"question", "perspectives", "context"})
         key = digest([given, list(found_ids(item)), request.answer])
@@ -127,15 +127,15 @@ class Draws:
     where there is none: were these drawn too, reason consistency would always choose the critique that says least.
     """
 
-    def __init__(self, faults: tuple[Fault, ...], n_sentences: int, seed: int, point: OperatingPoint) -> None:
+    def __init__(self, faults: tuple[AnswerFault, ...], n_sentences: int, seed: int, point: OperatingPoint) -> None:
         self._n = n_sentences
         self._seed = seed
         self._point = point
-        by_sentence: dict[int, list[Fault]] = {}
+        by_sentence: dict[int, list[AnswerFault]] = {}
         for fault in faults:
             by_sentence.setdefault(fault.sentence, []).append(fault)
         self._margins = np.full(n_sentences, -np.inf)
-        self._named: dict[int, tuple[Fault, ...]] = {}
+        self._named: dict[int, tuple[AnswerFault, ...]] = {}
         for sentence, found in by_sentence.items():
             self._margins[sentence] = found[0].margin
             self._named[sentence] = tuple(f for f in found if f.margin > 0) or (found[0],)
@@ -191,7 +191,7 @@ class EmbeddedHallucination:
         for sample in await self._judged.samples(request, start=start, count=count):
             yield sample.model_copy(update={"critic": "hallucination"})
 
-    def _judge(self, request: FeedbackRequest) -> tuple[Fault, ...] | str:
+    def _judge(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
         faults = compared(request, self._encoder, self._critic)
         if isinstance(faults, str):
             return faults
@@ -202,15 +202,15 @@ class EmbeddedHallucination:
         return tuple(sorted(found, key=lambda f: (f.sentence, -f.margin)))
 
 
-def _by_rules(ruled: tuple[RuleFinding, ...], request: FeedbackRequest) -> Iterator[Fault]:
+def _by_rules(ruled: tuple[RuleFinding, ...], request: FeedbackRequest) -> Iterator[AnswerFault]:
     for found in ruled:
-        fault = Fault(found.sentence, found.margin, found.finding.reason, (found.finding,))
+        fault = AnswerFault(found.sentence, found.margin, found.finding.reason, (found.finding,))
         yield naming(fault, found.given, request.item)
 
 
 def _unsupported(
-    faults: tuple[Fault, ...], request: FeedbackRequest, ruled: tuple[RuleFinding, ...]
-) -> Iterator[Fault]:
+    faults: tuple[AnswerFault, ...], request: FeedbackRequest, ruled: tuple[RuleFinding, ...]
+) -> Iterator[AnswerFault]:
     """What nothing supports, unless a rule has found what is wrong with it and how to mend it."""
     mended = {found.sentence for found in ruled if found.explains}
     for fault in faults:

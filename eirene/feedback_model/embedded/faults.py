@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class AnswerFault:
     """One fault, charged to sentence `sentence` (from 0). `margin`: log odds above the operating point's threshold."""
 
     sentence: int
@@ -38,7 +38,7 @@ class Fault:
     findings: tuple[Finding, ...]
 
 
-def faults_of(comparison: Comparison, evidence: Evidence, critic: Critic) -> tuple[Fault, ...]:
+def faults_of(comparison: Comparison, evidence: Evidence, critic: Critic) -> tuple[AnswerFault, ...]:
     """All faults that a draw could name, those of one sentence with the surest first.
 
     What is not supported cannot say an argument either: where only a part that is to go says one, the argument becomes
@@ -121,16 +121,16 @@ def missing_probabilities(
     return np.where(evidence.said[:, kept].any(axis=1), 0.0, p)
 
 
-def _missing(comparison: Comparison, argument: int, margin: float, going: frozenset[int]) -> Fault:
+def _missing(comparison: Comparison, argument: int, margin: float, going: frozenset[int]) -> AnswerFault:
     text = comparison.alignment.arguments[argument]
     reason = missing(text, comparison.groups[argument])
     sentence = place_of(comparison, argument, without=going).sentence
     end = comparison.alignment.sentences[sentence].text_end
-    return Fault(sentence, margin, reason, (_finding("missing", end, end, reason, text),))
+    return AnswerFault(sentence, margin, reason, (_finding("missing", end, end, reason, text),))
 
 
 def _cause(
-    evidence: Evidence, argument: int, kept: NDArray[np.bool_], dropped: list[Fault], comparison: Comparison
+    evidence: Evidence, argument: int, kept: NDArray[np.bool_], dropped: list[AnswerFault], comparison: Comparison
 ) -> int | None:
     """Which of the faults that drop something takes away the part that is closest to an argument."""
     closest = int(np.where(kept, -np.inf, evidence.closeness[argument]).argmax())
@@ -138,16 +138,16 @@ def _cause(
     return next((i for i, f in enumerate(dropped) if f.margin > 0 and f.findings[0].start == unit.start), None)
 
 
-def _unsupported(comparison: Comparison, evidence: Evidence, sureness: Floats) -> Iterator[Fault]:
+def _unsupported(comparison: Comparison, evidence: Evidence, sureness: Floats) -> Iterator[AnswerFault]:
     for margin, u in zip(sureness, evidence.atoms, strict=True):
         unit = comparison.alignment.units[u]
         if unit.text and margin > _FAINT:
             reason = unsupported(unit.text)
             finding = _finding("unsupported", unit.start, unit.end, reason, "")
-            yield Fault(unit.sentence, float(margin), reason, (finding,))
+            yield AnswerFault(unit.sentence, float(margin), reason, (finding,))
 
 
-def _repeated(comparison: Comparison, evidence: Evidence, critic: Critic) -> Iterator[Fault]:
+def _repeated(comparison: Comparison, evidence: Evidence, critic: Critic) -> Iterator[AnswerFault]:
     alignment = comparison.alignment
     part = {u: i for i, u in enumerate(evidence.atoms)}
     for repeat in repeats(alignment):
@@ -157,10 +157,10 @@ def _repeated(comparison: Comparison, evidence: Evidence, critic: Critic) -> Ite
         both = min(float(alignment.p_says[repeat.argument, u]) for u in (repeat.unit, repeat.earlier))
         reason = repeated(unit.text)
         finding = _finding("repeated", unit.start, unit.end, reason, "")
-        yield Fault(unit.sentence, _margin(both, critic.point.repeated), reason, (finding,))
+        yield AnswerFault(unit.sentence, _margin(both, critic.point.repeated), reason, (finding,))
 
 
-def _misplaced(comparison: Comparison, critic: Critic) -> Iterator[Fault]:
+def _misplaced(comparison: Comparison, critic: Critic) -> Iterator[AnswerFault]:
     """Parts that say an argument of one side where the answer says in words that another is speaking.
 
     Moving a statement turns its meaning round, so that what merely stands beside another side's is left alone.
@@ -182,7 +182,7 @@ def _negated(text: str) -> bool:
     return _NEGATION.search(text) is not None
 
 
-def _move(comparison: Comparison, unit: int, argument: int, margin: float) -> Fault:
+def _move(comparison: Comparison, unit: int, argument: int, margin: float) -> AnswerFault:
     alignment = comparison.alignment
     said = alignment.units[unit]
     place = place_of(comparison, argument, without=frozenset([said.sentence]))
@@ -190,7 +190,7 @@ def _move(comparison: Comparison, unit: int, argument: int, margin: float) -> Fa
     reason = misplaced(said.text, comparison.told[unit] or "", comparison.groups[argument] or "")
     goes = _finding("misplaced", said.start, said.end, reason, "")
     comes = _finding("misplaced", end, end, reason, said.text)
-    return Fault(said.sentence, margin, reason, (goes, comes))
+    return AnswerFault(said.sentence, margin, reason, (goes, comes))
 
 
 def _finding(kind: str, start: int, end: int, reason: str, edit: str) -> Finding:

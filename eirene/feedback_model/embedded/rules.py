@@ -177,7 +177,7 @@ def _opinions(
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
+class _HeldAgainst:
     """A sentence beside the given one that it is held against; `taken` are the edits that it has already."""
 
     given: _Given
@@ -203,7 +203,7 @@ def _differences(
     the closest sentence, relations only where the words beside them agree."""
     own, other = [t.key for t in tokens], [t.key for t in given.tokens]
     matcher = BoundedMatcher(own, other)
-    pair = _Pair(given, known, frozenset(own), matcher.ratio(), set())
+    pair = _HeldAgainst(given, known, frozenset(own), matcher.ratio(), set())
     codes = matcher.get_opcodes()
     for n, (op, a1, a2, b1, b2) in enumerate(codes):
         beside = sum(c[2] - c[1] for c in codes[max(n - 1, 0) : n + 2] if c[0] == "equal")
@@ -221,7 +221,7 @@ def _differences(
 _Named = tuple[HallucinationKind, Sequence[_Token], str, Side]
 
 
-def _named(mine: Sequence[_Token], theirs: Sequence[_Token], pair: _Pair, *, beside: int) -> Iterator[_Named]:
+def _named(mine: Sequence[_Token], theirs: Sequence[_Token], pair: _HeldAgainst, *, beside: int) -> Iterator[_Named]:
     """The findings of one difference: values of a type first, then negations, opposites, and any other word.
 
     `beside`: how many words directly on either side of it the two sentences have in common.
@@ -244,14 +244,14 @@ def _named(mine: Sequence[_Token], theirs: Sequence[_Token], pair: _Pair, *, bes
         yield "relation", mine, theirs[0].text, "likely"
 
 
-def _are_other_words(mine: _Token, theirs: _Token, pair: _Pair) -> bool:
+def _are_other_words(mine: _Token, theirs: _Token, pair: _HeldAgainst) -> bool:
     """Whether two single words that face each other are two, and not forms of one; the first stands nowhere given."""
     both = (mine.key, theirs.key)
     says_something = all(k.isalpha() and len(k) > 2 and k not in STOP_WORDS for k in both)
     return says_something and mine.key not in pair.known and both[0][:4] != both[1][:4]
 
 
-def _values(mine: Sequence[_Token], theirs: Sequence[_Token], pair: _Pair) -> Iterator[_Named]:
+def _values(mine: Sequence[_Token], theirs: Sequence[_Token], pair: _HeldAgainst) -> Iterator[_Named]:
     """Values (numbers, dates, names) that nothing given has, facing one of their type that the sentence has not."""
     for run in _runs(mine, pair.known):
         kind = _type_of(run)

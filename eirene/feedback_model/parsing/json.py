@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from eirene.core.critique import Tag
-from eirene.feedback_model.parsing.verdict import Claim, Statement, number_at, reason_in, tag_at
+from eirene.feedback_model.parsing.verdict import Statement, StatementVerdict, number_at, reason_in, tag_at
 from eirene.feedback_model.parsing.vocabulary import REASON_KEYS, TAGS, VERDICT_KEYS, fold, is_reason, stream
 from eirene.models.reply_text import UnreadableError
 
@@ -33,13 +33,13 @@ _FLAGS: dict[str, bool] = {
 _TRUTH = {"yes": True, "true": True, "no": False, "false": False}
 
 
-def read_json(text: str, statements: Sequence[Statement]) -> tuple[list[Claim], str, str, bool]:
+def read_json(text: str, statements: Sequence[Statement]) -> tuple[list[StatementVerdict], str, str, bool]:
     """The claims of all JSON values in a reply, the text before and after the last of them, and whether one was broken.
 
     Raises `UnreadableError` where a key of a value stands there twice, or a list is out of step with the answer.
     """
     decoder = json.JSONDecoder(object_pairs_hook=_Pairs)
-    claims: list[Claim] = []
+    claims: list[StatementVerdict] = []
     kept, at, failures = [], 0, 0
     for found in _START.finditer(text):
         if found.end() < at or failures == _MAX_FAILURES:
@@ -67,7 +67,7 @@ class _Pairs(dict[str, Any]):
             raise UnreadableError("conflict: the JSON gives a key twice")
 
 
-def _claims(value: Any, statements: Sequence[Statement], *, depth: int) -> list[Claim]:
+def _claims(value: Any, statements: Sequence[Statement], *, depth: int) -> list[StatementVerdict]:
     if depth == _MAX_DEPTH:
         return []
     if isinstance(value, list):
@@ -87,7 +87,7 @@ def _key(key: str) -> str:
     return fold(key[:80]).replace(" ", "").replace("_", "").replace("-", "")
 
 
-def _of_list(values: Sequence[Any], statements: Sequence[Statement]) -> list[Claim]:
+def _of_list(values: Sequence[Any], statements: Sequence[Statement]) -> list[StatementVerdict]:
     claims = []
     for place, value in enumerate(values):
         claim = _one(value)
@@ -107,12 +107,12 @@ def _check_text(entry: Mapping[str, Any], place: int, statements: Sequence[State
             raise UnreadableError(f"ambiguous: entry {place + 1} of the list repeats another sentence")
 
 
-def _of_entry(keys: Mapping[str, Any], statements: Sequence[Statement]) -> list[Claim]:
+def _of_entry(keys: Mapping[str, Any], statements: Sequence[Statement]) -> list[StatementVerdict]:
     claim = _entry(keys)
     return [] if claim is None else [claim]
 
 
-def _of_parallel(keys: Mapping[str, Any], statements: Sequence[Statement]) -> list[Claim]:
+def _of_parallel(keys: Mapping[str, Any], statements: Sequence[Statement]) -> list[StatementVerdict]:
     """`{"tags": [...], "reasons": [...]}`, one of each a sentence."""
     tags, reasons = keys.get("tags", keys.get("labels", keys.get("verdicts"))), keys.get("reasons")
     if not (isinstance(tags, list) and isinstance(reasons, list) and len(tags) == len(reasons)):
@@ -122,11 +122,11 @@ def _of_parallel(keys: Mapping[str, Any], statements: Sequence[Statement]) -> li
         read = _tag(tag)
         if read is None:
             return []
-        claims.append(Claim(None, read[0], _text(reason) or None, "", _text(reason) or read[1]))
+        claims.append(StatementVerdict(None, read[0], _text(reason) or None, "", _text(reason) or read[1]))
     return claims
 
 
-def _of_map(keys: Mapping[str, Any], statements: Sequence[Statement]) -> list[Claim]:
+def _of_map(keys: Mapping[str, Any], statements: Sequence[Statement]) -> list[StatementVerdict]:
     """`{"1": "Complete", "2": {"tag": ..., "reason": ...}}`; an entry that cannot be read is a missing one."""
     claims = []
     for key, value in keys.items():
@@ -137,9 +137,9 @@ def _of_map(keys: Mapping[str, Any], statements: Sequence[Statement]) -> list[Cl
     return claims
 
 
-def _of_groups(keys: Mapping[str, Any], statements: Sequence[Statement]) -> list[Claim]:
+def _of_groups(keys: Mapping[str, Any], statements: Sequence[Statement]) -> list[StatementVerdict]:
     """`{"complete": [1, 3], "incomplete": [{"n": 2, "reason": ...}]}`, or with `{"2": "reason"}` for the second."""
-    claims: list[Claim] = []
+    claims: list[StatementVerdict] = []
     for key, group in keys.items():
         tag = TAGS.get(key)
         if tag is None or not isinstance(group, (list, dict)):
@@ -151,26 +151,26 @@ def _of_groups(keys: Mapping[str, Any], statements: Sequence[Statement]) -> list
             said = _reason(held) if held else _text(reason)
             if n is None:
                 return []
-            claims.append(Claim(n, tag, said or None if tag == "Incomplete" else None, "", said))
+            claims.append(StatementVerdict(n, tag, said or None if tag == "Incomplete" else None, "", said))
     return claims
 
 
-def _one(value: Any) -> Claim | None:
+def _one(value: Any) -> StatementVerdict | None:
     """A single verdict: a text that is or begins with a tag, `[tag, reason]`, or an object."""
     if isinstance(value, dict):
         return _entry({_key(k): v for k, v in value.items()})
     if isinstance(value, list) and len(value) == 2 and all(isinstance(v, str) or v is None for v in value):
         read = _tag(value[0])
         said = "" if read is None else _text(value[1]) or read[1]
-        return None if read is None else Claim(None, read[0], said or None, "", said)
+        return None if read is None else StatementVerdict(None, read[0], said or None, "", said)
     if not isinstance(value, str):
         return None
     head = number_at(value)
     read = _tag(value) or (_tag(value[head[1] :]) if head else None)
-    return None if read is None else Claim(head[0] if head else None, read[0], read[1] or None, "", read[1])
+    return None if read is None else StatementVerdict(head[0] if head else None, read[0], read[1] or None, "", read[1])
 
 
-def _entry(keys: Mapping[str, Any]) -> Claim | None:
+def _entry(keys: Mapping[str, Any]) -> StatementVerdict | None:
     """`{"n": 2, "tag": "Incomplete", "reason": "..."}`, under any of the known keys; two tags that differ are none."""
     read: set[Tag] = set()
     spoken = ""
@@ -194,7 +194,9 @@ def _entry(keys: Mapping[str, Any]) -> Claim | None:
     if tag_read == "Complete" and _names_missing(keys.get("missing")):
         raise UnreadableError("contradiction: a JSON entry is Complete and names what is missing")
     comment = _reason(keys) or spoken
-    return Claim(_entry_number(keys), tag_read, comment or None if tag_read == "Incomplete" else None, "", comment)
+    return StatementVerdict(
+        _entry_number(keys), tag_read, comment or None if tag_read == "Incomplete" else None, "", comment
+    )
 
 
 def _names_missing(value: Any) -> bool:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from eirene.core.critique import Tag
 from eirene.feedback_model.parsing.verdict import (
     AnswerRead,
-    Claim,
     Statement,
+    StatementVerdict,
     after_echo,
     bracketed_tags,
     fold_space,
@@ -41,7 +41,7 @@ class Reading:
     `has_numbers` where a line without a verdict has a number, as a heading has that its verdict stands apart from.
     """
 
-    claims: list[Claim] = field(default_factory=list)
+    claims: list[StatementVerdict] = field(default_factory=list)
     repeated: int = 0
     has_numbers: bool = False
     before: list[str] = field(default_factory=list)
@@ -105,7 +105,7 @@ class LineReader:
             self._reading.after += map(fold_space, claim.parts[1:])
         comment = reason_in(rest)
         reason = comment if claim.tag == "Incomplete" else None
-        self._reading.claims.append(Claim(claim.n, claim.tag, reason or None, "\n".join(claim.raw), comment))
+        self._reading.claims.append(StatementVerdict(claim.n, claim.tag, reason or None, "\n".join(claim.raw), comment))
 
     def _numbered(self, line: str) -> bool:
         lead = _LEAD.match(line)
@@ -214,7 +214,7 @@ def _turned(verdict: tuple[Tag, int], line: str) -> tuple[Tag, str, int]:
     return verdict[0], line, verdict[1]
 
 
-def quotes_answer(claims: Sequence[Claim], statements: Sequence[Statement]) -> bool:
+def quotes_answer(claims: Sequence[StatementVerdict], statements: Sequence[Statement]) -> bool:
     """Whether the claims, as written, stand one after the other in the answer: then they may be a quotation of it."""
     written = stream("".join(c.raw for c in claims))
     return bool(written) and written in "".join(s.stream for s in statements)

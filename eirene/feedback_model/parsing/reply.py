@@ -13,7 +13,7 @@ from eirene.core.critique import Sample
 from eirene.feedback_model.parsing.contradiction import is_contradicted
 from eirene.feedback_model.parsing.json import read_json
 from eirene.feedback_model.parsing.lines import LineReader, quotes_answer
-from eirene.feedback_model.parsing.verdict import Claim, answer_read, assign, bracketed_tags, settle
+from eirene.feedback_model.parsing.verdict import StatementVerdict, answer_read, assign, bracketed_tags, settle
 from eirene.models.replies import ending
 from eirene.models.reply_text import UnreadableError, cleaned_instruct
 from eirene.text.sentences import Sentence
@@ -42,7 +42,7 @@ def read_reply(text: str, sentences: Sequence[Sentence], *, finish_reason: str |
     )
 
 
-def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -> list[Claim]:
+def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -> list[StatementVerdict]:
     check_end(finish_reason)
     if not sentences:
         raise UnreadableError("extra: the answer has no sentences")
@@ -83,7 +83,7 @@ def check_end(finish_reason: str | None) -> None:
         raise UnreadableError("withheld")
 
 
-def _check_suspect(found: Sequence[Claim], claims: Sequence[Claim]) -> None:
+def _check_suspect(found: Sequence[StatementVerdict], claims: Sequence[StatementVerdict]) -> None:
     """Where the answer holds tags, every line could quote it: only numbered verdicts in order, each once, are read."""
     if any(c.n is None for c in found):
         raise UnreadableError("ambiguous: verdicts without numbers, and the answer holds tags of its own")

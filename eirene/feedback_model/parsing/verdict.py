@@ -65,7 +65,7 @@ def statements_of(sentences: Sequence[Sentence]) -> list[Statement]:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class StatementVerdict:
     """A verdict on sentence `n` (from 1; None where the reply gives no number), and the text that it was read from.
 
     `comment` is all that is said beside the tag; of an Incomplete it is the reason.
@@ -193,7 +193,7 @@ def holds_tag(text: str) -> bool:
     return bool(bracketed_tags(text)) or any(tag_at(text, at) is not None for at in starts)
 
 
-def assign(claims: Sequence[Claim], n_sentences: int, *, has_numbers: bool) -> list[Claim]:
+def assign(claims: Sequence[StatementVerdict], n_sentences: int, *, has_numbers: bool) -> list[StatementVerdict]:
     """Gives unnumbered claims their numbers by order: only where all are unnumbered and there is one a sentence.
 
     `has_numbers` says that other lines have numbers: then the order may not be the answer's.
@@ -209,9 +209,9 @@ def assign(claims: Sequence[Claim], n_sentences: int, *, has_numbers: bool) -> l
     return [replace(claim, n=n) for n, claim in enumerate(claims, start=1)]
 
 
-def settle(claims: Sequence[Claim], n_sentences: int) -> list[Claim]:
+def settle(claims: Sequence[StatementVerdict], n_sentences: int) -> list[StatementVerdict]:
     """One claim a sentence, in order. Raises `UnreadableError` for a missing, further or contradictory one."""
-    held: dict[int, Claim] = {}
+    held: dict[int, StatementVerdict] = {}
     for claim in claims:
         n = claim.n or 0
         if not 1 <= n <= n_sentences:

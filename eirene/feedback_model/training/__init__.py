@@ -4,7 +4,7 @@ Drawing critiques is elsewhere. Importing this package loads no torch; `train_fe
 need the extra `local`.
 """
 
-from eirene.feedback_model.training.examples import CriticRecipe, Recipe
+from eirene.feedback_model.training.examples import CriticRecipe, FeedbackRecipe
 from eirene.feedback_model.training.run import train_critic, train_feedback
 
-__all__ = ["CriticRecipe", "Recipe", "train_critic", "train_feedback"]
+__all__ = ["CriticRecipe", "FeedbackRecipe", "train_critic", "train_feedback"]

@@ -26,7 +26,7 @@ from eirene.feedback_model.request import (
 from eirene.models.local.layout import CarriedPrompt, encode_chat, encode_text
 from eirene.models.local.spec import LAYOUTS, Layout
 from eirene.models.training import recipe as shared
-from eirene.models.training.examples import Encoded, encode_example
+from eirene.models.training.examples import EncodedExample, encode_example
 from eirene.models.training.recipe import Method, TrainingRecipe, check_known
 from eirene.prompts import load_prompt
 
@@ -53,7 +53,7 @@ def prompt_for(rows: Sequence[TaggedAnswer], layout: Layout) -> CarriedPrompt:
     return CarriedPrompt("feedback", "instruct", load_prompt(INSTRUCT_PROMPT), next(iter(found), None))
 
 
-def encode(row: TaggedAnswer, prompt: CarriedPrompt, tokenizer: PreTrainedTokenizerBase) -> Encoded:
+def encode(row: TaggedAnswer, prompt: CarriedPrompt, tokenizer: PreTrainedTokenizerBase) -> EncodedExample:
     """One example: the prompt as sampling will show it, and the annotators' critique as the reply."""
     item = Item(question=row.question, answer=row.answer)
     request = FeedbackRequest(item, row.answer, row.sentences, seed=0)
@@ -66,7 +66,7 @@ def encode(row: TaggedAnswer, prompt: CarriedPrompt, tokenizer: PreTrainedTokeni
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe(TrainingRecipe):
+class FeedbackRecipe(TrainingRecipe):
     """Everything that decides a run besides data, base model and seed.
 
     Sachdeva et al. 2024, section 4.1: the whole model, batch 4, learning rate 2e-5, 1,024 tokens, 5 epochs. The paper

@@ -21,18 +21,27 @@ from eirene.data.haluquestqa import TaggedAnswer, published_split, read_tagged_a
 from eirene.data.line_checksum import sealed_value
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.parsing.tagged import TUNED_PROMPT, hallucination_messages
-from eirene.feedback_model.training.examples import CriticRecipe, Recipe, describe_rows, markdown
+from eirene.feedback_model.training.examples import CriticRecipe, FeedbackRecipe, describe_rows, markdown
 from eirene.models.local.layout import CarriedPrompt, as_text
 from eirene.models.local.spec import PROMPT_FILE, Layout
 from eirene.models.training.examples import check_lengths
-from eirene.models.training.folder import Run, Trained, check_base, check_packages, finished, refuse_leaks, sha256, told
+from eirene.models.training.folder import (
+    Trained,
+    TrainingRun,
+    check_base,
+    check_packages,
+    finished,
+    refuse_leaks,
+    sha256,
+    told,
+)
 from eirene.models.training.recipe import Progress, epoch_means, logged, versions, write_card, write_json
-from eirene.models.training.replies import Exchange, Task, train_replies
+from eirene.models.training.replies import Exchange, TrainingTask, train_replies
 from eirene.prompts import load_prompt
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from eirene.models.training.examples import Encoded
+    from eirene.models.training.examples import EncodedExample
 
 logger = get_logger(__name__)
 
@@ -44,7 +53,7 @@ def train_feedback(
     out: str | Path,
     *,
     base: str,
-    recipe: Recipe | None = None,
+    recipe: FeedbackRecipe | None = None,
     split: Split = "all",
     dev: str | RowSource | None = None,
     seed: int = 0,
@@ -56,13 +65,13 @@ def train_feedback(
 
     `data` and `dev`, named or opened, hold rows that `eirene.data.haluquestqa` reads; `split` takes a part of the
     published file. The same call goes on where an interrupted one stopped, and returns at once when the run is
-    finished. `progress` is called after each step, and so is `should_stop`; see `eirene.models.training.folder.Run`.
-    Raises `InputError` for data that cannot be read, a dev set that shares questions with the training set, a folder
-    that holds another run, and a loss that is no longer a number.
+    finished. `progress` is called after each step, and so is `should_stop`; see
+    `eirene.models.training.folder.TrainingRun`. Raises `InputError` for data that cannot be read, a dev set that shares
+    questions with the training set, a folder that holds another run, and a loss that is no longer a number.
     """
     check_packages("local")
-    recipe = Recipe() if recipe is None else recipe
-    run = Run(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
+    recipe = FeedbackRecipe() if recipe is None else recipe
+    run = TrainingRun(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
     source = opened(data)
     rows = _part(read_tagged_answers(source), split)
     dev_source = None if dev is None else opened(dev)
@@ -79,10 +88,10 @@ def train_feedback(
 def _train(
     rows: list[TaggedAnswer],
     held: list[TaggedAnswer],
-    run: Run,
+    run: TrainingRun,
     *,
     order: dict[str, Any],
-    recipe: Recipe,
+    recipe: FeedbackRecipe,
     file_card: dict[str, Any],
 ) -> Trained:
     from eirene.feedback_model.training.examples import encode, prompt_for
@@ -117,8 +126,8 @@ def _part(rows: list[TaggedAnswer], split: Split) -> list[TaggedAnswer]:
 
 
 def _fitting(
-    rows: list[TaggedAnswer], examples: list[Encoded], max_tokens: int
-) -> tuple[list[TaggedAnswer], list[Encoded]]:
+    rows: list[TaggedAnswer], examples: list[EncodedExample], max_tokens: int
+) -> tuple[list[TaggedAnswer], list[EncodedExample]]:
     fits = check_lengths([len(e.ids) for e in examples], max_tokens, what="answers")
     if not all(fits):
         logger.warning(
@@ -156,7 +165,7 @@ def train_critic(
     """
     check_packages("local")
     recipe = CriticRecipe() if recipe is None else recipe
-    run = Run(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
+    run = TrainingRun(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
     source, dev_source = opened(data), None if dev is None else opened(dev)
     rows = read_marked(source, shape)
     held = [] if dev_source is None else read_marked(dev_source, shape)
@@ -168,7 +177,7 @@ def train_critic(
     if done is not None:
         return done
     facts = {"file": Path(source.name).name, "sha256": sha256(source), "train": _described(rows), "dev_rows": len(held)}
-    task = Task("A critic of hallucinations for Eirene", carried.to_json(), facts, list(_lines(facts)))
+    task = TrainingTask("A critic of hallucinations for Eirene", carried.to_json(), facts, list(_lines(facts)))
     return train_replies(
         [exchange_of(row, carried) for row in rows], [exchange_of(row, carried) for row in held], run, recipe=recipe,
         order=order, task=task,

@@ -27,7 +27,7 @@ class NotSharableError(Exception):
     """This model's attention does something that the shared one does not."""
 
 
-class _Prompt:
+class _CachedPrompt:
     """One layer's states of the prompt, each (1, key heads, tokens, width), and how often attention has used them."""
 
     def __init__(self, keys: torch.Tensor, values: torch.Tensor) -> None:
@@ -75,7 +75,7 @@ class _SharedLayer(_RoomyLayer):  # type: ignore[no-untyped-call]  # as above
 
     def __init__(self, keys: torch.Tensor, values: torch.Tensor, rows: int) -> None:
         super().__init__(*(t[:, :, :0].expand(rows, -1, -1, -1) for t in (keys, values)))
-        self.prompt = _Prompt(keys, values)
+        self.prompt = _CachedPrompt(keys, values)
 
     def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any) -> Any:
         """Adds the states of new tokens; returns the samples' own."""
@@ -129,7 +129,7 @@ def _attend(  # noqa: PLR0917  # transformers' signature
     **options: Any,
 ) -> tuple[torch.Tensor, None]:
     """Attention of one new token a sample, query (samples, heads, 1, width), to the prompt and to the sample's own."""
-    prompt: _Prompt | None = getattr(key, "eirene_prompt", None)
+    prompt: _CachedPrompt | None = getattr(key, "eirene_prompt", None)
     special = any(options.get(name) is not None for name in ("softcap", "s_aux", "sliding_window", "position_bias"))
     if prompt is None or attention_mask is not None or special or query.shape[2] != 1:
         raise NotSharableError

@@ -138,7 +138,7 @@ def _sample_batch(
     device = prefilled.logits.device
     uniform = torch.from_numpy(draws.astype(np.float32)).to(device)
     ends = torch.tensor(sorted(end_ids), device=device, dtype=torch.long)
-    batch, logits = Batch(model, prefilled.cache, samples), prefilled.logits.expand(samples, -1)
+    batch, logits = DecodingBatch(model, prefilled.cache, samples), prefilled.logits.expand(samples, -1)
     live = list(range(samples))
     tokens: list[list[int]] = [[] for _ in range(samples)]
     for step in range(steps):
@@ -158,7 +158,7 @@ def _sample_batch(
     return [_continuation(found, end_ids) for found in tokens]
 
 
-class Batch:
+class DecodingBatch:
     """The samples of one prompt as the model goes on with them, a token each at a time.
 
     They share the prompt's states where the model's attention allows, which its first step finds out.

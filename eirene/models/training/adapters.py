@@ -9,7 +9,7 @@ from peft import LoraConfig, PeftConfig, PromptTuningConfig, TaskType, get_peft_
 
 from eirene.core.errors import InputError
 from eirene.models.local.loading import load_base, quiet_peft
-from eirene.models.training.folder import Run
+from eirene.models.training.folder import TrainingRun
 from eirene.models.training.recipe import TrainingRecipe
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _COMMON = 5000
 
 
-def load_trainable(run: Run, recipe: TrainingRecipe, *, device: str) -> PreTrainedModel:
+def load_trainable(run: TrainingRun, recipe: TrainingRecipe, *, device: str) -> PreTrainedModel:
     """The base model as the method wants it: whole in float32, or in the recipe's dtype where an adapter is to follow.
 
     Raises `InputError` where the adapter is meant for layers that the model does not have.

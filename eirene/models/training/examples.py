@@ -18,14 +18,14 @@ IGNORED = -100
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedExample:
     """One example: the tokens of prompt and reply, the end token last, and how many of them are the prompt's."""
 
     ids: tuple[int, ...]
     n_prompt: int
 
 
-def encode_example(tokenizer: PreTrainedTokenizerBase, prompt: Sequence[int], reply: str) -> Encoded:
+def encode_example(tokenizer: PreTrainedTokenizerBase, prompt: Sequence[int], reply: str) -> EncodedExample:
     """A prompt's tokens with those of a reply to it. They are tokenised apart, as they are when the model is sampled.
 
     Special tokens that the reply spells out are broken up: no text ends itself early. Raises `InputError` where the
@@ -34,10 +34,10 @@ def encode_example(tokenizer: PreTrainedTokenizerBase, prompt: Sequence[int], re
     end = tokenizer.eos_token_id
     if not isinstance(end, int):
         raise InputError("the tokenizer has no end token, so a reply could never end", field="base")
-    return Encoded((*prompt, *encode_reply(tokenizer, broken_up(tokenizer, reply)), end), len(prompt))
+    return EncodedExample((*prompt, *encode_reply(tokenizer, broken_up(tokenizer, reply)), end), len(prompt))
 
 
-def collate(batch: Sequence[Encoded], *, filler: int) -> dict[str, torch.Tensor]:
+def collate(batch: Sequence[EncodedExample], *, filler: int) -> dict[str, torch.Tensor]:
     """Right-padded tensors (examples, longest): `input_ids`, `attention_mask`, `labels` (`IGNORED` but for replies)."""
     import torch
 

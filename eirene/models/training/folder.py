@@ -35,7 +35,7 @@ class Trained:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TrainingRun:
     """One training: where it starts and ends, and who is told of it.
 
     `progress` is called after each step. Where `should_stop` says so after a step, a checkpoint is written and
@@ -96,7 +96,7 @@ def claim(folder: Path, order: dict[str, Any]) -> dict[str, Any] | None:
     return _read(card) if card.is_file() else None
 
 
-def finished(run: Run, order: dict[str, Any]) -> Trained | None:
+def finished(run: TrainingRun, order: dict[str, Any]) -> Trained | None:
     """The result of the run where its folder holds it already, and says so; else claims the folder (see `claim`)."""
     card = claim(run.folder, order)
     if card is None:
@@ -106,7 +106,13 @@ def finished(run: Run, order: dict[str, Any]) -> Trained | None:
 
 
 def told(
-    run: Run, recipe: TrainingRecipe, data: Named, *, dev: Named | None = None, shape: Shape | None = None, **more: Any
+    run: TrainingRun,
+    recipe: TrainingRecipe,
+    data: Named,
+    *,
+    dev: Named | None = None,
+    shape: Shape | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
     """What decides a run, as its folder keeps it: base, data and how they are read, settings, seed, and what a part
     adds."""

@@ -11,8 +11,8 @@ from eirene.core.logs import get_logger
 from eirene.data.line_checksum import sealed_value
 from eirene.models.local.layout import encode_chat, encode_text
 from eirene.models.local.spec import PROMPT_FILE
-from eirene.models.training.examples import Encoded, check_lengths, encode_example
-from eirene.models.training.folder import Run, Trained
+from eirene.models.training.examples import EncodedExample, check_lengths, encode_example
+from eirene.models.training.folder import Trained, TrainingRun
 from eirene.models.training.recipe import TrainingRecipe, logged, markdown, versions, write_card, write_json
 from eirene.prompts import Message
 
@@ -30,7 +30,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TrainingTask:
     """What a model is trained as: what it carries in `eirene_prompt.json`, and how its card speaks of it.
 
     `data` are the card's facts of the data, `lines` the same for people. `measure`, if there is one, gives further
@@ -47,11 +47,11 @@ class Task:
 def train_replies(
     exchanges: Sequence[Exchange],
     dev: Sequence[Exchange],
-    run: Run,
+    run: TrainingRun,
     *,
     recipe: TrainingRecipe,
     order: dict[str, Any],
-    task: Task,
+    task: TrainingTask,
 ) -> Trained:
     """Trains on the replies alone; longer examples are left out and counted. Raises as `fit` does."""
     from eirene.models.local.checkpoint import load_tokenizer
@@ -62,7 +62,7 @@ def train_replies(
     def prompt_ids(e: Exchange) -> list[int]:
         return encode_text(tokenizer, e.prompt) if isinstance(e.prompt, str) else encode_chat(tokenizer, e.prompt)
 
-    def encoded(some: Iterable[Exchange]) -> list[Encoded]:
+    def encoded(some: Iterable[Exchange]) -> list[EncodedExample]:
         return [encode_example(tokenizer, prompt_ids(e), e.reply) for e in some]
 
     examples = _fitting(encoded(exchanges), recipe.max_tokens, "examples")
@@ -86,7 +86,7 @@ def train_replies(
     return Trained(run.folder, card)
 
 
-def _fitting(examples: Sequence[Encoded], max_tokens: int, what: str) -> list[Encoded]:
+def _fitting(examples: Sequence[EncodedExample], max_tokens: int, what: str) -> list[EncodedExample]:
     fits = check_lengths([len(e.ids) for e in examples], max_tokens, what=what)
     if not all(fits):
         logger.warning(

@@ -24,8 +24,8 @@ from eirene.core.errors import InputError, TrainingStoppedError
 from eirene.models.local.checkpoint import no_progress_bar
 from eirene.models.local.loading import choose_device
 from eirene.models.training.adapters import adapted, load_trainable
-from eirene.models.training.examples import Encoded, collate, filler
-from eirene.models.training.folder import Run, last_checkpoint, write_digests
+from eirene.models.training.examples import EncodedExample, collate, filler
+from eirene.models.training.folder import TrainingRun, last_checkpoint, write_digests
 from eirene.models.training.recipe import Step, TrainingRecipe, write_json
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def on_one_gpu(settings: TrainingArguments) -> Any:
     return settings
 
 
-def arguments(run: Run, recipe: TrainingRecipe, *, device: str, n_examples: int, has_dev: bool) -> dict[str, Any]:
+def arguments(
+    run: TrainingRun, recipe: TrainingRecipe, *, device: str, n_examples: int, has_dev: bool
+) -> dict[str, Any]:
     """What `TrainingArguments` and the configurations made from it are given; nothing is reported to anyone."""
     known = {field.name for field in dataclasses.fields(TrainingArguments)}
     checkpointing = "activation_checkpointing" if "activation_checkpointing" in known else "gradient_checkpointing"
@@ -107,13 +109,15 @@ def computes_in_bf16(recipe: TrainingRecipe, device: str) -> bool:
     return device.startswith("cuda") and torch.cuda.is_bf16_supported()
 
 
-def train(trainer: Trainer, run: Run, recipe: TrainingRecipe, *, device: str, tokens_per_epoch: int) -> dict[str, Any]:
+def train(
+    trainer: Trainer, run: TrainingRun, recipe: TrainingRecipe, *, device: str, tokens_per_epoch: int
+) -> dict[str, Any]:
     """Trains, from the folder's last whole checkpoint on, and returns figures, with the Trainer's log as `log`.
 
     Raises `InputError` for a loss that is no number and for a batch that does not fit the memory,
     `TrainingStoppedError` where the run was asked to stop.
     """
-    watch = _Watch(run)
+    watch = _TrainerWatch(run)
     trainer.add_callback(watch)
     trainer.remove_callback(PrinterCallback)  # it prints
     checkpoint = last_checkpoint(run.folder / _CHECKPOINTS)
@@ -203,10 +207,10 @@ class Examples(torch.utils.data.Dataset[Any]):
         return self._examples[index]
 
 
-class _Watch(TrainerCallback):
+class _TrainerWatch(TrainerCallback):
     """Tells progress, and stops a run whose loss is no longer a number, or that was asked to stop."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: TrainingRun) -> None:
         self._run = run
         self.first_step = 0
         self.bad_step: int | None = None
@@ -236,9 +240,9 @@ class _Watch(TrainerCallback):
 
 
 def fit(
-    examples: Sequence[Encoded],
-    dev_examples: Sequence[Encoded],
-    run: Run,
+    examples: Sequence[EncodedExample],
+    dev_examples: Sequence[EncodedExample],
+    run: TrainingRun,
     *,
     recipe: TrainingRecipe,
     tokenizer: PreTrainedTokenizerBase,

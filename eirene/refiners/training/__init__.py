@@ -3,7 +3,7 @@
 Importing this package loads no torch; `train_refiner` does. Needs the extra `train`.
 """
 
-from eirene.refiners.training.examples import PromptName, Recipe
+from eirene.refiners.training.examples import PromptName, RefinerRecipe
 from eirene.refiners.training.run import train_refiner
 
-__all__ = ["PromptName", "Recipe", "train_refiner"]
+__all__ = ["PromptName", "RefinerRecipe", "train_refiner"]

@@ -15,13 +15,13 @@ from eirene.core.errors import InputError
 from eirene.core.records import Mode, parse_item
 from eirene.models.local.layout import CarriedPrompt, as_text, encode_chat, encode_text
 from eirene.models.local.spec import LAYOUTS, Layout
-from eirene.models.training.examples import IGNORED, Encoded, check_lengths, collate, encode_example
+from eirene.models.training.examples import IGNORED, EncodedExample, check_lengths, collate, encode_example
 from eirene.models.training.recipe import Method, Schedule, TrainingRecipe, check_known
 from eirene.prompts import Message, Prompt, load_prompt
 from eirene.prompts.loader import defused
 from eirene.refiners.base import RefineTask
 from eirene.refiners.model import PROMPTS, refine_messages
-from eirene.refiners.training.pairs import ChatTurn, Pair
+from eirene.refiners.training.pairs import ChatTurn, PreferencePair
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +32,7 @@ PROMPT_NAMES: tuple[PromptName, ...] = ("improve", "generic", "question", "given
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe(TrainingRecipe):
+class RefinerRecipe(TrainingRecipe):
     """Everything that decides a run besides data, base model and seed.
 
     Sachdeva et al. 2024 tune LLaMA2-13B-chat by DPO with LoRA (section 4.2, appendix D) and print no settings; those
@@ -83,8 +83,8 @@ _MODES: dict[PromptName, Mode] = {"improve": "improve", "generic": "generic"}
 class EncodedPair:
     """A pair's prompt with either reply. `key` is the same for all pairs with the same prompt."""
 
-    chosen: Encoded
-    rejected: Encoded
+    chosen: EncodedExample
+    rejected: EncodedExample
     key: str
 
     @property
@@ -99,7 +99,7 @@ class EncodedPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class PairPrompt:
     """How pairs are asked. `prompt` is the file with the words; None where the rows bring their own."""
 
     name: PromptName
@@ -111,7 +111,7 @@ class Asking:
         """What the model keeps of it beside its weights."""
         return None if self.prompt is None else CarriedPrompt("refiner", self.layout, self.prompt)
 
-    def ids(self, pair: Pair, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    def ids(self, pair: PreferencePair, tokenizer: PreTrainedTokenizerBase) -> list[int]:
         """The tokens of the pair's prompt, as the refiner shows them."""
         if self.prompt is None:
             return _as_given(pair, self.layout, tokenizer)
@@ -121,7 +121,9 @@ class Asking:
         return encode_text(tokenizer, as_text(messages))
 
 
-def asking_for(pairs: Sequence[Pair], recipe: Recipe, tokenizer: PreTrainedTokenizerBase) -> Asking:
+def pair_prompt(
+    pairs: Sequence[PreferencePair], recipe: RefinerRecipe, tokenizer: PreTrainedTokenizerBase
+) -> PairPrompt:
     """How these pairs are asked; raises `InputError` where recipe, rows and tokenizer do not fit together."""
     kinds = {pair.is_question for pair in pairs}
     if recipe.prompt is None and len(kinds) > 1:
@@ -132,16 +134,16 @@ def asking_for(pairs: Sequence[Pair], recipe: Recipe, tokenizer: PreTrainedToken
     name: PromptName = recipe.prompt or ("improve" if True in kinds else "given")
     if name == "given":
         layout = recipe.layout or ("chat" if any(isinstance(p.prompt, tuple) for p in pairs) else "instruct")
-        asking = Asking(name, layout, None)
+        asking = PairPrompt(name, layout, None)
     else:
         layout = recipe.layout or ("chat" if tokenizer.chat_template else "instruct")
-        asking = Asking(name, layout, load_prompt(QUESTION_PROMPT if name == "question" else PROMPTS[_MODES[name]]))
+        asking = PairPrompt(name, layout, load_prompt(QUESTION_PROMPT if name == "question" else PROMPTS[_MODES[name]]))
     if layout == "chat" and not tokenizer.chat_template:
         raise InputError("the model's tokenizer has no chat template; use layout instruct", field="layout")
     return asking
 
 
-def encode_pair(pair: Pair, asking: Asking, tokenizer: PreTrainedTokenizerBase) -> EncodedPair:
+def encode_pair(pair: PreferencePair, asking: PairPrompt, tokenizer: PreTrainedTokenizerBase) -> EncodedPair:
     """Both sides of a pair behind the same prompt. What a row's own prompt is followed by is taken to the letter."""
     ids = asking.ids(pair, tokenizer)
     sides = (pair.chosen, pair.rejected) if asking.prompt is None else (pair.chosen.strip(), pair.rejected.strip())
@@ -177,7 +179,7 @@ def collate_pairs(rows: Sequence[Mapping[str, Any]], *, filler: int) -> dict[str
     `completion_mask` is 1 on the tokens of a reply, its end token included, and 0 elsewhere.
     """
     examples = [
-        Encoded((*row["prompt_ids"], *row[side]), len(row["prompt_ids"]))
+        EncodedExample((*row["prompt_ids"], *row[side]), len(row["prompt_ids"]))
         for side in ("chosen_ids", "rejected_ids")
         for row in rows
     ]
@@ -186,7 +188,7 @@ def collate_pairs(rows: Sequence[Mapping[str, Any]], *, filler: int) -> dict[str
     return batch
 
 
-def _messages(name: PromptName, prompt: Prompt, pair: Pair) -> Sequence[Message]:
+def _messages(name: PromptName, prompt: Prompt, pair: PreferencePair) -> Sequence[Message]:
     question = _question(pair)
     if name == "question":
         return prompt.fill({"question": defused(question)})
@@ -195,7 +197,7 @@ def _messages(name: PromptName, prompt: Prompt, pair: Pair) -> Sequence[Message]
     return refine_messages(task, prompt=prompt)[0]
 
 
-def _question(pair: Pair) -> str:
+def _question(pair: PreferencePair) -> str:
     if isinstance(pair.prompt, str):
         return pair.prompt
     if [turn.role for turn in pair.prompt] == ["user"]:
@@ -207,7 +209,7 @@ def _question(pair: Pair) -> str:
     )
 
 
-def _as_given(pair: Pair, layout: Layout, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+def _as_given(pair: PreferencePair, layout: Layout, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     if layout == "chat":
         turns = (ChatTurn("user", pair.prompt),) if isinstance(pair.prompt, str) else pair.prompt
         return encode_chat(tokenizer, turns)

@@ -16,10 +16,10 @@ from trl.trainer.dpo_trainer import DPOTrainer
 from eirene.models.local.loading import load_base, quiet_peft
 from eirene.models.training.adapters import load_trainable, lora_config
 from eirene.models.training.examples import filler
-from eirene.models.training.folder import Run
+from eirene.models.training.folder import TrainingRun
 from eirene.models.training.trainer import arguments, on_one_gpu, save, train, training_device
-from eirene.refiners.training.examples import EncodedPair, Recipe, collate_pairs, columns
-from eirene.refiners.training.measure import Ranked, rank
+from eirene.refiners.training.examples import EncodedPair, RefinerRecipe, collate_pairs, columns
+from eirene.refiners.training.measure import RankedPair, rank
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -41,11 +41,11 @@ class Trainer(DPOTrainer):
 def fit(
     pairs: Sequence[EncodedPair],
     held: Sequence[EncodedPair],
-    run: Run,
+    run: TrainingRun,
     *,
-    recipe: Recipe,
+    recipe: RefinerRecipe,
     tokenizer: PreTrainedTokenizerBase,
-) -> tuple[dict[str, Any], list[Ranked]]:
+) -> tuple[dict[str, Any], list[RankedPair]]:
     """Trains; saves model or adapter, and tokenizer, to the run's folder.
 
     Returns figures, with the Trainer's `log`, and how the held-out pairs are ranked after it and before.
@@ -70,9 +70,9 @@ def fit(
 def make_trainer(
     pairs: Sequence[EncodedPair],
     held: Sequence[EncodedPair],
-    run: Run,
+    run: TrainingRun,
     *,
-    recipe: Recipe,
+    recipe: RefinerRecipe,
     tokenizer: PreTrainedTokenizerBase,
     device: str,
 ) -> Trainer:

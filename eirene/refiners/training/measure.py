@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eirene.models.training.examples import IGNORED, Encoded, collate
+from eirene.models.training.examples import IGNORED, EncodedExample, collate
 from eirene.refiners.training.examples import EncodedPair
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _Z = 1.959964  # two-sided 95 %
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedPair:
     """One pair: log-likelihoods of its replies, in nats, by the trained model and by the one it started from."""
 
     key: str
@@ -48,7 +48,7 @@ def rank(
     filler: int,
     reference: PreTrainedModel | None = None,
     context: AbstractContextManager[Any] | None = None,
-) -> list[Ranked]:
+) -> list[RankedPair]:
     """A row for each pair, in order. `reference` is the model before training; None is `model` with its adapter off.
 
     `context` is what forward passes run in. The models are in evaluation mode afterwards.
@@ -63,7 +63,7 @@ def rank(
             other = model if reference is None else reference.train(False)
             first = [v for batch in batches for v in _log_likelihoods(other, batch, filler)]
     return [
-        Ranked(
+        RankedPair(
             pair.key, after[2 * i], after[2 * i + 1], first[2 * i], first[2 * i + 1],
             len(pair.chosen.ids) - pair.chosen.n_prompt, len(pair.rejected.ids) - pair.rejected.n_prompt,
         )
@@ -71,7 +71,7 @@ def rank(
     ]  # fmt: skip
 
 
-def summarise(rows: Sequence[Ranked], *, beta: float) -> dict[str, Any]:
+def summarise(rows: Sequence[RankedPair], *, beta: float) -> dict[str, Any]:
     """Figures before and after, with 95 % Wilson intervals in which a prompt counts once; ties count one half.
 
     `preference_accuracy`: how often the preferred reply is the likelier one, whole and per token; `reward_accuracy`:
@@ -118,7 +118,7 @@ def wilson(share: float, n: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def _log_likelihoods(model: Any, batch: Sequence[Encoded], filler: int) -> list[float]:
+def _log_likelihoods(model: Any, batch: Sequence[EncodedExample], filler: int) -> list[float]:
     """The summed log-probability of each reply's tokens, its end token included."""
     tensors = {name: t.to(model.device) for name, t in collate(batch, filler=filler).items()}
     labels = tensors.pop("labels")[:, 1:]

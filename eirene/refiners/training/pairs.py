@@ -31,7 +31,7 @@ class ChatTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PreferencePair:
     """Two replies to one prompt, of which people preferred the first. `where` says where the row stood.
 
     `prompt` is a text or a conversation. `is_question` where it is a bare question and no prompt that was put into
@@ -52,12 +52,12 @@ class Pair:
         return digest([[turn.role, turn.content] for turn in self.prompt])
 
 
-def read_pairs(source: HasRows) -> list[Pair]:
+def read_pairs(source: HasRows) -> list[PreferencePair]:
     """All rows of a file, in order; raises `InputError` at the first that cannot be read, and names it."""
     return [parse_pair(row) for row in source.rows()]
 
 
-def parse_pair(row: Row) -> Pair:
+def parse_pair(row: Row) -> PreferencePair:
     """One row in any of the forms. Sides and prompts may be empty here; see `usable`."""
     data = row.data
     if not isinstance(data, dict):
@@ -67,7 +67,7 @@ def parse_pair(row: Row) -> Pair:
         question, chosen, rejected = (
             _text(data, key, row.where) for key in (name, "preferred_response", "rejected_response")
         )
-        return Pair(question, chosen, rejected, True, row.where)
+        return PreferencePair(question, chosen, rejected, True, row.where)
     if {"chosen", "rejected"} <= set(data):
         return _from_trl(data, row.where)
     raise InputError(
@@ -77,9 +77,9 @@ def parse_pair(row: Row) -> Pair:
     )
 
 
-def usable(pairs: Iterable[Pair]) -> tuple[list[Pair], Counter[str]]:
+def usable(pairs: Iterable[PreferencePair]) -> tuple[list[PreferencePair], Counter[str]]:
     """The pairs that can be learnt from, and how many of the others there are, by the cause."""
-    kept: list[Pair] = []
+    kept: list[PreferencePair] = []
     dropped: Counter[str] = Counter()
     for pair in pairs:
         if not pair.prompt if isinstance(pair.prompt, tuple) else not pair.prompt.strip():
@@ -93,7 +93,9 @@ def usable(pairs: Iterable[Pair]) -> tuple[list[Pair], Counter[str]]:
     return kept, dropped
 
 
-def split_pairs(pairs: list[Pair], share: float, *, seed: int) -> tuple[list[Pair], list[Pair]]:
+def split_pairs(
+    pairs: list[PreferencePair], share: float, *, seed: int
+) -> tuple[list[PreferencePair], list[PreferencePair]]:
     """Pairs to train on and pairs held out: all pairs of a prompt fall to one side, so that none is seen before.
 
     `share` of the distinct prompts, rounded, at least one where it is above 0. Raises `InputError` where nothing would
@@ -114,7 +116,7 @@ def split_pairs(pairs: list[Pair], share: float, *, seed: int) -> tuple[list[Pai
     return [p for p in pairs if p.key not in held], [p for p in pairs if p.key in held]
 
 
-def _from_trl(data: dict[str, Any], where: str) -> Pair:
+def _from_trl(data: dict[str, Any], where: str) -> PreferencePair:
     prompt, chosen, rejected = data.get("prompt"), data["chosen"], data["rejected"]
     if isinstance(chosen, list) and isinstance(rejected, list):
         (before, one), (other_before, other) = (
@@ -123,19 +125,19 @@ def _from_trl(data: dict[str, Any], where: str) -> Pair:
         )
         if before != other_before:
             raise InputError("'chosen' and 'rejected' may differ in their last message alone", where=where)
-        return Pair(_opening(prompt, before, where), one, other, False, where)
+        return PreferencePair(_opening(prompt, before, where), one, other, False, where)
     if isinstance(chosen, list) or isinstance(rejected, list):
         raise InputError("'chosen' and 'rejected' must both be texts, or both lists of messages", where=where)
     sides = _text(data, "chosen", where), _text(data, "rejected", where)
     if isinstance(prompt, list):
-        return Pair(_turns(prompt, "prompt", where), *sides, False, where)
+        return PreferencePair(_turns(prompt, "prompt", where), *sides, False, where)
     if "prompt" not in data:
         raise InputError(
             "a row with texts needs 'prompt': where the prompt ends is not to be seen from 'chosen'",
             field="prompt",
             where=where,
         )
-    return Pair(_text(data, "prompt", where), *sides, False, where)
+    return PreferencePair(_text(data, "prompt", where), *sides, False, where)
 
 
 def _opening(prompt: object, before: tuple[ChatTurn, ...], where: str) -> tuple[ChatTurn, ...]:

@@ -17,10 +17,10 @@ from eirene.data import RowSource, opened
 from eirene.data.line_checksum import sealed_value
 from eirene.models.local.spec import PROMPT_FILE
 from eirene.models.training import recipe as shared
-from eirene.models.training.folder import Run, Trained, check_base, check_packages, finished, sha256, told
+from eirene.models.training.folder import Trained, TrainingRun, check_base, check_packages, finished, sha256, told
 from eirene.models.training.recipe import Progress, epoch_means, logged, versions, write_card, write_json
-from eirene.refiners.training.examples import Asking, EncodedPair, Recipe
-from eirene.refiners.training.pairs import Pair, read_pairs, split_pairs, usable
+from eirene.refiners.training.examples import EncodedPair, PairPrompt, RefinerRecipe
+from eirene.refiners.training.pairs import PreferencePair, read_pairs, split_pairs, usable
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -35,7 +35,7 @@ def train_refiner(
     out: str | Path,
     *,
     base: str,
-    recipe: Recipe | None = None,
+    recipe: RefinerRecipe | None = None,
     seed: int = 0,
     device: str | None = None,
     progress: Progress | None = None,
@@ -45,12 +45,12 @@ def train_refiner(
 
     `data`, named or opened, holds rows that `eirene.refiners.training.pairs` reads. The same call goes on where an
     interrupted one stopped, and returns at once when the run is finished. `progress` is called after each step, and so
-    is `should_stop`; see `eirene.models.training.folder.Run`. Raises `InputError` for data that cannot be read or holds
-    no pair to learn from, a folder that holds another run, and a loss that is no longer a number.
+    is `should_stop`; see `eirene.models.training.folder.TrainingRun`. Raises `InputError` for data that cannot be read
+    or holds no pair to learn from, a folder that holds another run, and a loss that is no longer a number.
     """
     check_packages("train", ("trl", "datasets"))
-    recipe = Recipe() if recipe is None else recipe
-    run = Run(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
+    recipe = RefinerRecipe() if recipe is None else recipe
+    run = TrainingRun(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
     source = opened(data)
     rows = read_pairs(source)
     pairs, dropped = usable(rows)
@@ -65,23 +65,23 @@ def train_refiner(
 
 
 def _train(
-    parts: tuple[list[Pair], list[Pair]],
-    run: Run,
+    parts: tuple[list[PreferencePair], list[PreferencePair]],
+    run: TrainingRun,
     *,
     order: dict[str, Any],
-    recipe: Recipe,
+    recipe: RefinerRecipe,
     source: RowSource,
     dropped: Counter[str],
 ) -> Trained:
     from eirene.models.local.checkpoint import load_tokenizer
     from eirene.models.training.trainer import drop_checkpoints
-    from eirene.refiners.training.examples import asking_for
+    from eirene.refiners.training.examples import pair_prompt
     from eirene.refiners.training.fit import fit
     from eirene.refiners.training.measure import summarise
 
     n_rows = sum(map(len, parts)) + dropped.total()
     tokenizer = load_tokenizer(run.base)
-    asking = asking_for([*parts[0], *parts[1]], recipe, tokenizer)
+    asking = pair_prompt([*parts[0], *parts[1]], recipe, tokenizer)
     (pairs, held), lost = _encoded(parts, asking, tokenizer, recipe.max_tokens)
     dropped = dropped + lost
     if dropped:
@@ -102,7 +102,7 @@ def _train(
             "train": describe_pairs(pairs),
             "held_out": describe_pairs(held),
         },
-        "prompt": describe_asking(asking),
+        "prompt": describe_prompt(asking),
         "figures": {**measured, **curves, "held_out_loss": logged(log, "eval_loss"), **figures},
         "versions": versions(("trl",)),
     }
@@ -112,11 +112,14 @@ def _train(
 
 
 def _encoded(
-    parts: tuple[list[Pair], list[Pair]], asking: Asking, tokenizer: PreTrainedTokenizerBase, max_tokens: int
+    parts: tuple[list[PreferencePair], list[PreferencePair]],
+    asking: PairPrompt,
+    tokenizer: PreTrainedTokenizerBase,
+    max_tokens: int,
 ) -> tuple[tuple[list[EncodedPair], list[EncodedPair]], Counter[str]]:
     from eirene.refiners.training.examples import encode_pair, fitting
 
-    def part(pairs: list[Pair], what: str) -> tuple[list[EncodedPair], Counter[str]]:
+    def part(pairs: list[PreferencePair], what: str) -> tuple[list[EncodedPair], Counter[str]]:
         return fitting([encode_pair(pair, asking, tokenizer) for pair in pairs], max_tokens, what=what)
 
     (train, lost), (held, also_lost) = part(parts[0], "pairs to train on"), part(parts[1], "held-out pairs")
@@ -138,7 +141,7 @@ def describe_pairs(pairs: Sequence[EncodedPair]) -> dict[str, Any]:
     }
 
 
-def describe_asking(asking: Asking) -> dict[str, Any]:
+def describe_prompt(asking: PairPrompt) -> dict[str, Any]:
     """The prompt that the pairs answer, by name and digest; `given`, without a digest, where it is each row's own."""
     prompt = asking.prompt
     return {

@@ -14,7 +14,7 @@ from eirene.core.scores import number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
 from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask, Labels
-from eirene.eval.detectors.classifier.training import Recipe, train_classifier
+from eirene.eval.detectors.classifier.training import ClassifierRecipe, train_classifier
 from eirene.models.local.model import load_local
 from tests.tiny_llama import make_llama
 
@@ -62,7 +62,7 @@ async def test_it_learns_and_is_loaded_as_it_will_be_used(tmp_path: Path, llama:
     data, dev = write(tmp_path / "train.jsonl", rows(16)), write(tmp_path / "dev.jsonl", rows(8, start=50))
     task = ClassifierTask("hallucination")
     trained = train_classifier(
-        data, tmp_path / "out", base=llama, task=task, dev=dev, recipe=Recipe(method=method, **QUICK, **more)
+        data, tmp_path / "out", base=llama, task=task, dev=dev, recipe=ClassifierRecipe(method=method, **QUICK, **more)
     )
     figures = trained.card["figures"]
     assert figures["train_loss"][-1] < 0.5 * figures["train_loss"][0]
@@ -73,7 +73,7 @@ async def test_it_learns_and_is_loaded_as_it_will_be_used(tmp_path: Path, llama:
 
 async def test_prompt_tuning_moves_virtual_tokens_alone_and_flipped_labels_work(tmp_path: Path, llama: str) -> None:
     data = write(tmp_path / "train.jsonl", rows(16))
-    recipe = Recipe(max_steps=40, **QUICK)
+    recipe = ClassifierRecipe(max_steps=40, **QUICK)
     task = ClassifierTask("hallucination", Labels("YES", "NO"))
     trained = train_classifier(data, tmp_path / "out", base=llama, task=task, recipe=recipe)
     assert trained.card["figures"]["trained_weights"] == 5 * 32
@@ -86,7 +86,7 @@ async def test_prompt_tuning_moves_virtual_tokens_alone_and_flipped_labels_work(
 
 def test_the_same_seed_gives_the_same_adapter_and_a_stopped_run_ends_the_same(tmp_path: Path, llama: str) -> None:
     data, task = write(tmp_path / "train.jsonl", rows(16)), ClassifierTask("hallucination")
-    recipe = Recipe(max_steps=6, checkpoint_steps=2, **QUICK)
+    recipe = ClassifierRecipe(max_steps=6, checkpoint_steps=2, **QUICK)
     train_classifier(data, tmp_path / "a", base=llama, task=task, recipe=recipe)
     asked = iter([False, False, True])
     with pytest.raises(TrainingStoppedError):
@@ -115,10 +115,10 @@ def test_virtual_tokens_begin_as_common_words_drawn_with_the_seed(llama: str) ->
     import torch
 
     from eirene.models.training.adapters import adapted, load_trainable
-    from eirene.models.training.folder import Run
+    from eirene.models.training.folder import TrainingRun
 
     def tokens(seed: int) -> torch.Tensor:
-        run, recipe = Run(llama, Path("unused"), seed), Recipe(virtual_tokens=3)
+        run, recipe = TrainingRun(llama, Path("unused"), seed), ClassifierRecipe(virtual_tokens=3)
         tuned: Any = adapted(load_trainable(run, recipe, device="cpu"), recipe, seed=seed)
         (encoder,) = tuned.prompt_encoder.values()
         words = tuned.get_base_model().get_input_embeddings().weight

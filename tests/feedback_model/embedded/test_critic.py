@@ -16,7 +16,7 @@ from eirene.core.usage import Meter, Usage
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.embedded.calibration import OperatingPoint, load_critic, parse_critic
 from eirene.feedback_model.embedded.critic import Draws, EmbeddedFeedback
-from eirene.feedback_model.embedded.faults import Fault
+from eirene.feedback_model.embedded.faults import AnswerFault
 from eirene.feedback_model.vote import select
 from eirene.models.encoder import Encoder, load_encoder
 from eirene.text.language import unsupported_language
@@ -141,8 +141,8 @@ def point(**changes: float) -> OperatingPoint:
     return OperatingPoint(**{**values, "temperature": 1.0, "coherence": 0.5, **changes})
 
 
-def fault(sentence: int, margin: float, reason: str = "r") -> Fault:
-    return Fault(sentence, margin, reason, ())
+def fault(sentence: int, margin: float, reason: str = "r") -> AnswerFault:
+    return AnswerFault(sentence, margin, reason, ())
 
 
 @pytest.mark.parametrize("margin", [-1.0, 0.0, 1.5])

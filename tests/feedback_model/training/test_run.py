@@ -18,7 +18,7 @@ from eirene.data.haluquestqa import parse_tagged_answer
 from eirene.data.json_rows import Row
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import LocalFeedback
-from eirene.feedback_model.training import Recipe, train_feedback
+from eirene.feedback_model.training import FeedbackRecipe, train_feedback
 from eirene.feedback_model.training.examples import encode, markdown, prompt_for
 from eirene.models.local.model import load_local
 from eirene.models.local.sampling import LocalSampling
@@ -39,7 +39,7 @@ ROWS = [
     }
     for number, kinds in enumerate([("good", "bad"), ("bad", "good"), ("bad", "bad"), ("good", "good")])
 ]  # fmt: skip
-QUICK = Recipe(epochs=8, learning_rate=1e-2, max_tokens=300)
+QUICK = FeedbackRecipe(epochs=8, learning_rate=1e-2, max_tokens=300)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def answer(row: dict[str, Any]) -> Any:
 
 def test_the_model_learns_what_to_say_and_hf_loads_it_with_its_prompt(base: Path, data: Path, tmp_path: Path) -> None:
     """In full: the loss falls to near nothing, and twenty samples of a trained answer mostly say what it was taught."""
-    recipe = Recipe(epochs=40, learning_rate=1e-2, max_tokens=300)
+    recipe = FeedbackRecipe(epochs=40, learning_rate=1e-2, max_tokens=300)
     trained = train_feedback(str(data), tmp_path / "out", base=str(base), recipe=recipe, device="cpu")
     curve = trained.card["figures"]["train_loss"]
     assert curve[0] > 2.0
@@ -85,7 +85,7 @@ def test_the_model_learns_what_to_say_and_hf_loads_it_with_its_prompt(base: Path
 
 
 def test_a_lora_leaves_an_adapter_that_loads_alone(base: Path, data: Path, tmp_path: Path) -> None:
-    recipe = Recipe(
+    recipe = FeedbackRecipe(
         method="lora", epochs=4, learning_rate=1e-2, max_tokens=300, lora_rank=4, gradient_checkpointing=True
     )
     trained = train_feedback(str(data), tmp_path / "out", base=str(base), recipe=recipe, device="cpu")
@@ -105,7 +105,7 @@ def test_an_interrupted_run_goes_on_and_ends_at_the_same_weights(base: Path, dat
         if step.step == 5:
             raise PulledError
 
-    recipe = Recipe(epochs=4, learning_rate=1e-3, max_tokens=300, checkpoint_steps=3)
+    recipe = FeedbackRecipe(epochs=4, learning_rate=1e-3, max_tokens=300, checkpoint_steps=3)
     arguments: dict[str, Any] = {"base": str(base), "recipe": recipe, "device": "cpu"}
     straight = train_feedback(str(data), tmp_path / "straight", **arguments)
     with pytest.raises(PulledError):
@@ -123,7 +123,7 @@ def test_an_interrupted_run_goes_on_and_ends_at_the_same_weights(base: Path, dat
 def test_a_finished_run_is_not_trained_again_and_another_needs_a_new_folder(
     base: Path, data: Path, tmp_path: Path
 ) -> None:
-    recipe = Recipe(epochs=1, max_tokens=300)
+    recipe = FeedbackRecipe(epochs=1, max_tokens=300)
     first = train_feedback(str(data), tmp_path / "out", base=str(base), recipe=recipe, device="cpu")
     steps: list[Step] = []
     again = train_feedback(
@@ -142,7 +142,7 @@ def test_the_card_says_what_went_in_and_what_came_out(base: Path, data: Path, tm
     dev = write(tmp_path / "dev.jsonl", [{**ROWS[0], "question": "is it new?"}])
     long = {**ROWS[1], "question": "is it long?" * 100}
     with_long = write(tmp_path / "long.jsonl", [*ROWS, long])
-    recipe = Recipe(epochs=2, max_tokens=300)
+    recipe = FeedbackRecipe(epochs=2, max_tokens=300)
     card = train_feedback(
         str(with_long), tmp_path / "out", base=str(base), recipe=recipe, dev=str(dev), device="cpu"
     ).card
@@ -215,7 +215,7 @@ def test_a_loss_that_is_no_number_stops_the_run(base: Path, data: Path, tmp_path
     with pytest.raises(InputError, match="is not a number; lower the learning rate"):
         train_feedback(
             str(data), tmp_path / "out", base=str(base), device="cpu",
-            recipe=Recipe(epochs=40, learning_rate=1e30, max_tokens=300),
+            recipe=FeedbackRecipe(epochs=40, learning_rate=1e30, max_tokens=300),
         )  # fmt: skip
 
 
@@ -225,12 +225,12 @@ def test_a_loss_that_is_no_number_stops_the_run(base: Path, data: Path, tmp_path
 )
 def test_settings_out_of_range_are_input_errors(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):
-        Recipe(**bad)
+        FeedbackRecipe(**bad)
 
 
 def test_the_defaults_are_the_papers() -> None:
     """Sachdeva et al. 2024, section 4.1."""
-    recipe = Recipe()
+    recipe = FeedbackRecipe()
     assert (recipe.method, recipe.batch_size, recipe.rate, recipe.max_tokens, recipe.epochs) == (
         "full",
         4,

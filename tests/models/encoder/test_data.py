@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from eirene.core.errors import InputError
 from eirene.models.encoder.training.data import (
     Batching,
-    Claim,
-    Cluster,
+    TrainingClaim,
+    WordingCluster,
     epoch,
     make_batch,
     normal,
@@ -42,7 +42,7 @@ def test_a_unit_words_its_owner(topics_dir: Path) -> None:
 
 
 def test_an_argument_with_one_wording_has_no_unit() -> None:
-    claim = Claim(1, "c", (Cluster("pro", ("only one",)),))
+    claim = TrainingClaim(1, "c", (WordingCluster("pro", ("only one",)),))
     batch = make_batch([claim], Batching(), np.random.default_rng(0))
     assert batch.arguments == ("only one",)
     assert batch.units == ()
@@ -57,9 +57,9 @@ def test_a_bad_row_is_named(tmp_path: Path, line: str) -> None:
 
 
 def test_claims_that_share_a_text_are_held_out_together() -> None:
-    one = Claim(1, "first", (Cluster("pro", ("It costs too much.",)),))
-    two = Claim(2, "second", (Cluster("con", ("it costs too MUCH",)),))
-    three = Claim(3, "third", (Cluster("con", ("something else",)),))
+    one = TrainingClaim(1, "first", (WordingCluster("pro", ("It costs too much.",)),))
+    two = TrainingClaim(2, "second", (WordingCluster("con", ("it costs too MUCH",)),))
+    three = TrainingClaim(3, "third", (WordingCluster("con", ("something else",)),))
     assert without([two, three], [one]) == [three]
     assert texts_of([one]) == {"first", "it costs too much"}
     assert normal(" A, b! ") == "a b"

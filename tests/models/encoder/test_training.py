@@ -25,10 +25,10 @@ from eirene.models.encoder.graph import PackedBert  # noqa: E402
 from eirene.models.encoder.runtime import WEIGHTS  # noqa: E402
 from eirene.models.encoder.training import data as base_module  # noqa: E402 - after the skips
 from eirene.models.encoder.training.export import PROBE_TEXTS, export_encoder, measure_parity  # noqa: E402
-from eirene.models.encoder.training.fit import Recipe, fit  # noqa: E402
+from eirene.models.encoder.training.fit import EncoderRecipe, fit  # noqa: E402
 from eirene.models.encoder.training.run import mean_weights, train_encoder  # noqa: E402
 
-SMALL = Recipe(epochs=2, rank=2, alpha=4)
+SMALL = EncoderRecipe(epochs=2, rank=2, alpha=4)
 
 
 @pytest.fixture(scope="module")

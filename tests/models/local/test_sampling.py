@@ -22,7 +22,7 @@ from transformers import (
 
 from eirene.core.errors import InputError, MalformedReplyError
 from eirene.core.signature import rng_for
-from eirene.models.local.sampling import Batch, LocalSampling, StoppedError, pick, prefill, sample_continuations
+from eirene.models.local.sampling import DecodingBatch, LocalSampling, StoppedError, pick, prefill, sample_continuations
 from tests.tiny_llama import make_llama
 
 PROMPT = list(range(10, 90))
@@ -170,7 +170,7 @@ def test_samples_are_those_of_teacher_forcing_whatever_the_attention(family: str
     assert pick(logits, uniform, temperature=1.0, top_p=0.9).tolist() == list(ids)
     assert model.config._attn_implementation == before
     with torch.inference_mode():
-        batch = Batch(model, prefill(model, PROMPT).cache, 2)
+        batch = DecodingBatch(model, prefill(model, PROMPT).cache, 2)
         batch.forward(torch.tensor([1, 2]))
     assert batch.is_shared == is_shared
 

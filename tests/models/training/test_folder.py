@@ -11,10 +11,10 @@ from eirene.core.errors import InputError
 from eirene.data import ColumnMap, Shape
 from eirene.data.json_rows import JsonBytes
 from eirene.models.training import TrainingRecipe
-from eirene.models.training.folder import RUN_FILE, Run, check_base, claim, told
+from eirene.models.training.folder import RUN_FILE, TrainingRun, check_base, claim, told
 from eirene.models.training.recipe import CARD_FILE, epoch_means, logged, write_card, write_json
 
-RUN = Run("base", Path("out"), seed=3)
+RUN = TrainingRun("base", Path("out"), seed=3)
 ORDER = told(RUN, TrainingRecipe(lora_targets=("q_proj",)), JsonBytes("rows.jsonl", b"{}"))
 
 

@@ -14,8 +14,8 @@ from eirene.core.errors import InputError, TrainingStoppedError
 from eirene.models.local.checkpoint import load_tokenizer
 from eirene.models.training import Step, TrainingRecipe
 from eirene.models.training.adapters import load_trainable, lora_config, with_adapter
-from eirene.models.training.examples import Encoded, check_lengths, collate, encode_example, filler
-from eirene.models.training.folder import Run, last_checkpoint, write_digests
+from eirene.models.training.examples import EncodedExample, check_lengths, collate, encode_example, filler
+from eirene.models.training.folder import TrainingRun, last_checkpoint, write_digests
 from eirene.models.training.trainer import Examples, arguments, save, steps_in, train, training_device, warmup_steps
 from tests.tiny_llama import make_llama
 
@@ -29,7 +29,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def go(base: Path, folder: Path, recipe: TrainingRecipe = RECIPE, **more: Any) -> dict[str, Any]:
     """A run over four examples, saved to its folder."""
-    run = Run(str(base), folder, seed=7, device="cpu", **more)
+    run = TrainingRun(str(base), folder, seed=7, device="cpu", **more)
     tokenizer = load_tokenizer(run.base)
     examples = [encode_example(tokenizer, [9, 10 + n], "is missing" if n % 2 else "the answer") for n in range(4)]
     model = with_adapter(load_trainable(run, recipe, device="cpu"), lora_config(recipe), seed=run.seed)
@@ -88,7 +88,7 @@ def test_a_run_that_was_killed_before_it_saved_has_nothing_left_to_train(
 
 def test_an_adapter_begins_with_values_that_hang_on_the_seed_alone(base: Path, tmp_path: Path) -> None:
     def first_values(seed: int) -> torch.Tensor:
-        model = load_trainable(Run(str(base), tmp_path, seed=seed), RECIPE, device="cpu")
+        model = load_trainable(TrainingRun(str(base), tmp_path, seed=seed), RECIPE, device="cpu")
         parts = with_adapter(model, lora_config(RECIPE), seed=seed).named_parameters()
         return torch.cat([p.detach().flatten() for name, p in parts if "lora_A" in name])
 
@@ -152,7 +152,7 @@ def test_a_checkpoint_that_was_changed_is_passed_over(tmp_path: Path, caplog: py
 def test_an_adapter_for_layers_that_are_not_there_is_an_input_error(base: Path, tmp_path: Path) -> None:
     recipe = TrainingRecipe(lora_targets=("q_proj", "c_attn"))
     with pytest.raises(InputError, match=r"no layer c_attn; its layers: .*q_proj.*all-linear"):
-        load_trainable(Run(str(base), tmp_path, seed=0), recipe, device="cpu")
+        load_trainable(TrainingRun(str(base), tmp_path, seed=0), recipe, device="cpu")
 
 
 def test_several_devices_are_not_trained_on(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_the_loss_of_a_step_is_that_of_its_replies(base: Path, tmp_path: Path) -
     recipe = TrainingRecipe(epochs=1, batch_size=4, lora_rank=2, lora_dropout=0.0)
     go(base, tmp_path, recipe, progress=lambda step: losses.append(step.loss))
     tokenizer = load_tokenizer(str(base))
-    model: Any = load_trainable(Run(str(base), tmp_path, seed=7), recipe, device="cpu")
+    model: Any = load_trainable(TrainingRun(str(base), tmp_path, seed=7), recipe, device="cpu")
     texts = ["the answer", "is missing", "the answer", "is missing"]
     batch = collate([encode_example(tokenizer, [9, 10 + n], t) for n, t in enumerate(texts)], filler=0)
     logits = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
@@ -192,7 +192,7 @@ def test_the_loss_of_a_step_is_that_of_its_replies(base: Path, tmp_path: Path) -
 
 
 def test_padding_goes_right_and_has_no_label() -> None:
-    batch = collate([Encoded((1, 2, 3), 1), Encoded((4, 5), 1)], filler=9)
+    batch = collate([EncodedExample((1, 2, 3), 1), EncodedExample((4, 5), 1)], filler=9)
     assert batch["input_ids"].tolist() == [[1, 2, 3], [4, 5, 9]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
     assert batch["labels"].tolist() == [[-100, 2, 3], [-100, 5, -100]]

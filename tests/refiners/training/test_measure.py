@@ -12,11 +12,11 @@ from statsmodels.stats.proportion import proportion_confint
 
 from eirene.models.local.checkpoint import load_tokenizer
 from eirene.models.local.model import load_local
-from eirene.models.training.examples import Encoded
-from eirene.models.training.folder import Run
-from eirene.refiners.training.examples import Recipe, collate_pairs, columns
+from eirene.models.training.examples import EncodedExample
+from eirene.models.training.folder import TrainingRun
+from eirene.refiners.training.examples import RefinerRecipe, collate_pairs, columns
 from eirene.refiners.training.fit import make_trainer, quiet_trl
-from eirene.refiners.training.measure import Ranked, rank, summarise, wilson
+from eirene.refiners.training.measure import RankedPair, rank, summarise, wilson
 from tests.preference_rows import ROWS, encoded
 from tests.tiny_llama import make_llama
 
@@ -26,7 +26,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_llama(tmp_path_factory.mktemp("base"), texts=map(str, ROWS), hidden=16, layers=1)
 
 
-def log_p(model: Any, example: Encoded) -> float:
+def log_p(model: Any, example: EncodedExample) -> float:
     """The log-probability of a reply: the sum over its own tokens, the end token included, the prompt left out."""
     with torch.no_grad():
         logits = model(torch.tensor([list(example.ids)])).logits[0].tolist()
@@ -44,8 +44,8 @@ def test_trl_computes_the_dpo_loss_of_the_paper(method: Literal["lora", "full"],
     -log sigmoid(beta * ((log p(chosen) - log ref(chosen)) - (log p(rejected) - log ref(rejected)))), mean over pairs.
     """
     pairs, beta = encoded(base)[:3], 0.3
-    recipe = Recipe(method=method, batch_size=3, lora_rank=4, lora_alpha=8, beta=beta)
-    run = Run(str(base), tmp_path, seed=0, device="cpu")
+    recipe = RefinerRecipe(method=method, batch_size=3, lora_rank=4, lora_alpha=8, beta=beta)
+    run = TrainingRun(str(base), tmp_path, seed=0, device="cpu")
     trainer: Any = make_trainer(pairs, [], run, recipe=recipe, tokenizer=load_tokenizer(str(base)), device="cpu")
     noise = torch.Generator().manual_seed(1)
     with torch.no_grad(), quiet_trl():
@@ -63,9 +63,9 @@ def test_trl_computes_the_dpo_loss_of_the_paper(method: Literal["lora", "full"],
 
 def test_under_lora_the_reference_is_the_model_with_its_adapter_off(base: Path, tmp_path: Path) -> None:
     """No second copy, of the model or of the adapter."""
-    run = Run(str(base), tmp_path, seed=0, device="cpu")
+    run = TrainingRun(str(base), tmp_path, seed=0, device="cpu")
     trainer: Any = make_trainer(
-        encoded(base), [], run, recipe=Recipe(lora_rank=4), tokenizer=load_tokenizer(str(base)), device="cpu"
+        encoded(base), [], run, recipe=RefinerRecipe(lora_rank=4), tokenizer=load_tokenizer(str(base)), device="cpu"
     )
     assert trainer.ref_model is None
     assert list(trainer.model.peft_config) == ["default"]
@@ -85,9 +85,9 @@ def test_a_row_holds_the_log_likelihoods_of_both_replies_by_both_models(base: Pa
 def test_figures_are_functions_of_the_rows() -> None:
     """By hand: rewards 0.1 * (2, -1, 0), losses ln(1 + e^-r); two questions make the interval that of two."""
     rows = [
-        Ranked("a", -8.0, -12.0, -10.0, -12.0, 5, 4),  # raised by 2; likelier before and after; longer
-        Ranked("a", -11.0, -10.0, -10.0, -10.0, 4, 4),  # sunk by 1; a tie before, less likely after; as long
-        Ranked("b", -20.0, -10.0, -20.0, -10.0, 5, 10),  # as it was; less likely, -4 against -1 per token; shorter
+        RankedPair("a", -8.0, -12.0, -10.0, -12.0, 5, 4),  # raised by 2; likelier before and after; longer
+        RankedPair("a", -11.0, -10.0, -10.0, -10.0, 4, 4),  # sunk by 1; a tie before, less likely after; as long
+        RankedPair("b", -20.0, -10.0, -20.0, -10.0, 5, 10),  # as it was; less likely, -4 against -1 per token; shorter
     ]
     found = summarise(rows, beta=0.1)
     assert (found["pairs"], found["questions"]) == (3, 2)

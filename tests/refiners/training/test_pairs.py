@@ -17,7 +17,7 @@ from eirene.refiners.training.pairs import (
     EMPTY_SIDE,
     SAME_SIDES,
     ChatTurn,
-    Pair,
+    PreferencePair,
     parse_pair,
     read_pairs,
     split_pairs,
@@ -29,7 +29,7 @@ OTHER = {"role": "assistant", "content": "No idea."}
 SYSTEM = {"role": "system", "content": "Be brief."}
 
 
-def pair(data: object) -> Pair:
+def pair(data: object) -> PreferencePair:
     return parse_pair(Row("rows.jsonl, line 1", data))
 
 
@@ -37,7 +37,7 @@ def pair(data: object) -> Pair:
 def test_haluquestqa_rows_have_a_question(name: str) -> None:
     """`question_text` is what the published table calls it; other keys are passed over."""
     found = pair({name: "Why?", "preferred_response": "A.", "rejected_response": "B.", "source_file": "x"})
-    assert found == Pair("Why?", "A.", "B.", True, "rows.jsonl, line 1")
+    assert found == PreferencePair("Why?", "A.", "B.", True, "rows.jsonl, line 1")
 
 
 def test_standard_rows_have_a_prompt() -> None:
@@ -110,8 +110,8 @@ def test_what_cannot_be_learnt_from_is_counted_by_its_cause() -> None:
     assert usable([pair({"chosen": [], "rejected": []})])[1] == {EMPTY_PROMPT: 1}
 
 
-def numbered(*keys: int) -> list[Pair]:
-    return [Pair(f"question {key}", f"good {i}", "bad", True, str(i)) for i, key in enumerate(keys)]
+def numbered(*keys: int) -> list[PreferencePair]:
+    return [PreferencePair(f"question {key}", f"good {i}", "bad", True, str(i)) for i, key in enumerate(keys)]
 
 
 @given(st.lists(st.integers(0, 20), min_size=2), st.floats(0.01, 0.9), st.integers(0, 5))
@@ -137,7 +137,7 @@ def test_the_split_hangs_on_the_seed_and_nothing_is_held_out_for_a_share_of_none
 
 
 def test_a_question_and_the_same_with_space_around_are_one() -> None:
-    assert Pair("Why? ", "a", "b", True, "1").key == Pair("Why?", "c", "d", True, "2").key
+    assert PreferencePair("Why? ", "a", "b", True, "1").key == PreferencePair("Why?", "c", "d", True, "2").key
 
 
 def test_files_are_read_with_their_line_numbers(tmp_path: Path) -> None:

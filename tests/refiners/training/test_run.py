@@ -24,14 +24,14 @@ from eirene.models.local.sampling import LocalSampling
 from eirene.models.training import Step
 from eirene.refiners.base import RefineTask
 from eirene.refiners.model import LocalRefiner
-from eirene.refiners.training import Recipe, train_refiner
+from eirene.refiners.training import RefinerRecipe, train_refiner
 from eirene.refiners.training.measure import rank, summarise
 from eirene.refiners.training.pairs import read_pairs, split_pairs
 from eirene.refiners.training.run import markdown
 from tests.preference_rows import ROWS, encoded, write
 from tests.tiny_llama import make_llama
 
-QUICK = Recipe(epochs=4, batch_size=4, learning_rate=5e-2, lora_rank=4, lora_alpha=8, held_out=0.25)
+QUICK = RefinerRecipe(epochs=4, batch_size=4, learning_rate=5e-2, lora_rank=4, lora_alpha=8, held_out=0.25)
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,7 @@ def shown(model: LocalModel, mode: Mode) -> str:
 
 
 def test_all_weights_can_be_tuned_too(base: Path, data: Path, tmp_path: Path) -> None:
-    recipe = Recipe(method="full", epochs=2, batch_size=4, learning_rate=3e-3, held_out=0.25)
+    recipe = RefinerRecipe(method="full", epochs=2, batch_size=4, learning_rate=3e-3, held_out=0.25)
     card = train_refiner(str(data), tmp_path / "out", base=str(base), recipe=recipe, device="cpu").card
     held = card["figures"]["held_out"]
     assert held["before"]["loss"] == 0.6931 > held["after"]["loss"]
@@ -251,12 +251,12 @@ def test_a_run_that_cannot_be_is_an_input_error(
 )
 def test_settings_out_of_range_are_input_errors(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):
-        Recipe(**bad)
+        RefinerRecipe(**bad)
 
 
 def test_the_defaults_are_the_authors() -> None:
     """The LoRA command in the README of UKPLab/arxiv2024-lfqa-hallucination; its script's batches are 4 times 4."""
-    r = Recipe()
+    r = RefinerRecipe()
     assert (r.method, r.lora_rank, r.lora_alpha, r.epochs, r.rate, r.weight_decay, r.warmup, r.schedule, r.beta) == (
         "lora", 256, 128, 5, 5e-5, 0.0, 0.1, "cosine", 0.1,
     )  # fmt: skip

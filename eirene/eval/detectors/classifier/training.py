@@ -21,12 +21,21 @@ from eirene.eval.base import case_of
 from eirene.eval.datasets import Labelled, LabelledSet, read_labelled
 from eirene.eval.detectors.classifier.detector import ClassifierTask
 from eirene.eval.statistics.roc import average_precision, roc_auc
-from eirene.models.training.folder import Run, Trained, check_base, check_packages, finished, refuse_leaks, sha256, told
+from eirene.models.training.folder import (
+    Trained,
+    TrainingRun,
+    check_base,
+    check_packages,
+    finished,
+    refuse_leaks,
+    sha256,
+    told,
+)
 from eirene.models.training.recipe import Method, Progress, TrainingRecipe
-from eirene.models.training.replies import Exchange, Task, train_replies
+from eirene.models.training.replies import Exchange, TrainingTask, train_replies
 from eirene.prompts.curly import reply
 
-__all__ = ["Recipe", "measured", "train_classifier"]
+__all__ = ["ClassifierRecipe", "measured", "train_classifier"]
 
 logger = get_logger(__name__)
 
@@ -37,7 +46,7 @@ def train_classifier(
     *,
     base: str,
     task: ClassifierTask,
-    recipe: Recipe | None = None,
+    recipe: ClassifierRecipe | None = None,
     dev: str | RowSource | None = None,
     shape: Shape | None = None,
     seed: int = 0,
@@ -54,8 +63,8 @@ def train_classifier(
     set, a folder that holds another run, and a loss that is no longer a number.
     """
     check_packages("local")
-    recipe = Recipe() if recipe is None else recipe
-    run = Run(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
+    recipe = ClassifierRecipe() if recipe is None else recipe
+    run = TrainingRun(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
     source, dev_source = opened(data), None if dev is None else opened(dev)
     rows = _known(read_labelled(source, shape), task, source.name)
     held = [] if dev_source is None else _known(read_labelled(dev_source, shape), task, dev_source.name)
@@ -79,7 +88,7 @@ def train_classifier(
     ]
     return train_replies(
         _exchanges(rows, task), _exchanges(held, task), run, recipe=recipe, order=order,
-        task=Task(
+        task=TrainingTask(
             f"A classifier of {task.error_type} errors for Eirene", task.saved(), facts, lines,
             measure=(lambda: measured(run.folder, held, task, device=device)) if held else None,
         ),
@@ -139,7 +148,7 @@ def _exchanges(rows: Sequence[tuple[Labelled, bool]], task: ClassifierTask) -> l
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe(TrainingRecipe):
+class ClassifierRecipe(TrainingRecipe):
     """Everything that decides a run besides data, base model, error type, labels and seed.
 
     Chang et al. 2024, appendix B: prompt tuning with 5 virtual tokens that begin as common words, learning rate 0.1,

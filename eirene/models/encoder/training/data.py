@@ -30,7 +30,7 @@ MIN_WORDS = 3
 
 
 @dataclass(frozen=True)
-class Cluster:
+class WordingCluster:
     """One argument in all its wordings; the first is the one that is given as the argument."""
 
     side: Side
@@ -38,17 +38,17 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class Claim:
+class TrainingClaim:
     """A claim and its arguments, at least one. `topics` are the source's labels for it, such as "health"."""
 
     claim_id: int
     claim: str
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[WordingCluster, ...]
     topics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Batch:
+class ClaimBatch:
     """Arguments and response units of several claims.
 
     `owner[u]` is the argument that unit u words, an index into `arguments`; `claim_of[a]` groups the arguments.
@@ -60,14 +60,14 @@ class Batch:
     claim_of: tuple[int, ...]
 
 
-def read_claims(file: Path) -> list[Claim]:
+def read_claims(file: Path) -> list[TrainingClaim]:
     """The claims of a `topics_*.jsonl` file that have an argument. Raises `InputError` naming the line."""
     claims = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             row = json.loads(line)
             clusters = tuple(_cluster(side, row_) for side in ("pro", "con") for row_ in row[side])
-            claim = Claim(int(row["claim_id"]), str(row["claim"]), clusters, tuple(row.get("topics", ())))
+            claim = TrainingClaim(int(row["claim_id"]), str(row["claim"]), clusters, tuple(row.get("topics", ())))
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"not a topic row: {error!r}", where=f"{file}:{number}") from error
         if claim.clusters:
@@ -75,13 +75,13 @@ def read_claims(file: Path) -> list[Claim]:
     return claims
 
 
-def _cluster(side: Literal["pro", "con"], row: dict[str, object]) -> Cluster:
+def _cluster(side: Literal["pro", "con"], row: dict[str, object]) -> WordingCluster:
     paraphrases = row["paraphrases"]
     if not isinstance(paraphrases, list):
         raise TypeError("paraphrases must be a list")
     texts = [str(row["text"]), *(str(item["text"]) for item in paraphrases)]
     kept = [texts[0], *(text for text in texts[1:] if len(text.split()) >= MIN_WORDS)]
-    return Cluster(side, tuple(dict.fromkeys(kept)))
+    return WordingCluster(side, tuple(dict.fromkeys(kept)))
 
 
 def normal(text: str) -> str:
@@ -89,14 +89,14 @@ def normal(text: str) -> str:
     return " ".join("".join(char if char.isalnum() else " " for char in text.lower()).split())
 
 
-def texts_of(claims: Iterable[Claim]) -> set[str]:
+def texts_of(claims: Iterable[TrainingClaim]) -> set[str]:
     """Every claim and wording, in the form for leak checks."""
     return {
         normal(text) for claim in claims for text in (claim.claim, *(w for c in claim.clusters for w in c.wordings))
     }
 
 
-def without(claims: Iterable[Claim], held_out: Iterable[Claim]) -> list[Claim]:
+def without(claims: Iterable[TrainingClaim], held_out: Iterable[TrainingClaim]) -> list[TrainingClaim]:
     """The claims that share no text with the held-out ones."""
     taken = texts_of(held_out)
     return [claim for claim in claims if not texts_of([claim]) & taken]
@@ -115,7 +115,7 @@ class Batching:
     by_topic: bool = True
 
 
-def epoch(claims: list[Claim], batching: Batching, rng: np.random.Generator) -> Iterator[Batch]:
+def epoch(claims: list[TrainingClaim], batching: Batching, rng: np.random.Generator) -> Iterator[ClaimBatch]:
     """Every claim once, in random order; the last batch may be smaller.
 
     With `by_topic` a batch holds claims that mostly share a topic, so that the other claims' arguments are harder to
@@ -131,7 +131,7 @@ def epoch(claims: list[Claim], batching: Batching, rng: np.random.Generator) -> 
         yield make_batch([claims[index] for index in order[start : start + batching.claims]], batching, rng)
 
 
-def make_batch(claims: list[Claim], batching: Batching, rng: np.random.Generator) -> Batch:
+def make_batch(claims: list[TrainingClaim], batching: Batching, rng: np.random.Generator) -> ClaimBatch:
     """One batch: an argument text for every cluster, and units from the cluster's other wordings."""
     arguments: list[str] = []
     units: list[str] = []
@@ -146,10 +146,10 @@ def make_batch(claims: list[Claim], batching: Batching, rng: np.random.Generator
                 owner.append(len(arguments))
             arguments.append(argument)
             claim_of.append(number)
-    return Batch(tuple(arguments), tuple(units), tuple(owner), tuple(claim_of))
+    return ClaimBatch(tuple(arguments), tuple(units), tuple(owner), tuple(claim_of))
 
 
-def _split(cluster: Cluster, batching: Batching, rng: np.random.Generator) -> tuple[str, list[str]]:
+def _split(cluster: WordingCluster, batching: Batching, rng: np.random.Generator) -> tuple[str, list[str]]:
     """The wording that stands as the argument, and those that stand in the response.
 
     Mostly the main wording is the argument, as in use; a cluster with one wording has no unit: it is a negative.

@@ -21,7 +21,7 @@ import torch
 from torch.nn import functional
 
 from eirene.models.encoder.graph import PackedBert
-from eirene.models.encoder.training.data import Batch, Batching, Claim, epoch
+from eirene.models.encoder.training.data import Batching, ClaimBatch, TrainingClaim, epoch
 
 if TYPE_CHECKING:
     import tokenizers
@@ -35,7 +35,7 @@ Progress = Callable[[int, int, float], None]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class EncoderRecipe:
     """Everything that decides a run besides data, base weights and seed."""
 
     epochs: int = 4
@@ -57,9 +57,9 @@ class Recipe:
 def fit(
     bert: BertModel,
     tokenizer: tokenizers.Tokenizer,
-    claims: Sequence[Claim],
+    claims: Sequence[TrainingClaim],
     *,
-    recipe: Recipe,
+    recipe: EncoderRecipe,
     seed: int,
     max_steps: int | None = None,
     progress: Progress | None = None,
@@ -92,7 +92,7 @@ def fit(
     return merged, losses
 
 
-def _with_adapters(bert: BertModel, recipe: Recipe) -> Any:
+def _with_adapters(bert: BertModel, recipe: EncoderRecipe) -> Any:
     """The model with LoRA adapters in its linear layers, the rest frozen (a `peft.PeftModel`)."""
     from peft import LoraConfig, get_peft_model
 
@@ -108,7 +108,7 @@ def _with_adapters(bert: BertModel, recipe: Recipe) -> Any:
         return get_peft_model(bert, config)
 
 
-def _batches(claims: Sequence[Claim], recipe: Recipe, seed: int) -> Iterator[Batch]:
+def _batches(claims: Sequence[TrainingClaim], recipe: EncoderRecipe, seed: int) -> Iterator[ClaimBatch]:
     rng = np.random.default_rng(seed)
     for _ in range(recipe.epochs):
         yield from epoch(list(claims), recipe.batching, rng)
@@ -123,7 +123,9 @@ def schedule(step: int, steps: int, warmup: float) -> float:
     return 0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
 
 
-def batch_loss(model: PackedBert, tokenizer: tokenizers.Tokenizer, batch: Batch, recipe: Recipe) -> torch.Tensor:
+def batch_loss(
+    model: PackedBert, tokenizer: tokenizers.Tokenizer, batch: ClaimBatch, recipe: EncoderRecipe
+) -> torch.Tensor:
     """The weighted sum of the three losses on one batch."""
     vectors = embed(model, tokenizer, [*batch.arguments, *batch.units])
     cosines = vectors[: len(batch.arguments)] @ vectors[len(batch.arguments) :].T

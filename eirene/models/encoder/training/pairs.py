@@ -19,7 +19,7 @@ from eirene.models.encoder.runtime import Encodes
 
 
 @dataclass(frozen=True)
-class Pair:
+class ArgumentPair:
     """Two texts on the same claim and side, and whether people judged them the same argument."""
 
     argument: str
@@ -27,19 +27,19 @@ class Pair:
     equivalent: bool
 
 
-def read_pairs(file: Path) -> list[Pair]:
+def read_pairs(file: Path) -> list[ArgumentPair]:
     """The rows of an `equivalence_*.jsonl` file. Raises `InputError` naming the line."""
     pairs = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             row = json.loads(line)
-            pairs.append(Pair(str(row["argument"]), str(row["other"]), bool(row["equivalent"])))
+            pairs.append(ArgumentPair(str(row["argument"]), str(row["other"]), bool(row["equivalent"])))
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"not a pair: {error!r}", where=f"{file}:{number}") from error
     return pairs
 
 
-def pair_auc(encoder: Encodes, pairs: Sequence[Pair]) -> float:
+def pair_auc(encoder: Encodes, pairs: Sequence[ArgumentPair]) -> float:
     """The chance that an equivalent pair has a higher cosine than another pair; ties count one half.
 
     Raises `InputError` where one of the two kinds is missing.

@@ -21,12 +21,12 @@ from eirene.core.errors import EncoderError, InputError
 from eirene.core.extras import require
 from eirene.core.logs import get_logger
 from eirene.data.line_checksum import check_value, sealed_value
-from eirene.models.encoder.training.data import Claim, read_claims, texts_of
+from eirene.models.encoder.training.data import TrainingClaim, read_claims, texts_of
 
 if TYPE_CHECKING:
     import torch
 
-    from eirene.models.encoder.training.fit import Recipe
+    from eirene.models.encoder.training.fit import EncoderRecipe
 
 logger = get_logger(__name__)
 
@@ -42,7 +42,7 @@ SeedProgress = Callable[[int, int, int, float], None]
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedEncoder:
     """What a training left in its folder: the files of `load_encoder`, and `training.json` as a dict."""
 
     folder: Path
@@ -54,11 +54,11 @@ def train_encoder(
     out_dir: Path,
     *,
     seeds: Sequence[int] = (0, 1, 2),
-    recipe: Recipe | None = None,
+    recipe: EncoderRecipe | None = None,
     base: Path | None = None,
     max_steps: int | None = None,
     progress: SeedProgress | None = None,
-) -> Trained:
+) -> TrainedEncoder:
     """Trains one run a seed on `topics_train.jsonl`, averages the weights and exports runs and mean.
 
     `base` is the folder of all-MiniLM-L6-v2 (default: the package of the extra), verified by SHA-256. The dev files of
@@ -70,9 +70,9 @@ def train_encoder(
         raise InputError(f"seeds must be distinct and at least one, got {list(seeds)}", field="seeds")
     require("torch", "transformers", "peft", "onnx", "safetensors", extra="train")
     from eirene.models.encoder.training.data import BASE_NAME, BASE_SHA256, base_folder
-    from eirene.models.encoder.training.fit import Recipe
+    from eirene.models.encoder.training.fit import EncoderRecipe
 
-    recipe = Recipe() if recipe is None else recipe
+    recipe = EncoderRecipe() if recipe is None else recipe
     _claim(out_dir)
     folder = base_folder(base)
     claims = read_claims(data_dir / TRAIN_FILE)
@@ -88,7 +88,7 @@ def train_encoder(
         "seeds": list(seeds),
     }
     identity = [card["data"][TRAIN_FILE], card["recipe"], max_steps]
-    job = _Job(
+    job = _EncoderJob(
         identity=hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest(),
         base=folder,
         claims=claims,
@@ -100,23 +100,23 @@ def train_encoder(
     card["runs"] = [_run_seed(job, seed, progress) for seed in seeds]
     card["mean"] = _export_mean(job, seeds)
     _write_json(out_dir / CARD_FILE, card)
-    return Trained(out_dir, card)
+    return TrainedEncoder(out_dir, card)
 
 
 @dataclass(frozen=True)
-class _Job:
+class _EncoderJob:
     """What all seeds of one call share. `identity` tells whether a finished seed on disk is of the same job."""
 
     identity: str
     base: Path
-    claims: Sequence[Claim]
-    recipe: Recipe
+    claims: Sequence[TrainingClaim]
+    recipe: EncoderRecipe
     max_steps: int | None
     data_dir: Path
     out_dir: Path
 
 
-def refuse_leaks(claims: Sequence[Claim], unseen: Path) -> dict[str, int] | None:
+def refuse_leaks(claims: Sequence[TrainingClaim], unseen: Path) -> dict[str, int] | None:
     """The sizes of the check, or None without the file. Raises `EncoderError` where a text stands in both."""
     if not unseen.is_file():
         return None
@@ -134,7 +134,7 @@ def sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def _run_seed(job: _Job, seed: int, progress: SeedProgress | None) -> dict[str, Any]:
+def _run_seed(job: _EncoderJob, seed: int, progress: SeedProgress | None) -> dict[str, Any]:
     """Trains and exports one seed, or returns the card of the same run where it is finished."""
     from safetensors.torch import save_file
 
@@ -204,7 +204,7 @@ def _claim(folder: Path) -> None:
     (folder / RUN_FILE).write_text('{"made_by": "eirene train encoder"}\n', encoding="utf-8")
 
 
-def _export_mean(job: _Job, seeds: Sequence[int]) -> dict[str, Any]:
+def _export_mean(job: _EncoderJob, seeds: Sequence[int]) -> dict[str, Any]:
     from safetensors.torch import load_file
 
     from eirene.models.encoder.training.data import load_bert, load_tokenizer
