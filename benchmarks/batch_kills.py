@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 from compare_loopback import item, reply
 
-from eirene.testing.loopback import LoopbackServer, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import ScriptedRequest
 
 CALLS_A_ROW = {"fine-grained": 2, "improve": 1}
 """Critiques and a rewrite, or a rewrite alone: what the moments are drawn by."""

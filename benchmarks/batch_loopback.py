@@ -27,7 +27,8 @@ from typing import Any
 from compare_loopback import item, reply
 from serve_load import cpu_s, resident_mib
 
-from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Broken, HttpError, Outcome, ScriptedRequest
 
 FAULTS: tuple[Outcome, ...] = (
     HttpError(429, headers={"Retry-After": "1"}), HttpError(500), Broken("drop"), Broken("cut"), Broken("garbage"),

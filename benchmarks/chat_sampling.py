@@ -28,7 +28,8 @@ from eirene.feedback_model.sampling import draw_samples
 from eirene.feedback_model.vote import select
 from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.testing.loopback import Broken, HttpError, LoopbackServer, NPolicy, Outcome, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer, NPolicy
+from eirene.testing.script import Broken, HttpError, Outcome, ScriptedRequest
 from eirene.text.sentences import split_sentences
 
 LATENCY_S = 0.2

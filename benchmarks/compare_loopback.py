@@ -21,7 +21,8 @@ from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.experiments.compare import ComparePlan, acompare
 from eirene.agent.settings import Settings
 from eirene.core.records import MODES, Item
-from eirene.testing.loopback import LoopbackServer, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import ScriptedRequest
 
 SUBJECTS = ("trams", "ferries", "libraries", "solar farms", "night trains", "allotments", "museums", "footpaths")
 CLAIMS = {

@@ -25,7 +25,8 @@ from typing import Any
 import httpx
 import numpy as np
 
-from eirene.testing.loopback import LoopbackServer, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import ScriptedRequest
 
 CALLS = {"improve": 2, "generic": 2}  # one after the other; fine-grained has a round of votes between
 DRAFT = (

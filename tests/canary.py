@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
-from eirene.testing.loopback import HttpError, Outcome, ScriptedRequest
+from eirene.testing.script import HttpError, Outcome, ScriptedRequest
 
 KEY = "local.CANARY/9f3k+2m=x"
 """Without the looks of a key of any provider, so that it is hidden as the key of the call alone."""

@@ -26,9 +26,7 @@ from eirene.testing.openai_wire import (
     stream_events,
     token_counts,
 )
-from eirene.testing.script import Broken, HttpError, Outcome, Raw, Script, ScriptedRequest, Text
-
-__all__ = ["Broken", "HttpError", "LoopbackServer", "NPolicy", "Outcome", "Raw", "Script", "ScriptedRequest", "Text"]
+from eirene.testing.script import Broken, HttpError, Raw, Script, ScriptedRequest, Text
 
 _READ_LIMIT = 2**24  # bytes of a request's head
 _BACKLOG = 512

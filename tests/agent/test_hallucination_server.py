@@ -8,7 +8,8 @@ import pytest
 
 from eirene.agent.backends import BackendOptions
 from eirene.agent.run import refine
-from eirene.testing.loopback import LoopbackServer, ScriptedRequest, Text
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import ScriptedRequest, Text
 
 ITEM = {"id": "b", "question": "When?", "answer": "It opened in 1899.", "context": ["It opened in 1890."]}
 TAGGED = "It opened in <entity><delete>1899</delete><mark>1890</mark></entity>."

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from eirene.testing.loopback import Broken, HttpError, LoopbackServer, NPolicy, Outcome, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer, NPolicy
+from eirene.testing.script import Broken, HttpError, Outcome, ScriptedRequest
 from tests.cli.run import Result, Run, assert_error, write
 
 ITEM: dict[str, Any] = {

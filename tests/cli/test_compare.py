@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from eirene.testing.loopback import LoopbackServer, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import ScriptedRequest
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
 
 FILES = {"rows.jsonl", "summary.json", "table.md", "report.html"}
@@ -112,7 +113,7 @@ def test_a_judge_and_a_price_are_counted_apart(run: Run, tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("loopback")
 def test_too_many_failed_rows_are_exit_code_1_and_a_bad_key_is_2(run: Run, tmp_path: Path) -> None:
-    from eirene.testing.loopback import HttpError
+    from eirene.testing.script import HttpError
 
     rows = write(tmp_path / "in.jsonl", {**GIVEN, "id": "r"})
     with LoopbackServer(lambda *_: HttpError(400, "no")) as server:

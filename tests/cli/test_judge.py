@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eirene.testing.loopback import HttpError, LoopbackServer, Outcome, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import HttpError, Outcome, ScriptedRequest
 from tests.cli.run import GIVEN, Run, assert_error, write
 
 pytestmark = pytest.mark.usefixtures("loopback")

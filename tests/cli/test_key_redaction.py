@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eirene.testing.loopback import LoopbackServer, Outcome, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Outcome, ScriptedRequest
 from tests.canary import KEY, assert_hidden, echo
 from tests.cli.batch.batch_runs import data
 from tests.cli.run import GIVEN, Result, Run, write

@@ -20,7 +20,8 @@ from eirene.models.faults import classify
 from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message
-from eirene.testing.loopback import LoopbackServer, Raw
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Raw
 
 pytestmark = pytest.mark.usefixtures("loopback")
 QUICK = RetryPolicy(attempts=3, first_wait_s=0.001, max_wait_s=0.002)

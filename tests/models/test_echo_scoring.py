@@ -15,7 +15,8 @@ from eirene.eval.detectors.gptscore import GptScore
 from eirene.models.limits import RetryPolicy
 from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
-from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, ScriptedRequest, Text
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Broken, HttpError, Outcome, ScriptedRequest, Text
 
 pytestmark = pytest.mark.usefixtures("loopback")
 

@@ -35,9 +35,9 @@ from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
-from eirene.testing.loopback import HttpError, LoopbackServer, Outcome, Raw, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
 from eirene.testing.openai_wire import completion_body
-from eirene.testing.script import Text
+from eirene.testing.script import HttpError, Outcome, Raw, ScriptedRequest, Text
 
 pytestmark = pytest.mark.usefixtures("loopback")
 

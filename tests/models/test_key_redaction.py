@@ -25,7 +25,8 @@ from eirene.models.redaction import HIDDEN
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
-from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, Raw, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Broken, HttpError, Outcome, Raw, ScriptedRequest
 from tests.canary import assert_hidden
 
 pytestmark = pytest.mark.usefixtures("loopback")

@@ -27,7 +27,8 @@ from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message
-from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, Raw, ScriptedRequest, Text
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Broken, HttpError, Outcome, Raw, ScriptedRequest, Text
 
 pytestmark = pytest.mark.usefixtures("loopback")
 

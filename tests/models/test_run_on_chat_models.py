@@ -14,7 +14,8 @@ from eirene.agent.backends import BackendOptions
 from eirene.cli import main
 from eirene.models.chat import Price
 from eirene.models.scripted import ScriptedChatModel
-from eirene.testing.loopback import LoopbackServer, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import ScriptedRequest
 
 ITEM: dict[str, Any] = {
     "id": "trams",

@@ -17,7 +17,8 @@ from eirene.models.scripted import ScriptedChatModel
 from eirene.npov import EmbeddedWriter, WriteTask, respond
 from eirene.npov.chat_writer import read_generated, read_response, resolve_writer
 from eirene.npov.writer import response_messages
-from eirene.testing.loopback import LoopbackServer, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import ScriptedRequest
 
 EXAMPLES = str(Path(__file__).parents[2] / "examples" / "topics.jsonl")
 CASES = [json.loads(line) for line in Path(__file__).with_name("replies.jsonl").read_text("utf-8").splitlines()]

@@ -16,7 +16,8 @@ from openai import OpenAI
 from eirene.agent.server.engine import Engine
 from eirene.agent.server.upstream import Upstream
 from eirene.models.scripted import ScriptedChatModel
-from eirene.testing.loopback import LoopbackServer, Text
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Text
 from tests.agent.server.serving import (
     ASK,
     DRAFT,

@@ -20,7 +20,8 @@ import pytest
 
 from eirene.agent.server.engine import Engine
 from eirene.agent.settings import Settings
-from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, Raw
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Broken, HttpError, Outcome, Raw
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, Served, behind, chat_engine, embedded_engine, served
 
 pytestmark = pytest.mark.usefixtures("loopback")

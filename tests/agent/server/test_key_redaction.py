@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from eirene.core.records import Item, Record
-from eirene.testing.loopback import LoopbackServer, Outcome, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Outcome, ScriptedRequest
 from eirene.views.report import render_page
 from tests.agent.server.serving import (
     ASK,

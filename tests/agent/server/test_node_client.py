@@ -19,7 +19,8 @@ from langchain_core.messages import AIMessage
 from eirene.agent.server.engine import Engine
 from eirene.agent.server.upstream import Upstream
 from eirene.models.scripted import ScriptedChatModel
-from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Broken, HttpError, Outcome
 from tests.agent.server.serving import DRAFT, GIVEN, MODEL, Served, embedded_engine, served
 
 NODE = shutil.which("node")

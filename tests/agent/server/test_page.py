@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from eirene.core.records import Item, Record
-from eirene.testing.loopback import LoopbackServer, Text
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Text
 from eirene.views.report import render_page
 from tests.agent.server.chromium import BROWSER, Browser, browser
 from tests.agent.server.serving import QUESTION, Served, chat_engine, embedded_engine, served

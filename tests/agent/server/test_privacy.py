@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from eirene.core.records import Item, Record
-from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, Raw, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Broken, HttpError, Outcome, Raw, ScriptedRequest
 from eirene.views.report import render_page
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, Served, chat_engine, embedded_engine, everything, served
 

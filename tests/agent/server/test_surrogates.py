@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from eirene.testing.loopback import HttpError, LoopbackServer, Outcome, Raw, ScriptedRequest, Text
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import HttpError, Outcome, Raw, ScriptedRequest, Text
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, chat_engine, embedded_engine, served
 
 pytestmark = pytest.mark.usefixtures("loopback")

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eirene.testing.loopback import LoopbackServer, Outcome, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Outcome, ScriptedRequest
 from tests.cli.run import write
 
 ANSWER = "Supporters of zoo {n} say that zoos teach children about animals."

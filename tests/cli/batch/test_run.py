@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from eirene.testing.loopback import Broken, HttpError, LoopbackServer, Outcome, Raw, ScriptedRequest, Text
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import Broken, HttpError, Outcome, Raw, ScriptedRequest, Text
 from tests.cli.batch.batch_runs import data, flags, ids, lines, rewrite, row_of, rows, scripted
 from tests.cli.run import EXAMPLES, Run, assert_error, write
 

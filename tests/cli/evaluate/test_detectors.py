@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from eirene.testing.loopback import HttpError, LoopbackServer, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import HttpError, ScriptedRequest
 from tests.cli.run import GIVEN, Run, assert_error, write
 
 FILES = {"rows.jsonl", "summary.json", "table.md"}

@@ -16,7 +16,8 @@ from eirene.core.critique import HALLUCINATIONS, Finding
 from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.tags import parse_tagged
 from eirene.data.journal import JournalFile
-from eirene.testing.loopback import HttpError, LoopbackServer, Outcome, ScriptedRequest, Text
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import HttpError, Outcome, ScriptedRequest, Text
 from tests.cli.run import Result, Run, assert_error, write
 from tests.tiny_llama import make_llama
 

@@ -23,7 +23,8 @@ from eirene.models.chat import ChatModel
 from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
-from eirene.testing.loopback import HttpError, LoopbackServer, Text
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import HttpError, Text
 
 YES, NO, MAYBE = "Claim 2 is nowhere.\n\nVerdict: yes", "All is there.\n\nVerdict: no", "Hard to say."
 PASSAGES = Grounding("context", (ArgumentGroup("context", ("Trams are quiet.", "Buses are cheap.")),))

@@ -20,7 +20,8 @@ from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply, ReplyToken
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
-from eirene.testing.loopback import HttpError, LoopbackServer, Text
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import HttpError, Text
 
 PASSAGES = Grounding("context", (ArgumentGroup("context", ("Trams are quiet.",)),))
 NOTHING = Grounding("derived", ())
