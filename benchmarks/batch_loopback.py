@@ -28,11 +28,11 @@ from compare_loopback import item, reply
 from serve_load import cpu_s, resident_mib
 
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Broken, HttpError, Outcome, ScriptedRequest
+from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest
 
-FAULTS: tuple[Outcome, ...] = (
-    HttpError(429, headers={"Retry-After": "1"}), HttpError(500), Broken("drop"), Broken("cut"), Broken("garbage"),
-    Broken("hang"),
+FAULTS: tuple[ScriptedReply, ...] = (
+    HttpError(429, headers={"Retry-After": "1"}), HttpError(500), BrokenReply("drop"), BrokenReply("cut"),
+    BrokenReply("garbage"), BrokenReply("hang"),
 )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ class Seen(dict[str, int]):
         return super().__getitem__(hashlib.sha1(key.encode()).hexdigest())
 
 
-def scripted(request: ScriptedRequest, index: int, faults: float) -> Outcome:
+def scripted(request: ScriptedRequest, index: int, faults: float) -> ScriptedReply:
     """The reply, or a fault for a share of the requests that their bodies and attempts decide."""
     if faults and not index:
         text = f"{request.attempt} {request.text}".encode()

@@ -29,7 +29,7 @@ from eirene.feedback_model.vote import select
 from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.testing.loopback import LoopbackServer, NPolicy
-from eirene.testing.script import Broken, HttpError, Outcome, ScriptedRequest
+from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest
 from eirene.text.sentences import split_sentences
 
 LATENCY_S = 0.2
@@ -121,9 +121,13 @@ async def stopping(items: int) -> str:
 
 async def counting(items: int) -> str:
     """The client's token count against the server's, with one call of ten failing once."""
-    ways: tuple[Outcome, ...] = (HttpError(500), HttpError(429, headers={"Retry-After": "0"}), Broken("drop"))
+    ways: tuple[ScriptedReply, ...] = (
+        HttpError(500),
+        HttpError(429, headers={"Retry-After": "0"}),
+        BrokenReply("drop"),
+    )
 
-    def script(request: ScriptedRequest, index: int) -> Outcome:
+    def script(request: ScriptedRequest, index: int) -> ScriptedReply:
         seed = request.body["seed"]
         fails = index == 0 and request.attempt == 1 and np.random.default_rng(seed).random() < 0.1
         return ways[seed % len(ways)] if fails else critique(request, index)

@@ -86,11 +86,11 @@ _HOMES = {
     "eirene.agent.settings": ("Settings",),
     "eirene.agent.state": ("Parts",),
     "eirene.agent.wrappers.chat_model": ("RefiningChatModel",),
-    "eirene.agent.wrappers.middleware": ("RefineMiddleware",),
     "eirene.agent.wrappers.mapping": (
         "StateKeys",
         "StateMessages",
     ),
+    "eirene.agent.wrappers.middleware": ("RefineMiddleware",),
     "eirene.agent.wrappers.node": ("refine_node",),
     "eirene.core.critique": (
         "Critique",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
-from eirene.testing.script import HttpError, Outcome, ScriptedRequest
+from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest
 
 KEY = "local.CANARY/9f3k+2m=x"
 """Without the looks of a key of any provider, so that it is hidden as the key of the call alone."""
@@ -14,10 +14,10 @@ LOOKS = "sk-proj-CANARY7f3k9q2mZ"
 """A key of somebody's that the call does not know."""
 
 
-def echo(status: int) -> Callable[[ScriptedRequest, int], Outcome]:
+def echo(status: int) -> Callable[[ScriptedRequest, int], ScriptedReply]:
     """A script that refuses every request with the key that came: whole, cut, quoted, percent-encoded."""
 
-    def script(request: ScriptedRequest, _: int) -> Outcome:
+    def script(request: ScriptedRequest, _: int) -> ScriptedReply:
         key = request.headers.get("authorization", "").removeprefix("Bearer ")
         said = f"bad key {key}, {key[:14]}..., {key!r}, {quote(key, safe='')}, {request.headers.get('x-gate')}, {LOOKS}"
         return HttpError(status, said, headers={"Retry-After": "0"})

@@ -171,7 +171,7 @@ class CorpusFlags:
         from pathlib import Path
 
         from eirene.cli.progress import watch
-        from eirene.core.caching import cache_folder
+        from eirene.core.memo import cache_folder
         from eirene.retrieval import Retriever, open_index
         from eirene.retrieval.search import CrossEncoder
         from eirene.retrieval.vectors import encoder_named

@@ -1,13 +1,15 @@
-"""Bounded memory of results (an LRU cache): `Memo` by key, for threads and coroutines; `memoised` for a function."""
+"""Caches: `Memo`, a bounded LRU memory for threads and coroutines; `memoised` for functions; the folder on disk."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
+from pathlib import Path
 from typing import Generic, ParamSpec, TypeVar, cast
 
 K = TypeVar("K", bound=Hashable)
@@ -17,7 +19,7 @@ P = ParamSpec("P")
 
 @dataclass(slots=True)
 class _Askers:
-    """Who makes the value of a key, and how many make it or wait for it."""
+    """The lock of a key's maker, and how many coroutines hold or await it."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     count: int = 0
@@ -36,7 +38,7 @@ class Memo(Generic[K, V]):
         return len(self._values)
 
     def __iter__(self) -> Iterator[K]:
-        """The keys of now, from the one that was used longest ago."""
+        """The keys, least recently used first."""
         with self._lock:
             return iter(list(self._values))
 
@@ -49,7 +51,7 @@ class Memo(Generic[K, V]):
             return self._values[key]
 
     def put(self, key: K, value: V) -> None:
-        """Keeps a value, which is not None, and lets those go that were used longest ago."""
+        """Stores a value, which is not None, and evicts the least recently used beyond the bound."""
         with self._lock:
             self._values[key] = value
             self._values.move_to_end(key)
@@ -107,3 +109,15 @@ def memoised(most: int, *, small: Callable[..., bool]) -> Callable[[Callable[P, 
         return run
 
     return decorate
+
+
+def cache_folder() -> Path | None:
+    """The folder for cached indexes: `EIRENE_CACHE`, else `XDG_CACHE_HOME`/eirene, else ~/.cache/eirene, if any."""
+    own = os.environ.get("EIRENE_CACHE")
+    if own:
+        return Path(own)
+    shared = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(shared) if shared else Path.home() / ".cache") / "eirene"
+    except RuntimeError:  # a user without a home
+        return None

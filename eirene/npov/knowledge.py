@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.core import caching
+from eirene.core import memo
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
 from eirene.core.logs import get_logger
@@ -116,7 +116,7 @@ def load_topics(
     data = _lines_in(path)
     spans = None if data is None else _spans(data)
     file = None
-    folder = caching.cache_folder() if cache_folder is None else cache_folder
+    folder = memo.cache_folder() if cache_folder is None else cache_folder
     if data is not None and spans is not None and folder is not None:
         file = cache_file(folder, data, encoder)
         kept = load(file, size=len(data))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from eirene.testing.openai_wire import completion_body, error_body
-from eirene.testing.script import Broken, HttpError, Raw, Script, ScriptedRequest, Text
+from eirene.testing.script import BrokenReply, HttpError, RawReply, Script, ScriptedRequest, TextReply
 
 FILE_LIMITS = (50_000, 200 * 10**6)
 """Requests and bytes that a file may have at most; one beyond them is refused, as the real endpoint refuses it."""
@@ -21,8 +21,9 @@ FILE_LIMITS = (50_000, 200 * 10**6)
 def answer_requests(files: Iterable[str | Path], script: Script) -> list[str]:
     """The lines that the endpoint gives back for the requests in the files, in the requests' order.
 
-    An `HttpError` of the script is a request that failed; a `Broken` or `Raw` one never comes back. Raises `ValueError`
-    for files that the real endpoint would refuse: too large, an id twice, two models, another method or address.
+    An `HttpError` of the script is a request that failed; a `BrokenReply` or `RawReply` one never comes back. Raises
+    `ValueError` for files that the real endpoint would refuse: too large, an id twice, two models, another method or
+    address.
     """
     lines, seen, models = [], set(), set()
     for file in files:
@@ -48,16 +49,16 @@ def answer_requests(files: Iterable[str | Path], script: Script) -> list[str]:
 
 def _answer(asked: dict[str, Any], number: int, script: Script) -> dict[str, Any] | None:
     request = ScriptedRequest(number, 1, asked["body"], {})
-    choices: list[Text] = []
+    choices: list[TextReply] = []
     status, body = 200, None
     for index in range(request.n):
         outcome = script(request, index)
-        if isinstance(outcome, Broken | Raw):
+        if isinstance(outcome, BrokenReply | RawReply):
             return None
         if isinstance(outcome, HttpError):
             status, body = outcome.status, error_body(outcome)
             break
-        choices.append(Text(outcome) if isinstance(outcome, str) else outcome)
+        choices.append(TextReply(outcome) if isinstance(outcome, str) else outcome)
     response = {
         "status_code": status,
         "request_id": f"fake-{number}",

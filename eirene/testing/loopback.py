@@ -26,7 +26,7 @@ from eirene.testing.openai_wire import (
     stream_events,
     token_counts,
 )
-from eirene.testing.script import Broken, HttpError, Raw, Script, ScriptedRequest, Text
+from eirene.testing.script import BrokenReply, HttpError, RawReply, Script, ScriptedRequest, TextReply
 
 _READ_LIMIT = 2**24  # bytes of a request's head
 _BACKLOG = 512
@@ -41,7 +41,7 @@ class LoopbackServer:
     are under way at once, and no clock has to. `key` None takes every key. `n` says what becomes of a request for
     several choices; refusals come at once, everything else after `latency_s`. `requests` has all that came, `calls`,
     `input_tokens`, `output_tokens` its count: every request is a call, and tokens are those of replies that were sent
-    whole. `sent_raw`: the bytes of `Raw` ones.
+    whole. `sent_raw`: the bytes of `RawReply` ones.
     """
 
     def __init__(
@@ -167,18 +167,18 @@ class LoopbackServer:
         if self.latency_s:
             await asyncio.sleep(self.latency_s)
         wanted = request.n if self._n == "takes" else 1
-        choices: list[Text] = []
+        choices: list[TextReply] = []
         for index in range(wanted):
             outcome = self._script(request, index)
             if isinstance(outcome, HttpError):
                 return await send_error(writer, outcome)
-            if isinstance(outcome, Raw):
+            if isinstance(outcome, RawReply):
                 return await self._send_raw(writer, outcome)
-            if isinstance(outcome, Broken):
+            if isinstance(outcome, BrokenReply):
                 if outcome.how == "hang":
                     await gone()
                 return await self._send_broken(writer, outcome, is_stream=bool(request.body.get("stream")))
-            choices.append(Text(outcome) if isinstance(outcome, str) else outcome)
+            choices.append(TextReply(outcome) if isinstance(outcome, str) else outcome)
         counts = token_counts(request, choices)
         if request.body.get("stream"):
             goes_on = await send_stream(writer, stream_events(choices[0], counts))
@@ -201,11 +201,11 @@ class LoopbackServer:
             return HttpError(400, "this server gives one choice a request; leave out 'n'", param="n")
         return None
 
-    async def _send_broken(self, writer: asyncio.StreamWriter, broken: Broken, *, is_stream: bool) -> bool:
+    async def _send_broken(self, writer: asyncio.StreamWriter, broken: BrokenReply, *, is_stream: bool) -> bool:
         if broken.how == "garbage":
             return await send(writer, 200, b'{"choices": [{"message": ', "application/json")
         if broken.how == "cut" and is_stream:
-            events = list(stream_events(Text("a reply that is cut in the middle"), {}))
+            events = list(stream_events(TextReply("a reply that is cut in the middle"), {}))
             await send_stream(writer, events[: len(events) // 2], is_whole=False)
         elif broken.how == "cut":
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n")
@@ -214,7 +214,7 @@ class LoopbackServer:
         writer.close()
         return False
 
-    async def _send_raw(self, writer: asyncio.StreamWriter, raw: Raw) -> bool:
+    async def _send_raw(self, writer: asyncio.StreamWriter, raw: RawReply) -> bool:
         for piece in itertools.chain([raw.head], raw.pieces):
             writer.write(piece)
             await writer.drain()

@@ -7,16 +7,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from eirene.testing.script import HttpError, ScriptedRequest, Text
+from eirene.testing.script import HttpError, ScriptedRequest, TextReply
 
 
-def token_counts(request: ScriptedRequest, choices: Sequence[Text]) -> dict[str, int]:
+def token_counts(request: ScriptedRequest, choices: Sequence[TextReply]) -> dict[str, int]:
     """The `usage` of a reply; a token is a word."""
     read, written = len(request.text.split()), sum(len(c.text.split()) for c in choices)
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 
-def completion_body(request: ScriptedRequest, choices: Sequence[Text]) -> dict[str, Any]:
+def completion_body(request: ScriptedRequest, choices: Sequence[TextReply]) -> dict[str, Any]:
     """A completion in OpenAI's form."""
     is_plain = "prompt" in request.body
     return {
@@ -37,7 +37,7 @@ def completion_body(request: ScriptedRequest, choices: Sequence[Text]) -> dict[s
     }
 
 
-def stream_events(choice: Text, counts: dict[str, int]) -> Iterator[str]:
+def stream_events(choice: TextReply, counts: dict[str, int]) -> Iterator[str]:
     """The server-sent events of a streamed reply, a word each."""
     common = {"id": "loopback", "object": "chat.completion.chunk", "created": 0, "model": "test"}
     for word in choice.text.split(" "):

@@ -28,7 +28,7 @@ class ScriptedRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextReply:
     """One choice: its text, why it ended, and its `logprobs` field in OpenAI's form, if any."""
 
     text: str
@@ -48,7 +48,7 @@ class HttpError:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenReply:
     """A reply that breaks: `drop` before a byte, `cut` in the middle of the body or stream, `garbage` for JSON, `hang`
     for none as long as the client waits."""
 
@@ -56,7 +56,7 @@ class Broken:
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class RawReply:
     """What goes over the line, in pieces, until the client hangs up; they may be without end. `head` goes first."""
 
     pieces: Iterable[bytes]
@@ -72,6 +72,8 @@ class Raw:
         return cls(pieces, head.encode("latin-1"))
 
 
-Outcome = str | Text | HttpError | Broken | Raw
-Script = Callable[[ScriptedRequest, int], Outcome]
-"""From a request and the index of a choice to it; an `HttpError`, `Broken` or `Raw` at index 0 is the whole reply."""
+ScriptedReply = str | TextReply | HttpError | BrokenReply | RawReply
+Script = Callable[[ScriptedRequest, int], ScriptedReply]
+"""From a request and the index of a choice to it; an `HttpError`, `BrokenReply` or `RawReply` at index 0 is the whole
+reply.
+"""

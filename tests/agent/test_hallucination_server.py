@@ -9,16 +9,16 @@ import pytest
 from eirene.agent.backends import BackendOptions
 from eirene.agent.run import refine
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import ScriptedRequest, Text
+from eirene.testing.script import ScriptedRequest, TextReply
 
 ITEM = {"id": "b", "question": "When?", "answer": "It opened in 1899.", "context": ["It opened in 1890."]}
 TAGGED = "It opened in <entity><delete>1899</delete><mark>1890</mark></entity>."
 REASON = "The first reference gives another year [1]."
 
 
-def reply(request: ScriptedRequest, _: int) -> Text:
+def reply(request: ScriptedRequest, _: int) -> TextReply:
     mark = re.findall(r"TEXT-[0-9a-f]{12}", request.text)[-1]
-    return Text(f"{TAGGED}\n{mark}\n1. {REASON}" if "It opened in 1899." in request.text else "It opened in 1890.")
+    return TextReply(f"{TAGGED}\n{mark}\n1. {REASON}" if "It opened in 1899." in request.text else "It opened in 1890.")
 
 
 @pytest.mark.usefixtures("loopback")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from eirene.testing.loopback import LoopbackServer, NPolicy
-from eirene.testing.script import Broken, HttpError, Outcome, ScriptedRequest
+from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest
 from tests.cli.run import Result, Run, assert_error, write
 
 ITEM: dict[str, Any] = {
@@ -26,12 +26,12 @@ ITEM: dict[str, Any] = {
 LABELLED = {"question": "Trams?", "sentences": [{"text": "Trams are quiet.", "tag": "Complete"}]}
 CRITIQUE = "1. [Incomplete] Reasons: Pollution is missing.\n2. [Complete]"
 REWRITE = "Trams are quiet and pollute less. Buses are cheap."
-FAULTS: tuple[Outcome, ...] = (
+FAULTS: tuple[ScriptedReply, ...] = (
     HttpError(429, "slow down", headers={"Retry-After": "0.1"}),
     HttpError(500, "the model fell over", headers={"Retry-After": "0.1"}),
-    Broken("drop"),
-    Broken("cut"),
-    Broken("garbage"),
+    BrokenReply("drop"),
+    BrokenReply("cut"),
+    BrokenReply("garbage"),
 )
 
 
@@ -39,7 +39,7 @@ def is_rewrite(request: ScriptedRequest) -> bool:
     return "Write the improved answer now" in request.text
 
 
-def good(request: ScriptedRequest, _: int) -> Outcome:
+def good(request: ScriptedRequest, _: int) -> ScriptedReply:
     return REWRITE if is_rewrite(request) else CRITIQUE
 
 
@@ -66,9 +66,9 @@ def test_a_command_gives_a_full_record_whatever_goes_wrong_on_the_way(
     Once by the console script, whose own process takes seconds to begin; the other servers by the same function.
     """
     command = script_command if is_script else run
-    met: list[Outcome] = []
+    met: list[ScriptedReply] = []
 
-    def script(request: ScriptedRequest, index: int) -> Outcome:
+    def script(request: ScriptedRequest, index: int) -> ScriptedReply:
         # Which request meets which fault is the order of their coming; of twenty at once, each meets one at most.
         if request.attempt <= (3 if replies == 1 else 1) and len(met) < len(FAULTS):
             met.append(FAULTS[len(met)])

@@ -12,7 +12,7 @@ import pytest
 
 from eirene.testing.batch_endpoint import answer_requests
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Outcome, ScriptedRequest
+from eirene.testing.script import ScriptedReply, ScriptedRequest
 from tests.cli.run import Run, assert_error, write
 
 REWRITE = "Trams are quiet and pollute less. Buses are cheap."
@@ -25,7 +25,7 @@ ROWS = [
 pytestmark = pytest.mark.usefixtures("loopback")
 
 
-def script(request: ScriptedRequest, index: int) -> Outcome:
+def script(request: ScriptedRequest, index: int) -> ScriptedReply:
     if "Write the improved answer now" in request.text:
         return REWRITE
     if "Verdict" in request.text:

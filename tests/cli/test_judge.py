@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import HttpError, Outcome, ScriptedRequest
+from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest
 from tests.cli.run import GIVEN, Run, assert_error, write
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -17,13 +17,13 @@ ROWS = "rows.jsonl"
 OPEN = {"id": "open", "question": "Trams or buses?", "answer": "Trams are quiet. A bus costs 900 euros to build."}
 
 
-def judge(request: ScriptedRequest, index: int) -> Outcome:
+def judge(request: ScriptedRequest, index: int) -> ScriptedReply:
     """Four of five polls find the price false, where the text has it."""
     found = "costs 900 euros" in request.text and index < 4
     return f"Poll {index}: one claim after the other.\n\nVerdict: {'yes' if found else 'no'}"
 
 
-def backend(request: ScriptedRequest, index: int) -> Outcome:
+def backend(request: ScriptedRequest, index: int) -> ScriptedReply:
     if "improved answer" in request.text:
         return "Trams are quiet. A bus costs 900,000 euros to build."
     return judge(request, index)

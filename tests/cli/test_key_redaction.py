@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Outcome, ScriptedRequest
+from eirene.testing.script import ScriptedReply, ScriptedRequest
 from tests.canary import KEY, assert_hidden, echo
 from tests.cli.batch.batch_runs import data
 from tests.cli.run import GIVEN, Result, Run, write
@@ -60,7 +60,7 @@ def test_refine(run: Run, tmp_path: Path, status: int, form: tuple[str, ...]) ->
 
 @STATUSES
 def test_the_judge_and_the_refiner(run: Run, tmp_path: Path, status: int) -> None:
-    def refuses_rewrites(request: ScriptedRequest, index: int) -> Outcome:
+    def refuses_rewrites(request: ScriptedRequest, index: int) -> ScriptedReply:
         if "improved answer" in request.text or request.body["model"] == "judge":
             return echo(status)(request, index)
         return "1. [Incomplete] Reasons: Animals are missing."

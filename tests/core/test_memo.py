@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
-from eirene.core.memo import Memo, memoised
+from eirene.core.memo import Memo, cache_folder, memoised
 
 
 async def test_who_comes_meanwhile_waits_and_who_comes_later_finds_it() -> None:
@@ -140,3 +141,13 @@ def test_a_function_keeps_its_results_of_small_arguments() -> None:
 
     assert [length(text) for text in ("ab", "ab", "abc", "abc")] == [2, 2, 3, 3]
     assert made == ["ab", "abc", "abc"]
+
+
+@pytest.mark.parametrize("variable", ["EIRENE_CACHE", "XDG_CACHE_HOME", "HOME"])
+def test_the_folder_follows_the_environment(variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Eirene's own variable comes before that of the desktop, and both before the home folder."""
+    for name in ("EIRENE_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, str(tmp_path))
+    under = {"EIRENE_CACHE": "", "XDG_CACHE_HOME": "eirene", "HOME": ".cache/eirene"}[variable]
+    assert cache_folder() == tmp_path / under

@@ -21,7 +21,7 @@ from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Raw
+from eirene.testing.script import RawReply
 
 pytestmark = pytest.mark.usefixtures("loopback")
 QUICK = RetryPolicy(attempts=3, first_wait_s=0.001, max_wait_s=0.002)
@@ -155,7 +155,7 @@ async def test_a_wrong_path() -> None:
 
 async def test_a_web_page_is_asked_for_once() -> None:
     page = b"<html><title>Chat</title></html>"
-    with LoopbackServer(lambda *_: Raw.body([page], kind="text/html; charset=utf-8")) as server:
+    with LoopbackServer(lambda *_: RawReply.body([page], kind="text/html; charset=utf-8")) as server:
         error = await failed(server.base_url)
         assert server.calls == 1
     assert isinstance(error, AddressError)

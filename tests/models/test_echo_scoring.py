@@ -16,7 +16,7 @@ from eirene.models.limits import RetryPolicy
 from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Broken, HttpError, Outcome, ScriptedRequest, Text
+from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest, TextReply
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -24,12 +24,12 @@ ASK = (Message("user", "how are you"),)
 QUICK = RetryPolicy(attempts=3, first_wait_s=0.001, max_wait_s=0.002)
 
 
-def echoed(request: ScriptedRequest, _: int) -> Outcome:
+def echoed(request: ScriptedRequest, _: int) -> ScriptedReply:
     """Words with their white space as tokens; the log-probability of each is minus its length."""
     prompt = request.body["prompt"]
     found = [(m.group(), m.start()) for m in re.finditer(r"\s*\S+\n?", prompt + " more")]
     tokens = [token for token, _ in found]
-    return Text(
+    return TextReply(
         prompt + " more",
         logprobs={
             "tokens": tokens,
@@ -70,10 +70,10 @@ async def test_what_passes_is_tried_again_and_counted() -> None:
 
 
 def without(name: str) -> Any:
-    def script(request: ScriptedRequest, index: int) -> Outcome:
+    def script(request: ScriptedRequest, index: int) -> ScriptedReply:
         found = echoed(request, index)
-        assert isinstance(found, Text) and found.logprobs is not None
-        return Text(found.text, logprobs=None if name == "logprobs" else {**found.logprobs, name: [None] * 6})
+        assert isinstance(found, TextReply) and found.logprobs is not None
+        return TextReply(found.text, logprobs=None if name == "logprobs" else {**found.logprobs, name: [None] * 6})
 
     return script
 
@@ -83,7 +83,7 @@ def without(name: str) -> Any:
     [
         (lambda *_: HttpError(401, "no"), AuthError),
         (lambda *_: HttpError(500), UnreachableError),
-        (lambda *_: Broken("drop"), UnreachableError),
+        (lambda *_: BrokenReply("drop"), UnreachableError),
         (lambda *_: "only what is new", MalformedReplyError),
         (without("logprobs"), MalformedReplyError),
         (without("token_logprobs"), MalformedReplyError),

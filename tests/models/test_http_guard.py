@@ -37,7 +37,7 @@ from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.openai_wire import completion_body
-from eirene.testing.script import HttpError, Outcome, Raw, ScriptedRequest, Text
+from eirene.testing.script import HttpError, RawReply, ScriptedReply, ScriptedRequest, TextReply
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -114,7 +114,7 @@ async def ask(chat: ChatModel, n: int = 1) -> tuple[Reply, ...]:
     return await chat.send(ASK, sampling=Sampling(seed=1), seeds=range(n), meter=Meter())
 
 
-def raw(make: Callable[[], Raw]) -> Callable[[ScriptedRequest, int], Outcome]:
+def raw(make: Callable[[], RawReply]) -> Callable[[ScriptedRequest, int], ScriptedReply]:
     """A script that makes each reply anew: its pieces can be gone through once."""
     return lambda request, index: make()
 
@@ -139,7 +139,7 @@ async def test_a_redirect_to_another_origin_gets_nothing(chat_at: Callable[[str]
 async def test_no_form_of_redirect_leaves_the_server(status: int, location: str) -> None:
     ports: list[int] = []
 
-    def script(*_: object) -> Outcome:
+    def script(*_: object) -> ScriptedReply:
         return HttpError(status, headers={"Location": location.format(port=ports[0])})
 
     with LoopbackServer(script) as server:
@@ -150,7 +150,7 @@ async def test_no_form_of_redirect_leaves_the_server(status: int, location: str)
 
 
 async def test_a_redirect_on_the_same_server_is_followed() -> None:
-    def script(request: ScriptedRequest, _: int) -> Outcome:
+    def script(request: ScriptedRequest, _: int) -> ScriptedReply:
         return HttpError(307, headers={"Location": "/v1/chat/completions"}) if request.number == 1 else "arrived"
 
     with LoopbackServer(script) as server:
@@ -203,14 +203,14 @@ def packed_bomb() -> Iterator[bytes]:
     yield from (packer.compress(b"a" * 2**20) for _ in range(1024))
 
 
-ENDLESS: dict[str, Callable[[], Raw]] = {
-    "body": lambda: Raw.body(itertools.chain([OPENING], itertools.repeat(b"a" * 2**14))),
-    "gzip": lambda: Raw.body(packed_bomb(), Content_Encoding="gzip"),
-    "events": lambda: Raw.body(itertools.repeat(b"data: {}\n\n" * 1000), kind="text/event-stream"),
-    "lines": lambda: Raw.body(itertools.repeat(b"{}\n" * 1000), kind="application/x-ndjson"),
-    "error": lambda: Raw.body(itertools.repeat(b"a" * 2**14), status=500),
-    "refusal": lambda: Raw.body(itertools.repeat(b"a" * 2**14), status=400),
-    "choices": lambda: Raw.body([json.dumps({"choices": [{"message": {"content": "hi"}}] * 10**5}).encode()]),
+ENDLESS: dict[str, Callable[[], RawReply]] = {
+    "body": lambda: RawReply.body(itertools.chain([OPENING], itertools.repeat(b"a" * 2**14))),
+    "gzip": lambda: RawReply.body(packed_bomb(), Content_Encoding="gzip"),
+    "events": lambda: RawReply.body(itertools.repeat(b"data: {}\n\n" * 1000), kind="text/event-stream"),
+    "lines": lambda: RawReply.body(itertools.repeat(b"{}\n" * 1000), kind="application/x-ndjson"),
+    "error": lambda: RawReply.body(itertools.repeat(b"a" * 2**14), status=500),
+    "refusal": lambda: RawReply.body(itertools.repeat(b"a" * 2**14), status=400),
+    "choices": lambda: RawReply.body([json.dumps({"choices": [{"message": {"content": "hi"}}] * 10**5}).encode()]),
 }
 
 
@@ -230,7 +230,7 @@ async def test_a_head_without_end_is_given_up() -> None:
     def pieces() -> Iterator[bytes]:
         return itertools.chain([b"HTTP/1.1 200 OK\r\n"], (b"X-%d: a\r\n" % n for n in itertools.count()))
 
-    with LoopbackServer(raw(lambda: Raw(pieces()))) as server:
+    with LoopbackServer(raw(lambda: RawReply(pieces()))) as server:
         with pytest.raises(UnreachableError, match="Receive buffer too long"):
             await ask(by_name(server.base_url))
         assert server.calls == QUICK.attempts
@@ -238,7 +238,7 @@ async def test_a_head_without_end_is_given_up() -> None:
 
 @pytest.mark.parametrize("packed", ["br", "gzip, gzip", "deflate"])
 async def test_what_cannot_be_unpacked_bit_by_bit_is_not_unpacked(packed: str) -> None:
-    script = raw(lambda: Raw.body([b"abc"], Content_Encoding=packed))
+    script = raw(lambda: RawReply.body([b"abc"], Content_Encoding=packed))
     with LoopbackServer(script) as server, pytest.raises(MalformedReplyError, match="packed as"):
         await ask(by_name(server.base_url))
 
@@ -248,10 +248,12 @@ async def test_what_cannot_be_unpacked_bit_by_bit_is_not_unpacked(packed: str) -
 async def test_a_packed_reply_of_any_pieces_is_read(chat_at: Callable[[str], ChatModel], size: int) -> None:
     text = "zoos " * 30_000
     whole = gzip.compress(
-        json.dumps(completion_body(ScriptedRequest(1, 1, {"messages": [{"content": "x"}]}, {}), [Text(text)])).encode()
+        json.dumps(
+            completion_body(ScriptedRequest(1, 1, {"messages": [{"content": "x"}]}, {}), [TextReply(text)])
+        ).encode()
     )
     pieces = [whole[i : i + size] for i in range(0, len(whole), size)]
-    with LoopbackServer(raw(lambda: Raw.body(pieces, Content_Encoding="gzip"))) as server:
+    with LoopbackServer(raw(lambda: RawReply.body(pieces, Content_Encoding="gzip"))) as server:
         (reply,) = await ask(chat_at(server.base_url))
     assert reply.text == text
 

@@ -26,7 +26,7 @@ from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Broken, HttpError, Outcome, Raw, ScriptedRequest
+from eirene.testing.script import BrokenReply, HttpError, RawReply, ScriptedReply, ScriptedRequest
 from tests.canary import assert_hidden
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -72,7 +72,7 @@ WAYS: dict[str, Callable[[str], BaseChatModel]] = {
 }
 
 
-def echo(request: ScriptedRequest, _: int) -> Outcome:
+def echo(request: ScriptedRequest, _: int) -> ScriptedReply:
     names = ("authorization", "x-gate", "cookie", "api-key")
     return HttpError(400, "sent: " + " ".join(request.headers[name] for name in names if name in request.headers))
 
@@ -116,30 +116,30 @@ async def test_the_key_of_the_environment_is_hidden(monkeypatch: pytest.MonkeyPa
         assert_no_key(caught.value)
 
 
-def quoting(make: Callable[[str], Outcome]) -> Callable[[ScriptedRequest, int], Outcome]:
+def quoting(make: Callable[[str], ScriptedReply]) -> Callable[[ScriptedRequest, int], ScriptedReply]:
     return lambda request, _: make(request.headers["authorization"].removeprefix("Bearer "))
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda key: Raw.body([json.dumps({"error": {"message": key, "code": 500}}).encode()]),
-        lambda key: Raw.body([json.dumps({"choices": [{"message": {"role": key, "content": 1}}]}).encode()]),
-        lambda key: Raw.body([json.dumps({"choices": [], "error": [key]}).encode()]),
-        lambda key: Raw.body([json.dumps({"choices": [key]}).encode()]),
-        lambda key: Raw.body([f"<html>{key}</html>".encode()]),
-        lambda key: Raw.body([b"{}"], Content_Encoding=key),
-        lambda key: Raw([f"HTTP/1.1 {key}\r\n\r\n".encode()]),
-        lambda key: Raw([f"HTTP/1.1 200 OK\r\n{key}\r\n\r\n".encode()]),
+        lambda key: RawReply.body([json.dumps({"error": {"message": key, "code": 500}}).encode()]),
+        lambda key: RawReply.body([json.dumps({"choices": [{"message": {"role": key, "content": 1}}]}).encode()]),
+        lambda key: RawReply.body([json.dumps({"choices": [], "error": [key]}).encode()]),
+        lambda key: RawReply.body([json.dumps({"choices": [key]}).encode()]),
+        lambda key: RawReply.body([f"<html>{key}</html>".encode()]),
+        lambda key: RawReply.body([b"{}"], Content_Encoding=key),
+        lambda key: RawReply([f"HTTP/1.1 {key}\r\n\r\n".encode()]),
+        lambda key: RawReply([f"HTTP/1.1 200 OK\r\n{key}\r\n\r\n".encode()]),
         lambda key: HttpError(307, headers={"Location": f"http://127.0.0.2/{key}"}),
         lambda key: HttpError(307, headers={"Location": f"{key}://{key}"}),
         lambda key: HttpError(302, headers={"Location": f"http://{key}.example/"}),
         lambda key: HttpError(500, key * 300, headers={"Retry-After": "0"}),
         lambda key: HttpError(409, f"{'a' * 290}{key}"),
-        lambda key: Broken("garbage"),
+        lambda key: BrokenReply("garbage"),
     ],
 )
-async def test_a_key_in_any_part_of_a_reply_is_hidden(make: Callable[[str], Outcome]) -> None:
+async def test_a_key_in_any_part_of_a_reply_is_hidden(make: Callable[[str], ScriptedReply]) -> None:
     with LoopbackServer(quoting(make)) as server:
         assert_no_key(await failure_of(openai(server.base_url, api_key=KEY)))
 

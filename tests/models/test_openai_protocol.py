@@ -28,7 +28,7 @@ from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Broken, HttpError, Outcome, Raw, ScriptedRequest, Text
+from eirene.testing.script import BrokenReply, HttpError, RawReply, ScriptedReply, ScriptedRequest, TextReply
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -51,10 +51,10 @@ async def draw(chat: ChatModel, meter: Meter, count: int = 20) -> list[Reply | B
     return [reply async for reply in stream]
 
 
-def first(*outcomes: Outcome) -> Any:
+def first(*outcomes: ScriptedReply) -> Any:
     """A script: these outcomes for the first requests, in turn, then a good reply."""
 
-    def script(request: ScriptedRequest, _: int) -> Outcome:
+    def script(request: ScriptedRequest, _: int) -> ScriptedReply:
         return outcomes[request.number - 1] if request.number <= len(outcomes) else "all is well"
 
     return script
@@ -92,7 +92,7 @@ async def test_the_limit_on_concurrent_calls_holds_at_the_server() -> None:
 
 
 async def test_each_of_several_replies_has_its_own_ending() -> None:
-    with LoopbackServer(lambda _, i: Text(f"reply {i}", "length" if i == 1 else "stop")) as server:
+    with LoopbackServer(lambda _, i: TextReply(f"reply {i}", "length" if i == 1 else "stop")) as server:
         replies = await ask(chat_at(server), Meter(), n=3)
         assert [r.finish_reason for r in replies] == ["stop", "length", "stop"]
 
@@ -104,13 +104,13 @@ async def test_each_of_several_replies_has_its_own_ending() -> None:
         HttpError(503),
         HttpError(408),
         HttpError(429, "slow down", headers={"Retry-After": "0"}),
-        Broken("drop"),
-        Broken("cut"),
-        Broken("garbage"),
+        BrokenReply("drop"),
+        BrokenReply("cut"),
+        BrokenReply("garbage"),
     ],
     ids=str,
 )
-async def test_what_passes_is_tried_again_by_us_alone(outcome: Outcome) -> None:
+async def test_what_passes_is_tried_again_by_us_alone(outcome: ScriptedReply) -> None:
     meter = Meter()
     with LoopbackServer(first(outcome, outcome)) as server:
         (reply,) = await ask(chat_at(server), meter)
@@ -124,13 +124,13 @@ async def test_what_passes_is_tried_again_by_us_alone(outcome: Outcome) -> None:
     [
         (HttpError(500), UnreachableError),
         (HttpError(429), RateLimitError),
-        (Broken("drop"), UnreachableError),
-        (Broken("cut"), UnreachableError),
-        (Broken("garbage"), MalformedReplyError),
+        (BrokenReply("drop"), UnreachableError),
+        (BrokenReply("cut"), UnreachableError),
+        (BrokenReply("garbage"), MalformedReplyError),
     ],
     ids=str,
 )
-async def test_what_does_not_pass_is_told_apart(outcome: Outcome, kind: type[BackendError]) -> None:
+async def test_what_does_not_pass_is_told_apart(outcome: ScriptedReply, kind: type[BackendError]) -> None:
     with LoopbackServer(lambda *_: outcome) as server:
         with pytest.raises(kind):
             await ask(chat_at(server), Meter())
@@ -147,7 +147,7 @@ async def test_what_does_not_pass_is_told_apart(outcome: Outcome, kind: type[Bac
     ],
     ids=str,
 )
-async def test_what_cannot_be_mended_is_asked_once(outcome: Outcome, kind: type[BackendError]) -> None:
+async def test_what_cannot_be_mended_is_asked_once(outcome: ScriptedReply, kind: type[BackendError]) -> None:
     with LoopbackServer(lambda *_: outcome) as server:
         with pytest.raises(kind):
             await ask(chat_at(server), Meter())
@@ -196,11 +196,11 @@ async def test_no_server_is_told_as_such() -> None:
         await ask(chat, Meter())
 
 
-@pytest.mark.parametrize("stream", [Broken("cut"), "whole"], ids=["cut", "whole"])
-async def test_a_streaming_client_does_not_stream_here(stream: Outcome) -> None:
+@pytest.mark.parametrize("stream", [BrokenReply("cut"), "whole"], ids=["cut", "whole"])
+async def test_a_streaming_client_does_not_stream_here(stream: ScriptedReply) -> None:
     """Streaming would give one choice of twenty, and half of it where the stream is cut."""
 
-    def script(request: ScriptedRequest, _: int) -> Outcome:
+    def script(request: ScriptedRequest, _: int) -> ScriptedReply:
         return stream if request.body.get("stream") else "not streamed"
 
     with LoopbackServer(script) as server:
@@ -210,7 +210,7 @@ async def test_a_streaming_client_does_not_stream_here(stream: Outcome) -> None:
 
 
 async def test_the_servers_stream_is_one_that_the_client_reads() -> None:
-    with LoopbackServer(first("word by word", Broken("cut"))) as server:
+    with LoopbackServer(first("word by word", BrokenReply("cut"))) as server:
         model = ChatOpenAI(model="test", base_url=server.base_url, api_key=KEY, max_retries=0)
         assert "".join([c.text async for c in model.astream("hello")]).strip() == "word by word"
         with pytest.raises(Exception, match="Connection error"):
@@ -230,8 +230,10 @@ def test_event_loops_come_and_go() -> None:
                 assert meter.total.retries == 0
 
 
-def body(choices: object, usage: object) -> Raw:
-    return Raw.body([json.dumps({"id": "x", "object": "chat.completion", "choices": choices, "usage": usage}).encode()])
+def body(choices: object, usage: object) -> RawReply:
+    return RawReply.body(
+        [json.dumps({"id": "x", "object": "chat.completion", "choices": choices, "usage": usage}).encode()]
+    )
 
 
 FINE = {"index": 0, "message": {"role": "assistant", "content": "fine"}, "finish_reason": "stop"}
@@ -266,15 +268,15 @@ async def test_a_body_of_another_shape_is_a_malformed_reply(choices: object, usa
 
 
 async def test_a_body_nested_without_end_is_a_malformed_reply() -> None:
-    with LoopbackServer(lambda *_: Raw.body([b"[" * 10**5])) as server, pytest.raises(MalformedReplyError):
+    with LoopbackServer(lambda *_: RawReply.body([b"[" * 10**5])) as server, pytest.raises(MalformedReplyError):
         await ask(chat_at(server), Meter())
 
 
 def failing_once(every: int) -> Any:
     """A script in which one request of `every` fails, in one of four ways, when it comes first."""
-    ways: Sequence[Outcome] = (HttpError(500), HttpError(429), Broken("drop"), Broken("garbage"))
+    ways: Sequence[ScriptedReply] = (HttpError(500), HttpError(429), BrokenReply("drop"), BrokenReply("garbage"))
 
-    def script(request: ScriptedRequest, index: int) -> Outcome:
+    def script(request: ScriptedRequest, index: int) -> ScriptedReply:
         number = int(request.body["seed"])
         if index == 0 and number % every == 0 and request.attempt == 1:
             return ways[number // every % len(ways)]

@@ -26,7 +26,7 @@ from eirene.models.chat import ChatModel
 from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.model import ChatRefiner
 from eirene.testing.batch_endpoint import answer_requests
-from eirene.testing.script import Broken, HttpError, Outcome, ScriptedRequest, Text
+from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest, TextReply
 
 SETTINGS = Settings(samples=6, seed=3)
 TAGS = ("1. [Complete]\n2. [Complete]", "1. [Incomplete] Reasons: Cost is missing.\n2. [Complete]",
@@ -42,7 +42,7 @@ def item(n: int) -> Item:
 ITEMS = [item(n) for n in range(4)]
 
 
-def critique(request: ScriptedRequest, index: int) -> Outcome:
+def critique(request: ScriptedRequest, index: int) -> ScriptedReply:
     """A reply that hangs on the seed that was sent and the place of the choice."""
     return TAGS[(int(request.body["seed"]) + index) % len(TAGS)]
 
@@ -123,11 +123,11 @@ async def test_what_the_files_lack_is_called_live(cache: CallCache, tmp_path: Pa
     """A request that failed, one that never came back and a reply that was cut off cost a live call each, no more."""
     seen = iter(range(10))
 
-    def script(request: ScriptedRequest, index: int) -> Outcome:
+    def script(request: ScriptedRequest, index: int) -> ScriptedReply:
         if index:
-            return Text("1. [Comp", "length") if index == 5 else critique(request, index)
+            return TextReply("1. [Comp", "length") if index == 5 else critique(request, index)
         n = next(seen)
-        return [critique(request, 0), HttpError(500, "it fell over"), Broken("drop"), critique(request, 0)][n]
+        return [critique(request, 0), HttpError(500, "it fell over"), BrokenReply("drop"), critique(request, 0)][n]
 
     parts, model = parts_with(cache)
     found = import_replies([written(tmp_path, replies_for(tmp_path, script))], ITEMS, SamplingStep(parts, SETTINGS))

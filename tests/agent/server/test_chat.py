@@ -17,7 +17,7 @@ from eirene.agent.server.engine import Engine
 from eirene.agent.server.upstream import Upstream
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Text
+from eirene.testing.script import TextReply
 from tests.agent.server.serving import (
     ASK,
     DRAFT,
@@ -185,7 +185,7 @@ def test_a_json_object_passes_unrefined(client: OpenAI) -> None:
 
 
 def test_a_reply_that_was_cut_off_passes_unrefined() -> None:
-    with LoopbackServer(lambda r, i: Text("Zoos teach", "length")) as up, served(embedded_engine(up)) as server:
+    with LoopbackServer(lambda r, i: TextReply("Zoos teach", "length")) as up, served(embedded_engine(up)) as server:
         reply = chat(server.client())
         assert (reply.choices[0].message.content, reply.choices[0].finish_reason) == ("Zoos teach", "length")
 

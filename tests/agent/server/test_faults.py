@@ -21,7 +21,7 @@ import pytest
 from eirene.agent.server.engine import Engine
 from eirene.agent.settings import Settings
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Broken, HttpError, Outcome, Raw
+from eirene.testing.script import BrokenReply, HttpError, RawReply, ScriptedReply
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, Served, behind, chat_engine, embedded_engine, served
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -32,7 +32,7 @@ def ask(server: Served, **more: Any) -> Any:
     return server.client().chat.completions.create(**{"model": IMPROVE, "messages": ASK, "extra_body": GIVEN, **more})
 
 
-def then(*outcomes: Outcome) -> Callable[[Any, int], Outcome]:
+def then(*outcomes: ScriptedReply) -> Callable[[Any, int], ScriptedReply]:
     """The outcomes in order; the last for all that comes after."""
     return lambda request, index: outcomes[min(request.number, len(outcomes)) - 1]
 
@@ -45,17 +45,17 @@ def then(*outcomes: Outcome) -> Callable[[Any, int], Outcome]:
         (HttpError(401, "bad key"), 502, "upstream_failed"),
         (HttpError(400, "too long"), 400, "upstream_refused"),
         (HttpError(503), 502, "upstream_failed"),
-        (Broken("drop"), 502, "upstream_failed"),
-        (Broken("cut"), 502, "upstream_failed"),
-        (Broken("garbage"), 502, "upstream_failed"),
+        (BrokenReply("drop"), 502, "upstream_failed"),
+        (BrokenReply("cut"), 502, "upstream_failed"),
+        (BrokenReply("garbage"), 502, "upstream_failed"),
         (HttpError(307, headers={"Location": "http://127.0.0.2:1/"}), 502, "upstream_failed"),
-        (Raw.body(itertools.repeat(b"a" * 2**14)), 502, "upstream_unusable"),
+        (RawReply.body(itertools.repeat(b"a" * 2**14)), 502, "upstream_unusable"),
     ],
     ids=lambda value: str(value)[:30],
 )
 @pytest.mark.parametrize("stream", [False, True])
 def test_without_a_draft_the_error_has_the_protocols_form(
-    outcome: Outcome, status: int, code: str, stream: bool
+    outcome: ScriptedReply, status: int, code: str, stream: bool
 ) -> None:
     with LoopbackServer(then(outcome)) as up, served(embedded_engine(up), keep_alive_s=5) as server:
         with pytest.raises(openai.APIStatusError) as found:
@@ -67,7 +67,7 @@ def test_without_a_draft_the_error_has_the_protocols_form(
 def test_an_error_late_in_a_stream_is_an_event_that_the_client_raises() -> None:
     head_is_out = threading.Event()
 
-    def late(request: Any, _: int) -> Outcome:
+    def late(request: Any, _: int) -> ScriptedReply:
         head_is_out.wait(60)
         return HttpError(400, "too long")
 
@@ -79,10 +79,12 @@ def test_an_error_late_in_a_stream_is_an_event_that_the_client_raises() -> None:
 
 
 @pytest.mark.parametrize(
-    "outcome", [HttpError(400, "no"), HttpError(429, code="insufficient_quota"), Broken("cut")], ids=str
+    "outcome", [HttpError(400, "no"), HttpError(429, code="insufficient_quota"), BrokenReply("cut")], ids=str
 )
 @pytest.mark.parametrize("stream", [False, True])
-def test_an_upstream_that_fails_after_the_draft_leaves_the_draft_marked_as_such(outcome: Outcome, stream: bool) -> None:
+def test_an_upstream_that_fails_after_the_draft_leaves_the_draft_marked_as_such(
+    outcome: ScriptedReply, stream: bool
+) -> None:
     engine_settings = {"max_rounds": 1}
     with LoopbackServer(then(DRAFT, outcome)) as up:
         engine = chat_engine(up, **engine_settings)
@@ -105,7 +107,7 @@ class Waiting:
     def __init__(self) -> None:
         self.is_over = False
 
-    def __call__(self, request: Any, _: int) -> Outcome:
+    def __call__(self, request: Any, _: int) -> ScriptedReply:
         deadline = time.monotonic() + 20
         while request.number > 1 and not self.is_over and time.monotonic() < deadline:
             time.sleep(0.01)

@@ -11,7 +11,7 @@ import pytest
 
 from eirene.core.records import Item, Record
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Outcome, ScriptedRequest
+from eirene.testing.script import ScriptedReply, ScriptedRequest
 from eirene.views.report import render_page
 from tests.agent.server.serving import (
     ASK,
@@ -64,7 +64,7 @@ def test_a_draft_that_is_refused(
 @STATUSES
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_loop_that_is_refused(status: int, stream: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    def script(request: ScriptedRequest, index: int) -> Outcome:
+    def script(request: ScriptedRequest, index: int) -> ScriptedReply:
         return DRAFT if request.number == 1 else echo(status)(request, index)
 
     caplog.set_level(logging.DEBUG, logger="eirene")

@@ -20,7 +20,7 @@ from eirene.agent.server.engine import Engine
 from eirene.agent.server.upstream import Upstream
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Broken, HttpError, Outcome
+from eirene.testing.script import BrokenReply, HttpError, ScriptedReply
 from tests.agent.server.serving import DRAFT, GIVEN, MODEL, Served, embedded_engine, served
 
 NODE = shutil.which("node")
@@ -45,10 +45,10 @@ pytestmark = [
 ]
 
 
-def _script(request: Any, _: int) -> Outcome:
+def _script(request: Any, _: int) -> ScriptedReply:
     if request.text == "busy":
         return HttpError(429, "slow down", headers={"Retry-After": "0"})
-    return Broken("cut") if request.text == "broken" else DRAFT
+    return BrokenReply("cut") if request.text == "broken" else DRAFT
 
 
 def _tools_engine() -> Engine:

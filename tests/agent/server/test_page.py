@@ -12,7 +12,7 @@ import pytest
 
 from eirene.core.records import Item, Record
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Text
+from eirene.testing.script import TextReply
 from eirene.views.report import render_page
 from tests.agent.server.chromium import BROWSER, Browser, browser
 from tests.agent.server.serving import QUESTION, Served, chat_engine, embedded_engine, served
@@ -205,7 +205,10 @@ def test_votes_come_in_one_by_one(tab: Browser) -> None:
 
 def test_an_answer_that_was_not_refined_is_shown_as_it_was(tab: Browser) -> None:
     """A draft that was cut off has no record; it is the answer all the same."""
-    with LoopbackServer(lambda request, _: Text("Zoos teach", "length")) as up, served(embedded_engine(up)) as server:
+    with (
+        LoopbackServer(lambda request, _: TextReply("Zoos teach", "length")) as up,
+        served(embedded_engine(up)) as server,
+    ):
         tab.open(f"{server.root}/")
         tab.tab_to("it.id === 'question'")
         tab.type(QUESTION)

@@ -12,21 +12,21 @@ import pytest
 
 from eirene.core.records import Item, Record
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Broken, HttpError, Outcome, Raw, ScriptedRequest
+from eirene.testing.script import BrokenReply, HttpError, RawReply, ScriptedReply, ScriptedRequest
 from eirene.views.report import render_page
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, Served, chat_engine, embedded_engine, everything, served
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
 ELSEWHERE = "http://127.0.0.2:1/secret"
-FAILURES: dict[str, Callable[[], Outcome]] = {
+FAILURES: dict[str, Callable[[], ScriptedReply]] = {
     "redirect": lambda: HttpError(307, headers={"Location": ELSEWHERE}),
     "refusal that names the server": lambda: HttpError(400, "127.0.0.1 finds it too long"),
     "404": lambda: HttpError(404, "nothing at 127.0.0.1"),
     "503": lambda: HttpError(503, "127.0.0.1 is down"),
-    "web page": lambda: Raw.body([b"<html>127.0.0.1</html>"], kind="text/html"),
-    "dropped": lambda: Broken("drop"),
-    "garbage": lambda: Broken("garbage"),
+    "web page": lambda: RawReply.body([b"<html>127.0.0.1</html>"], kind="text/html"),
+    "dropped": lambda: BrokenReply("drop"),
+    "garbage": lambda: BrokenReply("garbage"),
 }
 failures = pytest.mark.parametrize("make", FAILURES.values(), ids=FAILURES)
 
@@ -48,7 +48,7 @@ def assert_tells_no_address(up: LoopbackServer, *texts: str) -> None:
 @failures
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_draft_that_fails(
-    make: Callable[[], Outcome], stream: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    make: Callable[[], ScriptedReply], stream: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     kept = tmp_path / "runs.jsonl"
     with LoopbackServer(lambda *_: make()) as up:
@@ -63,9 +63,9 @@ def test_a_draft_that_fails(
 
 @failures
 def test_a_loop_that_fails_after_the_draft(
-    make: Callable[[], Outcome], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    make: Callable[[], ScriptedReply], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def script(request: ScriptedRequest, _: int) -> Outcome:
+    def script(request: ScriptedRequest, _: int) -> ScriptedReply:
         return DRAFT if request.number == 1 else make()
 
     kept = tmp_path / "runs.jsonl"

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import HttpError, Outcome, Raw, ScriptedRequest, Text
+from eirene.testing.script import HttpError, RawReply, ScriptedReply, ScriptedRequest, TextReply
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, chat_engine, embedded_engine, served
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -24,7 +24,7 @@ CALL = {
 }
 
 
-def completion(message: dict[str, Any], *, ending: str = "stop", **more: Any) -> Raw:
+def completion(message: dict[str, Any], *, ending: str = "stop", **more: Any) -> RawReply:
     """A completion with half pairs in whatever is not the text."""
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": ending, "logprobs": LOGPROBS}
     body = {
@@ -35,13 +35,13 @@ def completion(message: dict[str, Any], *, ending: str = "stop", **more: Any) ->
         "system_fingerprint": HALF,
     }
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    return Raw.body([json.dumps({**body, "choices": [choice], "usage": usage, **more}).encode("ascii")])
+    return RawReply.body([json.dumps({**body, "choices": [choice], "usage": usage, **more}).encode("ascii")])
 
 
 REPLIES: dict[str, Any] = {
     "text": lambda: f"zoos {HALF} teach",
     "alone": lambda: HALF,
-    "ending": lambda: Text(f"zoos {HALF} teach", finish_reason=f"stop{HALF}"),
+    "ending": lambda: TextReply(f"zoos {HALF} teach", finish_reason=f"stop{HALF}"),
     "whole body": lambda: completion({"content": f"zoos {HALF} teach"}, ending=f"done{HALF}"),
     "tool call": lambda: completion({"content": None, "tool_calls": [CALL]}, ending="tool_calls"),
     "no JSON in a call": lambda: completion(
@@ -72,7 +72,7 @@ def test_a_models_half_pair_reaches_the_client_mended(what: str, stream: bool, m
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("what", ["text", "alone", "ending", "whole body", "error"])
 def test_a_half_pair_in_critique_and_rewrite_leaves_the_draft_or_a_mended_text(what: str, stream: bool) -> None:
-    def script(request: ScriptedRequest, _: int) -> Outcome:
+    def script(request: ScriptedRequest, _: int) -> ScriptedReply:
         return DRAFT if request.number == 1 else REPLIES[what]()
 
     body = {"model": "refine/improve/test", "messages": ASK, "stream": stream, "eirene_trace": "full", **GIVEN}

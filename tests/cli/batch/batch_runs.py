@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Outcome, ScriptedRequest
+from eirene.testing.script import ScriptedReply, ScriptedRequest
 from tests.cli.run import write
 
 ANSWER = "Supporters of zoo {n} say that zoos teach children about animals."
@@ -49,7 +49,7 @@ def rewrite(request: ScriptedRequest, _: int = 0) -> str:
     return ANSWER.format(n=row_of(request).removeprefix("row-")) + ADDED
 
 
-def scripted(**by_row: Outcome) -> Callable[[ScriptedRequest, int], Outcome]:
+def scripted(**by_row: ScriptedReply) -> Callable[[ScriptedRequest, int], ScriptedReply]:
     """A script that answers some rows (`row_3=...`) with something else."""
     named = {name.replace("_", "-"): outcome for name, outcome in by_row.items()}
     return lambda request, index: named.get(row_of(request)) or rewrite(request, index)

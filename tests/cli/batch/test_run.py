@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import Broken, HttpError, Outcome, Raw, ScriptedRequest, Text
+from eirene.testing.script import BrokenReply, HttpError, RawReply, ScriptedReply, ScriptedRequest, TextReply
 from tests.cli.batch.batch_runs import data, flags, ids, lines, rewrite, row_of, rows, scripted
 from tests.cli.run import EXAMPLES, Run, assert_error, write
 
@@ -117,11 +117,11 @@ def test_status_counts_a_last_line_that_lacks_its_end_alone(run: Run, tmp_path: 
     [
         (HttpError(400, "too long"), "RequestRefusedError"),
         (HttpError(429, headers={"Retry-After": "500"}), "RateLimitError"),
-        (Text("half", finish_reason="length"), None),
+        (TextReply("half", finish_reason="length"), None),
     ],
 )
 def test_a_row_that_fails_holds_the_original_and_the_cause(
-    run: Run, tmp_path: Path, outcome: Outcome, kind: str | None
+    run: Run, tmp_path: Path, outcome: ScriptedReply, kind: str | None
 ) -> None:
     """Its neighbours are refined; above the limit of failures the exit code is 1."""
     file, out = data(tmp_path, 4), tmp_path / "out.jsonl"
@@ -227,7 +227,7 @@ def test_a_server_that_redirects_elsewhere_stops_the_run(run: Run, tmp_path: Pat
 
 
 def test_a_reply_without_end_costs_its_row_a_round_and_no_other_row_anything(run: Run, tmp_path: Path) -> None:
-    endless = Raw.body(itertools.repeat(b"a" * 2**14))
+    endless = RawReply.body(itertools.repeat(b"a" * 2**14))
     file, out = data(tmp_path, 6), tmp_path / "out.jsonl"
     with LoopbackServer(scripted(row_3=endless)) as server:
         assert run(*flags(server, file, out)).code == 0
@@ -240,8 +240,8 @@ def test_a_reply_without_end_costs_its_row_a_round_and_no_other_row_anything(run
 
 def test_faults_of_every_kind_leave_every_row_accounted_for(run: Run, tmp_path: Path) -> None:
     """First attempts are refused, dropped, cut, garbled or left hanging for many rows; retries make all good."""
-    faults: list[Outcome] = [HttpError(429, headers={"Retry-After": "0"}), HttpError(500), Broken("drop"),
-                             Broken("cut"), Broken("garbage"), Broken("hang")]  # fmt: skip
+    faults: list[ScriptedReply] = [HttpError(429, headers={"Retry-After": "0"}), HttpError(500), BrokenReply("drop"),
+                             BrokenReply("cut"), BrokenReply("garbage"), BrokenReply("hang")]  # fmt: skip
 
     def script(request, index):  # type: ignore[no-untyped-def]  # a script of the loopback server
         number = int(row_of(request).removeprefix("row-"))

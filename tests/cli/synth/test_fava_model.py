@@ -17,7 +17,7 @@ from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.tags import parse_tagged
 from eirene.data.journal import JournalFile
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import HttpError, Outcome, ScriptedRequest, Text
+from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest, TextReply
 from tests.cli.run import Result, Run, assert_error, write
 from tests.tiny_llama import make_llama
 
@@ -48,17 +48,17 @@ ADDED = {
 }  # fmt: skip
 
 
-def reply(request: ScriptedRequest, _: int) -> Outcome:
+def reply(request: ScriptedRequest, _: int) -> ScriptedReply:
     """What a model that does as it is told says."""
     said = _material(request.text)
     kind = re.search(r"one (?:error|statement) of the kind (\w+)", request.text.rpartition("TEXT-")[2])
     if kind is None:
-        return Text("Think of it: " + said)
+        return TextReply("Think of it: " + said)
     if kind[1] in ADDED:
-        return Text(f"{said} <{kind[1]}>{ADDED[kind[1]]}</{kind[1]}>")
+        return TextReply(f"{said} <{kind[1]}>{ADDED[kind[1]]}</{kind[1]}>")
     old, new = ("before the war", "after") if kind[1] == "relation" else ("of the bay", "of the moor")
     wrong = new if kind[1] == "entity" else "after the war"
-    return Text(said.replace(old, f"<{kind[1]}><delete>{wrong}</delete><mark>{old}</mark></{kind[1]}>", 1))
+    return TextReply(said.replace(old, f"<{kind[1]}><delete>{wrong}</delete><mark>{old}</mark></{kind[1]}>", 1))
 
 
 def _material(prompt: str) -> str:
@@ -117,7 +117,7 @@ def test_a_rerun_pays_for_nothing_twice_and_ends_at_the_same_rows(run: Run, corp
         for name in ("rows.jsonl", "rows.jsonl.dropped"):
             corpus.with_name(name).unlink()
 
-    def refuses(request: ScriptedRequest, index: int) -> Outcome:
+    def refuses(request: ScriptedRequest, index: int) -> ScriptedReply:
         return HttpError(401) if request.number > n // 2 else reply(request, index)
 
     with LoopbackServer(refuses) as server:
@@ -144,13 +144,13 @@ def test_what_cannot_be_used_is_dropped_by_cause_and_what_failed_is_tried_again(
     """Refusals and changed words are counted and end in dropped passages, on disk with their cost; a server's fault is
     no drop: its passage is made by the next run."""
 
-    def bad(request: ScriptedRequest, index: int) -> Outcome:
+    def bad(request: ScriptedRequest, index: int) -> ScriptedReply:
         if "Arden" in request.text:
-            return Text("I'm sorry, I cannot help.")
+            return TextReply("I'm sorry, I cannot help.")
         if "Brook" in request.text:
             return HttpError(400, "this one is refused")
         if "Calder" in request.text and "tagged" in request.text:
-            return Text("<entity>Something else entirely</entity>\x1b[31m")
+            return TextReply("<entity>Something else entirely</entity>\x1b[31m")
         return reply(request, index)
 
     with LoopbackServer(bad) as server:
@@ -171,7 +171,7 @@ def test_what_cannot_be_used_is_dropped_by_cause_and_what_failed_is_tried_again(
 def test_ctrl_c_lets_what_is_under_way_end(run: Run, corpus: Path) -> None:
     """The first Ctrl-C takes no more passages, keeps those under way, and exits with 130; a rerun makes the rest."""
 
-    def stops(request: ScriptedRequest, index: int) -> Outcome:
+    def stops(request: ScriptedRequest, index: int) -> ScriptedReply:
         if request.number == 4:
             os.kill(os.getpid(), signal.SIGINT)
         return reply(request, index)

@@ -24,7 +24,7 @@ from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import HttpError, Text
+from eirene.testing.script import HttpError, TextReply
 
 YES, NO, MAYBE = "Claim 2 is nowhere.\n\nVerdict: yes", "All is there.\n\nVerdict: no", "Hard to say."
 PASSAGES = Grounding("context", (ArgumentGroup("context", ("Trams are quiet.", "Buses are cheap.")),))
@@ -267,6 +267,6 @@ async def test_a_refused_key_ends_it_and_a_passing_error_does_not() -> None:
         pytest.raises(AuthError),
     ):
         await ChainPoll(judge_at(server)).score(CASE, meter=Meter())
-    with LoopbackServer(lambda _, i: Text(YES, "length" if i < 3 else "stop")) as server:
+    with LoopbackServer(lambda _, i: TextReply(YES, "length" if i < 3 else "stop")) as server:
         scores = await ChainPoll(judge_at(server)).score(CASE, meter=Meter())
         assert isinstance(scores.hallucination, Unscored) and "cut off" in scores.hallucination.unscored

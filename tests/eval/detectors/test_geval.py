@@ -21,7 +21,7 @@ from eirene.models.replies import Reply, ReplyToken
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import HttpError, Text
+from eirene.testing.script import HttpError, TextReply
 
 PASSAGES = Grounding("context", (ArgumentGroup("context", ("Trams are quiet.",)),))
 NOTHING = Grounding("derived", ())
@@ -136,7 +136,9 @@ def judge_at(server: LoopbackServer) -> ChatModel:
 async def test_one_call_with_probabilities_is_enough() -> None:
     """By the real client: logprobs asked for, sent in OpenAI's form, weighed."""
     meter = Meter()
-    with LoopbackServer(lambda *_: Text("4", logprobs={"content": [token("4", _4=0.5, _5=0.3, _2=0.2)]})) as server:
+    with LoopbackServer(
+        lambda *_: TextReply("4", logprobs={"content": [token("4", _4=0.5, _5=0.3, _2=0.2)]})
+    ) as server:
         scores = await GEval(judge_at(server)).score(CASE, meter=meter)
         body = server.requests[0].body
         assert (server.calls, meter.total.calls, body["logprobs"], body["top_logprobs"]) == (1, 1, True, 20)
