@@ -1,9 +1,11 @@
-"""Reads the package's source: its modules, what each imports, and which rules an import breaks."""
+"""Reads the package's source: modules, imports and the rules they break, functions, docstrings, names of classes."""
 
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -119,3 +121,58 @@ def circle_in(graph: Mapping[str, set[str]]) -> list[str]:
     except CycleError as error:
         return list(error.args[1])
     return []
+
+
+SMALL, LONG = 40, 30  # lines: a module under the one is small, a function over the other is long
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass
+class House:
+    """What the source has: `lines` and `classes` by name, `functions` with their lengths, public names by docstring."""
+
+    lines: dict[str, int] = field(default_factory=dict)
+    functions: dict[str, int] = field(default_factory=dict)
+    documented: dict[str, bool] = field(default_factory=dict)
+    classes: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def small(self) -> list[str]:
+        """Modules with fewer lines than `SMALL`."""
+        return [name for name, count in self.lines.items() if count < SMALL]
+
+    @property
+    def ambiguous(self) -> dict[str, list[str]]:
+        """Class names, underscores aside, that more than one module defines."""
+        return {name: where for name, where in sorted(self.classes.items()) if len(where) > 1}
+
+
+def definitions(tree: ast.AST, *, public: bool = True) -> Iterator[tuple[ast.ClassDef | Function, bool]]:
+    """Every class and function, with whether all names on the way to it are public; inner functions are private."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef | Function):
+            shown = public and not node.name.startswith("_")
+            yield node, shown
+            yield from definitions(node, public=shown and isinstance(node, ast.ClassDef))
+        else:
+            yield from definitions(node, public=public)
+
+
+def read_house() -> House:
+    """Reads every module of the package."""
+    house = House()
+    for path in MODULES:
+        source, module = path.read_text("utf-8"), module_name(path)
+        house.lines[str(path.relative_to(ROOT))] = len(source.splitlines())
+        tree = ast.parse(source)
+        if "_moved" not in path.parts:
+            house.documented[module] = ast.get_docstring(tree) is not None
+        for node, public in definitions(tree):
+            name = f"{module}:{node.lineno} {node.name}"
+            if isinstance(node, ast.ClassDef):
+                house.classes[node.name.lstrip("_")].append(module)
+            else:
+                house.functions[name] = (node.end_lineno or node.lineno) - node.lineno + 1
+            if public:
+                house.documented[name] = ast.get_docstring(node) is not None
+    return house

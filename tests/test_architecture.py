@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from .source_tree import MODULES, PACKAGES, ROOT, circle_in, faults_in, faults_of, import_graph, module_name
+from .source_tree import (
+    LONG,
+    MODULES,
+    PACKAGES,
+    ROOT,
+    circle_in,
+    faults_in,
+    faults_of,
+    import_graph,
+    module_name,
+    read_house,
+)
 
 MEDIAN, NINE_TENTHS, MOST = 160, 300, 450  # lines of a file
 
@@ -79,3 +90,10 @@ def test_files_are_as_long_as_one_concept_is() -> None:
     assert {name: n for name, n in lines.items() if n > MOST} == {}
     assert statistics.median(lines.values()) < MEDIAN
     assert sum(n < NINE_TENTHS for n in lines.values()) >= 0.9 * len(lines)
+
+
+def test_functions_are_short_public_names_documented_and_class_names_clear() -> None:
+    house = read_house()
+    assert sum(n <= LONG for n in house.functions.values()) >= 0.97 * len(house.functions)
+    assert sum(house.documented.values()) >= 0.98 * len(house.documented)
+    assert len(house.ambiguous) < 20
