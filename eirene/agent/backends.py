@@ -1,4 +1,4 @@
-"""Turns a backend (a name, or a chat model) into the models of a run."""
+"""Backends: turns a name, or a chat model, into the models of a run."""
 
 from __future__ import annotations
 

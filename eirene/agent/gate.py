@@ -1,11 +1,8 @@
-"""Decides whether a rewrite may take the place of the best text so far.
+"""The gate: decides whether a rewrite may take the place of the best text so far.
 
 Two tests on the gated scores: *no harm* (none worse by more than `tolerance`) and *gain* (at least one better by
-`min_gain`). What cannot be measured is named, never guessed.
-
-Tells a rewrite that is worth scoring from one that is not: empty, too long, refusing, unchanged, rejected before.
-
-What a refiner is told of its rewrites that the gate turned down: the gate's reason, and what the scores point at.
+`min_gain`). What cannot be measured is named, never guessed. A rewrite that is empty, too long, refusing, unchanged or
+rejected before is not even scored. `rejections` are what a refiner is told of its rewrites that were turned down.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Overwrite
 from langgraph.utils.runnable import RunnableCallable  # type: ignore[attr-defined]  # re-exported, but not by `as`
 
-from eirene.agent.critics import equipped
+from eirene.agent.detectors import with_findings
 from eirene.agent.nodes import Nodes
 from eirene.agent.review import review_step
 from eirene.agent.settings import Settings
@@ -52,17 +52,17 @@ def compile_graph(
         raise InputError(
             f"a review needs a critique, and mode {settings.mode} has none; take fine-grained or human", field="mode"
         )
-    nodes = Nodes(equipped(parts, settings), settings, review=review)
+    nodes = Nodes(with_findings(parts, settings), settings, review=review)
     steps = {name: nodes.node(getattr(nodes, name)) for name in STEPS}
     if review:
         steps["review"] = nodes.node(review_step(settings))
-    graph = _laid_out(steps, settings)
+    graph = _layout(steps, settings)
     compiled = graph.compile(checkpointer=checkpointer, name="eirene")
     compiled.config = {**(compiled.config or {}), "recursion_limit": settings.recursion_limit}
     return compiled
 
 
-def _laid_out(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[State, None, State, State]:
+def _layout(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[State, None, State, State]:
     """The nodes by name, and the ways between them; with `review` among them the graph waits there for a person."""
     review = "review" in steps
 
@@ -99,7 +99,7 @@ def _laid_out(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[Stat
 
     graph = StateGraph(State)
     for name, step in steps.items():
-        graph.add_node(name, both_ways(step, name=name))
+        graph.add_node(name, sync_and_async(step, name=name))
     graph.add_conditional_edges(START, begin)
     graph.add_conditional_edges("sample_feedback", after_feedback)
     targets = [*(["review"] if review else []), "refine", "rescore", "__end__"]
@@ -147,11 +147,11 @@ def mermaid() -> str:
     async def nothing(state: State) -> dict[str, Any]:
         return {}
 
-    graph = _laid_out(dict.fromkeys(STEPS, nothing), Settings()).compile(name="eirene")
+    graph = _layout(dict.fromkeys(STEPS, nothing), Settings()).compile(name="eirene")
     return str(graph.get_graph().draw_mermaid(with_styles=True))
 
 
-def both_ways(node: Callable[[Any], Awaitable[Any]], *, name: str) -> RunnableCallable:
+def sync_and_async(node: Callable[[Any], Awaitable[Any]], *, name: str) -> RunnableCallable:
     """The node as LangGraph takes it for sync and async runs; a sync run waits for it on an event loop of its own."""
 
     async def wait(state: Any) -> Any:

@@ -96,7 +96,7 @@ class Loop:
                 field="checkpointer",
             )
         thread, start = self._thread(thread_id or item.id), self.start(item, seed=seed)
-        state = await self.drive(start, thread_id=thread, deadline_s=deadline_s, on_event=on_event, on_state=on_state)
+        state = await self.ainvoke(start, thread_id=thread, deadline_s=deadline_s, on_event=on_event, on_state=on_state)
         return await off_loop(lambda: self.record(state), characters=len(item.answer))
 
     def run(self, item: ItemLike, *, on_event: OnEvent | None = None, thread_id: str | None = None) -> Record:
@@ -108,8 +108,8 @@ class Loop:
         item = self.checked(item)
         saver, thread = self._saver, self._thread(thread_id or item.id)
         waits = saver is None or run_blocking(lambda: _is_async(saver), name="eirene-refine")
-        drive = self.drive_blocking if waits else self.drive_sync
-        return self.record(drive(self.start(item), thread_id=thread, on_event=on_event))
+        invoke = self.invoke if waits else self.invoke_sync
+        return self.record(invoke(self.start(item), thread_id=thread, on_event=on_event))
 
     def start(self, item: ItemLike, *, seed: int | None = None) -> Json:
         """The state in which a run of the item begins. Raises `InputError` for a row that is none."""
@@ -144,7 +144,7 @@ class Loop:
         """
         return self.hashes.of(item)
 
-    async def drive(
+    async def ainvoke(
         self,
         start: Json | Command[Any] | None,
         *,
@@ -179,23 +179,23 @@ class Loop:
             return late_state(state, limit_s)
         return state
 
-    def drive_blocking(self, start: Json, *, thread_id: str | None = None, on_event: OnEvent | None = None) -> State:
-        """`drive` for callers that are not async, on an event loop of its own.
+    def invoke(self, start: Json, *, thread_id: str | None = None, on_event: OnEvent | None = None) -> State:
+        """`ainvoke` for callers that are not async, on an event loop of its own.
 
         The deadline holds even where that loop stands still: a model or a detector may work without ever waiting.
         """
         reached, limit_s = [cast(State, start)], self.settings.deadline_s
-        drive = functools.partial(self.drive, start, thread_id=thread_id, on_event=on_event, on_state=reached.append)
+        work = functools.partial(self.ainvoke, start, thread_id=thread_id, on_event=on_event, on_state=reached.append)
         try:
-            return run_blocking(drive, name="eirene-refine", timeout_s=limit_s + SLACK_S)
+            return run_blocking(work, name="eirene-refine", timeout_s=limit_s + SLACK_S)
         except TimeoutError:
             return late_state(reached[-1], limit_s)
 
-    def drive_sync(self, start: Json, *, thread_id: str | None = None, on_event: OnEvent | None = None) -> State:
-        """`drive_blocking` for checkpointers that are not async. A run that is left behind writes no checkpoint."""
+    def invoke_sync(self, start: Json, *, thread_id: str | None = None, on_event: OnEvent | None = None) -> State:
+        """`invoke` for checkpointers that are not async. A run that is left behind writes no checkpoint."""
         reached, limit_s = [cast(State, start)], self.settings.deadline_s
 
-        def drive() -> None:
+        def work() -> None:
             modes = _modes(on_event)
             for kind, value in self.graph.stream(cast(State, start), self.config(thread_id), stream_mode=modes):
                 check_cancelled()
@@ -205,7 +205,7 @@ class Loop:
                     on_event(cast(Event, value))
 
         try:
-            in_thread(drive, name="eirene-refine", timeout_s=limit_s)
+            in_thread(work, name="eirene-refine", timeout_s=limit_s)
         except TimeoutError:
             return late_state(reached[-1], limit_s)
         return reached[-1]

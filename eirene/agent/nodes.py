@@ -13,7 +13,8 @@ from typing import Any, Literal, Protocol
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
-from eirene.agent.critics import critics_of, critique_from_notes, detectors_for, selected
+from eirene.agent.critics import critics_of, critique_from_notes, selected
+from eirene.agent.detectors import detectors_for
 from eirene.agent.gate import Verdict, judge, rejections, unusable
 from eirene.agent.record import failure, new_round, reach_of, why_kept
 from eirene.agent.settings import Settings
@@ -79,7 +80,7 @@ class Nodes:
 
         async def run(state: State) -> Json:
             meter, began = Meter(), time.perf_counter()
-            self.tell(state, step.__name__, "node_started")
+            self.emit(state, step.__name__, "node_started")
             try:
                 changes = await step(state, meter)
                 check_cancelled()
@@ -91,13 +92,13 @@ class Nodes:
                 logger.warning("%s failed: %s", step.__name__, error, exc_info=unknown)
                 changes = failure(state, error)
             seconds = time.perf_counter() - began
-            self.tell(state, step.__name__, "node_finished", seconds=seconds)
+            self.emit(state, step.__name__, "node_finished", seconds=seconds)
             # Parts are other people's code, too: what no UTF-8 text can hold goes no further than this.
             return {**mend_json(changes), "usage": (meter.total + Usage(seconds=seconds)).model_dump()}
 
         return run
 
-    def tell(self, state: State, node: str, kind: EventKind, **more: Any) -> None:
+    def emit(self, state: State, node: str, kind: EventKind, **more: Any) -> None:
         """Sends an event to whoever streams the graph."""
         event: Event = {"kind": kind, "node": node, "round": state.get("round", 1)}
         event.update(more)  # type: ignore[typeddict-item]  # the keys of `more` are those of Event; a test checks them
@@ -114,7 +115,7 @@ class Nodes:
 
         def on_sample(index: int, sample: Sample) -> None:
             n = sum(self.settings.samples for kind, _ in critics[1:] if sample.critic == kind) + index + 1
-            self.tell(state, "sample_feedback", "sample", n=n, total=total, valid=sample.is_valid)
+            self.emit(state, "sample_feedback", "sample", n=n, total=total, valid=sample.is_valid)
 
         early_stop = False
         for kind, critic in critics:
@@ -140,14 +141,14 @@ class Nodes:
         else:
             selection = await off_loop(lambda: selected(state, self.settings), characters=len(best_text(state)))
             if selection.critique is None:
-                self.tell(state, "select_critique", "critique", text=f"abstained: {selection.abstained}")
+                self.emit(state, "select_critique", "critique", text=f"abstained: {selection.abstained}")
                 return ended(state, "abstained", selection.abstained or "no usable critique")
             critique = selection.critique
         reach = reach_of(critique, item_of(state), self.parts, self.settings)
         critique = critique.model_copy(update={"unchecked": reach.unchecked})
         found = len(critique.incomplete)
         text = f"{found} of {len(critique.sentences)} sentences incomplete"
-        self.tell(state, "select_critique", "critique", text=text)
+        self.emit(state, "select_critique", "critique", text=text)
         changes: Json = {"critique": critique.model_dump(mode="json")}
         if critique.is_complete:
             changes |= ended(state, "complete", str(reach))
@@ -192,7 +193,7 @@ class Nodes:
             "candidate_scores": {} if candidate is None else dump_scores(known[candidate]),
             "gain_measurable": self._gain_measurable(given, known[best_text(state)]),
         }
-        self.tell(state, "rescore", "scores", text=f"{len(detectors)} detectors")
+        self.emit(state, "rescore", "scores", text=f"{len(detectors)} detectors")
         return changes
 
     async def gate(self, state: State, meter: Meter) -> Json:
@@ -201,7 +202,7 @@ class Nodes:
             why = state["why"]
             return {"rounds": new_round(state, candidate_scores={}, decision="reject", why=why), **_closed(state)}
         verdict = self._judge(state)
-        self.tell(state, "gate", "decision", text=verdict.why)
+        self.emit(state, "gate", "decision", text=verdict.why)
         scores = state.get("candidate_scores", {})
         decision: Literal["accept", "reject"] = "accept" if verdict.accept else "reject"
         changes: Json = {"rounds": new_round(state, candidate_scores=scores, decision=decision, why=verdict.why)}

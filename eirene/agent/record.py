@@ -8,7 +8,8 @@ from typing import Any, Literal, cast
 
 from langgraph.types import Overwrite
 
-from eirene.agent.critics import critics_of, equipped
+from eirene.agent.critics import critics_of
+from eirene.agent.detectors import with_findings
 from eirene.agent.gate import unusable
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, best_text, item_of, load_critique, load_scores
@@ -70,7 +71,7 @@ def run_signature(parts: Parts, settings: Settings) -> str:
     """The settings that made a record, as one line."""
     from eirene._version import __version__
 
-    parts = equipped(parts, settings)
+    parts = with_findings(parts, settings)
     votes = settings.mode in VOTED_MODES
     finds = votes and settings.critic != "completeness"
     return signature(

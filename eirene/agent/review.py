@@ -1,4 +1,4 @@
-"""The step at which a person sees the critique before the answer is rewritten, and may change it.
+"""Human review: the step at which a person sees the critique before the answer is rewritten, and may change it.
 
 The graph stops there with LangGraph's `interrupt`. What it asks is plain JSON (`question`), what it takes back a
 `Review` in its JSON form; one that does not fit is asked for again, with the reason, and nothing is lost.

@@ -19,7 +19,7 @@ from eirene.core.validation import described
 if TYPE_CHECKING:
     from eirene.agent.backends import Backend
 
-Asked = Settings | Mapping[str, Any]
+SettingsLike = Settings | Mapping[str, Any]
 """Settings, or a mapping of some of their fields."""
 
 
@@ -27,7 +27,7 @@ async def arefine(
     item: Item | Mapping[str, Any] | None = None,
     *,
     backend: Backend = "embedded",
-    settings: Asked | None = None,
+    settings: SettingsLike | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     thread_id: str | None = None,
     on_event: OnEvent | None = None,
@@ -59,7 +59,7 @@ def refine(
     item: Item | Mapping[str, Any] | None = None,
     *,
     backend: Backend = "embedded",
-    settings: Asked | None = None,
+    settings: SettingsLike | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     thread_id: str | None = None,
     on_event: OnEvent | None = None,
@@ -94,7 +94,7 @@ def refine(
 def build_graph(
     backend: Backend = "embedded",
     *,
-    settings: Asked | None = None,
+    settings: SettingsLike | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     review: bool = False,
     base_url: str | None = None,
@@ -133,7 +133,7 @@ def make_item(item: Item | Mapping[str, Any] | None, options: dict[str, Any]) ->
     return parse_item(row if item is None else item), rest
 
 
-def make_settings(settings: Asked | None, options: dict[str, Any]) -> Settings:
+def make_settings(settings: SettingsLike | None, options: dict[str, Any]) -> Settings:
     """The settings with single ones replaced; raises `InputError`."""
     if settings is None:
         return Settings.of(**options)

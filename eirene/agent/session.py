@@ -1,8 +1,7 @@
-"""Runs the loop on one item with a person in it: up to the question, and on from the answer, now or in a later process.
+"""A reviewed run that can be resumed: up to the question, and on from the answer, now or in a later process.
 
 Everything that a run knows is in its checkpointer, under a thread named by the item, the settings and the models. The
-same item, settings and models thus find their thread again: at the question, if it was left there, without a critique
-drawn twice.
+same ones thus find their thread again: at the question, if it was left there, without a critique drawn twice.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ class ReviewedRun:
         await self._run(Command(resume=given.model_dump(mode="json")), self._state, on_event)
 
     async def _run(self, start: Json | Command[Any] | None, before: State, on_event: OnEvent | None) -> None:
-        state = await self._loop.drive(start, thread_id=self.thread_id, before=before, on_event=on_event)
+        state = await self._loop.ainvoke(start, thread_id=self.thread_id, before=before, on_event=on_event)
         snapshot = await self._snapshot()
         self._take(snapshot)
         if self.question is None and not _is_at_end(snapshot):  # past the deadline: the thread stands before that step

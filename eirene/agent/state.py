@@ -1,9 +1,4 @@
-"""The graph's state: plain values that survive a checkpoint, and the parts that never enter it.
-
-What a run tells while it runs: small, plain events, in the order in which things happen.
-
-They come out of the graph as LangGraph's `custom` stream, and of `refine` through `on_event`.
-"""
+"""The graph's state (plain values that survive a checkpoint), the models of a run, and the events that it emits."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eirene.agent.critics import equipped
+from eirene.agent.detectors import with_findings
 from eirene.agent.record import run_signature
 from eirene.agent.run import refine
 from eirene.agent.settings import Settings
@@ -131,7 +131,7 @@ def test_records_of_the_default_critic_know_nothing_of_findings() -> None:
     text = record.to_json()
     assert all(key not in text for key in ("hallucination_", '"critic"', '"share"', '"hallucination": null'))
     assert "critic" not in run_signature(parts, Settings(samples=3))
-    assert equipped(parts, Settings()) is parts
+    assert with_findings(parts, Settings()) is parts
 
 
 def test_what_does_not_go_together_is_told_before_anything_is_spent() -> None:

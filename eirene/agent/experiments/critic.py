@@ -10,7 +10,7 @@ from pydantic import ConfigDict
 
 from eirene.agent.batch.rows import MadeRows, RowJournal, RowKind
 from eirene.agent.critics import chosen_critique, critics_of
-from eirene.agent.run import Asked, make_settings
+from eirene.agent.run import SettingsLike, make_settings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.critique import Finding, Sample
@@ -53,7 +53,7 @@ async def arun_critic(
     cases: Sequence[Annotated],
     parts: Parts,
     *,
-    settings: Asked | None = None,
+    settings: SettingsLike | None = None,
     journal: str | Path | None = None,
     concurrency: int = 8,
     retry_failed: bool = False,
@@ -157,7 +157,7 @@ async def aevaluate_feedback(
     cases: Sequence[FeedbackCase],
     parts: Parts,
     *,
-    settings: Asked | None = None,
+    settings: SettingsLike | None = None,
     journal: str | Path | None = None,
     concurrency: int = 8,
     retry_failed: bool = False,

@@ -1,4 +1,4 @@
-"""Stands before every route: who may come in, what is counted and logged, and what an accident looks like outside.
+"""ASGI middleware before every route: API key, origin and host checks, security headers, request log and metrics.
 
 The log has a line a request: method, path, status, milliseconds. Never a text, a key or a query.
 """

@@ -1,4 +1,4 @@
-"""The routes: OpenAI's two, health and metrics, the runs, and the page."""
+"""The routes of the server: OpenAI's two, health and metrics, the runs, and the page."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ from eirene.agent.server.streaming import (
     ClientGoneError,
     EventStream,
     answer_events,
-    nobody_there,
-    soon,
+    client_gone_response,
+    done_within,
     sse,
     while_client_waits,
 )
@@ -119,7 +119,7 @@ class Routes:
                 return await self._stream(request, asked, task, run, envelope)
             answer = await while_client_waits(request, self._service.perform(run, task))
         except ClientGoneError:
-            return nobody_there()
+            return client_gone_response()
         except ApiError as error:
             response = to_response(error)
             response.headers[RUN_ID] = run.id
@@ -141,7 +141,7 @@ class Routes:
         under_way = asyncio.create_task(work(), name=run.id)
         keep_alive_s = self._service.options.keep_alive_s
         try:
-            if await soon(under_way, request, within_s=keep_alive_s):
+            if await done_within(under_way, request, seconds=keep_alive_s):
                 under_way.result()  # an error that comes soon still has a status of its own
         except BaseException:
             under_way.cancel()

@@ -1,4 +1,4 @@
-"""One chat, from what was asked to what may be shown: a draft, the loop around it, and the records of both."""
+"""The engine: one chat, from what was asked to what may be shown, with its draft, its loop and its records."""
 
 from __future__ import annotations
 

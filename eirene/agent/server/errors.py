@@ -1,4 +1,4 @@
-"""What a client is told when a request cannot be answered: a status and a body in OpenAI's form."""
+"""Errors of the API: a status and a body in OpenAI's form, where a request cannot be answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server counts, in Prometheus' form. No text and no name of a client is ever a label."""
+"""Prometheus metrics of the server. No text and no name of a client is ever a label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the server listens, and its limits."""
+"""Options of the server: its address, its API key, and its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page at `/`: one file with its style and script inside, and a policy that lets nothing else run."""
+"""The web page at `/`: one file with its style and script inside, and a policy that lets nothing else run."""
 
 from __future__ import annotations
 

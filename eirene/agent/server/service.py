@@ -1,4 +1,4 @@
-"""What stands between the routes and the engine: model names, runs, counts, the worker loop, the end."""
+"""The service behind the routes: model names, queue, runs, counts, the worker loop, and the end of all that."""
 
 from __future__ import annotations
 

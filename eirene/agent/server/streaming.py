@@ -40,14 +40,14 @@ class ClientGoneError(Exception):
 async def while_client_waits(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """The result of `work`; a client that goes away ends it. Raises `ClientGoneError` then."""
     task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_gone(request.receive))
+    gone = asyncio.ensure_future(_disconnected(request.receive))
     try:
-        await _first([task, gone], None)
+        await _wait_first([task, gone], None)
         if not task.done():
             raise ClientGoneError
         return task.result()
     finally:
-        await _end(task, gone)
+        await _cancel(task, gone)
 
 
 class EventStream(Response):
@@ -61,12 +61,12 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends them until they end or the client goes away, which ends what makes them as well."""
-        gone = asyncio.ensure_future(_gone(receive))
+        gone = asyncio.ensure_future(_disconnected(receive))
         coming = asyncio.ensure_future(anext(self._events))
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             while not gone.done():
-                await _first([coming, gone], self._keep_alive_s)
+                await _wait_first([coming, gone], self._keep_alive_s)
                 text = _COMMENT
                 if coming.done():
                     if isinstance(coming.exception(), StopAsyncIteration):
@@ -75,7 +75,7 @@ class EventStream(Response):
                 await send({"type": "http.response.body", "body": text.encode("utf-8"), "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            await _end(gone, coming)
+            await _cancel(gone, coming)
             await self._events.aclose()
 
 
@@ -97,20 +97,20 @@ async def answer_events(work: asyncio.Task[Iterable[str]]) -> AsyncGenerator[str
         await asyncio.sleep(0)  # others have their turn between the parts of a long answer
 
 
-async def soon(task: asyncio.Task[T], request: Request, *, within_s: float) -> bool:
+async def done_within(task: asyncio.Task[T], request: Request, *, seconds: float) -> bool:
     """Whether the work is done, or its client gone, within so many seconds."""
-    gone = asyncio.ensure_future(_gone(request.receive))
+    gone = asyncio.ensure_future(_disconnected(request.receive))
     try:
-        await _first([task, gone], within_s)
+        await _wait_first([task, gone], seconds)
         if gone.done() and not task.done():
-            await _end(task)
+            await _cancel(task)
             raise ClientGoneError
         return task.done()
     finally:
-        await _end(gone)
+        await _cancel(gone)
 
 
-def nobody_there() -> Response:
+def client_gone_response() -> Response:
     """What a client that is gone gets; the metrics see its status."""
     return Response(status_code=CLIENT_GONE)
 
@@ -129,16 +129,16 @@ def _in_parts(pieces: Iterable[str]) -> Iterator[str]:
         yield "".join(part)
 
 
-async def _gone(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _first(futures: Sequence[asyncio.Future[Any]], timeout_s: float | None) -> None:
+async def _wait_first(futures: Sequence[asyncio.Future[Any]], timeout_s: float | None) -> None:
     await asyncio.wait(futures, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
 
 
-async def _end(*futures: asyncio.Future[Any]) -> None:
+async def _cancel(*futures: asyncio.Future[Any]) -> None:
     """Cancels what is not done and waits until it has ended."""
     for future in futures:
         future.cancel()

@@ -1,4 +1,4 @@
-"""Draws drafts from the model behind the server, with its messages and settings as the client gave them."""
+"""The upstream model: draws drafts from it, with messages and settings as the client gave them."""
 
 from __future__ import annotations
 

@@ -20,17 +20,17 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 from eirene.agent.backends import resolve_backend
 from eirene.agent.loop import Loop
 from eirene.agent.record import record_outcome
-from eirene.agent.run import Asked, make_settings
+from eirene.agent.run import SettingsLike, make_settings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.wrappers.conversation import (
     GivenFor,
     NothingGivenNotice,
     When,
+    arun_isolated,
     refined_reply,
     reply_item,
-    run_apart,
-    wait_apart,
+    run_isolated,
 )
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
@@ -80,7 +80,9 @@ class RefiningChatModel(BaseChatModel):
     _loop: Loop | None = PrivateAttr(default=None)
     _notice: NothingGivenNotice = PrivateAttr(default_factory=lambda: NothingGivenNotice(_HOW))
 
-    def __init__(self, inner: BaseChatModel | None = None, *, settings: Asked | None = None, **fields: Any) -> None:
+    def __init__(
+        self, inner: BaseChatModel | None = None, *, settings: SettingsLike | None = None, **fields: Any
+    ) -> None:
         if not isinstance(inner, BaseChatModel):
             how = "langchain.chat_models.init_chat_model('provider:model') makes one"
             raise InputError(f"inner must be a LangChain chat model, got {described(inner)}; {how}", field="inner")
@@ -152,9 +154,9 @@ class RefiningChatModel(BaseChatModel):
     ) -> ChatResult:
         given = self._given_for(kwargs)
         ask = functools.partial(self.inner.generate, [messages], stop=stop, **self._quiet(kwargs))
-        drafts = _drafts(run_apart(ask))
+        drafts = _drafts(run_isolated(ask))
         tasks = [reply_item(messages, draft, when=self.when, given=given) for draft in drafts]
-        records = [None if item is None else run_apart(functools.partial(self.loop.run, item)) for item in tasks]
+        records = [None if item is None else run_isolated(functools.partial(self.loop.run, item)) for item in tasks]
         return self._result(drafts, records)
 
     async def _agenerate(
@@ -165,7 +167,7 @@ class RefiningChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         given = self._given_for(kwargs)
-        drafts = _drafts(await wait_apart(self.inner.agenerate([messages], stop=stop, **self._quiet(kwargs))))
+        drafts = _drafts(await arun_isolated(self.inner.agenerate([messages], stop=stop, **self._quiet(kwargs))))
         tasks = [reply_item(messages, draft, when=self.when, given=given) for draft in drafts]
         records = await asyncio.gather(*(self._refined(item) for item in tasks))
         return self._result(drafts, records)
@@ -173,7 +175,7 @@ class RefiningChatModel(BaseChatModel):
     async def _refined(self, item: Item | None) -> Record | None:
         if item is None:
             return None
-        return await wait_apart(self.loop.arun(item))
+        return await arun_isolated(self.loop.arun(item))
 
     def _stream(
         self,
@@ -215,7 +217,7 @@ class RefiningChatModel(BaseChatModel):
     def _message(self, draft: AIMessage, record: Record | None) -> AIMessage:
         if record is None:
             return draft
-        self._notice.look(record)
+        self._notice.check(record)
         message = refined_reply(draft, record)
         if self.trace == "none":
             return message

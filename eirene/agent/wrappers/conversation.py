@@ -1,7 +1,7 @@
 """From a chat to an item and back: what is asked, which replies are refined, where the new text and its usage go.
 
-A wrapped model's reply carries the usage of everything that was spent on it. So `run_apart` keeps the calls inside from
-the caller's callbacks: each token would be counted twice, and drafts would be streamed as if they were the answer.
+A wrapped model's reply carries the usage of everything that was spent on it. So `run_isolated` keeps the calls inside
+from the caller's callbacks: each token would be counted twice, and drafts would be streamed as if they were the answer.
 """
 
 from __future__ import annotations
@@ -149,12 +149,12 @@ class NothingGivenNotice:
 
     def __init__(self, how: str) -> None:
         self._how = how
-        self._is_told = False
+        self._has_warned = False
 
-    def look(self, record: Record) -> Record:
+    def check(self, record: Record) -> Record:
         """The record, unchanged; the first that abstained for want of anything given is logged as a warning."""
-        if not self._is_told and lacks_grounding(record):
-            self._is_told = True
+        if not self._has_warned and lacks_grounding(record):
+            self._has_warned = True
             logger.warning("replies pass without being judged: %s; here: %s (said once)", NOTHING_GIVEN, self._how)
         return record
 
@@ -188,12 +188,12 @@ def _question(messages: Sequence[BaseMessage]) -> str:
 T = TypeVar("T")
 
 
-def run_apart(work: Callable[[], T], *, keep_callbacks: bool = False) -> T:
+def run_isolated(work: Callable[[], T], *, keep_callbacks: bool = False) -> T:
     """Calls `work` apart from the caller's run: without its graph's state and, by default, without its callbacks."""
     return _context(keep_callbacks).run(work)
 
 
-async def wait_apart(work: Coroutine[Any, Any, T], *, keep_callbacks: bool = False) -> T:
+async def arun_isolated(work: Coroutine[Any, Any, T], *, keep_callbacks: bool = False) -> T:
     """Waits for `work` apart from the caller's run; a cancelled wait cancels it."""
     return await asyncio.create_task(work, context=_context(keep_callbacks))
 

@@ -14,15 +14,15 @@ from langgraph.types import Command
 from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.loop import Loop
 from eirene.agent.record import record_outcome
-from eirene.agent.run import Asked, make_settings
+from eirene.agent.run import SettingsLike, make_settings
 from eirene.agent.wrappers.conversation import (
     GivenFor,
     NothingGivenNotice,
     When,
+    arun_isolated,
     refined_reply,
     reply_item,
-    run_apart,
-    wait_apart,
+    run_isolated,
 )
 from eirene.core.errors import InputError
 from eirene.core.extras import importing
@@ -63,7 +63,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         *,
         backend: Any = None,
         backend_options: BackendOptions | None = None,
-        settings: Asked | None = None,
+        settings: SettingsLike | None = None,
         given: GivenFor | None = None,
         when: When | None = None,
         max_refined: int | None = None,
@@ -93,7 +93,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         if item is None:
             return response
         run = partial(self._loop(request.model).run, item)
-        return self._refined(response, run_apart(run, keep_callbacks=True))
+        return self._refined(response, run_isolated(run, keep_callbacks=True))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -104,7 +104,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         if item is None:
             return response
         run = self._loop(request.model).arun(item)
-        return self._refined(response, await wait_apart(run, keep_callbacks=True))
+        return self._refined(response, await arun_isolated(run, keep_callbacks=True))
 
     def _item(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> Item | None:
         """The item to refine; None where the reply is to stay as it is."""
@@ -127,7 +127,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         return loop
 
     def _refined(self, response: ModelResponse[Any], record: Record) -> ExtendedModelResponse[Any]:
-        self._notice.look(record)
+        self._notice.check(record)
         *before, draft = cast("list[AIMessage]", response.result)
         # Without an id of its own the message is new to the graph, which then shows it to whoever streams.
         message = refined_reply(draft, record).model_copy(update={"id": None})

@@ -18,7 +18,7 @@ from langgraph.utils.runnable import RunnableCallable  # type: ignore[attr-defin
 
 from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.loop import Loop
-from eirene.agent.run import Asked, make_backend_options, make_settings
+from eirene.agent.run import SettingsLike, make_backend_options, make_settings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State
 from eirene.agent.wrappers.conversation import NothingGivenNotice
@@ -41,7 +41,7 @@ def refine_node(
     model: BaseChatModel | str | None = None,
     mapping: StateMapping | None = None,
     review: bool = False,
-    settings: Asked | None = None,
+    settings: SettingsLike | None = None,
     base_url: str | None = None,
     backend_options: BackendOptions | None = None,
     **options: Any,
@@ -75,16 +75,16 @@ def refine_node(
     loop = Loop(parts, told, checkpointer="inherited", review=review)
 
     def update(state: Any, final: State) -> Update:
-        return chosen.update(state, notice.look(loop.record(final)))
+        return chosen.update(state, notice.check(loop.record(final)))
 
     def block(state: Any) -> Update:
         _ = loop.graph  # LangGraph looks for a subgraph in what this names: so it is drawn, and its state shown
         item = chosen.item(state)
-        return {} if item is None else update(state, loop.drive_sync(loop.start(item)))
+        return {} if item is None else update(state, loop.invoke_sync(loop.start(item)))
 
     async def wait(state: Any) -> Update:
         item = chosen.item(state)
-        return {} if item is None else update(state, await loop.drive(loop.start(item)))
+        return {} if item is None else update(state, await loop.ainvoke(loop.start(item)))
 
     return RunnableCallable(block, wait, name="refine", trace=False)
 
