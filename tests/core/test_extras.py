@@ -19,7 +19,7 @@ from eirene.core.extras import EXTRAS, importing, missing, require
 from tests.cli.run import EXAMPLES, GIVEN, write
 from tests.source_tree import MODULES, ROOT, imports_of, module_name
 
-GUARDS = {"require", "importing", "check_packages", "check_pyarrow", "check_matplotlib", "_datasets", "load_local"}
+GUARDS = {"require", "importing", "start_run", "check_pyarrow", "check_matplotlib", "_datasets", "load_local"}
 """What raises for a missing package before it is imported; all of them by `eirene.core.extras`."""
 
 PAST_THE_DOOR = {
@@ -30,8 +30,10 @@ PAST_THE_DOOR = {
     "eirene.models.faults": "is around a pass of a loaded model",
     "eirene.refiners.model": "is given a loaded model",
     "eirene.refiners.training.measure": "is given a loaded model",
+    "eirene.synth.fava.replies": "is given a loaded model",
     "eirene.models.training.examples": "collates for a trainer",
     "eirene.models.training.replies": "is called by trainings that have checked",
+    "eirene.npov.chat_writer": "is given a loaded model",
 }
 """Modules that import an optional package where nobody gets without it."""
 

@@ -15,7 +15,6 @@ from eirene.core.errors import InputError
 from eirene.core.findings.tags import write_tagged
 from eirene.core.logs import get_logger
 from eirene.core.records import Item
-from eirene.core.signature import check_seed
 from eirene.data import Dataset, RowSource, Shape, opened
 from eirene.data.haluquestqa import TaggedAnswer, published_split, read_tagged_answers
 from eirene.data.line_checksum import sealed_value
@@ -28,14 +27,14 @@ from eirene.models.training.examples import check_lengths
 from eirene.models.training.folder import (
     Trained,
     TrainingRun,
-    check_base,
-    check_packages,
+    file_facts,
+    finish_run,
     finished,
     refuse_leaks,
-    sha256,
-    told,
+    run_order,
+    start_run,
 )
-from eirene.models.training.recipe import Progress, epoch_means, logged, versions, write_card, write_json
+from eirene.models.training.recipe import Progress, epoch_means, logged, versions, write_json
 from eirene.models.training.replies import Exchange, TrainingTask, train_replies
 from eirene.prompts import load_prompt
 from eirene.text.sentences import split_sentences
@@ -69,19 +68,18 @@ def train_feedback(
     `eirene.models.training.folder.TrainingRun`. Raises `InputError` for data that cannot be read, a dev set that shares
     questions with the training set, a folder that holds another run, and a loss that is no longer a number.
     """
-    check_packages("local")
+    run = start_run(base, out, seed=seed, device=device, progress=progress, should_stop=should_stop)
     recipe = FeedbackRecipe() if recipe is None else recipe
-    run = TrainingRun(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
     source = opened(data)
     rows = _part(read_tagged_answers(source), split)
     dev_source = None if dev is None else opened(dev)
     held = [] if dev_source is None else read_tagged_answers(dev_source)
     refuse_leaks([r.question for r in rows], [r.question for r in held])
-    order = told(run, recipe, source, split=split, dev=dev_source)
+    order = run_order(run, recipe, source, split=split, dev=dev_source)
     done = finished(run, order)
     if done is not None:
         return done
-    file_card = {"file": Path(source.name).name, "sha256": sha256(source), "split": split}
+    file_card = {**file_facts(source), "split": split}
     return _train(rows, held, run, order=order, recipe=recipe, file_card=file_card)
 
 
@@ -96,7 +94,7 @@ def _train(
 ) -> Trained:
     from eirene.feedback_model.training.examples import encode, prompt_for
     from eirene.models.local.checkpoint import load_tokenizer
-    from eirene.models.training.trainer import drop_checkpoints, fit
+    from eirene.models.training.trainer import fit
 
     tokenizer = load_tokenizer(run.base)
     prompt = prompt_for(rows, recipe.layout)
@@ -113,9 +111,7 @@ def _train(
         "figures": {**curves, **figures},
         "versions": versions(),
     }
-    write_card(run.folder, card, markdown(card))
-    drop_checkpoints(run.folder)
-    return Trained(run.folder, card)
+    return finish_run(run, card, markdown(card))
 
 
 def _part(rows: list[TaggedAnswer], split: Split) -> list[TaggedAnswer]:
@@ -163,20 +159,19 @@ def train_critic(
     returns at once when the run is finished. Raises `InputError` for rows that cannot be used, a dev set that shares
     texts with the training set, a folder that holds another run, and a loss that is no longer a number.
     """
-    check_packages("local")
+    run = start_run(base, out, seed=seed, device=device, progress=progress, should_stop=should_stop)
     recipe = CriticRecipe() if recipe is None else recipe
-    run = TrainingRun(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
     source, dev_source = opened(data), None if dev is None else opened(dev)
     rows = read_marked(source, shape)
     held = [] if dev_source is None else read_marked(dev_source, shape)
     refuse_leaks(_right_texts(rows), _right_texts(held), what="texts")
     layout = recipe.layout or _layout_of(run.base)
     carried = CarriedPrompt("hallucination", layout, load_prompt(TUNED_PROMPT))
-    order = told(run, recipe, source, dev=dev_source, shape=shape, layout=layout, prompt=carried.prompt.digest)
+    order = run_order(run, recipe, source, dev=dev_source, shape=shape, layout=layout, prompt=carried.prompt.digest)
     done = finished(run, order)
     if done is not None:
         return done
-    facts = {"file": Path(source.name).name, "sha256": sha256(source), "train": _described(rows), "dev_rows": len(held)}
+    facts = {**file_facts(source), "train": _described(rows), "dev_rows": len(held)}
     task = TrainingTask("A critic of hallucinations for Eirene", carried.to_json(), facts, list(_lines(facts)))
     return train_replies(
         [exchange_of(row, carried) for row in rows], [exchange_of(row, carried) for row in held], run, recipe=recipe,

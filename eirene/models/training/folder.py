@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,15 +14,17 @@ from typing import Any, Protocol
 from eirene.core.errors import InputError
 from eirene.core.extras import require
 from eirene.core.logs import get_logger
+from eirene.core.signature import check_seed
 from eirene.data import Shape
 from eirene.data.json_rows import HasRows, reason
 from eirene.data.line_checksum import DamagedError, check_value
 from eirene.models.local.spec import parse_spec
-from eirene.models.training.recipe import CARD_FILE, Progress, TrainingRecipe, write_json
+from eirene.models.training.recipe import CARD_FILE, Progress, TrainingRecipe, write_card, write_json
 
 logger = get_logger(__name__)
 
 RUN_FILE = "run.json"
+CHECKPOINTS = "checkpoints"
 _TORN = "run.tmp"  # what a run leaves that was killed while it made its first file
 _PACKAGES = ("torch", "transformers", "peft", "accelerate")
 
@@ -50,9 +53,39 @@ class TrainingRun:
     should_stop: Callable[[], bool] | None = None
 
 
-def check_packages(extra: str, more: Iterable[str] = ()) -> None:
-    """Raises `MissingExtraError` where a package that training needs is not installed."""
-    require(*_PACKAGES, *more, extra=extra)
+def start_run(
+    base: str,
+    out: str | Path,
+    *,
+    seed: int,
+    device: str | None,
+    progress: Progress | None,
+    should_stop: Callable[[], bool] | None,
+    extra: str = "local",
+    packages: Iterable[str] = (),
+) -> TrainingRun:
+    """A run from the model `base` to the folder `out`.
+
+    Raises `MissingExtraError` where a package that training needs is not installed (`packages` are those beside the
+    usual ones), `InputError` as `check_base` does and for a bad seed.
+    """
+    require(*_PACKAGES, *packages, extra=extra)
+    return TrainingRun(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
+
+
+def finish_run(run: TrainingRun, card: dict[str, Any], text: str) -> Trained:
+    """Ends a run: writes its card for programs and for people (`text`), and removes its checkpoints.
+
+    Each checkpoint is several times as large as the model.
+    """
+    write_card(run.folder, card, text)
+    shutil.rmtree(run.folder / CHECKPOINTS, ignore_errors=True)
+    return Trained(run.folder, card)
+
+
+def file_facts(source: Named) -> dict[str, Any]:
+    """What a card says of the data's file: its name and its SHA-256."""
+    return {"file": Path(source.name).name, "sha256": sha256(source)}
 
 
 def check_base(base: str) -> str:
@@ -72,7 +105,7 @@ def check_base(base: str) -> str:
 
 
 def claim(folder: Path, order: dict[str, Any]) -> dict[str, Any] | None:
-    """Marks the folder as that of the run that `order` decides (see `told`); returns the card where it is finished.
+    """Marks the folder as that of the run that `order` decides (see `run_order`); returns the card of a finished one.
 
     Raises `InputError` where the folder holds something else, another run, or cannot be written.
     """
@@ -105,7 +138,7 @@ def finished(run: TrainingRun, order: dict[str, Any]) -> Trained | None:
     return Trained(run.folder, card)
 
 
-def told(
+def run_order(
     run: TrainingRun,
     recipe: TrainingRecipe,
     data: Named,

@@ -12,8 +12,8 @@ from eirene.data.line_checksum import sealed_value
 from eirene.models.local.layout import encode_chat, encode_text
 from eirene.models.local.spec import PROMPT_FILE
 from eirene.models.training.examples import EncodedExample, check_lengths, encode_example
-from eirene.models.training.folder import Trained, TrainingRun
-from eirene.models.training.recipe import TrainingRecipe, logged, markdown, versions, write_card, write_json
+from eirene.models.training.folder import Trained, TrainingRun, finish_run
+from eirene.models.training.recipe import TrainingRecipe, logged, markdown, versions, write_json
 from eirene.prompts import Message
 
 logger = get_logger(__name__)
@@ -55,7 +55,7 @@ def train_replies(
 ) -> Trained:
     """Trains on the replies alone; longer examples are left out and counted. Raises as `fit` does."""
     from eirene.models.local.checkpoint import load_tokenizer
-    from eirene.models.training.trainer import drop_checkpoints, fit
+    from eirene.models.training.trainer import fit
 
     tokenizer = load_tokenizer(run.base)
 
@@ -81,9 +81,7 @@ def train_replies(
         "versions": versions(),
     }
     left_out = f"{len(exchanges) - len(examples)} longer examples left out"
-    write_card(run.folder, card, markdown(card, title=task.title, data=[*task.lines, left_out]))
-    drop_checkpoints(run.folder)
-    return Trained(run.folder, card)
+    return finish_run(run, card, markdown(card, title=task.title, data=[*task.lines, left_out]))
 
 
 def _fitting(examples: Sequence[EncodedExample], max_tokens: int, what: str) -> list[EncodedExample]:

@@ -11,7 +11,6 @@ import functools
 import json
 import logging
 import math
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,13 +24,12 @@ from eirene.models.local.checkpoint import no_progress_bar
 from eirene.models.local.loading import choose_device
 from eirene.models.training.adapters import adapted, load_trainable
 from eirene.models.training.examples import EncodedExample, collate, filler
-from eirene.models.training.folder import TrainingRun, last_checkpoint, write_digests
+from eirene.models.training.folder import CHECKPOINTS, TrainingRun, last_checkpoint, write_digests
 from eirene.models.training.recipe import Step, TrainingRecipe, write_json
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-_CHECKPOINTS = "checkpoints"
 _ADAPTER_CONFIG = "adapter_config.json"
 _ACCURACY = "rewards/accuracies"  # under what TRL logs it
 
@@ -62,7 +60,7 @@ def arguments(
     known = {field.name for field in dataclasses.fields(TrainingArguments)}
     checkpointing = "activation_checkpointing" if "activation_checkpointing" in known else "gradient_checkpointing"
     return {
-        "output_dir": str(run.folder / _CHECKPOINTS),
+        "output_dir": str(run.folder / CHECKPOINTS),
         "num_train_epochs": recipe.epochs,
         "max_steps": -1 if recipe.max_steps is None else recipe.max_steps,
         "per_device_train_batch_size": recipe.at_once,
@@ -120,7 +118,7 @@ def train(
     watch = _TrainerWatch(run)
     trainer.add_callback(watch)
     trainer.remove_callback(PrinterCallback)  # it prints
-    checkpoint = last_checkpoint(run.folder / _CHECKPOINTS)
+    checkpoint = last_checkpoint(run.folder / CHECKPOINTS)
     started = time.perf_counter()
     try:
         with no_progress_bar(), _quiet_rotation():
@@ -183,11 +181,6 @@ def save(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
         if isinstance(value.get("target_modules"), list):
             value["target_modules"].sort()  # peft writes a set in whatever order it has: no two runs the same
         write_json(config, value)
-
-
-def drop_checkpoints(folder: Path) -> None:
-    """Removes a finished run's checkpoints: each is several times as large as the model."""
-    shutil.rmtree(folder / _CHECKPOINTS, ignore_errors=True)
 
 
 def _trained_weights(model: Any) -> int:

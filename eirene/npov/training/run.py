@@ -12,11 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, parse_item
-from eirene.core.signature import check_seed
 from eirene.core.validation import validated
 from eirene.data import Dataset, RowSource, Shape, opened
 from eirene.data.json_rows import Row
-from eirene.models.training.folder import Trained, TrainingRun, check_base, check_packages, finished, sha256, told
+from eirene.models.training.folder import (
+    Trained,
+    file_facts,
+    finished,
+    run_order,
+    start_run,
+)
 from eirene.models.training.recipe import Method, Progress, TrainingRecipe
 from eirene.models.training.replies import Exchange, TrainingTask, train_replies
 from eirene.npov.chat_writer import GENERATOR
@@ -79,19 +84,17 @@ def train_generator(
     when the run is finished. Raises `InputError` for data that cannot be read or holds nothing to learn from, a folder
     that holds another run, and a loss that is no longer a number.
     """
-    check_packages("local")
+    run = start_run(base, out, seed=seed, device=device, progress=progress, should_stop=should_stop)
     recipe = GeneratorRecipe() if recipe is None else recipe
-    run = TrainingRun(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
     source, dev_source = opened(data), None if dev is None else opened(dev)
     exchanges, left_out = read_exchanges(source, shape)
     held = [] if dev_source is None else read_exchanges(dev_source, shape)[0]
-    order = told(run, recipe, source, dev=dev_source, shape=shape)
+    order = run_order(run, recipe, source, dev=dev_source, shape=shape)
     done = finished(run, order)
     if done is not None:
         return done
     facts: dict[str, Any] = {
-        "file": Path(source.name).name,
-        "sha256": sha256(source),
+        **file_facts(source),
         "responses": len(exchanges),
         "rows_left_out": left_out,
         "dev_responses": len(held),

@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
-from eirene.core.signature import check_seed
 from eirene.data import RowSource, opened
 from eirene.data.line_checksum import sealed_value
 from eirene.models.local.spec import PROMPT_FILE
 from eirene.models.training import recipe as shared
-from eirene.models.training.folder import Trained, TrainingRun, check_base, check_packages, finished, sha256, told
-from eirene.models.training.recipe import Progress, epoch_means, logged, versions, write_card, write_json
+from eirene.models.training.folder import (
+    Trained,
+    TrainingRun,
+    file_facts,
+    finish_run,
+    finished,
+    run_order,
+    start_run,
+)
+from eirene.models.training.recipe import Progress, epoch_means, logged, versions, write_json
 from eirene.refiners.training.examples import EncodedPair, PairPrompt, RefinerRecipe
 from eirene.refiners.training.pairs import PreferencePair, read_pairs, split_pairs, usable
 
@@ -48,16 +55,24 @@ def train_refiner(
     is `should_stop`; see `eirene.models.training.folder.TrainingRun`. Raises `InputError` for data that cannot be read
     or holds no pair to learn from, a folder that holds another run, and a loss that is no longer a number.
     """
-    check_packages("train", ("trl", "datasets"))
+    run = start_run(
+        base,
+        out,
+        seed=seed,
+        device=device,
+        progress=progress,
+        should_stop=should_stop,
+        extra="train",
+        packages=("trl", "datasets"),
+    )
     recipe = RefinerRecipe() if recipe is None else recipe
-    run = TrainingRun(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
     source = opened(data)
     rows = read_pairs(source)
     pairs, dropped = usable(rows)
     if not pairs:
         raise InputError(f"none of the {len(rows)} pairs can be learnt from: {_causes(dropped)}", where=source.name)
     parts = split_pairs(pairs, recipe.held_out, seed=run.seed)
-    order = told(run, recipe, source)
+    order = run_order(run, recipe, source)
     done = finished(run, order)
     if done is not None:
         return done
@@ -74,7 +89,6 @@ def _train(
     dropped: Counter[str],
 ) -> Trained:
     from eirene.models.local.checkpoint import load_tokenizer
-    from eirene.models.training.trainer import drop_checkpoints
     from eirene.refiners.training.examples import pair_prompt
     from eirene.refiners.training.fit import fit
     from eirene.refiners.training.measure import summarise
@@ -95,8 +109,7 @@ def _train(
     card = {
         "run": order,
         "data": {
-            "file": Path(source.name).name,
-            "sha256": sha256(source),
+            **file_facts(source),
             "rows": n_rows,
             "dropped": dict(sorted(dropped.items())),
             "train": describe_pairs(pairs),
@@ -106,9 +119,7 @@ def _train(
         "figures": {**measured, **curves, "held_out_loss": logged(log, "eval_loss"), **figures},
         "versions": versions(("trl",)),
     }
-    write_card(run.folder, card, markdown(card))
-    drop_checkpoints(run.folder)
-    return Trained(run.folder, card)
+    return finish_run(run, card, markdown(card))
 
 
 def _encoded(

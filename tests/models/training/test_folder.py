@@ -11,11 +11,11 @@ from eirene.core.errors import InputError
 from eirene.data import ColumnMap, Shape
 from eirene.data.json_rows import JsonBytes
 from eirene.models.training import TrainingRecipe
-from eirene.models.training.folder import RUN_FILE, TrainingRun, check_base, claim, told
+from eirene.models.training.folder import RUN_FILE, TrainingRun, check_base, claim, run_order
 from eirene.models.training.recipe import CARD_FILE, epoch_means, logged, write_card, write_json
 
 RUN = TrainingRun("base", Path("out"), seed=3)
-ORDER = told(RUN, TrainingRecipe(lora_targets=("q_proj",)), JsonBytes("rows.jsonl", b"{}"))
+ORDER = run_order(RUN, TrainingRecipe(lora_targets=("q_proj",)), JsonBytes("rows.jsonl", b"{}"))
 
 
 def test_a_new_folder_is_claimed_and_then_known_again(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_rows_read_in_another_way_or_held_against_others_are_another_run() -> No
     """The same bytes under another map of columns teach something else."""
     rows, dev = JsonBytes("rows.jsonl", b"{}"), JsonBytes("dev.jsonl", b'{"id": "a"}')
     recipe = TrainingRecipe(lora_targets=("q_proj",))
-    mapped = told(RUN, recipe, rows, shape=Shape(ColumnMap({"answer": "text"})))
-    assert ORDER["dev_sha256"] is None and told(RUN, recipe, rows, dev=dev)["dev_sha256"] is not None
+    mapped = run_order(RUN, recipe, rows, shape=Shape(ColumnMap({"answer": "text"})))
+    assert ORDER["dev_sha256"] is None and run_order(RUN, recipe, rows, dev=dev)["dev_sha256"] is not None
     assert mapped == {**ORDER, "columns": {"answer": "text"}}
-    assert told(RUN, recipe, rows, shape=Shape()) == ORDER
+    assert run_order(RUN, recipe, rows, shape=Shape()) == ORDER

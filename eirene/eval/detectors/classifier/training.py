@@ -14,7 +14,6 @@ from eirene.core.concurrency import run_blocking
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.core.scores import number
-from eirene.core.signature import check_seed
 from eirene.core.usage import Meter
 from eirene.data import RowSource, Shape, opened
 from eirene.eval.base import case_of
@@ -23,13 +22,11 @@ from eirene.eval.detectors.classifier.detector import ClassifierTask
 from eirene.eval.statistics.roc import average_precision, roc_auc
 from eirene.models.training.folder import (
     Trained,
-    TrainingRun,
-    check_base,
-    check_packages,
+    file_facts,
     finished,
     refuse_leaks,
-    sha256,
-    told,
+    run_order,
+    start_run,
 )
 from eirene.models.training.recipe import Method, Progress, TrainingRecipe
 from eirene.models.training.replies import Exchange, TrainingTask, train_replies
@@ -62,21 +59,19 @@ def train_classifier(
     `InputError` for data that cannot be read or has one class only, a dev set that shares questions with the training
     set, a folder that holds another run, and a loss that is no longer a number.
     """
-    check_packages("local")
+    run = start_run(base, out, seed=seed, device=device, progress=progress, should_stop=should_stop)
     recipe = ClassifierRecipe() if recipe is None else recipe
-    run = TrainingRun(check_base(base), Path(out), check_seed(seed), device, progress, should_stop)
     source, dev_source = opened(data), None if dev is None else opened(dev)
     rows = _known(read_labelled(source, shape), task, source.name)
     held = [] if dev_source is None else _known(read_labelled(dev_source, shape), task, dev_source.name)
     refuse_leaks([row.item.question for row, _ in rows], [row.item.question for row, _ in held])
-    order = told(run, recipe, source, task=task.saved(), dev=dev_source, shape=shape)
+    order = run_order(run, recipe, source, task=task.saved(), dev=dev_source, shape=shape)
     done = finished(run, order)
     if done is not None:
         return done
     errors = sum(faulty for _, faulty in rows)
     facts = {
-        "file": Path(source.name).name,
-        "sha256": sha256(source),
+        **file_facts(source),
         "answers": len(rows),
         "with_error": errors,
         "questions": len({row.item.question for row, _ in rows}),
