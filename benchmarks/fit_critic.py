@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--fold", nargs=2, type=Path, action="append", required=True, metavar=("ENCODER", "CLAIMS"))
     parser.add_argument("--passages", type=Path, required=True)
-    parser.add_argument("--out", type=Path, default=Path("eirene/feedback_model/critic.json"))
+    parser.add_argument("--out", type=Path, default=Path("eirene/feedback_model/embedded/critic.json"))
     options = parser.parse_args()
     prepared: list[Prepared] = []
     for folder, claims in options.fold:
