@@ -31,8 +31,7 @@ from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.records import Record
-from eirene.eval.detectors.alignment import AlignmentDetector
-from eirene.eval.detectors.arrangement import ArrangementDetector
+from eirene.eval.detectors.alignment import AlignmentDetector, ArrangementDetector
 from eirene.eval.detectors.rouge import RougeDetector
 from eirene.feedback_model.embedded.calibration import OperatingPoint, load_critic
 from eirene.feedback_model.embedded.critic import EmbeddedFeedback

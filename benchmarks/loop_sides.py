@@ -30,13 +30,13 @@ from eirene.agent.backends import resolve_backend
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.alignment.sides import cue_of
+from eirene.alignment.comparison import cue_of
 from eirene.core.grounding import grounding_for
 from eirene.core.scores import number
 from eirene.eval.base import case_of
-from eirene.eval.detectors.arrangement import score_arrangement
+from eirene.eval.detectors.alignment import score_arrangement
 from eirene.eval.statistics.bootstrap import Estimate, Resamples, clusters_of, paired_differences
-from eirene.eval.statistics.roc import ranked
+from eirene.eval.statistics.ranking import ranked
 from eirene.models.encoder import load_encoder
 from eirene.text.clauses import opening_length
 from eirene.text.sentences import split_sentences

@@ -39,8 +39,8 @@ from eirene.eval.datasets import read_labelled
 from eirene.eval.metrics.detectors import Plan
 from eirene.eval.registry import DETECTORS, build_detectors
 from eirene.eval.resources import Resources
-from eirene.eval.statistics.roc import average_precision, roc_auc
-from eirene.views.detectors_table import evaluation_table
+from eirene.eval.statistics.ranking import average_precision, roc_auc
+from eirene.views.detectors import evaluation_table
 
 PAGE = Path(__file__).parent / "results" / "detectors.md"
 DRAWS, SEED, SHORT = 2000, 0, 3000

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eirene.eval.base import Need, unmet
-from eirene.views.detectors_table import figure, floor_name, level_title
+from eirene.views.detectors import figure, floor_name, level_title
 
 Json = Mapping[str, Any]
 

@@ -133,7 +133,7 @@ async def score(detectors: dict[str, Detector], cases: Sequence[Labelled]) -> di
 
 
 def auc(labels: Sequence[bool], scores: Sequence[float]) -> float:
-    from eirene.eval.statistics.roc import roc_auc
+    from eirene.eval.statistics.ranking import roc_auc
 
     return roc_auc(labels, scores)
 

@@ -179,8 +179,7 @@ def _encoder() -> Encoder:
 
 
 def _detectors(encoder: Encoder) -> tuple[Detector, ...]:
-    from eirene.eval.detectors.alignment import AlignmentDetector
-    from eirene.eval.detectors.arrangement import ArrangementDetector
+    from eirene.eval.detectors.alignment import AlignmentDetector, ArrangementDetector
     from eirene.eval.detectors.rouge import RougeDetector
 
     return (RougeDetector(), AlignmentDetector(encoder), ArrangementDetector(encoder))

@@ -177,8 +177,8 @@ def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: st
     from eirene.agent.experiments.compare_rows import points
     from eirene.agent.experiments.compare_summary import summarise
     from eirene.data.output import write_text
-    from eirene.views.compare_table import comparison_table
-    from eirene.views.plots import write_plots
+    from eirene.views.comparison.plots import write_plots
+    from eirene.views.comparison.tables import comparison_table
     from eirene.views.report import render_report
 
     summary = summarise(gathered.rows, gathered.judgements, judge=gathered.judge)
@@ -203,7 +203,7 @@ def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: st
 
 
 def _show(summary: dict[str, Any]) -> None:
-    from eirene.views.compare_table import render_comparison
+    from eirene.views.comparison.tables import render_comparison
 
     console().print(render_comparison(summary))
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eirene.agent.experiments.compare_rows import CompareRow, JudgedText
     from eirene.agent.state import Event
     from eirene.core.usage import Usage
-    from eirene.eval.metrics.detector_pairs import DetectorRow
+    from eirene.eval.metrics.detectors import DetectorRow
 
 _DOING = {
     "sample_feedback": "drawing critiques",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eirene.core.scores import Scores, WordScore
     from eirene.eval.base import Case
     from eirene.eval.detectors.salience import SalienceMap
-    from eirene.views.heatmap import Heatmap
+    from eirene.views.salience import Heatmap
 
 _PAGE = ".html"
 
@@ -46,9 +46,9 @@ def salience(
     from eirene.data.output import STDOUT, check_output, write_text
     from eirene.eval.base import case_of
     from eirene.models.local.model import load_local
+    from eirene.views.comparison.plots import check_matplotlib
     from eirene.views.facts import shown_score
-    from eirene.views.heatmap import ENDINGS, write_heatmap
-    from eirene.views.plots import check_matplotlib
+    from eirene.views.salience import ENDINGS, write_heatmap
 
     is_page = out.lower().endswith(_PAGE)
 
@@ -96,7 +96,7 @@ async def _scored(case: Case, model: object, measure: str, aggregate: str, mean:
 
 
 def _picture(case: Case, found: SalienceMap, scores: Scores) -> Heatmap:
-    from eirene.views.heatmap import Heatmap
+    from eirene.views.salience import Heatmap
 
     arguments = case.given.arguments
     return Heatmap(

@@ -42,7 +42,7 @@ DETECTORS: dict[str, Entry] = {
         "eirene.eval.detectors.alignment:build", GIVEN, "meaning of clauses against what was given (encoder)"
     ),
     "arrangement": Entry(
-        "eirene.eval.detectors.arrangement:build", GIVEN, "arguments under the wrong side, or made twice (encoder)"
+        "eirene.eval.detectors.alignment:build", GIVEN, "arguments under the wrong side, or made twice (encoder)"
     ),
     "classifier": Entry(
         "eirene.eval.detectors.classifier:build", CLASSIFIER, "a tuned language model's labels (NPOV 3.3)"
@@ -67,26 +67,26 @@ DETECTORS: dict[str, Entry] = {
         "eirene.eval.detectors.chainpoll:build_correctness", JUDGE, "share of polls that find something false"
     ),
     "selfcheck-ngram": Entry(
-        "eirene.eval.detectors.selfcheck:build_ngram", SAMPLES, "words that other answers make unlikely"
+        "eirene.eval.detectors.selfcheck.detectors:build_ngram", SAMPLES, "words that other answers make unlikely"
     ),
     "selfcheck-embedding": Entry(
-        "eirene.eval.detectors.selfcheck:build_embedding",
+        "eirene.eval.detectors.selfcheck.detectors:build_embedding",
         SAMPLES,
         "sentences far from those of other answers (encoder)",
     ),
     "selfcheck-bertscore": Entry(
-        "eirene.eval.detectors.selfcheck_bertscore:build",
+        "eirene.eval.detectors.selfcheck.bertscore:build",
         SAMPLES | {"local_model"},
         "the same by BERTScore, on the encoder that the local model names",
     ),
     "geval": Entry("eirene.eval.detectors.geval:build", JUDGE, "expected rating from 1 to 5, by a judge (G-Eval)"),
     "gptscore": Entry(
-        "eirene.eval.detectors.gptscore:build",
+        "eirene.eval.detectors.likelihood:build",
         frozenset({"local_model"}),
         "how likely a local model finds the answer (GPTScore)",
     ),
     "pseudo-entropy": Entry(
-        "eirene.eval.detectors.pseudo_entropy:build",
+        "eirene.eval.detectors.likelihood:build",
         frozenset({"token_logprobs"}),
         "the least sure token (ChainPoll, appendix A.4)",
     ),

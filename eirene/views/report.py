@@ -18,8 +18,8 @@ from eirene.core.records import Item, Record
 from eirene.core.usage import Usage
 from eirene.data.line_checksum import KEY
 from eirene.views import kinds_in
-from eirene.views.compare_table import STATUSES
-from eirene.views.comparison import sections
+from eirene.views.comparison.sections import sections
+from eirene.views.comparison.tables import STATUSES
 from eirene.views.facts import ADVISORY, STATUS_WORDS, cost, tone
 from eirene.views.page import Group, HtmlTable, change_cell, compact, page, score_cell, script_safe
 from eirene.views.record import RecordView, view_of

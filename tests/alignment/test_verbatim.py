@@ -17,8 +17,7 @@ from eirene.core.records import Item
 from eirene.core.scores import Scores, number
 from eirene.core.usage import Meter
 from eirene.eval.base import case_of
-from eirene.eval.detectors.alignment import AlignmentDetector
-from eirene.eval.detectors.arrangement import ArrangementDetector
+from eirene.eval.detectors.alignment import AlignmentDetector, ArrangementDetector
 from eirene.models.encoder import Encoder, load_encoder
 from eirene.text.clauses import units_of
 from eirene.text.sentences import split_sentences

@@ -11,7 +11,7 @@ from eirene.core.errors import AuthError, BackendError, BackendTimeoutError, Mal
 from eirene.core.grounding import Grounding
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.detectors.gptscore import GptScore
+from eirene.eval.detectors.likelihood import GptScore
 from eirene.models.limits import RetryPolicy
 from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message

@@ -22,8 +22,7 @@ from eirene.core.scores import Unscored
 from eirene.core.usage import Meter
 from eirene.data.topics import parse_topic
 from eirene.eval.base import Case, case_of
-from eirene.eval.detectors.alignment import AlignmentDetector
-from eirene.eval.detectors.arrangement import ArrangementDetector
+from eirene.eval.detectors.alignment import AlignmentDetector, ArrangementDetector
 from eirene.eval.detectors.rouge import score_rouge
 from eirene.models.encoder import Encoder, load_encoder
 from eirene.npov.embedded import check

@@ -13,8 +13,8 @@ from eirene.agent.experiments.compare_rows import CompareRow
 from eirene.agent.experiments.compare_summary import summarise
 from eirene.core.records import BeforeAfter, Record
 from eirene.core.scores import ArgumentScore, Scores
-from eirene.views.compare_table import comparison_table, render_comparison
-from eirene.views.comparison import sections
+from eirene.views.comparison.sections import sections
+from eirene.views.comparison.tables import comparison_table, render_comparison
 from eirene.views.facts import HOW_TO_GIVE, STATUS_WORDS, score_table, tone
 from eirene.views.record import view_of
 from eirene.views.report import render_page, render_report

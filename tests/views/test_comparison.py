@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from eirene.views.compare_table import comparison_table, figure, render_comparison
-from eirene.views.plots import cost_gain, forest, write_plots
+from eirene.views.comparison.plots import cost_gain, forest, write_plots
+from eirene.views.comparison.tables import comparison_table, figure, render_comparison
 from eirene.views.report import render_report
 
 ABOUT = {"value": -0.2, "low": -0.3, "high": -0.1, "n": 8}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from eirene.views.detectors_plots import write_curves
-from eirene.views.detectors_table import evaluation_table, figure, floor_name, p_value
+from eirene.views.detectors import evaluation_table, figure, floor_name, p_value, write_curves
 
 AREA = {"value": 0.75, "low": 0.5, "high": 0.9, "n": 8}
 COST = {"version": "encoder=1", "answers": 8, "failed": 0, "failures": {}, "calls": 0, "retries": 0,

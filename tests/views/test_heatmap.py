@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eirene.core.errors import InputError
-from eirene.views.heatmap import MOST_WORDS, Heatmap, draw_heatmap, write_heatmap
+from eirene.views.salience import MOST_WORDS, Heatmap, draw_heatmap, write_heatmap
 
 HEATMAP = Heatmap(
     title="Is $wind$ power good?",

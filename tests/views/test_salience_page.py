@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from eirene.views.heatmap import Heatmap
-from eirene.views.salience import ShadedText, render_salience_page, shaded
+from eirene.views.salience import Heatmap, ShadedText, render_salience_page, shaded
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
 HEATMAP = Heatmap(EVIL, ["pro"], [EVIL], ["wind"], [[0.25]], [0.75], [0.75])

@@ -21,7 +21,7 @@ from eirene.core.signature import derive_seed, digest, signature
 from eirene.core.usage import Meter, Usage
 from eirene.core.validation import CheckedModel
 from eirene.eval.base import Detector, case_of
-from eirene.eval.datasets.feedback import FeedbackCase
+from eirene.eval.datasets.base import FeedbackCase
 from eirene.eval.datasets.predictions import Prediction, findings_of
 from eirene.eval.metrics import Annotated, Found
 from eirene.eval.metrics.feedback_rows import FeedbackRow, scored_row

@@ -14,8 +14,7 @@ from eirene.core.signature import signature
 from eirene.core.usage import Usage
 from eirene.eval.base import Case, Detector, case_of, unmet
 from eirene.eval.datasets import Labelled
-from eirene.eval.metrics.detector_pairs import DetectorRow, row_key, row_of
-from eirene.eval.metrics.detectors import Part, Plan, costs, detector_report
+from eirene.eval.metrics.detectors import DetectorRow, Part, Plan, costs, detector_report, row_key, row_of
 from eirene.eval.scoring import Outcome, Scorer, workers_for
 from eirene.models.limits import DEFAULT_CONCURRENCY
 

@@ -179,8 +179,7 @@ def _write(found: Evaluated, folder: Path, *, plan: Plan, named: dict[str, Any],
     from eirene.agent.experiments.detectors import summarise
     from eirene.data.output import write_text
     from eirene.eval.metrics.detectors import curves
-    from eirene.views.detectors_plots import write_curves
-    from eirene.views.detectors_table import evaluation_table
+    from eirene.views.detectors import evaluation_table, write_curves
 
     summary = {**named, **summarise(found, plan)}
     text = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
@@ -198,7 +197,7 @@ def _show(summary: dict[str, Any]) -> None:
     """The figures for a reader at a terminal; intervals of all, pairs and slices stand in table.md."""
     from rich.table import Table
 
-    from eirene.views.detectors_table import figure, floor_name, level_title
+    from eirene.views.detectors import figure, floor_name, level_title
 
     screen = console()
     screen.print(f"{summary['data']['form']}: {summary['answers']:,} answers; {summary['signature']}", markup=False)

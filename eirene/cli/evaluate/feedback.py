@@ -15,7 +15,7 @@ from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.data import Selection
-    from eirene.eval.datasets.feedback import FeedbackCase
+    from eirene.eval.datasets.base import FeedbackCase
 
 _Table = tuple[str, tuple[str, ...], list[tuple[str, list[str]]]]
 """Title, columns, and rows of a name and its cells."""
@@ -75,7 +75,7 @@ def feedback(
 def _cases(data: str, format: str, split: str, selection: Selection) -> list[FeedbackCase]:
     from eirene.data import open_source
     from eirene.data.haluquestqa import published_split, read_tagged_answers
-    from eirene.eval.datasets.feedback import case_of, read_feedback_cases, with_own_ids
+    from eirene.eval.datasets.base import case_of, read_feedback_cases, with_own_ids
 
     if split not in ("all", "train", "test"):
         raise InputError(f"split must be one of all, train, test, got {split!r}", field="split")

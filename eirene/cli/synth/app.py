@@ -143,7 +143,7 @@ def _report(card: dict[str, Any], path: str | None, out: str, *, force: bool) ->
     import json
 
     from eirene.data.output import write_text
-    from eirene.views.detectors_table import render_controls
+    from eirene.views.detectors import render_controls
 
     if path is not None:
         write_text(path, json.dumps(card, ensure_ascii=False, allow_nan=False, indent=1) + "\n", force=force)

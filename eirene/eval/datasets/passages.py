@@ -11,8 +11,7 @@ from typing import Any
 
 from eirene.core.records import Item, parse_item
 from eirene.data.json_rows import Row
-from eirene.eval.datasets.base import Labelled, Mark, find_span, marked_faults
-from eirene.eval.datasets.feedback import parse_feedback_case
+from eirene.eval.datasets.base import Labelled, Mark, find_span, marked_faults, parse_feedback_case
 
 _SUMMARY = "What does the text say?"
 _TALK = "What can be said to this?"

@@ -12,9 +12,8 @@ from eirene.core.scores import Scores, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, unmet
-from eirene.eval.detectors.denials import is_denied
 from eirene.eval.detectors.judge import Section, fenced, given_sections
-from eirene.eval.detectors.verdict import cleaned
+from eirene.eval.detectors.verdict import cleaned, is_denied
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply, ReplyToken

@@ -5,8 +5,7 @@ Runs no model; who finds (a critic, or a file of its replies) is named elsewhere
 
 from __future__ import annotations
 
-from eirene.eval.datasets.annotated import Annotated, AnnotatedSet, read_annotated
-from eirene.eval.datasets.taxonomy import Taxonomy
+from eirene.eval.datasets.annotated import Annotated, AnnotatedSet, Taxonomy, read_annotated
 from eirene.eval.metrics.findings import Found, findings_report
 
 __all__ = ["Annotated", "AnnotatedSet", "Found", "Taxonomy", "findings_report", "read_annotated"]

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, model_validator
 from eirene.core.critique import Critique, Sample, Tag
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel
-from eirene.eval.datasets.feedback import FeedbackCase
+from eirene.eval.datasets.base import FeedbackCase
 from eirene.text.words import stems
 
 _Share = Annotated[float, Field(ge=0.0, le=1.0)]

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from eirene.core.critique import Finding
-from eirene.eval.datasets.annotated import Annotated
-from eirene.eval.datasets.taxonomy import Taxonomy
+from eirene.eval.datasets.annotated import Annotated, Taxonomy
 from eirene.eval.statistics.bootstrap import Array, Estimate, Metric, Resamples, clusters_of, ratio
 from eirene.text.sentences import Sentence
 

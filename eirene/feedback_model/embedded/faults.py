@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.alignment.comparison import Comparison, place_of
+from eirene.alignment.comparison import SURE, Comparison, place_of
 from eirene.alignment.placement import ALIKE, repeats
-from eirene.alignment.sides import SURE
 from eirene.core.critique import Finding
 from eirene.feedback_model.embedded.calibration import Critic
 from eirene.feedback_model.embedded.evidence import UNSUPPORTED, Evidence

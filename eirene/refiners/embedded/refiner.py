@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from eirene.alignment.comparison import Comparison, compare
-from eirene.alignment.sides import SURE
+from eirene.alignment.comparison import SURE, Comparison, compare
 from eirene.core.errors import UnsupportedLanguageError
 from eirene.core.grounding import given_texts
 from eirene.core.records import Item

@@ -17,7 +17,7 @@ from eirene.core.errors import AuthError, BackendError, InputError, UnreachableE
 from eirene.core.usage import Meter, Usage
 from eirene.data.haluquestqa import parse_tagged_answer
 from eirene.data.json_rows import Row
-from eirene.eval.datasets.feedback import FeedbackCase, case_of
+from eirene.eval.datasets.base import FeedbackCase, case_of
 from eirene.feedback_model.base import FeedbackRequest
 
 SETTINGS = Settings(samples=4)

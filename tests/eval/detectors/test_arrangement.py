@@ -12,8 +12,7 @@ from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.detectors.alignment import score_alignment
-from eirene.eval.detectors.arrangement import ArrangementDetector, score_arrangement
+from eirene.eval.detectors.alignment import ArrangementDetector, score_alignment, score_arrangement
 from eirene.models.encoder import Encoder, load_encoder
 
 PRO = ("A car-free centre has cleaner air.", "Children can walk to school safely without cars.")

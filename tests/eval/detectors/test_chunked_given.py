@@ -15,11 +15,9 @@ from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Detector
-from eirene.eval.detectors.answer_tokens import read_answer
 from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
 from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask
-from eirene.eval.detectors.gptscore import GptScore, gptscore_messages
-from eirene.eval.detectors.pseudo_entropy import PseudoEntropy
+from eirene.eval.detectors.likelihood import GptScore, PseudoEntropy, gptscore_messages, read_answer
 from eirene.eval.detectors.salience import SalienceDetector, WordMaps
 from eirene.models.local.model import LocalModel, load_local
 from eirene.models.local.scoring import LocalScorer

@@ -17,9 +17,15 @@ from eirene.core.records import parse_item
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import Case, case_of
-from eirene.eval.detectors.gptscore import HALF_NLL, GptScore, gptscore_messages
 from eirene.eval.detectors.judge import bounded
-from eirene.eval.detectors.pseudo_entropy import HALF, PseudoEntropy, pseudo_entropy
+from eirene.eval.detectors.likelihood import (
+    HALF_ENTROPY,
+    HALF_NLL,
+    GptScore,
+    PseudoEntropy,
+    gptscore_messages,
+    pseudo_entropy,
+)
 from eirene.eval.registry import build_detector
 from eirene.eval.resources import Resources
 from eirene.eval.scoring import Scorer
@@ -95,9 +101,9 @@ async def test_the_largest_counts_and_sentences_have_their_own() -> None:
     found = await scored(PseudoEntropy(table), "  Sure. No idea.")
     low, high = math.log(2), pseudo_entropy([math.log(0.2), math.log(0.1)])
     assert found.raw == {"max_pseudo_entropy": pytest.approx(high), "tokens": 3.0}
-    assert found.hallucination == pytest.approx(bounded(high, half=HALF))
+    assert found.hallucination == pytest.approx(bounded(high, half=HALF_ENTROPY))
     assert [number(s.hallucination) for s in found.sentences] == pytest.approx(
-        [bounded(low, half=HALF), bounded(high, half=HALF)]
+        [bounded(low, half=HALF_ENTROPY), bounded(high, half=HALF_ENTROPY)]
     )
 
 

@@ -16,8 +16,17 @@ from eirene.core.scores import Score, Scores, Unscored
 from eirene.core.usage import Usage
 from eirene.eval.base import Case
 from eirene.eval.datasets import Labelled
-from eirene.eval.metrics.detector_pairs import DetectorRow, row_key
-from eirene.eval.metrics.detectors import MAX_SLICES, Part, Plan, costs, curves, detector_report, dev_clusters
+from eirene.eval.metrics.detectors import (
+    MAX_SLICES,
+    DetectorRow,
+    Part,
+    Plan,
+    costs,
+    curves,
+    detector_report,
+    dev_clusters,
+    row_key,
+)
 from eirene.testing.parts import ScriptedDetector
 
 PLAN = Plan(draws=200)

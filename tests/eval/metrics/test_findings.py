@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eirene.core.critique import Finding
 from eirene.core.records import Item
-from eirene.eval.datasets.taxonomy import TAXONOMIES
+from eirene.eval.datasets.annotated import TAXONOMIES
 from eirene.eval.metrics import Annotated, Found, findings_report
 from eirene.eval.metrics.findings import as_printed, count_case
 

@@ -8,10 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
-from eirene.eval.statistics import roc
+from eirene.eval.statistics import ranking
 from eirene.eval.statistics.bootstrap import Resamples, clusters_of
-from eirene.eval.statistics.ranking import auc_and_ap
-from eirene.eval.statistics.roc import average_precision, best_threshold, curve, in_parts, ranked, roc_auc, thresholded
+from eirene.eval.statistics.ranking import (
+    auc_and_ap,
+    average_precision,
+    best_threshold,
+    curve,
+    in_parts,
+    ranked,
+    roc_auc,
+    thresholded,
+)
 
 
 def drawn(seed: int, n: int, levels: int) -> tuple[np.ndarray, np.ndarray]:
@@ -104,7 +112,7 @@ def test_one_cluster_alone_has_no_interval() -> None:
 def test_many_different_scores_change_no_figure_and_hardly_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     labels, scores = (values.tolist() for values in drawn(1, 400, 0))
     exact = ranked(labels, scores, clusters_of(range(400)), Resamples(draws=400))
-    monkeypatch.setattr(roc, "LEVELS", 100)
+    monkeypatch.setattr(ranking, "LEVELS", 100)
     rounded = ranked(labels, scores, clusters_of(range(400)), Resamples(draws=400))
     assert (rounded.auc.value, rounded.ap.value) == (exact.auc.value, exact.ap.value)
     assert rounded.auc.low == pytest.approx(exact.auc.low, abs=0.01)
@@ -115,7 +123,7 @@ def test_a_metric_in_parts_is_the_metric(monkeypatch: pytest.MonkeyPatch) -> Non
     labels, scores = (values.tolist() for values in drawn(2, 30, 0))
     metric = auc_and_ap(30, list(range(30)), scores, labels)
     weights = np.random.default_rng(0).integers(0, 3, size=(50, 30)).astype(float)
-    monkeypatch.setattr(roc, "_CELLS", 100)
+    monkeypatch.setattr(ranking, "_CELLS", 100)
     np.testing.assert_allclose(in_parts(metric, 30)(weights), metric(weights))
 
 

@@ -21,10 +21,13 @@ from eirene.eval.detectors.salience.maps import (
     AGGREGATES,
     MEANS,
     Aggregate,
+    Encoded,
     Mean,
     Span,
     content_spans,
+    encode,
     error_score,
+    groups_of,
     largest_shares,
     normalised,
     strengths,
@@ -32,7 +35,6 @@ from eirene.eval.detectors.salience.maps import (
     word_error,
     word_map,
 )
-from eirene.eval.detectors.salience.prompt import Encoded, encode, groups_of
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A comparison's figures as the report shows them: tables, and intervals as bars on a scale that stands above."""
+"""Sections of a comparison in the HTML report: tables, and intervals as bars on a scale that stands above."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eirene.views.compare_table import (
+from eirene.views.comparison.tables import (
     KINDS,
     SPENT,
     STATUSES,

@@ -1,4 +1,4 @@
-"""Other answers to a question, for detectors that compare an answer with them: the row's own, or drawn from a model."""
+"""Samples for `selfcheck-*`: other answers to a question, the row's own or drawn from a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SelfCheck-BERTScore on any Hugging Face encoder of this machine, which needs the extra `local`."""
+"""The `selfcheck-bertscore` detector, on any Hugging Face encoder of this machine. Needs the extra `local`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,14 @@ from eirene.core.extras import require
 from eirene.core.scores import Scores, Unscored
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need
-from eirene.eval.detectors.selfcheck import NO_WORDS, sentence_scores, spoken
-from eirene.eval.detectors.selfcheck_metrics import compared_sentences, disagreement
-from eirene.eval.detectors.selfcheck_samples import SampleSource, source_of
+from eirene.eval.detectors.selfcheck.detectors import (
+    NO_WORDS,
+    compared_sentences,
+    disagreement,
+    sentence_scores,
+    spoken,
+)
+from eirene.eval.detectors.selfcheck.samples import SampleSource, source_of
 from eirene.models.faults import out_of_memory_told
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eirene.core.extras import importing
-from eirene.views.compare_table import KINDS, drawn
+from eirene.views.comparison.tables import KINDS, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,6 +1,5 @@
-"""A comparison's figures as Markdown tables. Every line ends with the settings that made it.
-
-A comparison's figures for a reader at a terminal: the gist of `table.md`, in 80 columns.
+"""Tables of a comparison: Markdown (`table.md`), every line with the settings that made it, and the gist for a
+terminal.
 """
 
 from __future__ import annotations
