@@ -36,7 +36,7 @@ from eirene.core.signature import rng_for
 from eirene.core.usage import Meter
 from eirene.eval.base import MODEL_NEEDS, Case, Detector, Need, case_of
 from eirene.eval.datasets import read_labelled
-from eirene.eval.metrics.detectors import Plan
+from eirene.eval.metrics.detectors import EvaluationPlan
 from eirene.eval.registry import DETECTORS, build_detectors
 from eirene.eval.resources import Resources
 from eirene.eval.statistics.ranking import average_precision, roc_auc
@@ -164,7 +164,9 @@ def measured(chosen: Set, data: Path, rows: Path, run: Run) -> dict[str, Any]:
         most, longest = (max(run.most // 4, 1), SHORT) if chosen.slow else (run.most, None)
         some = {d.name: OfSome(d, cases, most=most, longest=longest) for d in detectors if d.needs & MODEL_NEEDS}
         detectors = [some.get(d.name, d) for d in detectors]
-    plan = Plan(draws=DRAWS, seed=SEED, slices=[s for s in chosen.slices if any(s in c.slices for c in found.cases)])
+    plan = EvaluationPlan(
+        draws=DRAWS, seed=SEED, slices=[s for s in chosen.slices if any(s in c.slices for c in found.cases)]
+    )
     evaluated = asyncio.run(aevaluate_detectors(found.cases, detectors, out=folder, work=EvaluateOptions(seed=SEED)))
     print(f"{chosen.title}: {len(found.cases)} answers", flush=True)
     if run.models_only:

@@ -51,11 +51,11 @@ def verbatim(
     in one sentence, or in as many as it has itself.
     """
     table = np.zeros((len(given), len(units)), np.bool_)
-    free, exact = _Words.of(answer, exact=False), _Words.of(answer, exact=True)
+    free, exact = _ComparedWords.of(answer, exact=False), _ComparedWords.of(answer, exact=True)
     ends, sayers = [sentence.end for sentence in sentences], _Sayers(units)
     for row, text in zip(table, given, strict=True):
         is_short, is_long = len(content_words(text)) < SHORT, len(list(word_spans(text))) >= LONG
-        for start, end in (exact if is_short else free).places(_Words.of(text, exact=is_short)):
+        for start, end in (exact if is_short else free).places(_ComparedWords.of(text, exact=is_short)):
             first, last = bisect_right(ends, start), bisect_right(ends, end - 1)
             if last > first and last - first >= len(split_sentences(text)):
                 continue
@@ -66,7 +66,7 @@ def verbatim(
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _ComparedWords:
     """The words of a text that are compared, with their offsets; `joined` has them in order, a space around each."""
 
     spans: tuple[tuple[int, int], ...]
@@ -74,13 +74,13 @@ class _Words:
     joined: str
 
     @classmethod
-    def of(cls, text: str, *, exact: bool) -> _Words:
+    def of(cls, text: str, *, exact: bool) -> _ComparedWords:
         found = [(text[a:b].lower(), a, b) for a, b in word_spans(text)]
         found = found if exact else list(_stemmed(found))
         starts = accumulate((len(key) + 1 for key, _, _ in found), initial=0)
         return cls(tuple((a, b) for _, a, b in found), tuple(starts), "".join(f" {key}" for key, _, _ in found) + " ")
 
-    def places(self, part: _Words) -> Iterator[tuple[int, int]]:
+    def places(self, part: _ComparedWords) -> Iterator[tuple[int, int]]:
         """Offsets in the text where the words of `part` stand in order, none between them."""
         at = self.joined.find(part.joined) if part.spans else -1
         while at >= 0:

@@ -19,7 +19,7 @@ from eirene.data.output import STDOUT
 if TYPE_CHECKING:
     from eirene.data import Dataset
     from eirene.eval.base import Detector
-    from eirene.eval.scoring import Outcome
+    from eirene.eval.scoring import DetectorOutcome
 
 
 In = Annotated[str, typer.Argument(metavar="IN", help=data_flags.IN_HELP)]
@@ -90,7 +90,7 @@ class _Done:
     why_not: dict[str, str] = field(default_factory=dict)
     calls: int = 0
 
-    def add(self, found: Mapping[str, Outcome]) -> None:
+    def add(self, found: Mapping[str, DetectorOutcome]) -> None:
         self.failed += any(outcome.failed for outcome in found.values())
         for name, outcome in found.items():
             values = (outcome.scores.hallucination, outcome.scores.coverage)

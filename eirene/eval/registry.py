@@ -1,97 +1,100 @@
-"""Every detector that ships, by name: what it needs, what it says, and how it is built. One line each."""
+"""Registry of detectors: every module in `eirene.eval.detectors` is searched for them, and so are plugins.
+
+A detector is declared where it lives, by `@detector` on the function that builds it; no other file names it. Packages
+outside Eirene name a module of theirs under the entry point group `eirene.detectors`.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TypeVar
 
 from eirene.core.errors import InputError
-from eirene.eval.base import GIVEN, Detector, Need, UnmetDetector, unmet
+from eirene.core.logs import get_logger
+from eirene.eval import detectors
+from eirene.eval.base import Detector, Need, UnmetDetector, unmet
 from eirene.eval.resources import Resources
+
+PLUGINS = "eirene.detectors"
+"""The entry point group of modules that declare detectors."""
+
+logger = get_logger(__name__)
+Build = Callable[[Resources], Detector]
+B = TypeVar("B", bound=Build)
+_declared: dict[str, DetectorEntry] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A detector in the table. `builder` is `module:function`, a function from `Resources` to the detector: it is
-    imported when the detector is asked for, so that a heavy one costs the others nothing. `needs` are the detector's.
+class DetectorEntry:
+    """A detector as it is declared: what it `needs`, what it is `about` in a line, and how it is built.
+
+    `build` raises what loading a model raises.
     """
 
-    builder: str
+    name: str
     needs: frozenset[Need]
     about: str
-
-    def build(self, resources: Resources) -> Detector:
-        """The detector. Raises what loading a model raises."""
-        module, _, function = self.builder.partition(":")
-        built: Detector = getattr(importlib.import_module(module), function)(resources)
-        return built
+    build: Build
 
 
-SALIENCE: frozenset[Need] = frozenset({"given", "local_model"})
-CLASSIFIER: frozenset[Need] = frozenset({"given", "classifier"})
-NLI: frozenset[Need] = frozenset({"given", "nli"})
-JUDGE: frozenset[Need] = frozenset({"judge"})
-SAMPLES: frozenset[Need] = frozenset({"samples"})
+def detector(name: str, *, needs: frozenset[Need], about: str) -> Callable[[B], B]:
+    """Declares the detector that the decorated function builds from `Resources`.
 
-DETECTORS: dict[str, Entry] = {
-    "rouge": Entry(
-        "eirene.eval.detectors.rouge:build", GIVEN, "overlap of stemmed content words with what was given (NPOV 3.1)"
-    ),
-    "alignment": Entry(
-        "eirene.eval.detectors.alignment:build", GIVEN, "meaning of clauses against what was given (encoder)"
-    ),
-    "arrangement": Entry(
-        "eirene.eval.detectors.alignment:build", GIVEN, "arguments under the wrong side, or made twice (encoder)"
-    ),
-    "classifier": Entry(
-        "eirene.eval.detectors.classifier:build", CLASSIFIER, "a tuned language model's labels (NPOV 3.3)"
-    ),
-    "nli": Entry("eirene.eval.detectors.nli:build", NLI, "entailment by a sequence classifier, in the manner of TRUE"),
-    "salience": Entry(
-        "eirene.eval.detectors.salience:build", SALIENCE, "a local model's gradients, largest share (NPOV 3.2)"
-    ),
-    "salience-sum": Entry(
-        "eirene.eval.detectors.salience:build_sum", SALIENCE, "the same, shares summed (NPOV, appendix C)"
-    ),
-    "salience-entropy": Entry(
-        "eirene.eval.detectors.salience:build_entropy", SALIENCE, "the same, negative entropy of the shares"
-    ),
-    "chainpoll": Entry(
-        "eirene.eval.detectors.chainpoll:build", JUDGE, "adherence where text was given, else correctness"
-    ),
-    "chainpoll-adherence": Entry(
-        "eirene.eval.detectors.chainpoll:build_adherence", JUDGE | GIVEN, "share of polls that find something not given"
-    ),
-    "chainpoll-correctness": Entry(
-        "eirene.eval.detectors.chainpoll:build_correctness", JUDGE, "share of polls that find something false"
-    ),
-    "selfcheck-ngram": Entry(
-        "eirene.eval.detectors.selfcheck.detectors:build_ngram", SAMPLES, "words that other answers make unlikely"
-    ),
-    "selfcheck-embedding": Entry(
-        "eirene.eval.detectors.selfcheck.detectors:build_embedding",
-        SAMPLES,
-        "sentences far from those of other answers (encoder)",
-    ),
-    "selfcheck-bertscore": Entry(
-        "eirene.eval.detectors.selfcheck.bertscore:build",
-        SAMPLES | {"local_model"},
-        "the same by BERTScore, on the encoder that the local model names",
-    ),
-    "geval": Entry("eirene.eval.detectors.geval:build", JUDGE, "expected rating from 1 to 5, by a judge (G-Eval)"),
-    "gptscore": Entry(
-        "eirene.eval.detectors.likelihood:build",
-        frozenset({"local_model"}),
-        "how likely a local model finds the answer (GPTScore)",
-    ),
-    "pseudo-entropy": Entry(
-        "eirene.eval.detectors.likelihood:build",
-        frozenset({"token_logprobs"}),
-        "the least sure token (ChainPoll, appendix A.4)",
-    ),
-}
-"""A judge's or a local model's detector whose need is not met still has its place: every case is unscored."""
+    `name` is what `--detectors` calls it. `needs` are those of the detector: what no case brings must be among the
+    resources, which flags name. Modules with a declaration are imported for its name alone: heavy packages belong into
+    functions. Raises `ValueError` for a name that another detector has.
+    """
+
+    def declare(build: B) -> B:
+        known = _declared.get(name)
+        if known is not None and _place(known.build) != _place(build):
+            raise ValueError(f"two detectors are called {name!r}: in {known.build.__module__} and {build.__module__}")
+        _declared[name] = DetectorEntry(name, needs, about, build)
+        return build
+
+    return declare
+
+
+def _place(build: Build) -> tuple[str, str]:
+    return build.__module__, build.__qualname__
+
+
+class _Detectors(Mapping[str, DetectorEntry]):
+    """All detectors by name; modules are searched when they are first asked for."""
+
+    def __getitem__(self, name: str) -> DetectorEntry:
+        return self._found()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found())
+
+    def __len__(self) -> int:
+        return len(self._found())
+
+    def _found(self) -> dict[str, DetectorEntry]:
+        for module in pkgutil.iter_modules(detectors.__path__, f"{detectors.__name__}."):
+            importlib.import_module(module.name)
+        _load_plugins()
+        return dict(sorted(_declared.items()))
+
+
+@cache
+def _load_plugins() -> None:
+    """Imports the modules of other packages; one that fails is warned of and left out."""
+    for plugin in entry_points(group=PLUGINS):
+        try:
+            plugin.load()
+        except Exception as error:  # whatever a stranger's module raises
+            logger.warning("the detectors of %s could not be loaded: %s", plugin.value, error)
+
+
+DETECTORS: Mapping[str, DetectorEntry] = _Detectors()
+"""Every detector that is there, in the order of names."""
 
 
 def parse_names(text: str) -> list[str]:
@@ -122,7 +125,7 @@ def build_detector(name: str, resources: Resources) -> Detector:
 def build_detectors(names: Sequence[str], resources: Resources) -> tuple[Detector, ...]:
     """The detectors in the order of their names, on one set of resources. Raises what `check_detectors` raises."""
     check_detectors(names, resources)
-    return tuple(build_detector(name, resources) for name in names)
+    return tuple(DETECTORS[name].build(resources) for name in names)
 
 
 def check_detectors(names: Sequence[str], resources: Resources) -> None:

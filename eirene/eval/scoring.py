@@ -23,7 +23,7 @@ _R = TypeVar("_R")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DetectorOutcome:
     """What one detector gave one case, and what that cost; `seconds` of the usage are the case's own wall time.
 
     With `failed` the scores are unscored and say why. `hopeless` is the error where the next case would meet it too.
@@ -48,7 +48,7 @@ class Scorer:
         self._given_up: dict[str, EireneError] = {}
         self._turn = asyncio.Semaphore(1)
 
-    async def score(self, case: Case) -> dict[str, Outcome]:
+    async def score(self, case: Case) -> dict[str, DetectorOutcome]:
         """The outcome of each detector, by name, in the detectors' order."""
         if all(only_computes(detector) for detector in self.detectors):  # in turn: a task for each would only cost
             found = [await self.score_by(detector, case) for detector in self.detectors]
@@ -56,14 +56,14 @@ class Scorer:
             found = await asyncio.gather(*(self.score_by(detector, case) for detector in self.detectors))
         return {detector.name: outcome for detector, outcome in zip(self.detectors, found, strict=True)}
 
-    async def score_by(self, detector: Detector, case: Case) -> Outcome:
+    async def score_by(self, detector: Detector, case: Case) -> DetectorOutcome:
         """The outcome of one of the detectors."""
         if only_computes(detector):
             async with self._turn:
                 return await self._score(detector, case)
         return await self._score(detector, case)
 
-    async def _score(self, detector: Detector, case: Case) -> Outcome:
+    async def _score(self, detector: Detector, case: Case) -> DetectorOutcome:
         error = self._given_up.get(detector.name)
         if error is not None:
             return _failed(error, Usage())
@@ -75,7 +75,7 @@ class Scorer:
             if isinstance(raised, PERMANENT_ERRORS):
                 self._given_up[detector.name] = raised
             return _failed(raised, _timed(meter, began))
-        return Outcome(scores, _timed(meter, began))
+        return DetectorOutcome(scores, _timed(meter, began))
 
 
 def workers_for(detectors: Sequence[Detector], concurrency: int) -> int:
@@ -119,9 +119,9 @@ async def _run(do: Callable[[_T], Awaitable[_R]], item: _T) -> _R:
     return await do(item)
 
 
-def _failed(error: EireneError, usage: Usage) -> Outcome:
+def _failed(error: EireneError, usage: Usage) -> DetectorOutcome:
     hopeless = error if isinstance(error, PERMANENT_ERRORS) else None
-    return Outcome(Scores.none(f"{error.kind}: {error}"), usage, failed=True, hopeless=hopeless)
+    return DetectorOutcome(Scores.none(f"{error.kind}: {error}"), usage, failed=True, hopeless=hopeless)
 
 
 def _timed(meter: Meter, began: float) -> Usage:

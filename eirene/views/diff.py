@@ -15,7 +15,7 @@ from eirene.text.matching import BoundedMatcher
 from eirene.text.sentences import split_sentences
 
 Kind = Literal["same", "gone", "new"]
-LineKind = Literal["same", "gone", "new", "changed", "moved away", "moved here"]
+DiffLineKind = Literal["same", "gone", "new", "changed", "moved away", "moved here"]
 
 _WORDS = re.compile(r"\w+(?:['’]\w+)*|\s+|[^\w\s]")
 _ALIKE = 0.5  # share of words in common from which two sentences count as one, reworded
@@ -25,7 +25,7 @@ _MOST_WORDS = 2_000  # and a sentence, past this many words
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DiffPiece:
     """A run of text that is in both answers (`same`), in the old alone (`gone`) or in the new alone (`new`)."""
 
     kind: Kind
@@ -33,37 +33,37 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """One sentence of the comparison, white space around it included."""
 
-    kind: LineKind
-    pieces: tuple[Piece, ...]
+    kind: DiffLineKind
+    pieces: tuple[DiffPiece, ...]
 
 
-def diff(old: str, new: str) -> tuple[Line, ...]:
+def diff(old: str, new: str) -> tuple[DiffLine, ...]:
     """The comparison of two texts, sentence by sentence, in reading order of the new text."""
     a = [s.raw for s in split_sentences(old)]
     b = [s.raw for s in split_sentences(new)]
-    lines: list[Line] = []
+    lines: list[DiffLine] = []
     matcher = BoundedMatcher([s.strip() for s in a], [s.strip() for s in b])
     for _, i, i_end, j, j_end in matcher.get_opcodes():
         lines += _block(a[i:i_end], b[j:j_end])
     return _with_moves(lines)
 
 
-def _block(a: Sequence[str], b: Sequence[str]) -> Iterator[Line]:
+def _block(a: Sequence[str], b: Sequence[str]) -> Iterator[DiffLine]:
     at_a = at_b = 0
     for i, j in [*_pairs(a, b), (len(a), len(b))]:
-        yield from (Line("gone", (Piece("gone", s),)) for s in a[at_a:i])
-        yield from (Line("new", (Piece("new", s),)) for s in b[at_b:j])
+        yield from (DiffLine("gone", (DiffPiece("gone", s),)) for s in a[at_a:i])
+        yield from (DiffLine("new", (DiffPiece("new", s),)) for s in b[at_b:j])
         if i < len(a):
             yield _pair(a[i], b[j])
         at_a, at_b = i + 1, j + 1
 
 
-def _pair(old: str, new: str) -> Line:
-    kind: LineKind = "same" if old.strip() == new.strip() else "changed"
-    return Line(kind, (Piece("same", old),) if old == new else tuple(_words(old, new)))
+def _pair(old: str, new: str) -> DiffLine:
+    kind: DiffLineKind = "same" if old.strip() == new.strip() else "changed"
+    return DiffLine(kind, (DiffPiece("same", old),) if old == new else tuple(_words(old, new)))
 
 
 def _pairs(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
@@ -104,23 +104,23 @@ def _likeness(a: Counter[str], b: Counter[str]) -> float:
     return dice if dice >= _ALIKE else 0.0
 
 
-def _words(old: str, new: str) -> Iterator[Piece]:
+def _words(old: str, new: str) -> Iterator[DiffPiece]:
     a, b = _WORDS.findall(old), _WORDS.findall(new)
     if max(len(a), len(b)) > _MOST_WORDS:
-        yield from (Piece("gone", old), Piece("new", new))
+        yield from (DiffPiece("gone", old), DiffPiece("new", new))
         return
     for tag, i, i_end, j, j_end in BoundedMatcher(a, b).get_opcodes():
         gone, added = "".join(a[i:i_end]), "".join(b[j:j_end])
         if tag == "equal":
-            yield Piece("same", gone)
+            yield DiffPiece("same", gone)
             continue
         if gone:
-            yield Piece("gone", gone)
+            yield DiffPiece("gone", gone)
         if added:
-            yield Piece("new", added)
+            yield DiffPiece("new", added)
 
 
-def _with_moves(lines: Sequence[Line]) -> tuple[Line, ...]:
+def _with_moves(lines: Sequence[DiffLine]) -> tuple[DiffLine, ...]:
     """Names a sentence that went from one place and came back, word for word, at another."""
     gone, new = (Counter(_text(x) for x in lines if x.kind == kind) for kind in ("gone", "new"))
     left = {"gone": gone & new, "new": gone & new}
@@ -133,5 +133,5 @@ def _with_moves(lines: Sequence[Line]) -> tuple[Line, ...]:
     return tuple(result)
 
 
-def _text(line: Line) -> str:
+def _text(line: DiffLine) -> str:
     return "".join(p.text for p in line.pieces).strip()

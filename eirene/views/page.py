@@ -25,7 +25,7 @@ Cell = str | Markup
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RowGroup:
     """Lines of a table under a name of their own; no name where the table has one group. Row headers come first.
 
     `muted` lines are for information: without colours of good and bad.
@@ -42,7 +42,7 @@ class HtmlTable:
 
     caption: str
     columns: Sequence[str]
-    groups: Sequence[Group]
+    groups: Sequence[RowGroup]
     first_number: int = 1
 
     @classmethod
@@ -50,7 +50,7 @@ class HtmlTable:
         cls, caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, first_number: int = 1
     ) -> HtmlTable:
         """A table of one group."""
-        return cls(caption, columns, (Group("", rows),), first_number)
+        return cls(caption, columns, (RowGroup("", rows),), first_number)
 
 
 def page(template: str, *, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:

@@ -21,7 +21,7 @@ from eirene.views import kinds_in
 from eirene.views.comparison.sections import sections
 from eirene.views.comparison.tables import STATUSES
 from eirene.views.facts import ADVISORY, STATUS_WORDS, cost, tone
-from eirene.views.page import Group, HtmlTable, change_cell, compact, page, score_cell, script_safe
+from eirene.views.page import HtmlTable, RowGroup, change_cell, compact, page, score_cell, script_safe
 from eirene.views.record import RecordView, view_of
 from eirene.views.salience import picture
 
@@ -125,7 +125,7 @@ def render_page(record: Record, *, item: Item | None = None) -> str:
 
 def _scores(view: RecordView) -> HtmlTable:
     groups = [
-        Group(
+        RowGroup(
             ADVISORY if is_advisory else "",
             [(row.detector, row.error, *map(score_cell, row.scores), change_cell(row.scores[0], row.scores[-1]))
              for row in rows],
@@ -141,7 +141,7 @@ def _arguments(view: RecordView) -> Iterator[tuple[str, HtmlTable]]:
     """A table for each detector that scores single arguments."""
     for (detector, is_advisory), rows in groupby(view.arguments, key=lambda row: (row.detector, row.advisory)):
         groups = [
-            Group(name, [(a.text, score_cell(a.before), score_cell(a.after), change_cell(a.before, a.after))
+            RowGroup(name, [(a.text, score_cell(a.before), score_cell(a.after), change_cell(a.before, a.after))
                          for a in members], muted=is_advisory)
             for name, members in groupby(rows, key=lambda row: row.group)
         ]  # fmt: skip

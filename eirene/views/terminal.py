@@ -17,7 +17,7 @@ from eirene.core.grounding import lacks_grounding
 from eirene.core.records import Record, Round
 from eirene.core.scores import Unscored
 from eirene.views import LETTERS, kinds_in, spans_of
-from eirene.views.diff import Line, LineKind, diff
+from eirene.views.diff import DiffLine, DiffLineKind, diff
 from eirene.views.facts import (
     ADVISORY,
     HOW_TO_GIVE,
@@ -41,7 +41,7 @@ from eirene.views.facts import (
 _Entry = TypeVar("_Entry")
 
 _TONE_STYLE: dict[Tone, str] = {"good": "bold green", "plain": "bold", "warn": "bold yellow", "bad": "bold red"}
-_SIGN: dict[LineKind, str] = {
+_SIGN: dict[DiffLineKind, str] = {
     "same": " ", "changed": "~", "gone": "-", "moved away": "-", "new": "+", "moved here": "+"
 }  # fmt: skip
 _PIECE_STYLE = {"same": "", "gone": "red strike", "new": "green"}
@@ -169,7 +169,7 @@ def _diff(old: str, new: str) -> RenderableType:
     return table
 
 
-def _line(line: Line) -> Text:
+def _line(line: DiffLine) -> Text:
     text = Text()
     marked = line.kind == "changed"
     for piece in line.pieces:

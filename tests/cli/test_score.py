@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from eirene.core.scores import Scores
-from eirene.eval.base import MODEL_NEEDS
+from eirene.eval import detectors, registry
+from eirene.eval.base import MODEL_NEEDS, UnmetDetector
 from eirene.eval.registry import DETECTORS
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
 
@@ -59,6 +61,73 @@ def test_a_detector_without_its_model_is_an_error_before_any_row_is_read(run: Ru
     out = tmp_path / "scores.jsonl"
     assert_error(run("score", "-", "--detectors", f"rouge,{name}", "--out", out, stdin=b"{"), f"{name!r} needs a")
     assert not out.exists()
+
+
+OWN = """
+from eirene.core.scores import Scores, Unscored
+from eirene.eval.base import NOTHING
+from eirene.eval.registry import detector
+
+
+class Shouting:
+    name, needs, version = "shouting", NOTHING, "1"
+
+    async def score(self, case, *, meter):
+        capitals = sum(map(str.isupper, case.answer)) / len(case.answer)
+        return Scores(hallucination=capitals, coverage=Unscored(unscored="looks at capitals"))
+
+
+@detector("shouting", needs=NOTHING, about="share of capitals")
+def build(resources):
+    return Shouting()
+"""
+
+
+@pytest.fixture
+def own_detector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A file more among the detectors, and no other line."""
+    (tmp_path / "detectors").mkdir()
+    (tmp_path / "detectors/shouting.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.setattr(registry, "_declared", {**DETECTORS})
+    monkeypatch.setattr(registry, "_declared", {**DETECTORS})
+    monkeypatch.setattr(detectors, "__path__", [*detectors.__path__, str(tmp_path / "detectors")])
+    yield
+    sys.modules.pop(f"{detectors.__name__}.shouting", None)
+
+
+@pytest.mark.usefixtures("own_detector")
+def test_a_new_file_among_the_detectors_is_a_detector_of_every_command(run: Run, tmp_path: Path) -> None:
+    row = json.dumps({**GIVEN, "answer": "HALF half"}).encode()
+    done = run("score", "-", "--detectors", "shouting,rouge", "--out", "-", stdin=row)
+    assert json.loads(done.out)["scores"]["shouting"]["hallucination"] == pytest.approx(4 / 9)
+    assert "shouting" in run("score", "-", "--detectors", "nope", "--out", "-", stdin=row).err
+    refined = run("refine", "-", "--detectors", "rouge,shouting", "--json", stdin=row)
+    assert "shouting" in json.loads(refined.out)["scores"]["original"]
+
+
+def test_two_detectors_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two detectors are called 'rouge'"):
+        registry.detector("rouge", needs=frozenset(), about="another")(
+            lambda _: UnmetDetector("rouge", needs=frozenset(), why="")
+        )
+
+
+def test_detectors_of_other_packages_are_found_and_a_broken_one_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    info = tmp_path / "plugin-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1\n", encoding="utf-8")
+    points = "[eirene.detectors]\nshouting = own_plugin\nbroken = no_such_plugin\n"
+    (info / "entry_points.txt").write_text(points, encoding="utf-8")
+    (tmp_path / "own_plugin.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_declared", {**DETECTORS})
+    registry._load_plugins.cache_clear()
+    with caplog.at_level("WARNING", logger="eirene"):
+        assert DETECTORS["shouting"].about == "share of capitals"
+    assert "no_such_plugin could not be loaded" in caplog.text
+    sys.modules.pop("own_plugin")
 
 
 def start(path: Path, out: str) -> subprocess.Popen[bytes]:

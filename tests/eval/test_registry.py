@@ -37,7 +37,7 @@ def test_names_keep_their_order_and_stand_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "message"), [("rouge,nope", "unknown detector 'nope'; known: rouge"), (" , ", "no detector")]
+    ("names", "message"), [("rouge,nope", "unknown detector 'nope'; known: alignment, "), (" , ", "no detector")]
 )
 def test_an_unknown_name_is_refused_with_the_known_ones(names: str, message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -23,7 +23,7 @@ from eirene.core.validation import CheckedModel
 from eirene.eval.base import Detector, case_of
 from eirene.eval.datasets.base import FeedbackCase
 from eirene.eval.datasets.predictions import Prediction, findings_of
-from eirene.eval.metrics import Annotated, Found
+from eirene.eval.metrics import Annotated, CaseFindings
 from eirene.eval.metrics.feedback_rows import FeedbackRow, scored_row
 from eirene.eval.scoring import Scorer, in_order
 from eirene.feedback_model.base import FeedbackRequest
@@ -100,11 +100,11 @@ async def _criticise(key: str, case: Annotated, parts: Parts, settings: Settings
     return CriticRow(key=key, id=item.id, findings=found, why=chosen.abstained, usage=meter.total)
 
 
-async def ameasure_gain(found: Sequence[Found], detectors: Sequence[Detector]) -> list[Found]:
+async def ameasure_gain(found: Sequence[CaseFindings], detectors: Sequence[Detector]) -> list[CaseFindings]:
     """The same with each detector's error score of the answer less that of the answer after its findings' edits."""
     scorer = Scorer(detectors)
 
-    async def one(one: Found) -> Mapping[str, float | None]:
+    async def one(one: CaseFindings) -> Mapping[str, float | None]:
         if one.findings is None:
             return {}
         answer = one.case.item.answer
@@ -116,13 +116,13 @@ async def ameasure_gain(found: Sequence[Found], detectors: Sequence[Detector]) -
         return {name: _less(before[name].scores.hallucination, after[name].scores.hallucination) for name in before}
 
     gains = [gain async for _, gain in in_order(found, one, workers=4)]
-    return [Found(f.case, f.findings, f.unscored, gain) for f, gain in zip(found, gains, strict=True)]
+    return [CaseFindings(f.case, f.findings, f.unscored, gain) for f, gain in zip(found, gains, strict=True)]
 
 
-def found_by(cases: Sequence[Annotated], made: Sequence[CriticRow | Prediction]) -> list[Found]:
+def found_by(cases: Sequence[Annotated], made: Sequence[CriticRow | Prediction]) -> list[CaseFindings]:
     """Rows of a critic, or predictions of a file, beside the cases that they are of."""
     return [
-        Found(case, one.findings, one.why if isinstance(one, CriticRow) else one.unscored)
+        CaseFindings(case, one.findings, one.why if isinstance(one, CriticRow) else one.unscored)
         for case, one in zip(cases, made, strict=True)
     ]
 
@@ -138,7 +138,7 @@ def _critic_key(case: Annotated, line: str) -> str:
     return digest([case.item.model_dump(mode="json"), cut, line])[:24]
 
 
-def lines_of(found: Sequence[Found]) -> list[dict[str, Any]]:
+def lines_of(found: Sequence[CaseFindings]) -> list[dict[str, Any]]:
     """What was found and what was marked, an object for each answer: for looking at single cases."""
     return [
         {

@@ -14,8 +14,16 @@ from eirene.core.signature import signature
 from eirene.core.usage import Usage
 from eirene.eval.base import Case, Detector, case_of, unmet
 from eirene.eval.datasets import Labelled
-from eirene.eval.metrics.detectors import DetectorRow, Part, Plan, costs, detector_report, row_key, row_of
-from eirene.eval.scoring import Outcome, Scorer, workers_for
+from eirene.eval.metrics.detectors import (
+    DetectorRow,
+    EvaluationPlan,
+    ScoredCases,
+    costs,
+    detector_report,
+    row_key,
+    row_of,
+)
+from eirene.eval.scoring import DetectorOutcome, Scorer, workers_for
 from eirene.models.limits import DEFAULT_CONCURRENCY
 
 ROWS = "rows.jsonl"
@@ -32,8 +40,8 @@ class Evaluated:
     """
 
     rows: Mapping[str, DetectorRow]
-    data: Part
-    dev: Part | None
+    data: ScoredCases
+    dev: ScoredCases | None
     n_from_journal: int
     n_left_out: int
 
@@ -100,14 +108,14 @@ async def aevaluate_detectors(
 _ROWS = RowKind(model=DetectorRow, name="rows of detectors", is_failed=lambda row: row.failed, place="folder")
 
 
-async def _score(scorer: Scorer, detector: Detector, case: Case) -> Outcome:
+async def _score(scorer: Scorer, detector: Detector, case: Case) -> DetectorOutcome:
     """The outcome; what needs given text is not asked about an answer to which nothing was given."""
     if "given" in detector.needs and case.given.source == "derived":
-        return Outcome(Scores.none(unmet("given")), Usage())
+        return DetectorOutcome(Scores.none(unmet("given")), Usage())
     return await scorer.score_by(detector, case)
 
 
-def summarise(found: Evaluated, plan: Plan) -> dict[str, Any]:
+def summarise(found: Evaluated, plan: EvaluationPlan) -> dict[str, Any]:
     """Every figure of an evaluation in plain JSON, with the settings that made it."""
     from eirene._version import __version__
 
@@ -128,6 +136,6 @@ def _part(
     keys: Sequence[Mapping[str, str]],
     rows: Mapping[str, DetectorRow],
     detectors: Sequence[Detector],
-) -> Part:
+) -> ScoredCases:
     scores: dict[str, Any] = {d.name: [rows[by_name[d.name]].scores for by_name in keys] for d in detectors}
-    return Part(tuple(cases), scores)
+    return ScoredCases(tuple(cases), scores)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eirene.agent.experiments.detectors import Evaluated, EvaluateOptions
     from eirene.eval.base import Detector
     from eirene.eval.datasets import LabelledSet
-    from eirene.eval.metrics.detectors import Plan
+    from eirene.eval.metrics.detectors import EvaluationPlan
 
 _RUN = "The run"
 _FIRST = -1
@@ -83,7 +83,7 @@ def detectors(
         from eirene.agent.experiments.detectors import EvaluateOptions
         from eirene.cli.compare import folder_of
         from eirene.eval.datasets import read_labelled
-        from eirene.eval.metrics.detectors import Plan
+        from eirene.eval.metrics.detectors import EvaluationPlan
         from eirene.eval.registry import DETECTORS, build_detectors, check_detectors, parse_names
 
         names, seed = parse_names(detectors), using.seed
@@ -95,7 +95,7 @@ def detectors(
         check_detectors(names, resources)
         tell_idle(resources, [DETECTORS[name].needs for name in names])
         fields = tuple(name.strip() for name in slice_by.split(",") if name.strip())
-        plan = Plan(draws=draws, seed=seed, dev_share=dev_share, slices=fields)
+        plan = EvaluationPlan(draws=draws, seed=seed, dev_share=dev_share, slices=fields)
         whole = read_labelled(rows.open(data), rows.shape)
         drawn = _drawn(whole, limit, sample_seed)
         plan.check(drawn.cases)
@@ -174,7 +174,9 @@ def _named(path: str, drawn: LabelledSet, whole: LabelledSet) -> dict[str, Any]:
     }
 
 
-def _write(found: Evaluated, folder: Path, *, plan: Plan, named: dict[str, Any], plots: bool) -> dict[str, Any]:
+def _write(
+    found: Evaluated, folder: Path, *, plan: EvaluationPlan, named: dict[str, Any], plots: bool
+) -> dict[str, Any]:
     """The figures and what shows them: made of the rows, and so written anew each time."""
     from eirene.agent.experiments.detectors import summarise
     from eirene.data.output import write_text

@@ -159,7 +159,7 @@ def read_annotated(path: str) -> AnnotatedSet:
     their answer and kinds that no class takes. Raises `InputError` that names the row.
     """
     source = open_source(path)
-    form: _Form | None = None
+    form: _AnnotatedForm | None = None
     others: Mapping[str, Any] | None = None
     cases: list[Annotated] = []
     left_out: dict[str, int] = {}
@@ -278,7 +278,7 @@ def own(data: dict[str, Any], row: Row) -> Said:
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _AnnotatedForm:
     keys: frozenset[str]
     read: Callable[..., Said]
     taxonomy: Taxonomy
@@ -287,17 +287,17 @@ class _Form:
 
 
 _FORMS = (
-    _Form(frozenset({"annotated"}), fava, FAVA),
-    _Form(frozenset({"tagged"}), fava, FAVA),
-    _Form(frozenset({"source_id", "response", "labels"}), ragtruth, RAGTRUTH, ("sources.jsonl", "source_id")),
-    _Form(frozenset({"question", "passages", "prediction 1", "feedback"}), qa_feedback, QA_FEEDBACK),
-    _Form(frozenset({"answer1", "answer2", "annotations"}), haluquestqa, HALUQUESTQA),
-    _Form(frozenset({"question", "sentences"}), completeness, COMPLETENESS),
-    _Form(frozenset({"question", "answer", "meta"}), own, FAVA, meta=frozenset({"findings"})),
+    _AnnotatedForm(frozenset({"annotated"}), fava, FAVA),
+    _AnnotatedForm(frozenset({"tagged"}), fava, FAVA),
+    _AnnotatedForm(frozenset({"source_id", "response", "labels"}), ragtruth, RAGTRUTH, ("sources.jsonl", "source_id")),
+    _AnnotatedForm(frozenset({"question", "passages", "prediction 1", "feedback"}), qa_feedback, QA_FEEDBACK),
+    _AnnotatedForm(frozenset({"answer1", "answer2", "annotations"}), haluquestqa, HALUQUESTQA),
+    _AnnotatedForm(frozenset({"question", "sentences"}), completeness, COMPLETENESS),
+    _AnnotatedForm(frozenset({"question", "answer", "meta"}), own, FAVA, meta=frozenset({"findings"})),
 )
 
 
-def _form_of(row: Row) -> _Form:
+def _form_of(row: Row) -> _AnnotatedForm:
     data: Mapping[str, Any] = row.data if isinstance(row.data, dict) else {}
     meta = data.get("meta")
     inner = set(meta) if isinstance(meta, dict) else set()
@@ -311,7 +311,7 @@ def _form_of(row: Row) -> _Form:
     )
 
 
-def _read(form: _Form, row: Row, others: Mapping[str, Any] | None) -> Said:
+def _read(form: _AnnotatedForm, row: Row, others: Mapping[str, Any] | None) -> Said:
     if not isinstance(row.data, dict):
         raise InputError("is no JSON object", where=row.where)
     try:

@@ -140,7 +140,7 @@ def _pair(
     return Labelled(checked, cluster, coverage=not covered, missing=missing, slices={"side": (side,)})
 
 
-class _Argument(BaseModel):
+class _ArgumentPlace(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     group: str
@@ -154,14 +154,14 @@ class _Span(BaseModel):
     end: Annotated[int, Field(ge=1)]
 
 
-class _Labels(BaseModel):
+class _MetaLabels(BaseModel):
     """`meta.labels` of a row: what is known; a key left out is not known. `missing`, `spans`: all that there are."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     hallucination: bool | None = None
     coverage: bool | None = None
-    missing: list[_Argument] | None = None
+    missing: list[_ArgumentPlace] | None = None
     spans: list[_Span] | None = None
     cluster: str | None = None
 
@@ -178,7 +178,7 @@ def own(data: dict[str, Any], row: Row) -> Labelled:
 
 def own_item(item: Item, where: str) -> Labelled:
     """An item that has been read, with `labels` in its meta as `own` has them; `where` it stood."""
-    labels = checked(_Labels, item.meta["labels"], where=where, under="meta.labels")
+    labels = checked(_MetaLabels, item.meta["labels"], where=where, under="meta.labels")
     known = {(p.name, n) for p in item.perspectives or [] for n in range(1, len(p.arguments) + 1)}
     lacking = {(a.group, a.n) for a in labels.missing or []}
     if not lacking <= known:

@@ -1,1 +1,1 @@
-"""The detectors, one file or folder each. `eirene.eval.registry` lists them."""
+"""The detectors, one file or folder each; `eirene.eval.registry` finds whatever is declared here."""

@@ -11,10 +11,11 @@ from eirene.core.grounding import Grounding
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case
+from eirene.eval.registry import detector
+from eirene.eval.resources import Resources
 from eirene.text.language import unsupported_language
 
 if TYPE_CHECKING:
-    from eirene.eval.resources import Resources
     from eirene.models.encoder.runtime import Encodes
 
 NEEDS_JUDGE = "needs a judge: nothing was given that an answer could be held against"
@@ -57,8 +58,8 @@ class AlignmentDetector:
         return await asyncio.to_thread(score_alignment, case, self._encoder)
 
 
-def build(resources: Resources) -> AlignmentDetector:
-    """The detector, for the registry."""
+@detector("alignment", needs=GIVEN, about="meaning of clauses against what was given (encoder)")
+def _build_alignment(resources: Resources) -> AlignmentDetector:
     return AlignmentDetector(resources.encoder)
 
 
@@ -143,8 +144,8 @@ class ArrangementDetector:
         return await asyncio.to_thread(score_arrangement, case, self._encoder)
 
 
-def build_arrangement(resources: Resources) -> ArrangementDetector:
-    """The detector, for the registry."""
+@detector("arrangement", needs=GIVEN, about="arguments under the wrong side, or made twice (encoder)")
+def _build_arrangement(resources: Resources) -> ArrangementDetector:
     return ArrangementDetector(resources.encoder)
 
 

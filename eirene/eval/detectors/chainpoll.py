@@ -11,9 +11,11 @@ from eirene.core.memo import Memo
 from eirene.core.scores import Poll, Polls, Score, Scores, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
-from eirene.eval.base import Case, Need, unmet
+from eirene.eval.base import GIVEN, Case, Need, unmet
 from eirene.eval.detectors.judge import Section, fenced, given_sections, wilson
 from eirene.eval.detectors.verdict import read_verdict
+from eirene.eval.registry import detector
+from eirene.eval.resources import Resources
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.prompts import Message, load_prompt
@@ -21,7 +23,6 @@ from eirene.prompts import Message, load_prompt
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from eirene.eval.resources import Resources
 
 logger = get_logger(__name__)
 
@@ -195,16 +196,19 @@ def next_polls(verdicts: list[bool | None], left: int) -> int:
     return min(left, max(needed, to_decide, 0))
 
 
-def build(resources: Resources) -> ChainPoll:
-    """Adherence where text was given, else correctness; for the registry."""
-    return ChainPoll(resources.judge, polls=resources.polls, seed=resources.seed)
+_JUDGE: frozenset[Need] = frozenset({"judge"})
 
 
-def build_adherence(resources: Resources) -> ChainPoll:
-    """Adherence, for the registry."""
-    return ChainPoll(resources.judge, asks="adherence", polls=resources.polls, seed=resources.seed)
+@detector("chainpoll", needs=_JUDGE, about="adherence where text was given, else correctness")
+def _build(resources: Resources, *, asks: Asks = "either") -> ChainPoll:
+    return ChainPoll(resources.judge, asks=asks, polls=resources.polls, seed=resources.seed)
 
 
-def build_correctness(resources: Resources) -> ChainPoll:
-    """Correctness, for the registry."""
-    return ChainPoll(resources.judge, asks="correctness", polls=resources.polls, seed=resources.seed)
+@detector("chainpoll-adherence", needs=_JUDGE | GIVEN, about="share of polls that find something not given")
+def _build_adherence(resources: Resources) -> ChainPoll:
+    return _build(resources, asks="adherence")
+
+
+@detector("chainpoll-correctness", needs=_JUDGE, about="share of polls that find something false")
+def _build_correctness(resources: Resources) -> ChainPoll:
+    return _build(resources, asks="correctness")

@@ -14,6 +14,8 @@ from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, unmet
 from eirene.eval.detectors.judge import Section, fenced, given_sections
 from eirene.eval.detectors.verdict import cleaned, is_denied
+from eirene.eval.registry import detector
+from eirene.eval.resources import Resources
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply, ReplyToken
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
     from langchain_core.language_models import BaseChatModel
 
-    from eirene.eval.resources import Resources
 
 Aspect = Literal["consistency", "factuality"]
 Asks = Literal["consistency", "factuality", "either"]
@@ -212,6 +213,6 @@ def _last_place(tokens: Sequence[ReplyToken], rating: str) -> ReplyToken | None:
     return found
 
 
-def build(resources: Resources) -> GEval:
-    """Consistency where text was given, else factuality; for the registry."""
+@detector("geval", needs=frozenset({"judge"}), about="expected rating from 1 to 5, by a judge (G-Eval)")
+def _build(resources: Resources) -> GEval:
     return GEval(resources.judge, seed=resources.seed)

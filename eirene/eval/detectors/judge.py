@@ -89,11 +89,11 @@ JUDGE_PROMPT = "judge_errors"
 MIN_PENALTY, MAX_PENALTY = 0.5, 5.0
 
 
-class _Reply(BaseModel):
+class _JudgeReply(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class JudgedError(_Reply):
+class JudgedError(_JudgeReply):
     """One error: the faulty words (empty where something is missing), its kind, why, and its weight."""
 
     place: str
@@ -102,7 +102,7 @@ class JudgedError(_Reply):
     penalty: Annotated[float, Field(ge=MIN_PENALTY, le=MAX_PENALTY)]
 
 
-class Judgement(_Reply):
+class Judgement(_JudgeReply):
     """All errors that a judge found in an answer; an answer without one has a penalty of 0."""
 
     errors: tuple[JudgedError, ...]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from eirene.core.errors import InputError
 from eirene.core.scores import Scores, SentenceScore, Unscored
@@ -14,12 +13,11 @@ from eirene.eval.base import Case, Need, unmet
 from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
 from eirene.eval.detectors.judge import bounded
 from eirene.eval.detectors.selfcheck.samples import sample_messages
+from eirene.eval.registry import detector
+from eirene.eval.resources import Resources
 from eirene.models.token_scores import Count, ScoredToken, TokenScorer
 from eirene.prompts import Message, load_prompt
 from eirene.text.sentences import Sentence, split_sentences
-
-if TYPE_CHECKING:
-    from eirene.eval.resources import Resources
 
 NO_TOKENS = "the answer has no tokens"
 
@@ -163,8 +161,8 @@ def gptscore_messages(case: Case) -> tuple[Message, ...]:
     return load_prompt("gptscore_given").fill({"given": "\n\n".join(parts), "question": case.question})
 
 
-def build_gptscore(resources: Resources) -> GptScore:
-    """By the local model, for the registry."""
+@detector("gptscore", needs=GptScore.needs, about="how likely a local model finds the answer (GPTScore)")
+def _build_gptscore(resources: Resources) -> GptScore:
     return GptScore(resources.token_scorer)
 
 
@@ -246,8 +244,6 @@ def _scores(values: list[float]) -> Scores:
     )
 
 
-def build_pseudo_entropy(resources: Resources) -> PseudoEntropy:
-    """By the rows' own log-probabilities, else by the local model if one is named; for the registry."""
-    if resources.local is None:
-        return PseudoEntropy()
-    return PseudoEntropy(resources.token_scorer)
+@detector("pseudo-entropy", needs=frozenset({"token_logprobs"}), about="the least sure token (ChainPoll, appendix A.4)")
+def _build_pseudo_entropy(resources: Resources) -> PseudoEntropy:
+    return PseudoEntropy(None if resources.local is None else resources.token_scorer)

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from eirene.core.errors import InputError
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, number
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import GIVEN, Case, Need
 from eirene.eval.detectors.chunks import Piece, sentences_of, share_out, whole
+from eirene.eval.registry import detector
+from eirene.eval.resources import Resources
 from eirene.models.local.nli import NliModel, load_nli
 from eirene.text.sentences import split_sentences
 
-if TYPE_CHECKING:
-    from eirene.eval.resources import Resources
-
-__all__ = ["NliDetector", "NliModel", "build", "load_nli"]
+__all__ = ["NliDetector", "NliModel", "load_nli"]
 
 _EMPTY = "it is empty"
 _NOT_GIVEN = "nothing was given that an answer could be held against"
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _Hypothesis:
     """A hypothesis and the windows of text that may entail it; `why` says why there are none."""
 
     hypothesis: str
@@ -84,10 +82,10 @@ class NliDetector:
             chunks=max([1, *(len(q.windows) for q in questions)]),
         )
 
-    def _question(self, hypothesis: str, pieces: Sequence[Piece], texts: Sequence[str]) -> _Question:
+    def _question(self, hypothesis: str, pieces: Sequence[Piece], texts: Sequence[str]) -> _Hypothesis:
         """The hypothesis with the windows, made of pieces of the texts, that it is held against."""
         if not hypothesis.strip():
-            return _Question(hypothesis, (), _EMPTY)
+            return _Hypothesis(hypothesis, (), _EMPTY)
 
         def joined(some: Sequence[Piece]) -> str:
             return " ".join(piece.of(texts) for piece in some)
@@ -100,10 +98,10 @@ class NliDetector:
             beside="the sentence and the marks around it",
         )
         if isinstance(found, Unscored):
-            return _Question(hypothesis, (), found.unscored)
-        return _Question(hypothesis, tuple(joined(window) for window in found))
+            return _Hypothesis(hypothesis, (), found.unscored)
+        return _Hypothesis(hypothesis, tuple(joined(window) for window in found))
 
-    def _parts(self, argument: str, answer: str) -> list[_Question]:
+    def _parts(self, argument: str, answer: str) -> list[_Hypothesis]:
         """The argument as a hypothesis held against the answer; in parts where a sentence does not fit beside it."""
         said, texts = sentences_of([answer]), [argument]
         longest = max((piece.of([answer]) for piece in said), key=self._model.length)
@@ -119,10 +117,10 @@ class NliDetector:
             beside="the answer's longest sentence and the marks around it",
         )
         if isinstance(found, Unscored):
-            return [_Question(argument, (), found.unscored)]
+            return [_Hypothesis(argument, (), found.unscored)]
         return [self._question(joined(part), said, [answer]) for part in found]
 
-    def _errors(self, questions: Sequence[_Question], meter: Meter) -> list[Score]:
+    def _errors(self, questions: Sequence[_Hypothesis], meter: Meter) -> list[Score]:
         """1 - the best window's probability, for each question."""
         pairs = [(window, q.hypothesis) for q in questions for window in q.windows]
         if pairs:
@@ -140,8 +138,8 @@ def _worst(errors: Sequence[Score]) -> Score:
     return max(numbers) if numbers else Unscored(unscored="there is nothing to score")
 
 
-def build(resources: Resources) -> NliDetector:
-    """The detector on the sequence classifier that is named."""
+@detector("nli", needs=NliDetector.needs, about="entailment by a sequence classifier, in the manner of TRUE")
+def _build(resources: Resources) -> NliDetector:
     named = resources.nli_named
     if named is None:
         raise InputError("no sequence classifier is named", field="nli")

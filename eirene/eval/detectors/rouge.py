@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from eirene.core.concurrency import off_loop
 from eirene.core.grounding import Grounding
@@ -14,12 +13,11 @@ from eirene.core.memo import memoised
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case
+from eirene.eval.registry import detector
+from eirene.eval.resources import Resources
 from eirene.text.language import ENGLISH, language_of
 from eirene.text.sentences import split_sentences
 from eirene.text.words import Word, content_words
-
-if TYPE_CHECKING:
-    from eirene.eval.resources import Resources
 
 Counts = dict[str, int]
 
@@ -60,8 +58,8 @@ class RougeDetector:
         return await off_loop(lambda: score_rouge(case), characters=characters)
 
 
-def build(_resources: Resources) -> RougeDetector:
-    """The detector, for the registry."""
+@detector("rouge", needs=GIVEN, about="overlap of stemmed content words with what was given (NPOV 3.1)")
+def _build(_resources: Resources) -> RougeDetector:
     return RougeDetector()
 
 

@@ -77,7 +77,7 @@ _FAULTY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _PlacedVerdict:
     """A verdict and where it stands; None where there is one that cannot be told."""
 
     at: int
@@ -111,7 +111,7 @@ def _verdict(text: str) -> bool | None:
     return found.value
 
 
-def _found(text: str) -> _Found | None:
+def _found(text: str) -> _PlacedVerdict | None:
     """The verdict of a reply, whatever else the reply says of the answer."""
     labelled = _last_labelled(text)
     sentences = _sentences(text)
@@ -126,9 +126,9 @@ def _found(text: str) -> _Found | None:
     return _first_word(text, sentences)
 
 
-def _last_labelled(text: str) -> _Found | None:
+def _last_labelled(text: str) -> _PlacedVerdict | None:
     """The last verdict with a label; one that stands on its line in quotation marks only where there is no other."""
-    quoted: _Found | None = None
+    quoted: _PlacedVerdict | None = None
     for label in reversed(list(_LABEL.finditer(text))):
         near = max(label.start() - _NEAR, 0)
         before = text[max(text.rfind("\n", near, label.start()) + 1, near) : label.start()]
@@ -144,8 +144,8 @@ def _last_labelled(text: str) -> _Found | None:
         if _CONDITION.search(_SENTENCE_START.split(before)[-1]):
             continue
         if not is_quoted:
-            return _Found(label.start(), said.end() if said else label.end(), value)
-        quoted = _Found(label.start(), said.end() if said else label.end(), value)
+            return _PlacedVerdict(label.start(), said.end() if said else label.end(), value)
+        quoted = _PlacedVerdict(label.start(), said.end() if said else label.end(), value)
     return quoted
 
 
@@ -191,7 +191,7 @@ def _sentences(text: str) -> list[tuple[int, int]]:
     return [(s.start, s.end) for s in split_sentences(text) if _LETTER.search(text, s.start, s.end)]
 
 
-def _bare(text: str, span: tuple[int, int]) -> _Found | None:
+def _bare(text: str, span: tuple[int, int]) -> _PlacedVerdict | None:
     """The verdict of a sentence that begins with one ("Therefore, no.") or ends in one (", so: no")."""
     sentence = text[span[0] : span[1]]
     if sentence.lstrip().startswith("("):  # an aside
@@ -210,7 +210,7 @@ def _bare(text: str, span: tuple[int, int]) -> _Found | None:
         faulty and not clean if value else clean and not faulty
     )
     is_one = len({w[1].lower() for w in words}) == 1
-    return _Found(span[0], span[1], value if is_one and agrees else None)
+    return _PlacedVerdict(span[0], span[1], value if is_one and agrees else None)
 
 
 def _retracts(text: str) -> bool:
@@ -226,7 +226,7 @@ def _answers_another_question(before: str) -> bool:
     return not re.search(r"hallucinat", asked, re.IGNORECASE) or _DENIAL.search(asked) is not None
 
 
-def _first_word(text: str, sentences: list[tuple[int, int]]) -> _Found | None:
+def _first_word(text: str, sentences: list[tuple[int, int]]) -> _PlacedVerdict | None:
     """A verdict that stands first, before the reasons, where no other yes or no stands by itself."""
     alone = [w for w in _WORD.finditer(text) if _stands_alone(text, w.end(), w[1])]
     if not sentences or len(alone) != 1 or _WAVERS.search(text, *sentences[0]):

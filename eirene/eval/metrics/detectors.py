@@ -19,8 +19,8 @@ from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel
 from eirene.eval.base import Case, Detector, only_computes
 from eirene.eval.datasets.base import Labelled
-from eirene.eval.metrics.levels import Level, levels
-from eirene.eval.scoring import Outcome
+from eirene.eval.metrics.levels import LabelLevel, levels
+from eirene.eval.scoring import DetectorOutcome
 from eirene.eval.statistics.bootstrap import Array, Estimate, Resamples, bonferroni, holm, two_sided_p
 from eirene.eval.statistics.ranking import Flags, best_threshold, curve, interval, ranked, roc_auc, thresholded
 
@@ -31,7 +31,7 @@ MAX_SLICES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScoredCases:
     """Labelled answers and, for each detector, the scores of each of them in the same order."""
 
     cases: Sequence[Labelled]
@@ -39,7 +39,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EvaluationPlan:
     """How figures are made: resamples, their seed, and what thresholds are chosen on.
 
     Without a development set of its own, `dev_share` of the clusters are set aside for it by the seed. `slices` are
@@ -65,7 +65,7 @@ class Plan:
                 raise InputError(f"{name!r} has {len(values)} values; a field to slice by has at most {MAX_SLICES}")
 
 
-def detector_report(data: Part, dev: Part | None, *, plan: Plan) -> Json:
+def detector_report(data: ScoredCases, dev: ScoredCases | None, *, plan: EvaluationPlan) -> Json:
     """Figures at every level at which there are labels, in plain JSON.
 
     Areas and average precision are of all answers of `data`. F1 is that of a threshold chosen on the development part,
@@ -90,7 +90,7 @@ def detector_report(data: Part, dev: Part | None, *, plan: Plan) -> Json:
     }
 
 
-def dev_clusters(cases: Sequence[Labelled], plan: Plan) -> set[str]:
+def dev_clusters(cases: Sequence[Labelled], plan: EvaluationPlan) -> set[str]:
     """The clusters that thresholds are chosen on: a share of them, drawn by the seed; none where there is but one."""
     names = sorted({case.cluster for case in cases})
     count = min(math.ceil(plan.dev_share * len(names)), len(names) - 1)
@@ -102,7 +102,7 @@ def dev_clusters(cases: Sequence[Labelled], plan: Plan) -> set[str]:
 class _Choosing:
     """The level that thresholds are chosen on, the part of it that counts (None: all), and where F1 is measured."""
 
-    level: Level | None
+    level: LabelLevel | None
     inside: Flags | None
     measured: Flags
 
@@ -117,7 +117,7 @@ class _Choosing:
 
 
 def _level_report(
-    level: Level, choosing: _Choosing, cases: Sequence[Labelled], plan: Plan, resamples: Resamples
+    level: LabelLevel, choosing: _Choosing, cases: Sequence[Labelled], plan: EvaluationPlan, resamples: Resamples
 ) -> Json:
     dev = choosing.level
     entries, drawn = {}, {}
@@ -150,7 +150,7 @@ def _level_report(
 
 
 def _figures(
-    level: Level, values: Array, chosen: tuple[Flags, Array] | None, measured: Flags, resamples: Resamples
+    level: LabelLevel, values: Array, chosen: tuple[Flags, Array] | None, measured: Flags, resamples: Resamples
 ) -> tuple[Json, Array]:
     """AUC and average precision of what is scored, F1 outside the development part; and the areas drawn."""
     count, numbers = level.clusters
@@ -166,14 +166,14 @@ def _figures(
     return {**shown, "f1": f1.to_json(), "threshold": threshold}, found.auc_draws
 
 
-def _majority(level: Level, measured: Flags) -> Json:
+def _majority(level: LabelLevel, measured: Flags) -> Json:
     """What calling everything an error gives, and, for the areas, a random order."""
     share, outside = float(level.labels.mean()), level.labels[measured]
     rate = float(outside.mean()) if len(outside) else 0.0
     return {"auc": {"value": 0.5}, "ap": {"value": share}, "f1": {"value": 2 * rate / (1 + rate)}}
 
 
-def _slice_reports(level: Level, name: str, cases: Sequence[Labelled], resamples: Resamples) -> Json:
+def _slice_reports(level: LabelLevel, name: str, cases: Sequence[Labelled], resamples: Resamples) -> Json:
     """For each value of a field the areas of the answers that have it, and of those that have none."""
     values = sorted(set(chain.from_iterable(cases[i].slices.get(name, ()) for i in set(level.cases.tolist()))))
     found: Json = {}
@@ -190,7 +190,7 @@ def _slice_reports(level: Level, name: str, cases: Sequence[Labelled], resamples
     return found
 
 
-def curves(data: Part) -> list[Json]:
+def curves(data: ScoredCases) -> list[Json]:
     """The ROC and precision-recall curves of every level, with at most `CURVE_POINTS` points each."""
     found = []
     for level in levels(data.cases, data.scores):
@@ -253,7 +253,7 @@ class Compared:
     draws: Array
 
 
-def compared(level: Level, detectors: Mapping[str, Compared], resamples: Resamples) -> list[Json]:
+def compared(level: LabelLevel, detectors: Mapping[str, Compared], resamples: Resamples) -> list[Json]:
     """The difference of the areas of each two detectors on what both have scored, by paired bootstrap over clusters.
 
     P-values are given as they are, and corrected for the number of pairs.
@@ -266,7 +266,7 @@ def compared(level: Level, detectors: Mapping[str, Compared], resamples: Resampl
     return pairs
 
 
-def _pair(level: Level, a: tuple[str, Compared], b: tuple[str, Compared], resamples: Resamples) -> Json:
+def _pair(level: LabelLevel, a: tuple[str, Compared], b: tuple[str, Compared], resamples: Resamples) -> Json:
     (name_a, one), (name_b, other) = a, b
     both = one.there & other.there
     labels = level.labels[both]
@@ -315,7 +315,7 @@ def row_key(case: Case, detector: Detector, *, seed: int) -> str:
     return digest([text, detector.name, detector.version, *drawn])[:24]
 
 
-def row_of(case_id: str, detector: Detector, outcome: Outcome, *, key: str) -> DetectorRow:
+def row_of(case_id: str, detector: Detector, outcome: DetectorOutcome, *, key: str) -> DetectorRow:
     """The row of an outcome."""
     return DetectorRow(
         key=key,

@@ -24,7 +24,7 @@ from eirene.text.sentences import Sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CaseFindings:
     """What was found in an annotated answer: the findings, or why there is no usable critique.
 
     `gain` has for each detector its error score before less that after the edits, or None where it gave none: with
@@ -37,7 +37,9 @@ class Found:
     gain: Mapping[str, float | None] | None = None
 
 
-def findings_report(found: Sequence[Found], taxonomy: Taxonomy, *, draws: int = 2000, seed: int = 0) -> dict[str, Any]:
+def findings_report(
+    found: Sequence[CaseFindings], taxonomy: Taxonomy, *, draws: int = 2000, seed: int = 0
+) -> dict[str, Any]:
     """All figures in plain JSON; intervals by bootstrap over clusters (questions or sources).
 
     Answers without a usable critique are in no figure and are counted with their reasons.
@@ -128,7 +130,7 @@ def as_printed(*, hits: int, alarms: int, misses: int, right: int) -> dict[str, 
     return {"precision": precision, "recall": recall, "f1": f1}
 
 
-def _gains(scored: Sequence[Found], size: int, numbers: Any, resamples: Resamples) -> dict[str, Any]:
+def _gains(scored: Sequence[CaseFindings], size: int, numbers: Any, resamples: Resamples) -> dict[str, Any]:
     """The mean gain of each detector over the answers that it scored before and after."""
     names = dict.fromkeys(name for one in scored for name in one.gain or {})
     report: dict[str, Any] = {}

@@ -26,7 +26,7 @@ Floors = Mapping[str, float]
 """Counts by their names."""
 
 
-class Text:
+class CountedText:
     """An item's texts, cut once: what is counted in them."""
 
     def __init__(self, case: Labelled) -> None:
@@ -94,7 +94,7 @@ Known = tuple[Place, bool, Floors]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Level:
+class LabelLevel:
     """Everything of one kind (answers, sentences ...) that has a label for one error, P things in all.
 
     `labels` [P], True for an error; `cases` [P], the index of each one's case. `values` has for each detector the
@@ -112,32 +112,32 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _LevelKind:
     """How a level's places are found in a case, and their scores among a detector's."""
 
     error: Error
     name: str
-    places: Callable[[Labelled, Text], Iterator[Known]]
+    places: Callable[[Labelled, CountedText], Iterator[Known]]
     read: Callable[[Scores], Callable[[Place], Score | None]]
 
 
-def levels(cases: Sequence[Labelled], scores: Mapping[str, Sequence[Scores]]) -> list[Level]:
+def levels(cases: Sequence[Labelled], scores: Mapping[str, Sequence[Scores]]) -> list[LabelLevel]:
     """The levels at which the cases have labels. `scores` has for each detector one entry a case, in their order."""
-    texts = [Text(case) for case in cases]
+    texts = [CountedText(case) for case in cases]
     found = (_level(kind, cases, texts, scores) for kind in _KINDS)
     return [level for level in found if level is not None]
 
 
 def _level(
-    kind: _Kind, cases: Sequence[Labelled], texts: Sequence[Text], scores: Mapping[str, Sequence[Scores]]
-) -> Level | None:
+    kind: _LevelKind, cases: Sequence[Labelled], texts: Sequence[CountedText], scores: Mapping[str, Sequence[Scores]]
+) -> LabelLevel | None:
     known = [(i, *place) for i, case in enumerate(cases) for place in kind.places(case, texts[i])]
     if not known:
         return None
     values, reasons = {}, {}
     for name, by_case in scores.items():
         values[name], reasons[name] = _values(kind, known, by_case)
-    return Level(
+    return LabelLevel(
         error=kind.error,
         name=kind.name,
         labels=np.array([label for _, _, label, _ in known], dtype=bool),
@@ -150,7 +150,7 @@ def _level(
 
 
 def _values(
-    kind: _Kind, known: Sequence[tuple[int, Place, bool, Floors]], scores: Sequence[Scores]
+    kind: _LevelKind, known: Sequence[tuple[int, Place, bool, Floors]], scores: Sequence[Scores]
 ) -> tuple[Array, dict[str, int]]:
     found, reasons = np.full(len(known), np.nan), Counter[str]()
     at, look = -1, None
@@ -168,8 +168,8 @@ def _values(
     return found, dict(reasons.most_common())
 
 
-def _answers(error: Error) -> Callable[[Labelled, Text], Iterator[Known]]:
-    def places(case: Labelled, text: Text) -> Iterator[Known]:
+def _answers(error: Error) -> Callable[[Labelled, CountedText], Iterator[Known]]:
+    def places(case: Labelled, text: CountedText) -> Iterator[Known]:
         label = case.hallucination if error == "hallucination" else case.coverage
         if label is not None:
             yield (), label, text.of_answer()
@@ -177,7 +177,7 @@ def _answers(error: Error) -> Callable[[Labelled, Text], Iterator[Known]]:
     return places
 
 
-def _sentences(case: Labelled, text: Text) -> Iterator[Known]:
+def _sentences(case: Labelled, text: CountedText) -> Iterator[Known]:
     if case.marks is None:
         return
     for sentence, label in zip(text.sentences, case.sentence_labels(text.sentences), strict=True):
@@ -185,7 +185,7 @@ def _sentences(case: Labelled, text: Text) -> Iterator[Known]:
             yield (sentence.n,), label, text.of_sentence(sentence)
 
 
-def _words(case: Labelled, text: Text) -> Iterator[Known]:
+def _words(case: Labelled, text: CountedText) -> Iterator[Known]:
     if case.marks is None:
         return
     for n, word in enumerate(content_words(case.item.answer), start=1):
@@ -194,12 +194,12 @@ def _words(case: Labelled, text: Text) -> Iterator[Known]:
             yield (word.start, word.end), label, {"characters": word.end - word.start, "position": n}
 
 
-def _arguments(case: Labelled, text: Text) -> Iterator[Known]:
+def _arguments(case: Labelled, text: CountedText) -> Iterator[Known]:
     for place, label in case.missing.items():
         yield place, label, text.of_argument(*place)
 
 
-def _argument_words(case: Labelled, text: Text) -> Iterator[Known]:
+def _argument_words(case: Labelled, text: CountedText) -> Iterator[Known]:
     for (group, n), label in case.missing.items():
         for at, word in enumerate(content_words(text.argument(group, n)), start=1):
             yield (group, n, word.start, word.end), label, {"characters": word.end - word.start, "position": at}
@@ -247,10 +247,10 @@ def _by_offsets(words: Sequence[WordScore]) -> Callable[..., float | None]:
 
 
 _KINDS = (
-    _Kind("hallucination", "answer", _answers("hallucination"), lambda s: lambda _: s.hallucination),
-    _Kind("hallucination", "sentence", _sentences, _read_sentences),
-    _Kind("hallucination", "word", _words, _read_words),
-    _Kind("coverage", "answer", _answers("coverage"), lambda s: lambda _: s.coverage),
-    _Kind("coverage", "argument", _arguments, _read_arguments),
-    _Kind("coverage", "argument word", _argument_words, _read_argument_words),
+    _LevelKind("hallucination", "answer", _answers("hallucination"), lambda s: lambda _: s.hallucination),
+    _LevelKind("hallucination", "sentence", _sentences, _read_sentences),
+    _LevelKind("hallucination", "word", _words, _read_words),
+    _LevelKind("coverage", "answer", _answers("coverage"), lambda s: lambda _: s.coverage),
+    _LevelKind("coverage", "argument", _arguments, _read_arguments),
+    _LevelKind("coverage", "argument word", _argument_words, _read_argument_words),
 )

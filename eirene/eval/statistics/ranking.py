@@ -225,7 +225,7 @@ def best_threshold(labels: Sequence[bool] | Flags, scores: Sequence[float] | Arr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranked:
+class RankingEstimates:
     """How well scores rank errors first: both figures with intervals by bootstrap over clusters.
 
     `auc_draws` [draws] is the area in each resample, NaN where a resample has one class only; empty where unscored.
@@ -242,7 +242,7 @@ Clusters = tuple[int, np.ndarray[tuple[int], np.dtype[np.int64]]]
 
 def ranked(
     labels: Sequence[bool] | Flags, scores: Sequence[float] | Array, clusters: Clusters, resamples: Resamples
-) -> Ranked:
+) -> RankingEstimates:
     """ROC AUC and average precision of scored things. One class alone leaves them unscored, with the reason.
 
     What belongs to one cluster (a claim, a question) is drawn together; scores of the same things with the same
@@ -254,7 +254,7 @@ def ranked(
     if not 0 < errors < n:
         why = f"needs errors and others, got {errors} errors of {n}"
         nothing = Estimate(None, n=n, unscored=why)
-        return Ranked(nothing, nothing, np.zeros(0))
+        return RankingEstimates(nothing, nothing, np.zeros(0))
     count, numbers = clusters
     coarse = _coarse(values)
     metric = auc_and_ap(count, numbers.tolist(), coarse.tolist(), flags.tolist())
@@ -262,7 +262,7 @@ def ranked(
     alone = len(np.unique(numbers)) < 2
     areas = ((roc_auc, drawn[:, 0]), (average_precision, drawn[:, 1]))
     auc, ap = (interval(area(flags, values), draws, n=n, alone=alone) for area, draws in areas)
-    return Ranked(auc, ap, drawn[:, 0])
+    return RankingEstimates(auc, ap, drawn[:, 0])
 
 
 def thresholded(

@@ -20,13 +20,13 @@ from eirene.views.comparison.tables import (
     spent,
     unscored,
 )
-from eirene.views.page import Cell, Group, HtmlTable
+from eirene.views.page import Cell, HtmlTable, RowGroup
 
 Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PageSection:
     """A heading and what stands under it; `id` is its place in the page."""
 
     id: str
@@ -35,19 +35,19 @@ class Section:
     note: str = ""
 
 
-def sections(summary: Json) -> Iterator[Section]:
+def sections(summary: Json) -> Iterator[PageSection]:
     """The figures, section by section."""
     items, seeds = summary["items"], summary["seeds"]
     about = f"{items:,} item{'' if items == 1 else 's'}, seed{'' if len(seeds) == 1 else 's'} "
     about += ", ".join(map(str, seeds)) + ". Intervals: 95 % bootstrap over items."
-    yield Section("outcomes", "What became of the answers", (_outcomes(summary, about),))
+    yield PageSection("outcomes", "What became of the answers", (_outcomes(summary, about),))
     none = "" if summary["judge"] else "No judge was named: errors, penalties and error correction are unscored."
-    yield Section("before-after", "Before and after", (_scores(summary),), none)
+    yield PageSection("before-after", "Before and after", (_scores(summary),), none)
     if summary["judge"]:
-        yield Section("correction", "Error correction, by the judge", (_corrections(summary),), summary["judge"])
+        yield PageSection("correction", "Error correction, by the judge", (_corrections(summary),), summary["judge"])
     for n, pair in enumerate(summary["pairs"], start=1):
-        yield Section(f"pair-{n}", f"{pair['a']} minus {pair['b']}", (_differences(pair), _tests(pair)))
-    yield Section("costs", "What it took", tuple(_costs(summary)))
+        yield PageSection(f"pair-{n}", f"{pair['a']} minus {pair['b']}", (_differences(pair), _tests(pair)))
+    yield PageSection("costs", "What it took", tuple(_costs(summary)))
 
 
 def _outcomes(summary: Json, about: str) -> HtmlTable:
@@ -70,7 +70,7 @@ def _scores(summary: Json) -> HtmlTable:
             groups.setdefault((score["label"], score.get("advisory", False)), []).append(line)
     caption = "Mean errors of each mode's own rows; lower is better. Change is the mean over the rows that have both."
     columns = ("Mode", "Before", "After", "Change", "n", "Unscored")
-    found = [Group(label, lines, muted=is_advisory) for (label, is_advisory), lines in groups.items()]
+    found = [RowGroup(label, lines, muted=is_advisory) for (label, is_advisory), lines in groups.items()]
     return HtmlTable(caption, columns, sorted(found, key=lambda group: group.muted))
 
 
@@ -96,7 +96,7 @@ def _differences(pair: Json) -> HtmlTable:
         if lines:
             reach = _reach(lines) if kind != "price" else None
             scale = f": bars from -{reach:.2f} to +{reach:.2f}" if reach else ""
-            groups.append(Group(title + scale, [_line(d, reach) for d in lines]))
+            groups.append(RowGroup(title + scale, [_line(d, reach) for d in lines]))
     rows = f"{pair['rows']:,} row{'' if pair['rows'] == 1 else 's'}"
     caption = f"Mean differences on the {rows} that both have. "
     caption += f"{pair['a']} is better or worse where the interval leaves 0 out, on six items or more."

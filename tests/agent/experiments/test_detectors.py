@@ -16,7 +16,7 @@ from eirene.core.usage import Meter, Usage
 from eirene.data.journal import Journal
 from eirene.eval.base import GIVEN, NOTHING, Case, Detector, Need
 from eirene.eval.datasets import Labelled
-from eirene.eval.metrics.detectors import Plan
+from eirene.eval.metrics.detectors import EvaluationPlan
 from eirene.testing.parts import ScriptedDetector
 
 JUDGE: frozenset[Need] = frozenset({"judge"})
@@ -149,7 +149,7 @@ async def test_the_summary_names_what_made_it(tmp_path: Path) -> None:
     heard: list[str] = []
     detectors: list[Detector] = [ScriptedDetector({}, name="silent"), Judge()]
     found = await aevaluate_detectors(CASES, detectors, out=tmp_path, on_row=lambda row: heard.append(row.detector))
-    summary = summarise(found, Plan(draws=50, seed=3))
+    summary = summarise(found, EvaluationPlan(draws=50, seed=3))
     assert summary["signature"].startswith("n:6|k:6|dev:2|draws:50|seed:3|v:")
     assert list(summary["costs"]) == ["silent", "judge"]
     assert (summary["costs"]["judge"]["calls"], summary["costs"]["judge"]["version"]) == (6, "1")

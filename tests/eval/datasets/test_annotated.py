@@ -12,7 +12,7 @@ from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.eval.datasets.predictions import findings_of, read_predictions
-from eirene.eval.metrics import Annotated, Found, findings_report, read_annotated
+from eirene.eval.metrics import Annotated, CaseFindings, findings_report, read_annotated
 from tests.eval.metrics.test_findings import case, found
 
 
@@ -63,7 +63,7 @@ def test_ragtruth_kinds_become_two_classes(tmp_path: Path) -> None:
     data = read_annotated(write(tmp_path / "responses.jsonl", row))
     assert [f.kind for f in data.cases[0].findings] == ["contradictory", "unverifiable"]
     made = findings_report(
-        [Found(data.cases[0], (found("entity", 0, 3), found("unsupported", 10, 19)))], data.taxonomy, draws=20
+        [CaseFindings(data.cases[0], (found("entity", 0, 3), found("unsupported", 10, 19)))], data.taxonomy, draws=20
     )
     assert made["sentences"]["mean_f1"]["value"] == 1.0
 

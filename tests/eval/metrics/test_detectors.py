@@ -19,8 +19,8 @@ from eirene.eval.datasets import Labelled
 from eirene.eval.metrics.detectors import (
     MAX_SLICES,
     DetectorRow,
-    Part,
-    Plan,
+    EvaluationPlan,
+    ScoredCases,
     costs,
     curves,
     detector_report,
@@ -29,7 +29,7 @@ from eirene.eval.metrics.detectors import (
 )
 from eirene.testing.parts import ScriptedDetector
 
-PLAN = Plan(draws=200)
+PLAN = EvaluationPlan(draws=200)
 
 
 def case(n: int, label: bool, *, cluster: str | None = None, **slices: str) -> Labelled:
@@ -38,10 +38,10 @@ def case(n: int, label: bool, *, cluster: str | None = None, **slices: str) -> L
     return Labelled(item, cluster or f"c{n}", hallucination=label, slices=kept)
 
 
-def part(labels: Sequence[bool], **by: Sequence[Score]) -> Part:
+def part(labels: Sequence[bool], **by: Sequence[Score]) -> ScoredCases:
     cases = [case(n, label) for n, label in enumerate(labels)]
     scores = {name: [Scores(hallucination=s, coverage=0.0) for s in values] for name, values in by.items()}
-    return Part(cases, scores)
+    return ScoredCases(cases, scores)
 
 
 def drawn(n: int = 60, seed: int = 0) -> tuple[list[bool], list[float], list[float]]:
@@ -130,7 +130,7 @@ def test_p_values_are_corrected_for_the_number_of_pairs() -> None:
 def test_a_floor_takes_the_direction_that_is_better_where_thresholds_are_chosen() -> None:
     """Answers without errors are the long ones: fewer words mean an error."""
     cases = [case(n, n % 4 < 2) for n in range(40)]
-    data = Part(cases, {"a": [Scores(hallucination=0.5, coverage=0.5)] * 40})
+    data = ScoredCases(cases, {"a": [Scores(hallucination=0.5, coverage=0.5)] * 40})
     found = level(detector_report(data, None, plan=PLAN))
     words = found["floors"]["words"]
     assert (words["direction"], words["auc"]["value"]) == ("fewer", 1.0)
@@ -141,7 +141,9 @@ def test_a_floor_takes_the_direction_that_is_better_where_thresholds_are_chosen(
 def test_rows_without_a_slices_field_belong_to_all_of_its_values() -> None:
     cases = [case(0, True, kind="x"), case(1, True, kind="y"), case(2, False), case(3, False)]
     scores = [Scores(hallucination=s, coverage=0.0) for s in (0.9, 0.1, 0.5, 0.6)]
-    found = level(detector_report(Part(cases, {"a": scores}), None, plan=Plan(draws=50, slices=["kind"])))
+    found = level(
+        detector_report(ScoredCases(cases, {"a": scores}), None, plan=EvaluationPlan(draws=50, slices=["kind"]))
+    )
     by_kind = found["slices"]["kind"]
     assert {k: (v["n"], v["errors"], v["auc"]["a"]["value"]) for k, v in by_kind.items()} == {
         "x": (3, 1, 1.0),
@@ -159,7 +161,7 @@ def test_the_same_seed_gives_the_same_figures_and_they_are_plain_json() -> None:
 
 def test_one_cluster_leaves_nothing_to_choose_on() -> None:
     cases = [case(n, n % 2 == 0, cluster="one") for n in range(8)]
-    data = Part(cases, {"a": [Scores(hallucination=n / 8, coverage=0.0) for n in range(8)]})
+    data = ScoredCases(cases, {"a": [Scores(hallucination=n / 8, coverage=0.0) for n in range(8)]})
     assert dev_clusters(cases, PLAN) == set()
     assert "unscored" in level(detector_report(data, None, plan=PLAN))["detectors"]["a"]["f1"]
 
@@ -167,14 +169,14 @@ def test_one_cluster_leaves_nothing_to_choose_on() -> None:
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        (Plan(dev_share=0.0), "dev-share must lie between 0 and 1, got 0"),
-        (Plan(dev_share=1.0), "dev-share"),
-        (Plan(draws=0), "draws must be at least 1"),
-        (Plan(slices=["nope"]), "no field 'nope' to slice by; known: kind, number"),
-        (Plan(slices=["number"]), f"'number' has {MAX_SLICES + 1} values"),
+        (EvaluationPlan(dev_share=0.0), "dev-share must lie between 0 and 1, got 0"),
+        (EvaluationPlan(dev_share=1.0), "dev-share"),
+        (EvaluationPlan(draws=0), "draws must be at least 1"),
+        (EvaluationPlan(slices=["nope"]), "no field 'nope' to slice by; known: kind, number"),
+        (EvaluationPlan(slices=["number"]), f"'number' has {MAX_SLICES + 1} values"),
     ],
 )
-def test_an_impossible_plan_is_refused_before_anything_is_spent(plan: Plan, message: str) -> None:
+def test_an_impossible_plan_is_refused_before_anything_is_spent(plan: EvaluationPlan, message: str) -> None:
     with pytest.raises(InputError, match=message):
         plan.check([case(n, True, kind="x", number=str(n)) for n in range(MAX_SLICES + 1)])
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eirene.core.critique import Finding
 from eirene.core.records import Item
 from eirene.eval.datasets.annotated import TAXONOMIES
-from eirene.eval.metrics import Annotated, Found, findings_report
+from eirene.eval.metrics import Annotated, CaseFindings, findings_report
 from eirene.eval.metrics.findings import as_printed, count_case
 
 FAVA = TAXONOMIES["FAVA"]
@@ -32,7 +32,7 @@ PREDICTED = (found("entity", 16, 20), found("entity", 54, 56), found("invented",
 
 
 def report(gold: Annotated, predicted: tuple[Finding, ...], **more: Any) -> dict[str, Any]:
-    return findings_report([Found(gold, predicted)], FAVA, draws=50, **more)
+    return findings_report([CaseFindings(gold, predicted)], FAVA, draws=50, **more)
 
 
 def test_the_figures_of_a_case_worked_by_hand() -> None:
@@ -82,7 +82,7 @@ def test_white_space_alone_touches_no_sentence() -> None:
 
 def test_answers_without_a_critique_are_in_no_figure() -> None:
     """An abstained answer is counted with its reason, and is neither right nor wrong."""
-    whole = findings_report([Found(GOLD, PREDICTED), Found(GOLD, None, "abstained: x")], FAVA, draws=50)
+    whole = findings_report([CaseFindings(GOLD, PREDICTED), CaseFindings(GOLD, None, "abstained: x")], FAVA, draws=50)
     assert (whole["scored"], whole["unscored"]) == (1, {"abstained: x": 1})
     assert whole["sentences"]["entity"]["of"] == 5
 
@@ -90,9 +90,9 @@ def test_answers_without_a_critique_are_in_no_figure() -> None:
 def test_gain_is_a_mean_over_what_was_scored_twice() -> None:
     """A detector's gain leaves out the answers that it could not score, and says how many."""
     rows = [
-        Found(case(cluster="a"), (), gain={"d": 0.5}),
-        Found(case(cluster="b"), (), gain={"d": -0.1}),
-        Found(case(cluster="c"), (), gain={"d": None}),
+        CaseFindings(case(cluster="a"), (), gain={"d": 0.5}),
+        CaseFindings(case(cluster="b"), (), gain={"d": -0.1}),
+        CaseFindings(case(cluster="c"), (), gain={"d": None}),
     ]
     gain = findings_report(rows, FAVA, draws=50)["gain"]["d"]
     assert gain["value"] == pytest.approx(0.2)

@@ -8,7 +8,7 @@ from eirene.core.records import Item, Perspective
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored, WordScore
 from eirene.eval.datasets import Labelled
 from eirene.eval.datasets.base import marked_faults
-from eirene.eval.metrics.levels import Level, Text, levels
+from eirene.eval.metrics.levels import CountedText, LabelLevel, levels
 from eirene.text.sentences import split_sentences
 
 ITEM = Item(
@@ -37,7 +37,7 @@ WHOLE = Scores(
 )
 
 
-def by_name(scores: Scores) -> dict[tuple[str, str], Level]:
+def by_name(scores: Scores) -> dict[tuple[str, str], LabelLevel]:
     return {(level.error, level.name): level for level in levels([CASE], {"d": [scores]})}
 
 
@@ -89,10 +89,10 @@ def test_things_keep_the_clusters_of_their_cases() -> None:
 
 
 def test_floors_count_and_read_nothing() -> None:
-    text = Text(CASE)
+    text = CountedText(CASE)
     assert text.of_answer() == {"words": 9, "sentences": 2, "clauses": 3, "given": 2}
     second = split_sentences(ITEM.answer)[1]
     assert text.of_sentence(second) == {"words": 6, "clauses": 2, "position": 2, "sentences": 2}
     assert text.of_argument("pro", 2) == {"words": 2, "position": 2, "given": 2, "answer's words": 9}
     passages = Labelled(Item(question="?", answer="Yes.", context=["a", "b", "c"]), "x", hallucination=True)
-    assert Text(passages).of_answer()["given"] == 3
+    assert CountedText(passages).of_answer()["given"] == 3

@@ -19,12 +19,13 @@ from eirene.core.scores import Score, Scores, SentenceScore, Unscored, number
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import GIVEN, Case, Need
 from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
+from eirene.eval.registry import detector
+from eirene.eval.resources import Resources
 from eirene.models.faults import out_of_memory_told
 from eirene.prompts.curly import COVERED, FAITHFUL, reply, verdict_prompt
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from eirene.eval.resources import Resources
     from eirene.models.local.model import LocalModel
 
 NEEDS_GIVEN = "nothing was given that an answer could be held against"
@@ -74,15 +75,15 @@ class ClassifierDetector:
             chunks=max(verdict.chunks for verdict in found.values()),
         )
 
-    async def _one(self, error_type: ErrorType, case: Case, meter: Meter) -> Verdict:
+    async def _one(self, error_type: ErrorType, case: Case, meter: Meter) -> ClassifierVerdict:
         if error_type not in self._models:
-            return Verdict(Unscored(unscored=f"no classifier for {error_type} is named"))
+            return ClassifierVerdict(Unscored(unscored=f"no classifier for {error_type} is named"))
         model, task = self._models[error_type]
         return await model.compute(lambda: verdict_on(model, task, case, meter))
 
 
-def build(resources: Resources) -> ClassifierDetector:
-    """The detector on the classifiers that are named."""
+@detector("classifier", needs=ClassifierDetector.needs, about="a tuned language model's labels (NPOV 3.3)")
+def _build(resources: Resources) -> ClassifierDetector:
     return ClassifierDetector(resources.classifiers)
 
 
@@ -149,7 +150,7 @@ class ClassifierTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ClassifierVerdict:
     """An error score, in how many chunks the given text was read, and the sentences' scores where these made it."""
 
     score: Score
@@ -157,7 +158,7 @@ class Verdict:
     sentences: tuple[SentenceScore, ...] = ()
 
 
-def verdict_on(model: LocalModel, task: ClassifierTask, case: Case, meter: Meter) -> Verdict:
+def verdict_on(model: LocalModel, task: ClassifierTask, case: Case, meter: Meter) -> ClassifierVerdict:
     """The verdict of one classifier; it runs in the calling thread.
 
     The chunks fit beside the whole answer. Their rule is `ClassifierDetector`'s.
@@ -169,12 +170,12 @@ def verdict_on(model: LocalModel, task: ClassifierTask, case: Case, meter: Meter
     texts = case.given.arguments
     chunks = share_out(whole(texts), texts, count, limit=model.context_tokens)
     if isinstance(chunks, Unscored):
-        return Verdict(chunks)
+        return ClassifierVerdict(chunks)
     if len(chunks) == 1:
-        return Verdict(_error_share(model, task, case, meter))
+        return ClassifierVerdict(_error_share(model, task, case, meter))
     parts = [replace(case, given=part_of(case.given, chunk)) for chunk in chunks]
     if task.error_type == "coverage":
-        return Verdict(_of(max, (_error_share(model, task, part, meter) for part in parts)), len(parts))
+        return ClassifierVerdict(_of(max, (_error_share(model, task, part, meter) for part in parts)), len(parts))
     sentences = tuple(
         SentenceScore(
             n=sentence.n,
@@ -185,7 +186,7 @@ def verdict_on(model: LocalModel, task: ClassifierTask, case: Case, meter: Meter
         for sentence in split_sentences(case.answer)
         if sentence.text
     )
-    return Verdict(_of(max, (s.hallucination for s in sentences)), len(parts), sentences)
+    return ClassifierVerdict(_of(max, (s.hallucination for s in sentences)), len(parts), sentences)
 
 
 def _of(choose: Callable[[list[float]], float], scores: Iterable[Score]) -> Score:

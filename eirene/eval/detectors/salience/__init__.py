@@ -1,13 +1,5 @@
-"""Salience (NPOV, section 3.2): error scores from a local language model's gradients, and their picture."""
+"""Salience detectors (NPOV, section 3.2): error scores from a local language model's gradients."""
 
-from eirene.eval.detectors.salience.detector import (
-    ArgumentWord,
-    SalienceDetector,
-    SalienceMap,
-    WordMaps,
-    build,
-    build_entropy,
-    build_sum,
-)
+from eirene.eval.detectors.salience.detector import ArgumentWord, SalienceDetector, SalienceMap, WordMaps
 
-__all__ = ["ArgumentWord", "SalienceDetector", "SalienceMap", "WordMaps", "build", "build_entropy", "build_sum"]
+__all__ = ["ArgumentWord", "SalienceDetector", "SalienceMap", "WordMaps"]

@@ -5,7 +5,6 @@ The word-to-word maps behind the salience scores, made by a local language model
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eirene.core.errors import InputError
+from eirene.core.memo import Memo
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import Case, Need
@@ -21,7 +21,7 @@ from eirene.eval.detectors.salience.maps import (
     AGGREGATES,
     MEANS,
     Aggregate,
-    Encoded,
+    EncodedAnswer,
     Mean,
     Span,
     content_spans,
@@ -35,16 +35,18 @@ from eirene.eval.detectors.salience.maps import (
     word_error,
     word_map,
 )
+from eirene.eval.registry import detector
+from eirene.eval.resources import Resources
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     from eirene.eval.detectors.salience.attribution import Measure
     from eirene.eval.detectors.salience.maps import Array
-    from eirene.eval.resources import Resources
     from eirene.models.local.model import LocalModel
 
 NEEDS_JUDGE = "needs a judge: nothing was given that an answer could be held against"
 _NO_WORDS = "no content words"
+_KEPT = 64  # maps
 
 
 class SalienceDetector:
@@ -154,29 +156,20 @@ class SalienceDetector:
         return error_score(strength, self._aggregate, self._mean)
 
 
-def _maps(resources: Resources) -> WordMaps:
-    """The local model's salience maps, on which all salience detectors work."""
-    return resources.once("salience", lambda: WordMaps(resources.local_model))
+@detector("salience", needs=SalienceDetector.needs, about="a local model's gradients, largest share (NPOV 3.2)")
+def _build(resources: Resources, *, aggregate: Aggregate = "max", name: str = "salience") -> SalienceDetector:
+    maps = resources.once("salience", lambda: WordMaps(resources.local_model))  # all salience detectors share them
+    return SalienceDetector(maps, aggregate=aggregate, name=name, keep_shares=resources.word_maps)
 
 
-def build(resources: Resources) -> SalienceDetector:
-    """The detector as the paper has it."""
-    return SalienceDetector(_maps(resources), keep_shares=resources.word_maps)
+@detector("salience-sum", needs=SalienceDetector.needs, about="the same, shares summed (NPOV, appendix C)")
+def _build_sum(resources: Resources) -> SalienceDetector:
+    return _build(resources, aggregate="sum", name="salience-sum")
 
 
-def build_sum(resources: Resources) -> SalienceDetector:
-    """With the sum in the place of the maximum."""
-    return SalienceDetector(_maps(resources), aggregate="sum", name="salience-sum", keep_shares=resources.word_maps)
-
-
-def build_entropy(resources: Resources) -> SalienceDetector:
-    """With the negative entropy in the place of the maximum."""
-    return SalienceDetector(
-        _maps(resources), aggregate="entropy", name="salience-entropy", keep_shares=resources.word_maps
-    )
-
-
-_KEPT = 64
+@detector("salience-entropy", needs=SalienceDetector.needs, about="the same, negative entropy of the shares")
+def _build_entropy(resources: Resources) -> SalienceDetector:
+    return _build(resources, aggregate="entropy", name="salience-entropy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,20 +212,12 @@ class WordMaps:
         virtual = 0 if model.soft_prompt is None else model.soft_prompt.shape[1]
         self._max_tokens = min(max_tokens, (model.context_tokens or max_tokens) - virtual)
         self.version = f"{model.version},{measure},{self._max_tokens}"
-        self._known: OrderedDict[Case, SalienceMap | Unscored] = OrderedDict()
+        self._known: Memo[Case, SalienceMap | Unscored] = Memo(_KEPT)
 
     async def get(self, case: Case, *, meter: Meter) -> SalienceMap | Unscored:
         """The word-to-word map of a case, or why there is none. Raises `BackendError` when memory runs out."""
-        return await self._model.compute(lambda: self._get(case, meter))
-
-    def _get(self, case: Case, meter: Meter) -> SalienceMap | Unscored:
-        """Runs in the model's one thread, so that a map asked for twice at a time is made once."""
-        if case not in self._known:
-            self._known[case] = self._map(case, meter)
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-        self._known.move_to_end(case)
-        return self._known[case]
+        # In the model's one thread, so that a map asked for twice at a time is made once.
+        return await self._model.compute(lambda: self._known.get_or_make(case, lambda: self._map(case, meter)))
 
     def _map(self, case: Case, meter: Meter) -> SalienceMap | Unscored:
         columns = content_spans(case.answer)
@@ -267,7 +252,7 @@ class WordMaps:
             ]
         return SalienceMap(tuple(rows), tuple(columns), np.concatenate(values), len(blocks))
 
-    def _attributions(self, encoded: Encoded, meter: Meter) -> Array:
+    def _attributions(self, encoded: EncodedAnswer, meter: Meter) -> Array:
         """The normalised token map of a prompt and the answer."""
         from eirene.eval.detectors.salience.attribution import attribute_tokens
 

@@ -144,7 +144,7 @@ _ASKED = "Write a response that gives every one of these arguments, and nothing 
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedAnswer:
     """A prompt and an answer as tokens. `places` has, for each piece, where in the prompt's text it stands."""
 
     ids: list[int]
@@ -153,7 +153,7 @@ class Encoded:
     places: tuple[Span, ...]
 
 
-def encode(model: LocalModel, case: Case, pieces: Sequence[Piece]) -> Encoded:
+def encode(model: LocalModel, case: Case, pieces: Sequence[Piece]) -> EncodedAnswer:
     """The tokens of the prompt with these pieces, and of the answer; token offsets are those of prompt text and answer.
 
     Tokens that stand outside the prompt's own text, such as a chat template's, have the offsets (0, 0).
@@ -167,7 +167,7 @@ def encode(model: LocalModel, case: Case, pieces: Sequence[Piece]) -> Encoded:
     answer_ids, offsets_with_space = _tokens(model.tokenizer, " " + case.answer)
     answer_offsets = [(max(0, start - 1), max(0, end - 1)) for start, end in offsets_with_space]
     outside: list[Span] = [(0, 0)]
-    return Encoded(
+    return EncodedAnswer(
         [*before, *ids, *after, *answer_ids],
         outside * len(before) + offsets + outside * len(after),
         answer_offsets,

@@ -23,12 +23,13 @@ from eirene.eval.detectors.selfcheck.detectors import (
     spoken,
 )
 from eirene.eval.detectors.selfcheck.samples import SampleSource, source_of
+from eirene.eval.registry import detector
+from eirene.eval.resources import Resources
 from eirene.models.faults import out_of_memory_told
 
 if TYPE_CHECKING:
     import torch
 
-    from eirene.eval.resources import Resources
     from eirene.eval.statistics.bootstrap import Array
 
 _BEST_LAYER = {
@@ -218,10 +219,15 @@ def _room(model: Any, tokenizer: Any) -> int:
     return min(min(limits) - shift, _UNLIMITED)
 
 
-def build(resources: Resources) -> SelfCheckBertScore:
-    """`selfcheck-bertscore`, for the registry: `--local-model` names the encoder, samples come from rows or judge."""
+@detector(
+    "selfcheck-bertscore",
+    needs=frozenset({"samples", "local_model"}),
+    about="the same by BERTScore, on the encoder that the local model names",
+)
+def _build(resources: Resources) -> SelfCheckBertScore:
     from eirene.models.local.spec import parse_spec
 
+    # The local model is the encoder: other answers come from the rows or the judge.
     source = source_of(resources) if resources.judge_model is not None else SampleSource()
     if isinstance(resources.local, str):
         return SelfCheckBertScore(source, load_token_encoder(parse_spec(resources.local).model))

@@ -21,11 +21,12 @@ from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need
 from eirene.eval.detectors.judge import bounded
 from eirene.eval.detectors.selfcheck.samples import SampleSource, source_of
+from eirene.eval.registry import detector
+from eirene.eval.resources import Resources
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.words import word_spans
 
 if TYPE_CHECKING:
-    from eirene.eval.resources import Resources
     from eirene.eval.statistics.bootstrap import Array
     from eirene.models.encoder.runtime import Encodes
 
@@ -169,13 +170,16 @@ def sentence_scores(sentences: list[Sentence], values: Array, n_samples: int) ->
     )
 
 
-def build_ngram(resources: Resources) -> SelfCheckNgram:
-    """`selfcheck-ngram`, for the registry."""
+_SAMPLES: frozenset[Need] = frozenset({"samples"})
+
+
+@detector("selfcheck-ngram", needs=_SAMPLES, about="words that other answers make unlikely")
+def _build_ngram(resources: Resources) -> SelfCheckNgram:
     return SelfCheckNgram(source_of(resources))
 
 
-def build_embedding(resources: Resources) -> SelfCheckEmbedding:
-    """`selfcheck-embedding`, for the registry."""
+@detector("selfcheck-embedding", needs=_SAMPLES, about="sentences far from those of other answers (encoder)")
+def _build_embedding(resources: Resources) -> SelfCheckEmbedding:
     return SelfCheckEmbedding(source_of(resources), resources.encoder)
 
 
