@@ -26,7 +26,7 @@ from eirene.feedback_model.parsing.reply import read_reply
 from eirene.feedback_model.parsing.tagged import parted
 from eirene.feedback_model.request import feedback_messages
 from eirene.models.costs import rough_count
-from eirene.models.encoder.training.pairs import dress
+from eirene.models.encoder.training.data import dress
 from eirene.models.redaction import redacted
 from eirene.models.replies import Reply
 from eirene.models.reply_text import unwrapped

@@ -1,1 +1,1 @@
-"""Asks for critiques, reads them, and selects one. No rewriting and no scoring of answers belongs here."""
+"""Feedback models (critics): they ask for critiques, parse the replies, and vote on one. No rewriting, no scoring."""

@@ -1,4 +1,4 @@
-"""The interface between the loop and whatever writes critiques: a chat model, a local model, the embedded tagger."""
+"""The interface of feedback models: a request in, samples of critiques out."""
 
 from __future__ import annotations
 

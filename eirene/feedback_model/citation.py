@@ -1,4 +1,4 @@
-"""Which passage a reason speaks of: the ids of passages that were found for an item, in square brackets.
+"""Citations in a critique's reasons: numbers of retrieved passages become their ids, in square brackets.
 
 In a prompt passages have numbers, not ids: an id is text of the corpus's, and a number is soon checked. What stands in
 square brackets in a reason afterwards is the id of a passage that was shown, and nothing else.

@@ -1,7 +1,7 @@
 """The vote on findings: what more than half of the valid samples mark at one place and as one kind.
 
-Tag sequences are voted on whole (`eirene.feedback_model.vote`); findings one by one, since a text of many faults is
-marked the same way by hardly any two samples.
+Tag sequences are voted on whole (`eirene.feedback_model.vote`); findings one by one, since hardly any two samples mark
+a text of many faults in the same way.
 """
 
 from __future__ import annotations

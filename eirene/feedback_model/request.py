@@ -1,8 +1,8 @@
-"""Puts the request for a critique into words: for chat models, and in the instruct layout of HaluQuestQA.
+"""The prompts that ask for a critique: chat messages, and the instruct layout of HaluQuestQA.
 
 Everything of the item is untrusted. Each statement, argument and passage is shown on one line of its own, so that none
-can pass for two; what chat formats and our own headings are made of is taken apart; and the chat layout puts the whole
-between two lines with a word that does not occur in it.
+can pass for two; chat control words and our own headings are taken apart; the chat layout puts the whole between two
+lines with a word that does not occur in it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Draws samples from a feedback model, in rounds, until a stopping rule is content.
-
-When enough samples have been drawn: the rules `none`, `exact` and `beta`. Pure functions of the tags so far.
-"""
+"""Draws samples in rounds until a stopping rule (`none`, `exact`, `beta`) says that there are enough."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Chooses one critique out of many drawn ones: by tag consistency, then by reason consistency. Pure functions.
+"""The vote: chooses one critique of many samples by tag consistency, then by reason consistency. Pure functions.
 
-The two scores are equations 1 and 2 of Sachdeva et al. 2024 (error-informed refinement, section 4.1). Around them stand
-a quorum and an optional floor, under which no critique is chosen at all.
+The two scores are equations 1 and 2 of Sachdeva et al. 2024 (section 4.1), with a quorum and an optional floor.
 """
 
 from __future__ import annotations

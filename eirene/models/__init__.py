@@ -1,4 +1,4 @@
-"""Calling models: from a name to a model, retries, timeouts, limits, usage. What to ask and how to read it is not here.
+"""Calling models: resolving names, retries, timeouts, limits, cache, usage. Prompts and parsing are elsewhere.
 
 Importing this package loads no LangChain; its modules do so where they need it.
 """

@@ -1,7 +1,7 @@
-"""The address of a model's server: refused where it can be none, named in errors, and kept from strangers.
+"""The address (base_url) of a model's server: checked, named in errors, and kept private from a server's clients.
 
-What serves other people's requests runs them inside `private_addresses`: its errors then tell the kind of failure and
-no address, which stands in the log alone.
+What serves other people's requests runs them inside `private_addresses`: their errors tell the kind of failure and no
+address, which goes to the log alone.
 """
 
 from __future__ import annotations

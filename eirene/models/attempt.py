@@ -1,6 +1,6 @@
-"""One attempt at a call to a model: its time limit, its guard, and the fault behind whatever a client raises.
+"""One attempt at a call to a model: timeout, HTTP guard, and the fault behind whatever its client raises.
 
-Every message of a client passes here on its way to an exception of ours, and is redacted here, its causes included.
+Every message of a client is redacted here on its way to an exception of ours, its causes included.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The call cache: replies of chat models by what was asked, so that no run pays for a reply twice.
+"""The call cache: stores replies of chat models by what was asked, so that no run pays for a reply twice.
 
 A key stands for one reply: the model and its server, the messages, every sampling field, and the seed of that one
-sample. Twenty samples of one prompt have twenty keys, whether they come in one request or in twenty, so that the cache
-never makes one reply of them; a sample without a seed is never stored. Only whole replies are.
+sample. Twenty samples of one prompt have twenty keys, in one request or in twenty; a sample without a seed is never
+stored. Only whole replies are.
 """
 
 from __future__ import annotations

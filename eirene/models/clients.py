@@ -1,12 +1,10 @@
-"""Gives each event loop a model whose client belongs to it, tries once, and is closed when the loop ends.
+"""HTTP clients of chat models by event loop: without retries of their own, and closed when the loop ends.
 
 Three traps, all reproduced with langchain-openai 1.7:
 - Clients retry by themselves (twice, for OpenAI's), unseen and uncounted. Ours are the only retries.
 - langchain-openai and langchain-anthropic share one HTTP client among all models of a process. Its connections belong
   to the event loop that opened them; in the next loop (a second `asyncio.run`) they fail with "Event loop is closed".
 - A loop that ends with connections open complains of each of them.
-
-Tells one chat model from another by what its replies hang on.
 """
 
 from __future__ import annotations

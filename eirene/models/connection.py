@@ -1,7 +1,7 @@
-"""Tells apart why a server could not be reached: its address, its name, TLS, or nobody there.
+"""Diagnoses failed connections: wrong address, unknown host (DNS), TLS, refused, timeout.
 
-Clients wrap what happened in exceptions of their own, often with nothing but "Connection error." in them. What the
-system said stands further down, also where it is marked as not to be shown.
+Clients wrap what happened in exceptions of their own, often with nothing but "Connection error." in them; what the
+system said stands further down the chain.
 """
 
 from __future__ import annotations

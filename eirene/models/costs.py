@@ -1,7 +1,4 @@
-"""What models cost: a list in a TOML file, by the names that backends have. A model that is not in it has no price.
-
-How many tokens a text has, about: counted without a tokenizer, or by tiktoken where it is installed and ready.
-"""
+"""Prices of models from a TOML file, and token counts without a tokenizer (or by tiktoken where it is ready)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws several replies to one prompt, by whichever way the provider takes."""
+"""Draws several replies to one prompt: by one request with `n` where the provider takes it, else concurrently."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Guards the HTTP calls to a model: no redirect to another origin is followed, and no reply is read without end.
 
-Works by the event hooks of httpx, which the SDKs of nearly all providers are built on: whatever they allow by
-themselves (all of OpenAI's, Anthropic's and Ollama's follow redirects with prompt and key), a call of ours is held to
-this. The hooks do nothing outside a call of ours, so that a client of the user's may have them, too.
+Works by the event hooks of httpx, which nearly all SDKs are built on (those of OpenAI, Anthropic and Ollama follow
+redirects with prompt and key). The hooks do nothing outside a call of ours: a client of the user's may have them.
 """
 
 from __future__ import annotations

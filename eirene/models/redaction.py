@@ -1,7 +1,7 @@
-"""Redacts secrets from messages that come from outside: the keys that a call is known to send, and what looks like one.
+"""Redacts secrets from clients' messages: the keys that a call is known to send, and what looks like one.
 
-Providers like to quote the key that they refuse. What they say becomes an exception, and from there goes to logs,
-journals, reports and the clients of a server: so it is redacted once, where a client's exception becomes one of ours.
+Providers like to quote the key that they refuse, and an exception goes on to logs, journals, reports and the clients of
+a server: so it is redacted once, where a client's exception becomes one of ours.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""How likely a model finds a given text, token by token: the common form of what a local model and a server give.
+"""Log-probabilities of a given text: the interface of scorers, and the one on a server's completions with `echo`.
 
-A server's log-probabilities of a given text: OpenAI's plain completions with `echo`, as vLLM and others speak it.
-
-Chat completions give the probabilities of what the model writes, never of a text that is handed in; only the older
-protocol does. Needs the extra `openai`.
+Chat completions give the probabilities of what the model writes, never of a text that is handed in; only OpenAI's older
+protocol does, as vLLM and others speak it. Needs the extra `openai`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Responses from a neutral point of view (NPOV, section 2): what each side argues, and no side taken.
 
-What belongs here: finding the topic, wording its arguments, with a model or without. What does not: judging and
-mending the response (the loop), and making training data of such responses (`eirene.synth`).
+Finding the topic and wording its arguments, with a model or without. Judging and mending the response is the loop's.
 """
 
 from eirene.npov.embedded import Check, EmbeddedWriter, compose

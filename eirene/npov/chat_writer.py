@@ -1,7 +1,4 @@
-"""Writers on chat models and on local models, and the way from a backend's name to one.
-
-Reads introduction and main response out of a model's reply, whatever form it kept to.
-"""
+"""Writers of NPOV responses on chat models and local models: resolving a backend, and parsing replies."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""The embedded writer: says every argument, each in the mouth of its side, and nothing else. English only.
-
-Who says it, and how: the openings that put an argument into the mouth of its side.
+"""The embedded writer: words every argument in the mouth of its side, and checks what a model wrote. English only.
 
 Every verb is one that takes no stand: nobody "points out", "admits" or "claims". All sides get the same openings in the
 same order, so that none is treated better.
-
-Looks whether what a model wrote says every argument and nothing else, by the shipped encoder's alignment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a query to a response in which every side has its say."""
+"""Writes an NPOV response to a query: finds the topic, writes, and says what was made with what."""
 
 from __future__ import annotations
 

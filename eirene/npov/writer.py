@@ -1,7 +1,4 @@
-"""The interface between a topic and whatever writes a response to it.
-
-Puts the request for a response into words.
-"""
+"""The interface of writers of NPOV responses, and the prompt for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every text that a model is shown, one Markdown file each, and the loader. No other wording reaches a model."""
+"""Prompts: every text that a model is shown, one Markdown file each, and the loader."""
 
 from eirene.prompts.loader import Message, Prompt, load_prompt, parse_prompt
 

@@ -1,10 +1,8 @@
-"""Loads a prompt file and fills it in.
+"""Loads prompt files (templates) and fills them in; untrusted text is kept apart from our own words.
 
 A file holds sections in a fixed order: `# about` (for the reader, never sent), `# system` (optional) and `# user`.
-Placeholders are `{{name}}`. Values are untrusted text: they are put in once and never looked at again, so a value that
-holds a placeholder, a heading or a fence stays what it is.
-
-Keeps text from outside apart from our own words, whatever it says.
+Placeholders are `{{name}}`. Values are put in once and never looked at again, so a value that holds a placeholder, a
+heading or a fence stays what it is.
 """
 
 from __future__ import annotations

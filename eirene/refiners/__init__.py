@@ -1,1 +1,1 @@
-"""Turns an item and a critique into a new answer. No judging of the result belongs here: the gate does that."""
+"""Refiners: an item and a critique in, a new answer out. Whether it is accepted is the gate's decision."""

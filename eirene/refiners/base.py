@@ -1,4 +1,4 @@
-"""The interface between the loop and whatever rewrites answers."""
+"""The interface of refiners: a task in, a rewritten answer out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The editor: carries out the edits that a critique's findings name, and writes nothing of its own.
-
-Edits of a text: which characters go and what comes in their place. The rest stays byte for byte.
-"""
+"""The edit refiner: carries out the edits of a critique's findings, and leaves the rest byte for byte."""
 
 from __future__ import annotations
 

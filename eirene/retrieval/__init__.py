@@ -1,7 +1,6 @@
-"""Finding passages for a question in a corpus: reading it, an index on disk, search, and LangChain's retriever.
+"""Retrieval: finds passages for a question in a corpus, by an index on disk; also as LangChain's retriever.
 
-What belongs here: corpus to passages, passages to vectors, a query to the few passages that bear on it. What does not:
-what is done with them (a critique, a score, a rewrite).
+Corpus to passages, passages to vectors, a query to the few passages that bear on it.
 """
 
 from __future__ import annotations

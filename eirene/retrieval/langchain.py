@@ -1,4 +1,4 @@
-"""Both ways between our retrievers and LangChain's."""
+"""LangChain retrievers: ours as one of LangChain's, and LangChain's as one of ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A corpus as passages of some hundred words, each with an id that leads back to where it stood."""
+"""Cuts a corpus into passages of some hundred words, each with an id that leads back to its document."""
 
 from __future__ import annotations
 

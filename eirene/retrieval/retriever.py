@@ -1,6 +1,6 @@
-"""The few passages that bear on a question and an answer, the most relevant last (FAVA, sections 6.2 and C.5).
+"""The retriever: the passages that bear on a question and an answer, the most relevant last; items with them.
 
-Items with the passages that were found for them as their context.
+After FAVA, sections 6.2 and C.5.
 """
 
 from __future__ import annotations

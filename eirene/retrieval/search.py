@@ -1,13 +1,8 @@
-"""Nearest vectors among many: a scan over the vectors' signs, then exact cosines of the few that are left.
+"""Vector search: a scan over the vectors' signs, exact cosines of the nearest thousand; names; the reranker.
 
 A vector of 384 numbers becomes 48 bytes of signs, whose Hamming distance to the query's follows the angle between the
 two. A million of them are scanned in milliseconds with nothing to build beforehand, the result does not depend on the
-order or the number of builds, and exact cosines of the nearest thousand put right what the signs got wrong
-(docs/retrieval.md has the recall).
-
-A cross-encoder as reranker: any Hugging Face sequence classifier that scores pairs.
-
-Names and numbers of a text: what tells passages on one thing from passages on the like of it.
+order or the number of builds, and exact cosines put right what the signs got wrong (docs/retrieval.md has the recall).
 """
 
 from __future__ import annotations

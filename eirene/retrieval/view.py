@@ -1,4 +1,4 @@
-"""The passages of a corpus as it was last read: a folder of mapped files that is opened only if all of it is whole."""
+"""A view of the index: the corpus as it was last read, in memory-mapped files that are opened only if all are whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The critic's constants: from measures to probabilities, and from probabilities to what is named.
+"""Calibration of the embedded critic: logistic functions from measures to probabilities, and the thresholds.
 
 `critic.json` is written by `benchmarks/fit_critic.py`, on training claims that the encoder had not seen.
 """

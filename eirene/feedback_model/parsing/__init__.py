@@ -1,1 +1,1 @@
-"""From a model's reply to a checked critique."""
+"""Parsing: from a model's reply to a checked critique."""

@@ -1,4 +1,4 @@
-"""Reads verdicts off JSON: lists of entries, maps by number, parallel lists, groups; bare, fenced or line by line."""
+"""Parses verdicts from JSON: lists of entries, maps by number, parallel lists, groups; bare, fenced or line by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads verdicts off lines: numbered, in tables, under headings, or one a line without numbers."""
+"""Parses verdicts from lines: numbered, in tables, under headings, or one a line without numbers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reads a model's reply as a critique. What is not beyond doubt a whole one is an invalid sample with its cause.
+"""Parses a model's reply as a critique: a sample, or an invalid sample with its cause where anything is in doubt.
 
-What in the text around the verdicts makes them doubtful: refusals, examples, talk of instructions, afterthoughts.
+Refusals, examples, talk of instructions and afterthoughts around the verdicts make them doubtful.
 """
 
 from __future__ import annotations

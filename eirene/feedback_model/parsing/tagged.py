@@ -1,6 +1,6 @@
-"""Asks for a tagged copy of an answer, and reads the reply as a sample.
+"""Prompts for a tagged copy of an answer (hallucinations), and parses the reply as a sample.
 
-The reasons that a model writes below its tagged copy of an answer, behind a line that nobody can forge.
+Reasons stand below the copy, behind a line that no text which the model was shown can forge.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""What a reply claims of one sentence, and what a verdict looks like in running text.
+"""The verdict on one sentence: its number, tag and reason in running text, held against the answer's statements.
 
-Every pattern is anchored where it is tried and bounded, so that reading takes time linear in the reply.
-
-The answer that a critique is about, as its replies are held against it: worked out once for all samples.
+Every pattern is anchored where it is tried and bounded, so that parsing takes time linear in the reply.
 """
 
 from __future__ import annotations

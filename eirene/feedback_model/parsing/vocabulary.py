@@ -1,7 +1,6 @@
-"""The words that a verdict can be written with: tags, the word before a reason, the word before a number.
+"""The vocabulary of verdicts in many languages: tags, the word before a reason, the word before a number.
 
-Models answer in the language of the question, so the tags are known in the major languages. A word stands here only if
-it says nothing but "complete" or "incomplete"; "partly", "mostly" or "good" are no verdicts.
+A word stands here only if it says nothing but "complete" or "incomplete"; "partly", "mostly" or "good" are no verdicts.
 """
 
 from __future__ import annotations

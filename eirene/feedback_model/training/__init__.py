@@ -1,7 +1,6 @@
-"""Supervised fine-tuning of critics, of completeness and of hallucinations: data to tokens, the run, its card.
+"""Supervised fine-tuning of critics, of completeness and of hallucinations. Needs the extra `local`.
 
-Drawing critiques is elsewhere. Importing this package loads no torch; `train_feedback` and `train_critic` do. Both
-need the extra `local`.
+Importing this package loads no torch; `train_feedback` and `train_critic` do.
 """
 
 from eirene.feedback_model.training.examples import CriticRecipe, FeedbackRecipe

@@ -1,9 +1,4 @@
-"""Annotated answers to tokens: the prompt that sampling will use, then the reply.
-
-The settings of a critic's training, with those of the EIR and the FAVA paper as defaults.
-
-What a feedback model's card says of its data.
-"""
+"""Training examples and recipes of critics: annotated answers to tokens, default settings, data facts of the card."""
 
 from __future__ import annotations
 

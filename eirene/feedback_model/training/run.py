@@ -1,7 +1,4 @@
-"""`eirene train feedback`: reads the data, trains, resumes, and leaves a model that `hf:` loads.
-
-`eirene train critic`: rows with marked errors in, a model out that finds such errors and says what is right.
-"""
+"""Trains critics: `train_feedback` on annotated answers, `train_critic` on answers with marked errors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Texts to vectors with the shipped weights, on onnxruntime.
-
-Long texts in pieces that fit the encoder.
-"""
+"""Runs the shipped encoder on onnxruntime: texts to vectors, long texts in pieces that fit."""
 
 from __future__ import annotations
 

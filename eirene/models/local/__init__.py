@@ -1,4 +1,4 @@
-"""Local causal models: loading, sampling, the cache of prefixes, scoring, the layout of prompts."""
+"""Local causal models: loading, sampling, the prefix cache, scoring, the layout of prompts."""
 
 from eirene import _moved
 

@@ -1,6 +1,6 @@
-"""Loads pretrained weights whole or not at all: safetensors, no code of their folder, no missing tensor, no NaN.
+"""Loads pretrained checkpoints whole or not at all: safetensors, no code of their folder, no missing tensor, no NaN.
 
-Needs the extra `local`. Everything that loads a model by transformers does it here; adapters are in `local_adapter`.
+Needs the extra `local`. Everything that loads a model by transformers does it here; adapters are in `loading`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Turns prompts into a local model's tokens: plain text, or a chat in the tokenizer's own template.
+"""Tokenises prompts for local models: plain text or a chat template; the prompt that a tuned model carries.
 
 Special tokens that a text spells out are broken up first: no text can end the prompt or open a turn of its own.
-
-The prompt that a fine-tuned model was trained with, kept beside its weights in `eirene_prompt.json`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A sequence classifier that tells how surely a premise entails a hypothesis. Importing this loads no torch."""
+"""Natural language inference (NLI): how surely a premise entails a hypothesis. Importing this loads no torch."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Caches for many samples of one prompt: the prompt's states kept once, or at least copied once. Needs `local`.
+"""The prefix cache (KV cache) of many samples of one prompt: its states kept once, or at least copied once.
 
 With all samples on one prompt, attention to it is the same matrix for all of them: their queries, one a sample, are put
 to it together, as if they were the tokens of one sequence. Nothing is copied a sample but what the sample itself adds.
-Where a model's attention is of a kind that this does not cover, every sample gets its own copy, with room to grow.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Samples many continuations of one prompt from a causal language model: one prefill, one batch, a seed per sample.
 
 `generate(num_return_sequences=k)` reads the prompt k times, keeps k copies of it, copies them all at every token, and
-draws from torch's global generator. Here the prompt is read and kept once (see `local_cache`), and every sample draws
+draws from torch's global generator. Here the prompt is read and kept once (see `prefix_cache`), and every sample draws
 from random numbers of its own. Needs the extra `local`.
 """
 

@@ -1,4 +1,4 @@
-"""How likely a local model finds each token of a text that it did not write. Needs the extra `local`."""
+"""Log-probabilities of a given text by a local model, token by token. Needs the extra `local`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the name of a local model: `hf:path-or-id`, `hf:path-or-id+adapter`, with options after a `?`."""
+"""Parses the names of local models: `hf:path-or-id[+adapter]`, with options after a `?`."""
 
 from __future__ import annotations
 

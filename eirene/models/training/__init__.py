@@ -1,7 +1,6 @@
-"""What the training of any local causal language model needs: settings, the run and its folder, the card, progress.
+"""Training of local causal models: recipe, run folder with checkpoints, trainer, card. Importing this loads no torch.
 
 What a model is trained on and what for belongs to the part that uses it: feedback models, refiners, classifiers.
-Importing this package loads no torch.
 """
 
 from eirene.models.training.folder import Trained

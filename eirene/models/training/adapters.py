@@ -1,4 +1,4 @@
-"""The model that is trained: loaded, and with an adapter where the method is one. Importing this loads torch."""
+"""Loads the model to train, with a LoRA or prompt-tuning adapter where the method is one. Imports torch."""
 
 from __future__ import annotations
 

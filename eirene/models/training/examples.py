@@ -1,4 +1,4 @@
-"""Prompts and replies as tokens, and as padded batches. Nothing here loads torch before a batch is made."""
+"""Tokenised training examples and padded batches. Nothing here loads torch before a batch is made."""
 
 from __future__ import annotations
 

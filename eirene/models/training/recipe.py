@@ -1,7 +1,4 @@
-"""The settings that every training of a causal language model has, and what it tells of its progress.
-
-What is written beside a trained model: data, settings, figures, as JSON for programs and Markdown for people.
-"""
+"""The training recipe (settings) of a causal language model, its progress, and the card beside the trained model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trains a model to give a reply to a prompt, and leaves it with what it was trained as."""
+"""Fine-tunes a model on pairs of prompt and reply, and leaves it with the prompt that it was trained in."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Lines and list items of a text: what an edit must respect so that Markdown stays Markdown.
-
-An answer as the refiner sees it: sentences, the clauses in them, and the lines they stand on.
-"""
+"""Layout of an answer: sentences, their clauses, lines and list items, so that Markdown stays Markdown when edited."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""From a critique to what is to be done, and the order in which proposals are made after rejections.
-
-What is to be done to an answer, before anything is said about how.
-"""
+"""Plans the changes that a critique asks for, and the order of proposals after rejections."""
 
 from __future__ import annotations
 

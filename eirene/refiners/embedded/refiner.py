@@ -1,4 +1,4 @@
-"""The refiner of the embedded default: does what a critique asks for, in the answer's own layout, and nothing else."""
+"""The embedded refiner: carries out a critique by rule, in the answer's own layout, and changes nothing else."""
 
 from __future__ import annotations
 

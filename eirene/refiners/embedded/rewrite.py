@@ -1,7 +1,4 @@
-"""Makes the edits that add and drop statements, so that what is left reads well and keeps its layout.
-
-What spans to be removed take with them: sentences, clauses with their joints, or just the words.
-"""
+"""Makes the edits that add and drop statements, so that sentences read well and the layout stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every wording that the embedded refiner puts into an answer, and how an argument is joined to it."""
+"""Phrases of the embedded refiner: every wording that it puts into an answer, and how an argument is joined to it."""
 
 from __future__ import annotations
 

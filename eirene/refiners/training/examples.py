@@ -1,7 +1,4 @@
-"""Preference pairs to tokens: the prompt as the refiner shows it, and a reply to it on either side.
-
-The settings of a refiner's preference tuning, with those of the EIR paper's authors as defaults.
-"""
+"""Training examples and recipe of refiners: preference pairs to tokens, in the refiner's own prompt."""
 
 from __future__ import annotations
 

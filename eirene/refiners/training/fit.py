@@ -1,4 +1,4 @@
-"""The run itself: TRL's DPO trainer around our pairs. Importing this loads torch and TRL."""
+"""Fits a refiner by DPO with TRL's trainer. Importing this loads torch and TRL."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How a model ranks preference pairs: a row for each pair, then figures as pure functions of the rows.
+"""Measures how a model ranks preference pairs: log-likelihoods, reward accuracy, intervals.
 
-Nothing here goes through TRL, so that its losses and ours can be held against each other.
+Nothing here goes through TRL, so that its losses and ours can be compared.
 """
 
 from __future__ import annotations

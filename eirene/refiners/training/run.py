@@ -1,7 +1,4 @@
-"""`eirene train refiner`: reads the pairs, tunes, resumes, and leaves an adapter that `hf:` loads.
-
-What a refiner's card says of its data and of what came out.
-"""
+"""Trains a refiner on preference pairs by DPO, and writes its card."""
 
 from __future__ import annotations
 

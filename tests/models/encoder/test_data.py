@@ -14,6 +14,7 @@ from eirene.models.encoder.training.data import (
     Batching,
     TrainingClaim,
     WordingCluster,
+    dress,
     epoch,
     make_batch,
     normal,
@@ -21,7 +22,7 @@ from eirene.models.encoder.training.data import (
     texts_of,
     without,
 )
-from eirene.models.encoder.training.pairs import dress, pair_auc, read_pairs
+from eirene.models.encoder.training.run import pair_auc, read_pairs
 
 
 def test_every_claim_comes_once_an_epoch(topics_dir: Path) -> None:

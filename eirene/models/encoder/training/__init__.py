@@ -1,1 +1,1 @@
-"""How the shipped encoder was trained, and how another one is."""
+"""Training of the shipped encoder."""

@@ -1,12 +1,10 @@
-"""Training claims from the topic files, and the batches made of them.
-
-Where the base weights come from, at training time only, and how they are verified.
-"""
+"""Training data of the encoder: claims from the topic files, batches of varied wordings, the verified base weights."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -17,7 +15,6 @@ import numpy as np
 
 from eirene.core.errors import EncoderError, InputError
 from eirene.core.extras import importing, missing
-from eirene.models.encoder.training.pairs import dress
 
 if TYPE_CHECKING:
     import tokenizers
@@ -159,6 +156,69 @@ def _split(cluster: WordingCluster, batching: Batching, rng: np.random.Generator
     argument = wordings.pop(first)
     picked = rng.permutation(len(wordings))[: batching.units_per_cluster]
     return argument, [wordings[index] for index in picked]
+
+
+OPENINGS = {
+    "pro": (
+        "Supporters argue that {}",
+        "Supporters add that {}",
+        "Proponents say that {}",
+        "Advocates point out that {}",
+        "Those in favour believe that {}",
+        "One argument in favour is that {}",
+        "A reason given for it is that {}",
+        "On the one hand, {}",
+        "The case for it rests on the view that {}",
+    ),
+    "con": (
+        "Opponents argue that {}",
+        "Critics reply that {}",
+        "Critics add that {}",
+        "Those against it say that {}",
+        "Sceptics object that {}",
+        "One argument against is that {}",
+        "A further objection is that {}",
+        "On the other hand, {}",
+        "The case against it rests on the view that {}",
+    ),
+    "both": (
+        "They also say that {}",
+        "It is also argued that {}",
+        "Some people hold that {}",
+        "It is claimed that {}",
+        "Moreover, {}",
+        "Besides, {}",
+        "In addition, {}",
+        "Furthermore, {}",
+        "and {}",
+        "and that {}",
+        "also, {}",
+        "they add that {}",
+        "as well as that {}",
+        "Another point is that {}",
+        "According to this view, {}",
+        "They maintain that {}",
+    ),
+}
+
+_BREAK = re.compile(
+    r"[,;:]\s+(?:and |but |or |so |while |which )?|(?<!\s)\s++(?=(?:and|but|because|while|since|so|which|if|when)\s)",
+    re.I,
+)
+_MIN_PIECE_WORDS = 4
+
+
+def dress(text: str, side: Literal["pro", "con"], *, dressed: float, cut: float, rng: np.random.Generator) -> str:
+    """The text as it may stand in an answer: with probability `cut` a clause of it, with `dressed` an opening."""
+    body = text.strip().rstrip(".! ")
+    if rng.random() < cut:
+        pieces = [piece for piece in _BREAK.split(body) if len(piece.split()) >= _MIN_PIECE_WORDS]
+        if pieces:
+            body = pieces[int(rng.integers(len(pieces)))].strip()
+    if rng.random() < dressed:
+        choices = OPENINGS[side] + OPENINGS["both"]
+        body = choices[int(rng.integers(len(choices)))].format(body)
+    return body + "." if rng.random() < 0.5 else body
 
 
 BASE_NAME = "sentence-transformers/all-MiniLM-L6-v2"

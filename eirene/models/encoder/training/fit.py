@@ -1,10 +1,8 @@
-"""One training run: base model in, merged weights out. Needs the extra `train`.
+"""Fits the encoder: one training run of a LoRA, and its losses on the cosines of arguments and response units.
 
-What the encoder is trained to do, as losses on the cosines of arguments and response units.
-
-All take `cosines` [arguments, units] in [-1, 1], `owner` [units] (the argument that a unit words) and
-`claim_of` [arguments]. The definitions follow the scores of the `alignment` detector, so that what is trained
-is what is measured: the mutual alignment for coverage, the highest cosine for hallucination.
+All losses take `cosines` [arguments, units] in [-1, 1], `owner` [units] (the argument that a unit words) and
+`claim_of` [arguments]. They follow the scores of the `alignment` detector, so that what is trained is what is measured:
+the mutual alignment for coverage, the highest cosine for hallucination. Needs the extra `train`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -17,11 +16,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from eirene.core.errors import EncoderError, InputError
 from eirene.core.extras import require
 from eirene.core.logs import get_logger
 from eirene.data.line_checksum import check_value, sealed_value
+from eirene.models.encoder.runtime import Encodes
 from eirene.models.encoder.training.data import TrainingClaim, read_claims, texts_of
+from eirene.models.training.recipe import write_json
 
 if TYPE_CHECKING:
     import torch
@@ -99,7 +102,7 @@ def train_encoder(
     )
     card["runs"] = [_run_seed(job, seed, progress) for seed in seeds]
     card["mean"] = _export_mean(job, seeds)
-    _write_json(out_dir / CARD_FILE, card)
+    write_json(out_dir / CARD_FILE, sealed_value(card))
     return TrainedEncoder(out_dir, card)
 
 
@@ -174,7 +177,7 @@ def _run_seed(job: _EncoderJob, seed: int, progress: SeedProgress | None) -> dic
         "parity": asdict(parity),
         "figures": measure(folder, job.data_dir),
     }
-    _write_json(folder / CARD_FILE, card)
+    write_json(folder / CARD_FILE, sealed_value(card))
     return card
 
 
@@ -231,13 +234,40 @@ def mean_weights(states: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.T
 def measure(folder: Path, data_dir: Path) -> dict[str, float]:
     """ROC AUC over the dev pairs of one claim and side: same argument or not. Empty without the file."""
     from eirene.models.encoder.runtime import load_encoder
-    from eirene.models.encoder.training.pairs import pair_auc, read_pairs
 
     file = data_dir / PAIRS_FILE
     return {"pair_auc": pair_auc(load_encoder(folder), read_pairs(file))} if file.is_file() else {}
 
 
-def _write_json(file: Path, value: dict[str, Any]) -> None:
-    trial = file.with_suffix(".tmp")
-    trial.write_text(json.dumps(sealed_value(value), indent=1) + "\n", encoding="utf-8")
-    os.replace(trial, file)
+@dataclass(frozen=True)
+class ArgumentPair:
+    """Two texts on the same claim and side, and whether people judged them the same argument."""
+
+    argument: str
+    other: str
+    equivalent: bool
+
+
+def read_pairs(file: Path) -> list[ArgumentPair]:
+    """The rows of an `equivalence_*.jsonl` file. Raises `InputError` naming the line."""
+    pairs = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            row = json.loads(line)
+            pairs.append(ArgumentPair(str(row["argument"]), str(row["other"]), bool(row["equivalent"])))
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"not a pair: {error!r}", where=f"{file}:{number}") from error
+    return pairs
+
+
+def pair_auc(encoder: Encodes, pairs: Sequence[ArgumentPair]) -> float:
+    """The chance that an equivalent pair has a higher cosine than another pair; ties count one half.
+
+    Raises `InputError` where one of the two kinds is missing.
+    """
+    cosines = (encoder.encode([p.argument for p in pairs]) * encoder.encode([p.other for p in pairs])).sum(1)
+    same = np.array([p.equivalent for p in pairs], bool)
+    if same.all() or not same.any():
+        raise InputError("pairs must be of both kinds, equivalent and not")
+    wins = cosines[same][:, None] - cosines[~same][None, :]
+    return float((wins > 0).mean() + (wins == 0).mean() / 2)
