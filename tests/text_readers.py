@@ -23,7 +23,7 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import resolved
 from eirene.feedback_model.embedded.rules import find_by_rules
 from eirene.feedback_model.parsing.reply import read_reply
-from eirene.feedback_model.parsing.tagged import parted
+from eirene.feedback_model.parsing.tagged import split_reasons
 from eirene.feedback_model.request import feedback_messages
 from eirene.models.costs import rough_count
 from eirene.models.encoder.training.data import dress
@@ -124,7 +124,7 @@ READERS: dict[str, Reads] = {
     "asking": _asked,
     "critique": lambda text: read_reply(text, ANSWER),
     "critique of it": lambda text: read_reply("1. [Complete]\n2. [Complete]", split_sentences(text)),
-    "reasons": lambda text: parted(f"<entity>a</entity>\nTEXT-1\n{text}\n", "TEXT-1", ITEM),
+    "reasons": lambda text: split_reasons(f"<entity>a</entity>\nTEXT-1\n{text}\n", "TEXT-1", ITEM),
     "citing": lambda text: resolved(text, ITEM),
     "rules": _by_rules,
     "tags": parse_tagged,

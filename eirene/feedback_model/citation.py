@@ -42,7 +42,7 @@ def plain(text: str, item: Item) -> str:
     return text.translate(_ROUND) if found_ids(item) else text
 
 
-def naming(fault: AnswerFault, given: str, item: Item) -> AnswerFault:
+def cite_passage(fault: AnswerFault, given: str, item: Item) -> AnswerFault:
     """The fault with the id of the passage that holds the sentence `given`, after each finding's reason.
 
     Where nothing is `given`, or no passage holds it, none is named. Where no passages were found for the item, the

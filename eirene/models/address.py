@@ -61,7 +61,7 @@ def named(name: str, address: str | None) -> str:
     return f"{name} at {shown.rstrip('/')}"
 
 
-def told(fault: Fault, *, name: str, address: str | None) -> Fault:
+def private_fault(fault: Fault, *, name: str, address: str | None) -> Fault:
     """The fault as it may be read here: as it is, or where addresses are private without what may hold one.
 
     Of a private one stays its kind, and of a refused request what the provider said of it, but for the address.
@@ -80,7 +80,7 @@ def told(fault: Fault, *, name: str, address: str | None) -> Fault:
     return replace(fault, error=kind(f"{name}: {said}"), log=log)
 
 
-def given_up(fault: Fault) -> BackendError:
+def logged_error(fault: Fault) -> BackendError:
     """The error to raise for a fault after which nothing is tried; what it must not tell goes to the log."""
     if fault.log is not None:
         logger.warning("%s", fault.log)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from eirene.core.errors import BackendTimeoutError
-from eirene.models.address import named, told
-from eirene.models.clients import server_of
+from eirene.models.address import named, private_fault
+from eirene.models.clients import server_address
 from eirene.models.faults import Fault, classify
 from eirene.models.http_guard import GuardedCall, ReplyLimit, guarded
-from eirene.models.redaction import harmless, secrets_of
+from eirene.models.redaction import redacted_error, secrets_of
 
 T = TypeVar("T")
 
@@ -38,9 +38,9 @@ class Attempt:
     address: str | None = None
 
 
-async def attempted(ask: Callable[[], Awaitable[T]], attempt: Attempt) -> T | Fault:
+async def try_call(ask: Callable[[], Awaitable[T]], attempt: Attempt) -> T | Fault:
     """What `ask` gives, or the fault of the call. What is no fault of a call is raised, redacted where it must be."""
-    address = attempt.address or server_of(attempt.model)
+    address = attempt.address or server_address(attempt.model)
     call = GuardedCall(named(attempt.name, address), attempt.limit)
     try:
         with guarded(call):
@@ -50,22 +50,22 @@ async def attempted(ask: Callable[[], Awaitable[T]], attempt: Attempt) -> T | Fa
         late = BackendTimeoutError(
             f"{call.name}: no reply within {attempt.timeout_s:g} s; is it busy? timeout_s (--timeout) moves this limit"
         )
-        return told(Fault(late, retryable=True), name=attempt.name, address=address)
+        return private_fault(Fault(late, retryable=True), name=attempt.name, address=address)
     # Every client has exceptions of its own, and no root that all share; `classify` lets go what is not theirs.
     except Exception as error:
         raised = error
     secrets = call.secrets | secrets_of(attempt.model)
     fault = classify(call.refused or raised, name=call.name, parameters=attempt.parameters, secrets=frozenset(secrets))
-    cause = harmless(raised, secrets)
+    cause = redacted_error(raised, secrets)
     if fault is None:
         raise cause
-    fault = told(fault, name=attempt.name, address=address)
+    fault = private_fault(fault, name=attempt.name, address=address)
     if fault.error is not raised:
         fault.error.__cause__ = cause
     return fault
 
 
-def limit_of(model: object, *, max_tokens: int | None = None) -> ReplyLimit:
+def reply_limit(model: object, *, max_tokens: int | None = None) -> ReplyLimit:
     """What a LangChain model's reply may take by its own settings; `max_tokens` where the call brings others."""
     if max_tokens is None:
         max_tokens = max(filter(None, (_number(model, name) for name in _MAX_TOKENS)), default=None)

@@ -61,7 +61,7 @@ class CacheFile:
         self._mutex = threading.Lock()
         try:
             self.read_only = self.path.exists() and not os.access(self.path, os.W_OK)
-            with damage_told():
+            with undecodable_as_damage():
                 self._connection = self._opened()
         except sqlite3.Error as error:
             raise InputError(f"cannot be used as a call cache: {error}; name another file", where=str(path)) from None
@@ -71,7 +71,7 @@ class CacheFile:
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values of those keys that have one; they count as used."""
         found: dict[bytes, bytes] = {}
-        with self._mutex, damage_told():
+        with self._mutex, undecodable_as_damage():
             for at in range(0, len(keys), _BATCH):
                 some = keys[at : at + _BATCH]
                 marks = ",".join("?" * len(some))
@@ -88,7 +88,7 @@ class CacheFile:
     def put(self, entries: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
         """Stores the entries, all or none; returns the values of keys that had one before, which stay as they are."""
         before: dict[bytes, bytes] = {}
-        with self._mutex, damage_told(), self._writing() as tick:
+        with self._mutex, undecodable_as_damage(), self._writing() as tick:
             self._write_touches(tick)
             added = 0
             for key, value in entries.items():
@@ -289,7 +289,7 @@ def owner_of(path: Path) -> int | None:
 
 
 @contextlib.contextmanager
-def damage_told() -> Iterator[None]:
+def undecodable_as_damage() -> Iterator[None]:
     """Makes a `sqlite3.DatabaseError` of what Python raises where SQLite's message quotes bytes that are no text."""
     try:
         yield
@@ -302,5 +302,5 @@ def tables_in(path: Path, *, wait_s: float) -> set[str]:
     if owner_of(path) is None:
         return set()
     uri = f"{path.absolute().as_uri()}?mode=ro"
-    with damage_told(), contextlib.closing(sqlite3.connect(uri, uri=True, timeout=wait_s)) as connection:
+    with undecodable_as_damage(), contextlib.closing(sqlite3.connect(uri, uri=True, timeout=wait_s)) as connection:
         return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

@@ -17,8 +17,8 @@ from eirene.core.errors import MalformedReplyError
 from eirene.core.logs import get_logger
 from eirene.core.signature import rng_for
 from eirene.core.usage import Meter, Usage
-from eirene.models.address import given_up
-from eirene.models.attempt import Attempt, attempted, limit_of
+from eirene.models.address import logged_error
+from eirene.models.attempt import Attempt, reply_limit, try_call
 from eirene.models.cache import CallCache, reply_keys
 from eirene.models.clients import ModelPerLoop, identity_of
 from eirene.models.faults import Fault
@@ -199,7 +199,7 @@ class ChatModel:
             attempt += 1
             wait_s = self._retry.wait_s(outcome, attempt=attempt, rng=rng)
             if wait_s is None:
-                raise given_up(outcome)
+                raise logged_error(outcome)
             logger.info("attempt %d failed, next in %.1f s: %s", attempt, wait_s, outcome.error)
             await self._sleep(wait_s)
 
@@ -208,11 +208,11 @@ class ChatModel:
     ) -> tuple[Reply, ...] | Fault:
         """One request. It is on the meter from the moment it is sent, so that a cancelled one is not forgotten."""
         model = self._models.here().model_copy(update={**self._ours, **fields})
-        attempt = Attempt(model, self.name, self._timeout_s, limit_of(model), frozenset(fields))
+        attempt = Attempt(model, self.name, self._timeout_s, reply_limit(model), frozenset(fields))
         async with self._limiter.slot() as slot:
             unpriced = None if self._price is None else 0.0
             meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=unpriced))
-            outcome = await attempted(lambda: _answer(model, messages), attempt)
+            outcome = await try_call(lambda: _answer(model, messages), attempt)
             if isinstance(outcome, Fault):
                 return slot.failed(outcome)
         replies, tokens = outcome

@@ -153,7 +153,7 @@ def _begin(closer: _Closer) -> None:
     raise AssertionError("the generator waited before its first yield")
 
 
-def server_of(model: object) -> str | None:
+def server_address(model: object) -> str | None:
     """The address that a model's requests go to, as far as its class tells."""
     sdk = _sdk_client(model)
     address = getattr(model, "base_url", None) if sdk is None else getattr(sdk[1], "base_url", None)
@@ -178,8 +178,8 @@ def identity_of(model: BaseChatModel, name: str | None) -> str:
     prints as: in doubt two models are two.
     """
     if name is not None:
-        return f"{name} {server_of(model)}"
-    return f"{server_of(model)} {_shown(model)}"
+        return f"{name} {server_address(model)}"
+    return f"{server_address(model)} {_shown(model)}"
 
 
 def _shown(value: object) -> str:

@@ -18,9 +18,9 @@ _NO_TLS = frozenset({"HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL",
 _LATE = frozenset({"ConnectTimeout", "ConnectionTimeoutError"})
 _WRONG_NAME = (62, 64)  # OpenSSL's codes for a certificate of another host or IP address
 
-Apart = tuple[type[BackendError], str]
+Diagnosis = tuple[type[BackendError], str]
 
-_BY_KIND: tuple[tuple[Callable[[BaseException], bool], Apart], ...] = (
+_BY_KIND: tuple[tuple[Callable[[BaseException], bool], Diagnosis], ...] = (
     (
         lambda link: isinstance(link, socket.gaierror),
         (UnreachableError, "the name of its host is not known (DNS); is it spelt right, and the network up?"),
@@ -36,12 +36,12 @@ _BY_KIND: tuple[tuple[Callable[[BaseException], bool], Apart], ...] = (
 )
 
 
-def told_apart(error: BaseException) -> Apart | None:
+def diagnose(error: BaseException) -> Diagnosis | None:
     """The kind and a sentence of what to do; None where nothing below the exception tells. Names no address."""
-    return next(filter(None, map(_told, _links(error))), None)
+    return next(filter(None, map(_diagnosis_of, error_chain(error))), None)
 
 
-def _told(link: BaseException) -> Apart | None:
+def _diagnosis_of(link: BaseException) -> Diagnosis | None:
     name = type(link).__name__
     if name in _NO_ADDRESS or _is_bad_port(link) or (isinstance(link, UnicodeError) and "idna" in str(link)):
         return AddressError, "no request can be sent to this address (base_url); http://HOST:PORT/v1 is wanted"
@@ -50,7 +50,7 @@ def _told(link: BaseException) -> Apart | None:
     return next((apart for is_kind, apart in _BY_KIND if is_kind(link)), None)
 
 
-def _tls(error: ssl.SSLError) -> Apart:
+def _tls(error: ssl.SSLError) -> Diagnosis:
     if not isinstance(error, ssl.SSLCertVerificationError):
         if error.reason in _NO_TLS:
             return AddressError, "no TLS is spoken there; does its address begin with http:// rather than https://?"
@@ -67,7 +67,7 @@ def _is_bad_port(link: BaseException) -> bool:
     return isinstance(link, OverflowError) and "port must be" in str(link)
 
 
-def _links(error: BaseException) -> Iterator[BaseException]:
+def error_chain(error: BaseException) -> Iterator[BaseException]:
     """The exception and all that it came from, also of a group of them."""
     waiting: list[BaseException | None] = [error]
     for _ in range(_MOST_LINKS):

@@ -24,7 +24,7 @@ from eirene.core.errors import (
     RequestRefusedError,
     UnreachableError,
 )
-from eirene.models.connection import told_apart
+from eirene.models.connection import diagnose
 from eirene.models.redaction import redacted
 
 _RETRYABLE = (RateLimitError, BackendTimeoutError, UnreachableError, MalformedReplyError)
@@ -78,7 +78,7 @@ def classify(
         broken = AuthError(f"{name}: {said}")
     elif any(type(e).__name__ == "TooManyRedirects" for e in _chain(error)):
         broken = RedirectedError(f"{name}: the server redirects in a circle; check its address (base_url)")
-    elif (apart := told_apart(error)) is not None:
+    elif (apart := diagnose(error)) is not None:
         kind, said = apart
         broken = kind(f"{name}: {said}")
     elif any(_is_timeout(e) for e in _chain(error)):
@@ -259,7 +259,7 @@ def _said(error: BaseException, secrets: frozenset[str]) -> str:
 
 
 @contextmanager
-def out_of_memory_told(name: str, what: str) -> Iterator[None]:
+def out_of_memory_as_error(name: str, what: str) -> Iterator[None]:
     """Around a pass of the model `name` over `what`; raises `BackendError` where the memory does not suffice."""
     import torch
 

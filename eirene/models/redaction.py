@@ -86,7 +86,7 @@ class RedactedError(Exception):
     """Stands for an exception of a client, the text of which showed a secret; it names the other's class."""
 
 
-def harmless(error: Exception, secrets: Iterable[str] = ()) -> Exception:
+def redacted_error(error: Exception, secrets: Iterable[str] = ()) -> Exception:
     """The exception itself where nothing of it that a traceback prints shows a secret, else one in its place."""
     known = tuple(secrets)
     if all(redacted(text, known) == text for text in _texts(error)):

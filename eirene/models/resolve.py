@@ -18,8 +18,8 @@ from eirene.core.extras import EXTRAS, importing, missing
 from eirene.models.address import check_address
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel, Price
-from eirene.models.clients import server_of
-from eirene.models.connection import told_apart
+from eirene.models.clients import server_address
+from eirene.models.connection import diagnose
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter, RetryPolicy
 from eirene.models.local.model import LocalModel, load_local
 from eirene.models.local.spec import PREFIX
@@ -160,7 +160,7 @@ def _init(provider: str, model: str, arguments: Mapping[str, Any]) -> BaseChatMo
     except ValueError as error:
         raise InputError(_problem(provider, _shown(error, arguments)), field="backend") from None
     except Exception as error:
-        if told_apart(error) is not None:  # by the environment: a client reads its address when it is made
+        if diagnose(error) is not None:  # by the environment: a client reads its address when it is made
             raise InputError(
                 f"{_address_name(provider)} must be the address of a server, such as http://HOST:PORT/v1: "
                 f"{_shown(error, arguments)}",
@@ -171,7 +171,7 @@ def _init(provider: str, model: str, arguments: Mapping[str, Any]) -> BaseChatMo
         raise InputError(_problem(provider, _shown(error, arguments)), field="backend") from None
     if _lacks_key(built, provider):
         raise InputError(_needs_key(provider), field="backend")
-    if provider in _OWN_SERVERS and (address := server_of(built)) is not None:
+    if provider in _OWN_SERVERS and (address := server_address(built)) is not None:
         check_address(address, name=_address_name(provider))  # which may be that of the environment
     return built
 

@@ -16,8 +16,8 @@ from eirene.core.errors import AuthError, MalformedReplyError
 from eirene.core.extras import require
 from eirene.core.signature import rng_for
 from eirene.core.usage import Meter, Usage
-from eirene.models.address import check_address, given_up
-from eirene.models.attempt import Attempt, attempted
+from eirene.models.address import check_address, logged_error
+from eirene.models.attempt import Attempt, try_call
 from eirene.models.faults import Fault
 from eirene.models.http_guard import ReplyLimit, guard_clients
 from eirene.models.limits import Limiter, RetryPolicy
@@ -109,7 +109,7 @@ class EchoScorer:
             attempt += 1
             wait_s = self._retry.wait_s(outcome, attempt=attempt, rng=rng)
             if wait_s is None:
-                raise given_up(outcome)
+                raise logged_error(outcome)
             await self._sleep(wait_s)
 
     async def laid_out(self, lay_out: Callable[[Count, int | None], T]) -> T:
@@ -132,7 +132,7 @@ class EchoScorer:
         limit = ReplyLimit.of(len(whole.encode("utf-8")) + 1, top_logprobs=top)  # a token has a byte at least
         async with self._limiter.slot():
             meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=None if self._price is None else 0.0))
-            found = await attempted(ask, Attempt(None, self.name, self._timeout_s, limit, address=self._base_url))
+            found = await try_call(ask, Attempt(None, self.name, self._timeout_s, limit, address=self._base_url))
         if not isinstance(found, Fault):
             meter.add(self._usage(found))
         return found

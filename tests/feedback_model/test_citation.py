@@ -12,7 +12,7 @@ from eirene.core.critique import Finding, Sample
 from eirene.core.records import FOUND_PASSAGES, Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
-from eirene.feedback_model.citation import naming, with_ids
+from eirene.feedback_model.citation import cite_passage, with_ids
 from eirene.feedback_model.embedded.critic import EmbeddedFeedback, EmbeddedHallucination
 from eirene.feedback_model.embedded.faults import AnswerFault
 from eirene.feedback_model.model import COMPLETENESS, HALLUCINATION
@@ -90,10 +90,10 @@ def test_what_is_missing_names_the_passage_that_says_it() -> None:
     text = "It was founded in 1040."
     finding = Finding(kind="missing", start=9, end=9, reason="Missing.", edit=text)
     fault = AnswerFault(0, 1.0, "Missing.", (finding,))
-    named = naming(fault, text, ITEM)
+    named = cite_passage(fault, text, ITEM)
     assert (named.reason, named.findings[0].reason) == ("Missing. [oslo (a)]",) * 2
-    assert naming(fault, "Elsewhere.", ITEM) == fault
-    assert naming(fault, text, PLAIN) is fault
+    assert cite_passage(fault, "Elsewhere.", ITEM) == fault
+    assert cite_passage(fault, text, PLAIN) is fault
 
 
 def test_square_brackets_of_the_answer_cite_nothing() -> None:

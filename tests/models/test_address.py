@@ -11,7 +11,7 @@ import eirene
 from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.core.errors import AddressError, BackendError, InputError, RequestRefusedError, UnreachableError
 from eirene.eval.resources import Resources
-from eirene.models.address import check_address, given_up, named, private_addresses, told
+from eirene.models.address import check_address, logged_error, named, private_addresses, private_fault
 from eirene.models.faults import Fault
 from eirene.models.resolve import resolve_chat
 from eirene.models.token_scores import EchoScorer
@@ -100,7 +100,7 @@ SERVER = "http://gpu7.internal:8000/v1"
 
 def as_told(error: BackendError) -> tuple[BackendError, str | None]:
     with private_addresses():
-        fault = told(Fault(error, retryable=True), name="m", address=SERVER)
+        fault = private_fault(Fault(error, retryable=True), name="m", address=SERVER)
     assert fault.retryable
     return fault.error, fault.log
 
@@ -137,13 +137,13 @@ def test_a_stranger_is_told_the_kind_and_the_log_has_the_server(error: BackendEr
 
 def test_outside_a_server_an_error_is_told_whole() -> None:
     fault = Fault(UnreachableError(f"m at {SERVER}: connection refused"), retryable=True)
-    assert told(fault, name="m", address=SERVER) is fault
+    assert private_fault(fault, name="m", address=SERVER) is fault
 
 
 async def test_tasks_and_threads_of_the_body_are_private_as_well() -> None:
     def refused() -> str:
         fault = Fault(UnreachableError(f"m at {SERVER}: refused"), retryable=True)
-        return str(told(fault, name="m", address=SERVER).error)
+        return str(private_fault(fault, name="m", address=SERVER).error)
 
     async def in_task() -> str:
         return refused()
@@ -157,7 +157,7 @@ async def test_tasks_and_threads_of_the_body_are_private_as_well() -> None:
 def test_the_log_gets_it_once_nothing_is_tried_any_more(caplog: pytest.LogCaptureFixture) -> None:
     error = UnreachableError("m: its server cannot be reached")
     with caplog.at_level(logging.WARNING):
-        assert given_up(Fault(error, retryable=True)) is error
+        assert logged_error(Fault(error, retryable=True)) is error
         assert caplog.messages == []
-        assert given_up(Fault(error, retryable=True, log="m at http://gpu7: refused")) is error
+        assert logged_error(Fault(error, retryable=True, log="m at http://gpu7: refused")) is error
     assert caplog.messages == ["m at http://gpu7: refused"]

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from eirene.core.errors import AddressError, BackendError, BackendTimeoutError, RequestRefusedError, UnreachableError
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.connection import told_apart
+from eirene.models.connection import diagnose
 from eirene.models.faults import classify
 from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
@@ -99,9 +99,9 @@ def test_each_has_its_kind_and_says_what_to_change(
 
 
 def test_what_does_not_tell_is_left_to_others() -> None:
-    assert told_apart(ValueError("port")) is None
-    assert told_apart(ConnectionResetError("reset")) is None
-    assert told_apart(OverflowError("int too large")) is None
+    assert diagnose(ValueError("port")) is None
+    assert diagnose(ConnectionResetError("reset")) is None
+    assert diagnose(OverflowError("int too large")) is None
 
 
 async def failed(url: str, *, by_name: bool = True) -> BackendError:

@@ -26,7 +26,7 @@ from eirene.core.errors import (
     UnusableReplyError,
 )
 from eirene.core.usage import Meter
-from eirene.models.attempt import limit_of
+from eirene.models.attempt import reply_limit
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.models.http_guard import ReplyLimit, guard_clients
@@ -287,8 +287,8 @@ async def test_a_models_own_max_tokens_moves_the_limit() -> None:
 )
 def test_a_models_settings_are_read(settings: dict[str, Any], limit: ReplyLimit) -> None:
     model = ChatOpenAI(model="test", api_key=KEY, **settings)
-    assert limit_of(model) == limit
-    assert limit_of(model, max_tokens=7).whole < limit.whole
+    assert reply_limit(model) == limit
+    assert reply_limit(model, max_tokens=7).whole < limit.whole
 
 
 def test_a_client_that_serves_two_models_is_guarded_once() -> None:

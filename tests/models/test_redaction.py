@@ -11,7 +11,7 @@ import pytest
 from langchain_core.language_models import ParrotFakeChatModel
 from pydantic import SecretStr
 
-from eirene.models.redaction import HIDDEN, NO_KEY, RedactedError, harmless, redacted, secrets_of, secrets_sent
+from eirene.models.redaction import HIDDEN, NO_KEY, RedactedError, redacted, redacted_error, secrets_of, secrets_sent
 
 KEY = 'local+CANARY/7"7&=%xyzzy'
 
@@ -107,7 +107,7 @@ def test_a_model_shows_the_keys_that_it_holds(monkeypatch: pytest.MonkeyPatch) -
 
 def test_an_exception_that_shows_no_key_stays_itself() -> None:
     error = ValueError("no such model")
-    assert harmless(error, {KEY}) is error
+    assert redacted_error(error, {KEY}) is error
 
 
 def grouped() -> Exception:
@@ -130,7 +130,7 @@ def caused() -> Exception:
 @pytest.mark.parametrize("make", [grouped, noted, caused, lambda: RuntimeError(KEY)])
 def test_an_exception_that_shows_a_key_anywhere_is_replaced(make: Any) -> None:
     error = make()
-    found = harmless(error, {KEY})
+    found = redacted_error(error, {KEY})
     assert isinstance(found, RedactedError)
     assert type(error).__name__ in str(found) and "CANARY" not in str(found)
     assert (found.__cause__, found.__context__) == (None, None)

@@ -12,8 +12,8 @@ from eirene.core.errors import MalformedReplyError, UnusableReplyError
 from eirene.core.logs import get_logger
 from eirene.core.signature import rng_for
 from eirene.core.usage import Usage
-from eirene.models.address import given_up
-from eirene.models.attempt import Attempt, attempted, limit_of
+from eirene.models.address import logged_error
+from eirene.models.attempt import Attempt, reply_limit, try_call
 from eirene.models.clients import ModelPerLoop
 from eirene.models.faults import Fault
 from eirene.models.limits import RetryPolicy
@@ -92,21 +92,21 @@ class Upstream:
                 return Drafts((), usage)
             wait_s = self._retry.wait_s(outcome, attempt=attempt, rng=rng)
             if wait_s is None:
-                raise given_up(outcome)
+                raise logged_error(outcome)
             logger.info("a draft is asked for again in %.1f s: %s", wait_s, outcome.error.kind)
             await self._sleep(wait_s)
 
     async def _attempt(self, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int) -> Drafts | Fault:
         model, arguments = self._prepared(request, n)
         asked = None if request is None else request.max_completion_tokens or request.max_tokens
-        limit = limit_of(model, max_tokens=asked)
+        limit = reply_limit(model, max_tokens=asked)
         attempt = Attempt(model, self.name, self._timeout_s, limit, frozenset({"n"} if n > 1 else ()))
 
         async def ask() -> Drafts:
             return _drafts(await model.agenerate([list(messages)], **arguments), self.name)
 
         try:
-            return await attempted(ask, attempt)
+            return await try_call(ask, attempt)
         except Exception as error:  # a fault of the client's own: its user gets an error in the protocol's form
             logger.warning("the model behind the server failed: %s", type(error).__name__, exc_info=True)
             return Fault(UnusableReplyError(f"{self.name}: {type(error).__name__}"), retryable=False)

@@ -23,7 +23,7 @@ from eirene.core.records import Item, found_ids
 from eirene.core.signature import digest, rng_for
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest, Reach
-from eirene.feedback_model.citation import naming
+from eirene.feedback_model.citation import cite_passage
 from eirene.feedback_model.embedded.calibration import Critic, OperatingPoint, load_critic
 from eirene.feedback_model.embedded.evidence import gather, texts_of
 from eirene.feedback_model.embedded.faults import AnswerFault, faults_of
@@ -90,7 +90,7 @@ def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tupl
     if comparison is None:
         return NOTHING_GIVEN
     faults = faults_of(comparison, gather(comparison, request.item.question, request.answer, encoder), critic)
-    return tuple(naming(f, (f.findings[0].edit or "") if _is_missing(f) else "", request.item) for f in faults)
+    return tuple(cite_passage(f, (f.findings[0].edit or "") if _is_missing(f) else "", request.item) for f in faults)
 
 
 def _is_missing(fault: AnswerFault) -> bool:
@@ -205,7 +205,7 @@ class EmbeddedHallucination:
 def _by_rules(ruled: tuple[RuleFinding, ...], request: FeedbackRequest) -> Iterator[AnswerFault]:
     for found in ruled:
         fault = AnswerFault(found.sentence, found.margin, found.finding.reason, (found.finding,))
-        yield naming(fault, found.given, request.item)
+        yield cite_passage(fault, found.given, request.item)
 
 
 def _unsupported(
@@ -217,4 +217,4 @@ def _unsupported(
         first = fault.findings[0]
         if first.kind == "unsupported" and fault.sentence not in mended:
             finding = finding_of("unverifiable", first.start, first.end, text=request.answer, edit="")
-            yield naming(replace(fault, reason=finding.reason, findings=(finding,)), "", request.item)
+            yield cite_passage(replace(fault, reason=finding.reason, findings=(finding,)), "", request.item)

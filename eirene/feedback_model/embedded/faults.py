@@ -122,7 +122,7 @@ def missing_probabilities(
 
 def _missing(comparison: Comparison, argument: int, margin: float, going: frozenset[int]) -> AnswerFault:
     text = comparison.alignment.arguments[argument]
-    reason = missing(text, comparison.groups[argument])
+    reason = _missing_reason(text, comparison.groups[argument])
     sentence = place_of(comparison, argument, without=going).sentence
     end = comparison.alignment.sentences[sentence].text_end
     return AnswerFault(sentence, margin, reason, (_finding("missing", end, end, reason, text),))
@@ -141,7 +141,7 @@ def _unsupported(comparison: Comparison, evidence: Evidence, sureness: Floats) -
     for margin, u in zip(sureness, evidence.atoms, strict=True):
         unit = comparison.alignment.units[u]
         if unit.text and margin > _FAINT:
-            reason = unsupported(unit.text)
+            reason = _unsupported_reason(unit.text)
             finding = _finding("unsupported", unit.start, unit.end, reason, "")
             yield AnswerFault(unit.sentence, float(margin), reason, (finding,))
 
@@ -154,7 +154,7 @@ def _repeated(comparison: Comparison, evidence: Evidence, critic: Critic) -> Ite
             continue
         unit = alignment.units[repeat.unit]
         both = min(float(alignment.p_says[repeat.argument, u]) for u in (repeat.unit, repeat.earlier))
-        reason = repeated(unit.text)
+        reason = _repeated_reason(unit.text)
         finding = _finding("repeated", unit.start, unit.end, reason, "")
         yield AnswerFault(unit.sentence, _margin(both, critic.point.repeated), reason, (finding,))
 
@@ -186,7 +186,7 @@ def _move(comparison: Comparison, unit: int, argument: int, margin: float) -> An
     said = alignment.units[unit]
     place = place_of(comparison, argument, without=frozenset([said.sentence]))
     end = alignment.sentences[place.sentence].text_end
-    reason = misplaced(said.text, comparison.told[unit] or "", comparison.groups[argument] or "")
+    reason = _misplaced_reason(said.text, comparison.told[unit] or "", comparison.groups[argument] or "")
     goes = _finding("misplaced", said.start, said.end, reason, "")
     comes = _finding("misplaced", end, end, reason, said.text)
     return AnswerFault(said.sentence, margin, reason, (goes, comes))
@@ -208,22 +208,22 @@ def _log_odds(p: float) -> float:
 _LONGEST = 300
 
 
-def missing(argument: str, group: str | None) -> str:
+def _missing_reason(argument: str, group: str | None) -> str:
     """Something given is not said."""
     return f"Missing{_at(group)}: {_quoted(argument)}."
 
 
-def unsupported(said: str) -> str:
+def _unsupported_reason(said: str) -> str:
     """Something said was not given."""
     return f"Not among what was given: {_quoted(said)}."
 
 
-def repeated(said: str) -> str:
+def _repeated_reason(said: str) -> str:
     """Something is said twice."""
     return f"Said before: {_quoted(said)}."
 
 
-def misplaced(argument: str, stands: str, belongs: str) -> str:
+def _misplaced_reason(argument: str, stands: str, belongs: str) -> str:
     """Something is said on the wrong side."""
     return f"Stands under {_quoted(stands)} and belongs to {_quoted(belongs)}: {_quoted(argument)}."
 

@@ -59,9 +59,9 @@ def _read(text: str, sentences: Sequence[Sentence], finish_reason: str | None) -
     if not found:
         raise UnreadableError("broken JSON" if is_broken else why_nothing(body, repeated=reading.repeated))
     if reading.claims:
-        check_surroundings(reading.before, reading.after)
+        check_around(reading.before, reading.after)
     else:
-        check_surroundings(head.split("\n"), tail.split("\n"))
+        check_around(head.split("\n"), tail.split("\n"))
     claims = assign(found, len(statements), has_numbers=reading.has_numbers)
     if is_suspect:
         _check_suspect(found, claims)
@@ -126,7 +126,7 @@ _RETRACTS = re.compile(
 )
 
 
-def check_surroundings(before: Sequence[str], after: Sequence[str]) -> None:
+def check_around(before: Sequence[str], after: Sequence[str]) -> None:
     """Raises `UnreadableError` where the lines around the verdicts say that they are not meant, or not all."""
     for line in (*before, *after):
         told = line[:_SHOWN]

@@ -80,7 +80,7 @@ def read_tagged_reply(text: str, request: FeedbackRequest, *, finish_reason: str
     if not body.strip():
         return Sample(invalid="empty", critic="hallucination")
     body, mark = _SURROGATE.sub("\ufffd", body), _material(request)["mark"]
-    copy, reasons = (cut_copy(body, mark), ()) if is_cut else parted(body, mark, request.item)
+    copy, reasons = (cut_copy(body, mark), ()) if is_cut else split_reasons(body, mark, request.item)
     read = findings_in_reply(copy, request.answer, reasons=reasons)
     if read.no_copy is not None:
         return Sample(invalid="cut off" if is_cut else read.no_copy, critic="hallucination")
@@ -112,7 +112,7 @@ _ITEM = re.compile(r"[ \t*_`]{0,4}(?:\(?(?P<n>\d{1,4})[.):]|[-*•])[ \t*_`]{0,4
 _LONGEST = 300
 
 
-def parted(reply: str, mark: str, item: Item) -> tuple[str, tuple[str, ...]]:
+def split_reasons(reply: str, mark: str, item: Item) -> tuple[str, tuple[str, ...]]:
     """The tagged copy in a reply, and the reasons below it, as many as it has pairs of kind tags, else none.
 
     The reasons stand behind the last line that holds nothing but `mark`, which occurs in no text that the model was

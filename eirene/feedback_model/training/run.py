@@ -26,7 +26,7 @@ from eirene.models.training.folder import (
     TrainingRun,
     file_facts,
     finish_run,
-    finished,
+    finished_run,
     refuse_leaks,
     run_order,
     start_run,
@@ -73,7 +73,7 @@ def train_feedback(
     held = [] if dev_source is None else read_tagged_answers(dev_source)
     refuse_leaks([r.question for r in rows], [r.question for r in held])
     order = run_order(run, recipe, source, split=split, dev=dev_source)
-    done = finished(run, order)
+    done = finished_run(run, order)
     if done is not None:
         return done
     file_card = {**file_facts(source), "split": split}
@@ -165,7 +165,7 @@ def train_critic(
     layout = recipe.layout or _layout_of(run.base)
     carried = CarriedPrompt("hallucination", layout, load_prompt(TUNED_PROMPT))
     order = run_order(run, recipe, source, dev=dev_source, shape=shape, layout=layout, prompt=carried.prompt.digest)
-    done = finished(run, order)
+    done = finished_run(run, order)
     if done is not None:
         return done
     facts = {**file_facts(source), "train": _described(rows), "dev_rows": len(held)}

@@ -71,7 +71,7 @@ def load_tokenizer(path: str, *, field: str = "backend") -> PreTrainedTokenizerB
     return tokenizer
 
 
-def beside(path: str, name: str) -> Path | None:
+def file_beside(path: str, name: str) -> Path | None:
     """A file that lies beside a model's or adapter's weights, None where there is none.
 
     In its folder or, for a name on the hub, in the hub's cache, where it is fetched to if need be.
@@ -100,7 +100,7 @@ def refuse_code(path: str, *, what: str, field: str) -> None:
     """
     if Path(path).is_dir() and (Path(path) / _OWN_GENERATE).is_file():
         raise _code(path, _OWN_GENERATE, what=what, field=field)
-    for key, value in _entries(_json(beside(path, _CONFIG))):
+    for key, value in _entries(_json(file_beside(path, _CONFIG))):
         if key in ("attn_implementation", "_attn_implementation") and isinstance(value, str) and "/" in value:
             raise _code(path, f"{key} {value!r} in {_CONFIG}", what=what, field=field)
 
@@ -155,16 +155,16 @@ def quiet_transformers() -> Iterator[None]:
 
 
 def _refuse_pickles(path: str, *, what: str, field: str) -> None:
-    if beside(path, _CONFIG) is None or any(beside(path, name) is not None for name in _SAFE):
+    if file_beside(path, _CONFIG) is None or any(file_beside(path, name) is not None for name in _SAFE):
         return  # no model at all, or one that can be read: that is for transformers to say
-    pickled = next((name for name in _PICKLED if beside(path, name) is not None), None)
+    pickled = next((name for name in _PICKLED if file_beside(path, name) is not None), None)
     if pickled is not None:
         raise pickles(f"the {what} {path!r}", pickled, field=field)
 
 
 def _refuse_two(path: str, *, what: str, field: str) -> None:
     """transformers would put an adapter that lies beside a model's weights on it, and say nothing of their gaps."""
-    if all(beside(path, name) is not None for name in (_CONFIG, ADAPTER_CONFIG)):
+    if all(file_beside(path, name) is not None for name in (_CONFIG, ADAPTER_CONFIG)):
         raise InputError(
             f"the {what} {path!r} holds a model and an adapter ({ADAPTER_CONFIG}); keep them in folders of their own, "
             "and name hf:MODEL+ADAPTER",
@@ -214,7 +214,7 @@ def _is_finite(tensor: torch.Tensor) -> bool:
 
 def _unloadable(path: str, error: Exception, *, what: str, field: str) -> InputError:
     if "trust_remote_code" in str(error):  # what transformers says where it has no code of its own for the model
-        mapped = (n for n in (_CONFIG, _TOKENIZER_CONFIG) if "auto_map" in dict(_entries(_json(beside(path, n)))))
+        mapped = (n for n in (_CONFIG, _TOKENIZER_CONFIG) if "auto_map" in dict(_entries(_json(file_beside(path, n)))))
         return _code(path, f"auto_map in {next(mapped, _CONFIG)}", what=what, field=field)
     return InputError(f"the {what} {path!r} cannot be loaded: {said(error)}", field=field)
 

@@ -35,7 +35,7 @@ class Turn(Protocol):
 
 def encode_text(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
     """The tokens of a plain text, with the tokenizer's own start token if it has one, and without an end token."""
-    ids = cast("list[int]", tokenizer(broken_up(tokenizer, text))["input_ids"])
+    ids = cast("list[int]", tokenizer(break_special_tokens(tokenizer, text))["input_ids"])
     return ids[:-1] if ids and ids[-1] == tokenizer.eos_token_id else ids
 
 
@@ -48,7 +48,7 @@ def encode_chat(tokenizer: PreTrainedTokenizerBase, messages: Sequence[Turn]) ->
     """The tokens of a chat up to where the model's reply begins."""
     from jinja2.exceptions import TemplateError
 
-    chat = [{"role": m.role, "content": broken_up(tokenizer, m.content)} for m in messages]
+    chat = [{"role": m.role, "content": break_special_tokens(tokenizer, m.content)} for m in messages]
     try:
         text = _templated(tokenizer, chat)
     except TemplateError:  # some templates refuse a system message
@@ -75,7 +75,7 @@ def _templated(tokenizer: PreTrainedTokenizerBase, chat: list[dict[str, str]]) -
     return str(tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True, enable_thinking=False))
 
 
-def broken_up(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
+def break_special_tokens(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
     """The text with every special token that it spells out taken apart by a space."""
     for token in tokenizer.all_special_tokens:
         if len(token) > 1:

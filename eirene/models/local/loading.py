@@ -16,8 +16,8 @@ from transformers import AutoModelForCausalLM
 
 from eirene.core.errors import InputError
 from eirene.models.local.checkpoint import (
-    beside,
     check_folder,
+    file_beside,
     listed,
     load_model,
     load_tokenizer,
@@ -44,7 +44,7 @@ class Loaded:
 def load(spec: LocalSpec) -> Loaded:
     """Loads what `spec` names; raises `InputError` that says which part could not be loaded and why."""
     device = choose_device(spec.device)
-    carries_tokenizer = spec.adapter is not None and beside(spec.adapter, "tokenizer_config.json") is not None
+    carries_tokenizer = spec.adapter is not None and file_beside(spec.adapter, "tokenizer_config.json") is not None
     tokenizer = load_tokenizer(spec.adapter if spec.adapter is not None and carries_tokenizer else spec.model)
     model = load_base(spec.model, device=device, dtype=spec.dtype)
     if spec.adapter is None:
@@ -129,9 +129,9 @@ def quiet_peft() -> Iterator[None]:
 
 def _checked_weights(adapter: str, where: str) -> set[str]:
     """The names of the adapter's tensors, all of them finite; raises `InputError` where they are not, or pickled."""
-    file = beside(adapter, _SAFE)
+    file = file_beside(adapter, _SAFE)
     if file is None:
-        if beside(adapter, _PICKLED) is not None:
+        if file_beside(adapter, _PICKLED) is not None:
             raise pickles(where, _PICKLED, field="backend")
         raise InputError(f"{where} cannot be loaded: it has no {_SAFE}", field="backend")
     try:
@@ -147,7 +147,7 @@ def _checked_weights(adapter: str, where: str) -> set[str]:
 
 def _refuse_imports(adapter: str, where: str) -> None:
     """peft imports whatever module an adapter names for Megatron's layers."""
-    file = beside(adapter, ADAPTER_CONFIG)
+    file = file_beside(adapter, ADAPTER_CONFIG)
     if file is not None and _config(file).get("megatron_config"):
         raise InputError(
             f"{where} names a module to be imported (megatron_config in {ADAPTER_CONFIG}), which is never done",

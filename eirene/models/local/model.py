@@ -179,12 +179,12 @@ def load_local(spec: str | LocalSpec, *, device: str | None = None, dtype: str |
     is kept as virtual tokens. Raises `MissingExtraError`, and `InputError` for what cannot be loaded.
     """
     require("torch", "transformers", "peft")
-    from eirene.models.local.checkpoint import beside
+    from eirene.models.local.checkpoint import file_beside
     from eirene.models.local.loading import load
 
     spec = parse_spec(spec, device=device, dtype=dtype) if isinstance(spec, str) else spec
     loaded = load(spec)
-    file = beside(spec.adapter or spec.model, PROMPT_FILE)
+    file = file_beside(spec.adapter or spec.model, PROMPT_FILE)
     prompt = None if file is None else read_prompt(file)
     layout = spec.layout or (prompt or {}).get("layout")
     return LocalModel(
@@ -203,10 +203,10 @@ def _version(spec: LocalSpec, model: PreTrainedModel) -> str:
 
     Hashing the weights themselves would take longer than loading them.
     """
-    from eirene.models.local.checkpoint import beside
+    from eirene.models.local.checkpoint import file_beside
 
     found = hashlib.sha256(str(getattr(model.config, "_commit_hash", None)).encode())
-    adapter = None if spec.adapter is None else beside(spec.adapter, ADAPTER_CONFIG)
+    adapter = None if spec.adapter is None else file_beside(spec.adapter, ADAPTER_CONFIG)
     for folder in (Path(spec.model), *(() if adapter is None else (adapter.parent,))):
         for file in sorted(p for p in folder.glob("*") if p.is_file()):
             if file.suffix == ".json" or file.stat().st_size < 1 << 26:

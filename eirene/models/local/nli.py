@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from eirene.core.errors import InputError
 from eirene.core.extras import require
-from eirene.models.faults import out_of_memory_told
+from eirene.models.faults import out_of_memory_as_error
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -81,7 +81,7 @@ class NliModel:
                 encoded = self._tokenizer(
                     [pairs[n][0] for n in batch], [pairs[n][1] for n in batch], padding=True, return_tensors="pt"
                 ).to(device)
-                with out_of_memory_told(
+                with out_of_memory_as_error(
                     self.name, f"{len(batch)} pairs of up to {encoded['input_ids'].shape[1]} tokens"
                 ):
                     shares = self._model(**encoded).logits.double().softmax(-1)[:, self.entails].tolist()

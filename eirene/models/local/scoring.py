@@ -11,7 +11,7 @@ import torch
 
 from eirene.core.errors import BackendError, InputError, TooLongError
 from eirene.core.usage import Meter, Usage
-from eirene.models.faults import out_of_memory_told
+from eirene.models.faults import out_of_memory_as_error
 from eirene.models.token_scores import Count, ScoredToken
 from eirene.prompts import Message
 
@@ -54,7 +54,7 @@ def _score(model: LocalModel, before: list[int], text: str, top: int, meter: Met
     meter.add(Usage(calls=1, input_tokens=len(before) + len(ids)))
     found: list[ScoredToken] = []
     try:
-        with out_of_memory_told(model.name, f"{len(before) + len(ids)} tokens"):
+        with out_of_memory_as_error(model.name, f"{len(before) + len(ids)} tokens"):
             for part in _passes(model, before, ids):
                 own = torch.tensor(ids[part.start : part.start + len(part.logprobs)], device=part.logprobs.device)
                 chosen = part.logprobs.gather(1, own[:, None])[:, 0].tolist()

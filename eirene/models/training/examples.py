@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eirene.core.errors import InputError
-from eirene.models.local.layout import broken_up, encode_reply
+from eirene.models.local.layout import break_special_tokens, encode_reply
 
 if TYPE_CHECKING:
     import torch
@@ -34,7 +34,7 @@ def encode_example(tokenizer: PreTrainedTokenizerBase, prompt: Sequence[int], re
     end = tokenizer.eos_token_id
     if not isinstance(end, int):
         raise InputError("the tokenizer has no end token, so a reply could never end", field="base")
-    return EncodedExample((*prompt, *encode_reply(tokenizer, broken_up(tokenizer, reply)), end), len(prompt))
+    return EncodedExample((*prompt, *encode_reply(tokenizer, break_special_tokens(tokenizer, reply)), end), len(prompt))
 
 
 def collate(batch: Sequence[EncodedExample], *, filler: int) -> dict[str, torch.Tensor]:

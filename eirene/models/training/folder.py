@@ -104,7 +104,7 @@ def check_base(base: str) -> str:
     return os.path.abspath(spec.model) if Path(spec.model).is_dir() else spec.model
 
 
-def claim(folder: Path, order: dict[str, Any]) -> dict[str, Any] | None:
+def claim_folder(folder: Path, order: dict[str, Any]) -> dict[str, Any] | None:
     """Marks the folder as that of the run that `order` decides (see `run_order`); returns the card of a finished one.
 
     Raises `InputError` where the folder holds something else, another run, or cannot be written.
@@ -129,9 +129,9 @@ def claim(folder: Path, order: dict[str, Any]) -> dict[str, Any] | None:
     return _read(card) if card.is_file() else None
 
 
-def finished(run: TrainingRun, order: dict[str, Any]) -> Trained | None:
-    """The result of the run where its folder holds it already, and says so; else claims the folder (see `claim`)."""
-    card = claim(run.folder, order)
+def finished_run(run: TrainingRun, order: dict[str, Any]) -> Trained | None:
+    """The result of the run where its folder holds it already, and logs that; else claims the folder."""
+    card = claim_folder(run.folder, order)
     if card is None:
         return None
     logger.info("%s holds the finished run, nothing to do", run.folder)

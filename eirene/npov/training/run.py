@@ -18,7 +18,7 @@ from eirene.data.json_rows import Row
 from eirene.models.training.folder import (
     Trained,
     file_facts,
-    finished,
+    finished_run,
     run_order,
     start_run,
 )
@@ -90,7 +90,7 @@ def train_generator(
     exchanges, left_out = read_exchanges(source, shape)
     held = [] if dev_source is None else read_exchanges(dev_source, shape)[0]
     order = run_order(run, recipe, source, dev=dev_source, shape=shape)
-    done = finished(run, order)
+    done = finished_run(run, order)
     if done is not None:
         return done
     facts: dict[str, Any] = {

@@ -18,7 +18,7 @@ from eirene.models.training.folder import (
     TrainingRun,
     file_facts,
     finish_run,
-    finished,
+    finished_run,
     run_order,
     start_run,
 )
@@ -70,7 +70,7 @@ def train_refiner(
         raise InputError(f"none of the {len(rows)} pairs can be learnt from: {_causes(dropped)}", where=source.name)
     parts = split_pairs(pairs, recipe.held_out, seed=run.seed)
     order = run_order(run, recipe, source)
-    done = finished(run, order)
+    done = finished_run(run, order)
     if done is not None:
         return done
     return _train(parts, run, order=order, recipe=recipe, source=source, dropped=dropped)

@@ -13,7 +13,7 @@ import torch
 from peft import LoraConfig, TaskType, get_peft_model
 from transformers import AutoModelForCausalLM
 
-from eirene.models.local.checkpoint import beside
+from eirene.models.local.checkpoint import file_beside
 from eirene.models.local.loading import quiet_peft
 from tests.tiny_llama import make_llama
 
@@ -63,4 +63,4 @@ def test_a_base_and_an_adapter_of_the_hub_bring_their_prompt_and_their_version(t
 
 @pytest.mark.parametrize("path", ["owner/nowhere", "/nowhere", "no name: at all"])
 def test_beside_what_is_not_there_lies_nothing(path: str) -> None:
-    assert beside(path, "eirene_prompt.json") is None
+    assert file_beside(path, "eirene_prompt.json") is None

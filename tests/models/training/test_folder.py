@@ -11,7 +11,7 @@ from eirene.core.errors import InputError
 from eirene.data import ColumnMap, Shape
 from eirene.data.json_rows import JsonBytes
 from eirene.models.training import TrainingRecipe
-from eirene.models.training.folder import RUN_FILE, TrainingRun, check_base, claim, run_order
+from eirene.models.training.folder import RUN_FILE, TrainingRun, check_base, claim_folder, run_order
 from eirene.models.training.recipe import CARD_FILE, epoch_means, logged, write_card, write_json
 
 RUN = TrainingRun("base", Path("out"), seed=3)
@@ -19,49 +19,49 @@ ORDER = run_order(RUN, TrainingRecipe(lora_targets=("q_proj",)), JsonBytes("rows
 
 
 def test_a_new_folder_is_claimed_and_then_known_again(tmp_path: Path) -> None:
-    assert claim(tmp_path / "out", ORDER) is None
-    assert claim(tmp_path / "out", ORDER) is None  # not finished: it goes on
+    assert claim_folder(tmp_path / "out", ORDER) is None
+    assert claim_folder(tmp_path / "out", ORDER) is None  # not finished: it goes on
     write_json(tmp_path / "out" / CARD_FILE, {"done": 1})
-    assert claim(tmp_path / "out", ORDER) == {"done": 1}
+    assert claim_folder(tmp_path / "out", ORDER) == {"done": 1}
 
 
 def test_a_run_that_was_killed_over_its_first_file_can_begin_again(tmp_path: Path) -> None:
     (tmp_path / "run.tmp").write_text('{"ba')
-    assert claim(tmp_path, ORDER) is None
+    assert claim_folder(tmp_path, ORDER) is None
     assert (tmp_path / RUN_FILE).is_file()
 
 
 def test_a_folder_of_another_run_is_refused_and_what_differs_is_named(tmp_path: Path) -> None:
-    claim(tmp_path / "out", ORDER)
+    claim_folder(tmp_path / "out", ORDER)
     with pytest.raises(InputError, match=r"other data or settings \(base, seed\); name a new folder"):
-        claim(tmp_path / "out", {**ORDER, "seed": 4, "base": "other"})
+        claim_folder(tmp_path / "out", {**ORDER, "seed": 4, "base": "other"})
 
 
 @pytest.mark.parametrize("damage", ["{", "[]", ""])
 def test_a_damaged_run_file_is_an_input_error(damage: str, tmp_path: Path) -> None:
     (tmp_path / RUN_FILE).write_text(damage)
     with pytest.raises(InputError, match="name a new folder"):
-        claim(tmp_path, ORDER)
+        claim_folder(tmp_path, ORDER)
 
 
 def test_a_card_that_was_changed_is_refused(tmp_path: Path) -> None:
     """By its checksum, however the file is laid out; a card of an earlier version has none."""
-    claim(tmp_path / "out", ORDER)
+    claim_folder(tmp_path / "out", ORDER)
     write_card(tmp_path / "out", {"loss": 0.25}, "")
     card = tmp_path / "out" / CARD_FILE
-    assert claim(tmp_path / "out", ORDER) == {"loss": 0.25}
+    assert claim_folder(tmp_path / "out", ORDER) == {"loss": 0.25}
     card.write_text(card.read_text().replace("0.25", "0.15"))
     with pytest.raises(InputError, match=r"card\.json: does not fit its checksum"):
-        claim(tmp_path / "out", ORDER)
+        claim_folder(tmp_path / "out", ORDER)
 
 
 def test_a_file_or_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     for place in (tmp_path, tmp_path / "mine"):
         with pytest.raises(InputError, match="holds something else"):
-            claim(place, ORDER)
+            claim_folder(place, ORDER)
     with pytest.raises(InputError, match="cannot be written"):
-        claim(tmp_path / "mine" / "out", ORDER)
+        claim_folder(tmp_path / "mine" / "out", ORDER)
     assert (tmp_path / "mine").read_text() == "mine"
 
 

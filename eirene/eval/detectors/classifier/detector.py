@@ -21,7 +21,7 @@ from eirene.eval.base import GIVEN, Case, Need
 from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
-from eirene.models.faults import out_of_memory_told
+from eirene.models.faults import out_of_memory_as_error
 from eirene.prompts.curly import COVERED, FAITHFUL, reply, verdict_prompt
 from eirene.text.sentences import split_sentences
 
@@ -212,7 +212,7 @@ def _error_share(model: LocalModel, task: ClassifierTask, case: Case, meter: Met
 
     prompt = model.encode_text(task.prompt(case))
     meter.add(Usage(calls=1, input_tokens=len(prompt)))
-    with out_of_memory_told(model.name, f"a prompt of {len(prompt)} tokens"):
+    with out_of_memory_as_error(model.name, f"a prompt of {len(prompt)} tokens"):
         error, none = log_likelihoods(model.model, prompt, _labels(model, task), soft_prompt=model.soft_prompt)
     if not math.isfinite(error) or not math.isfinite(none):
         return Unscored(unscored="the classifier gives no finite likelihood")

@@ -23,7 +23,7 @@ from eirene.eval.statistics.ranking import average_precision, roc_auc
 from eirene.models.training.folder import (
     Trained,
     file_facts,
-    finished,
+    finished_run,
     refuse_leaks,
     run_order,
     start_run,
@@ -66,7 +66,7 @@ def train_classifier(
     held = [] if dev_source is None else _known(read_labelled(dev_source, shape), task, dev_source.name)
     refuse_leaks([row.item.question for row, _ in rows], [row.item.question for row, _ in held])
     order = run_order(run, recipe, source, task=task.saved(), dev=dev_source, shape=shape)
-    done = finished(run, order)
+    done = finished_run(run, order)
     if done is not None:
         return done
     errors = sum(faulty for _, faulty in rows)

@@ -25,7 +25,7 @@ from eirene.eval.detectors.selfcheck.detectors import (
 from eirene.eval.detectors.selfcheck.samples import SampleSource, source_of
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
-from eirene.models.faults import out_of_memory_told
+from eirene.models.faults import out_of_memory_as_error
 
 if TYPE_CHECKING:
     import torch
@@ -96,7 +96,7 @@ class TokenEncoder:
 
         found: list[TokenVectors | None] = [None] * len(windows)
         order = sorted(range(len(windows)), key=lambda n: len(windows[n]))
-        with torch.inference_mode(), out_of_memory_told(self.name, f"{min(_BATCH, len(order))} texts at once"):
+        with torch.inference_mode(), out_of_memory_as_error(self.name, f"{min(_BATCH, len(order))} texts at once"):
             for at in range(0, len(order), _BATCH):
                 chosen = order[at : at + _BATCH]
                 for n, piece in zip(chosen, self._batch([windows[n] for n in chosen]), strict=True):
