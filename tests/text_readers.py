@@ -31,7 +31,7 @@ from eirene.models.redaction import redacted
 from eirene.models.replies import Reply
 from eirene.models.reply_text import unwrapped
 from eirene.npov.chat_writer import read_generated, read_response
-from eirene.prompts.loader import defused
+from eirene.prompts.loader import break_control_tokens
 from eirene.refiners.embedded.plan import Addition, Changes, exact_repeats
 from eirene.refiners.embedded.rewrite import rewrite
 from eirene.retrieval.passages import cut
@@ -119,7 +119,7 @@ READERS: dict[str, Reads] = {
     ),
     "sides": side_of,
     "topics": key_of,
-    "defused": defused,
+    "defused": break_control_tokens,
     "visible": visible,
     "asking": _asked,
     "critique": lambda text: read_reply(text, ANSWER),

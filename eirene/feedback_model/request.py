@@ -14,7 +14,7 @@ from eirene.core.critique import Tag
 from eirene.core.errors import InputError
 from eirene.core.records import found_ids
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.prompts.loader import Message, Prompt, defused, load_prompt, mark_for
+from eirene.prompts.loader import Message, Prompt, break_control_tokens, fence_word, load_prompt
 from eirene.text.sentences import Sentence
 
 CHAT_PROMPT = "feedback"
@@ -34,7 +34,7 @@ def feedback_messages(request: FeedbackRequest, *, prompt: Prompt | None = None)
     """
     material = _material(request)
     return (prompt or load_prompt(CHAT_PROMPT)).fill(
-        {"mark": mark_for(material), "material": material, "last": str(len(request.sentences))}
+        {"mark": fence_word(material), "material": material, "last": str(len(request.sentences))}
     )
 
 
@@ -64,7 +64,7 @@ def one_line(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return _HEADING.sub("#", defused(one_line(text)))
+    return _HEADING.sub("#", break_control_tokens(one_line(text)))
 
 
 def _material(request: FeedbackRequest) -> str:

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from eirene.core.usage import Meter
 from eirene.data.topics import Side, Topic
 from eirene.prompts import Message, load_prompt
-from eirene.prompts.loader import defused, mark_for
+from eirene.prompts.loader import break_control_tokens, fence_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ PROMPT = "npov_response"
 def response_messages(task: WriteTask) -> tuple[tuple[Message, ...], str]:
     """The chat messages that ask for a response, and the word that marks the untrusted texts in them."""
     values = {
-        "query": defused(task.query),
-        "question": defused(task.topic.question),
-        "arguments": defused("\n\n".join(_side(side) for side in task.topic.sides)),
+        "query": break_control_tokens(task.query),
+        "question": break_control_tokens(task.topic.question),
+        "arguments": break_control_tokens("\n\n".join(_side(side) for side in task.topic.sides)),
     }
-    mark = mark_for(*values.values())
+    mark = fence_word(*values.values())
     return load_prompt(PROMPT).fill({**values, "mark": mark}), mark
 
 

@@ -1,8 +1,7 @@
 """The curly-braces form in which small and prompt-tuned models are given a task: one `{key: value}` a line.
 
-The NPOV paper (appendix B) verbalises its tasks as key-value pairs in curly braces, for the response generator as well
-as for the error classifiers. Here a value can never close its own braces: braces in a text become parentheses, letter
-for letter, so that offsets hold.
+The NPOV paper (appendix B) writes its tasks as key-value pairs in curly braces, for the response generator and for the
+error classifiers. No value can close its own braces: braces in a text become parentheses, so that offsets hold.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ _KEY_BREAKS = str.maketrans({"{": "(", "}": ")", ":": " ", "\n": " ", "\r": " "}
 
 RESPONSE = "response"
 FAITHFUL, COVERED = "faithful", "covered"
-"""The questions that classifiers answer with a label: says it nothing but what was given; does it say all of that?"""
+"""The questions of classifiers: does the response say only what was given, and all of it?"""
 
 Groups = Sequence[tuple[str, Sequence[str]]]
 """Named groups of arguments, in order."""
@@ -23,14 +22,14 @@ Groups = Sequence[tuple[str, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class CurlyText:
-    """A text and, for each argument in order, where it stands in it."""
+    """A prompt, and the offsets of each argument in it, in order."""
 
     text: str
     places: tuple[tuple[int, int], ...]
 
 
 def response_prompt(query: str, arguments: Iterable[tuple[str, str]]) -> CurlyText:
-    """Query and arguments (each with its group's name), up to the colon behind which the response begins."""
+    """Query and arguments (each with its group's name), up to the colon before the response."""
     text = _field("query", query)
     places = []
     for name, argument in arguments:
@@ -41,25 +40,25 @@ def response_prompt(query: str, arguments: Iterable[tuple[str, str]]) -> CurlyTe
 
 
 def verdict_prompt(query: str, arguments: Iterable[tuple[str, str]], response: str, *, asks: str) -> str:
-    """Query, arguments and response, up to the colon behind which the label begins; `asks`: `FAITHFUL` or `COVERED`."""
-    return response_prompt(query, arguments).text + reply(response) + "\n" + _opened(asks)
+    """Query, arguments and response, up to the colon before the label; `asks` is `FAITHFUL` or `COVERED`."""
+    return response_prompt(query, arguments).text + curly_reply(response) + "\n" + _opened(asks)
 
 
-def reply(value: str) -> str:
-    """What a model is trained to write after a prompt: a space, the value, and the brace that ends it.
+def curly_reply(value: str) -> str:
+    """The reply that a model is trained to give: a space, the value, and the closing brace.
 
     Most tokenizers make one token of the space and the word after it.
     """
     return f" {value.translate(_PARENTHESES)}}}"
 
 
-def flat(groups: Groups) -> list[tuple[str, str]]:
+def flatten_groups(groups: Groups) -> list[tuple[str, str]]:
     """Every argument with its group's name, in order."""
     return [(name, argument) for name, arguments in groups for argument in arguments]
 
 
 def _field(key: str, value: str) -> str:
-    return _opened(key) + reply(value) + "\n"
+    return _opened(key) + curly_reply(value) + "\n"
 
 
 def _opened(key: str) -> str:

@@ -1,8 +1,8 @@
-"""Loads prompt files (templates) and fills them in; untrusted text is kept apart from our own words.
+"""Prompt templates: loads prompt files and fills them in; a fence keeps untrusted text apart.
 
-A file holds sections in a fixed order: `# about` (for the reader, never sent), `# system` (optional) and `# user`.
-Placeholders are `{{name}}`. Values are put in once and never looked at again, so a value that holds a placeholder, a
-heading or a fence stays what it is.
+A file has sections in a fixed order: `# about` (for the reader, never sent), `# system` (optional) and `# user`.
+Placeholders are `{{name}}`. Values are untrusted text, inserted once and not expanded again: a placeholder, a heading
+or a fence in a value has no effect. A fence of an unguessable word separates them from the prompt's own text.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ class Prompt:
 
 
 def load_prompt(name: str, *, folder: Path | None = None) -> Prompt:
-    """The prompt `name` that ships with the package, or the file `name.md` in a folder of the user's own.
+    """The prompt `name` that ships with the package, or the file `name.md` in a folder.
 
-    Raises `PromptError` when there is no such file or its sections are not as they must be.
+    Raises `PromptError` when there is no such file or its sections are wrong.
     """
     return _shipped(name) if folder is None else _read(name, folder)
 
 
-@functools.cache  # read for every request, and never changed; a folder of the user's own may be edited meanwhile
+@functools.cache  # read for every request; a user's own folder may be edited meanwhile
 def _shipped(name: str) -> Prompt:
     return _read(name, resources.files("eirene.prompts"))
 
@@ -85,7 +85,7 @@ def _read(name: str, home: Traversable | Path) -> Prompt:
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
-    """Reads a prompt file's text: its sections, in their order, each once, and nothing before the first."""
+    """Parses a prompt file's text: its sections in order, each once, and nothing before the first."""
     parts = _HEADING.split(text)
     found, bodies = parts[1::2], [body.strip() for body in parts[2::2]]
     if parts[0].strip():
@@ -110,16 +110,15 @@ _CONTROL = re.compile(
 )
 
 
-def defused(text: str) -> str:
-    """The text with chat control tokens taken apart by a space; anything else stays as it is."""
+def break_control_tokens(text: str) -> str:
+    """The text with a space inside each chat control token; anything else is unchanged."""
     return _CONTROL.sub(lambda found: found.group() + " ", text)
 
 
-def mark_for(*texts: str) -> str:
-    """A word that occurs in none of the texts, to stand on the lines around each of them.
+def fence_word(*texts: str) -> str:
+    """A word that occurs in none of the texts, for the fence lines around each of them.
 
-    It hangs on all of the texts, so that nobody who writes one of them can put it in. The same texts give the
-    same word.
+    It is a hash of all the texts, so that the author of one cannot guess it. The same texts give the same word.
     """
     whole = "\x1f".join(texts)
     for attempt in count():

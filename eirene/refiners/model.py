@@ -15,7 +15,7 @@ from eirene.models.local.model import LocalModel
 from eirene.models.replies import Reply
 from eirene.models.reply_text import check_ending, unwrapped
 from eirene.prompts import Message, Prompt, load_prompt
-from eirene.prompts.loader import defused, mark_for
+from eirene.prompts.loader import break_control_tokens, fence_word
 from eirene.refiners.base import RefineTask, Rejection
 
 if TYPE_CHECKING:
@@ -117,12 +117,12 @@ def refine_messages(
     not fit.
     """
     item = task.item
-    values = {"question": defused(item.question), "answer": defused(task.answer)}
+    values = {"question": break_control_tokens(item.question), "answer": break_control_tokens(task.answer)}
     if task.mode in ("fine-grained", "human"):
         values["faults"] = _faults(_critique(task), reasons_only=reasons_only)
     arguments, passages = _arguments(item), _passages(item)
     attempts = _attempts(task.rejections)
-    mark = mark_for(*values.values(), arguments, passages, attempts)
+    mark = fence_word(*values.values(), arguments, passages, attempts)
     values["given"] = "".join(
         [
             _part("refine_perspectives", mark=mark, arguments=arguments) if arguments else "",
@@ -142,9 +142,10 @@ def _critique(task: RefineTask) -> Critique:
 def _faults(critique: Critique, *, reasons_only: bool) -> str:
     faulty = critique.incomplete
     if reasons_only:
-        return "\n".join(f"{i}. {defused(s.reason or '')}" for i, s in enumerate(faulty, start=1))
+        return "\n".join(f"{i}. {break_control_tokens(s.reason or '')}" for i, s in enumerate(faulty, start=1))
     return "\n\n".join(
-        _part("refine_fault", end="", n=str(s.n), sentence=defused(s.text), reasons=_reasons(s)) for s in faulty
+        _part("refine_fault", end="", n=str(s.n), sentence=break_control_tokens(s.text), reasons=_reasons(s))
+        for s in faulty
     )
 
 
@@ -159,25 +160,31 @@ def _reasons(sentence: TaggedSentence) -> str:
         if finding.reason and finding.reason not in lines[0]:
             said.append(finding.reason)
         lines.append("- " + " ".join(said))
-    return defused("\n".join(lines))
+    return break_control_tokens("\n".join(lines))
 
 
 def _arguments(item: Item) -> str:
     sides = (
-        "\n".join([defused(side.name), *(f"- {defused(a)}" for a in side.arguments)])
+        "\n".join([break_control_tokens(side.name), *(f"- {break_control_tokens(a)}" for a in side.arguments)])
         for side in item.perspectives or ()
     )
     return "\n\n".join(sides)
 
 
 def _passages(item: Item) -> str:
-    return "\n\n".join(f"{n}. {defused(passage)}" for n, passage in enumerate(item.context or (), start=1))
+    return "\n\n".join(f"{n}. {break_control_tokens(passage)}" for n, passage in enumerate(item.context or (), start=1))
 
 
 def _attempts(rejections: Sequence[Rejection]) -> str:
     first = max(0, len(rejections) - _SHOWN_ATTEMPTS)
     return "\n\n".join(
-        _part("refine_attempt", end="", n=str(n), candidate=defused(r.candidate), why=defused(r.why))
+        _part(
+            "refine_attempt",
+            end="",
+            n=str(n),
+            candidate=break_control_tokens(r.candidate),
+            why=break_control_tokens(r.why),
+        )
         for n, r in enumerate(rejections[first:], start=first + 1)
     )
 

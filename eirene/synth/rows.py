@@ -18,7 +18,7 @@ from eirene.core.errors import InputError
 from eirene.core.records import Item, parse_item
 from eirene.eval.statistics.bootstrap import Estimate, Resamples, clusters_of
 from eirene.eval.statistics.ranking import auc_and_ap
-from eirene.prompts.curly import COVERED, FAITHFUL, reply, response_prompt, verdict_prompt
+from eirene.prompts.curly import COVERED, FAITHFUL, curly_reply, response_prompt, verdict_prompt
 from eirene.synth.compose import ArgumentPart, ComposedSentence, answer_of
 from eirene.synth.matching import AnswerGroup, Candidate, Counts
 from eirene.synth.plans import CORE, Kind
@@ -201,13 +201,13 @@ def pairs_of(item: Item, tasks: tuple[Task, ...] = TASKS) -> Iterator[dict[str, 
         if task == "generate":
             if item.meta["kind"] == "none":
                 prompt = response_prompt(item.question, arguments).text
-                yield _pair(item, task, prompt, reply(item.answer), None)
+                yield _pair(item, task, prompt, curly_reply(item.answer), None)
             continue
         has_error = item.meta["has_hallucination" if task == "hallucination" else "has_coverage_error"]
         asks = FAITHFUL if task == "hallucination" else COVERED
         label = NO if has_error else YES
         prompt = verdict_prompt(item.question, arguments, item.answer, asks=asks)
-        yield _pair(item, task, prompt, reply(label), label)
+        yield _pair(item, task, prompt, curly_reply(label), label)
 
 
 def parse_tasks(names: str) -> tuple[Task, ...]:

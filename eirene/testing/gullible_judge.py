@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
-_ANNOUNCED = re.compile(r"begin with the word (\S+)[,;.]")
+_FENCE_WORD = re.compile(r"begin with the word (\S+)[,;.]")
 _TURN = re.compile(r"<\|[^<>\s]{1,60}\|>|</s>|\[/?INST\]|</?think>|<(?:start|end)_of_turn>", re.IGNORECASE)
 _ORDER = re.compile(
     r"\b(?:say|answer|reply|respond|write|output|return|conclude|vote|print|report|choose|verdict|judge?ment|rule|"
@@ -20,12 +20,12 @@ _WORD = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 
 
 class ScriptedGullibleJudge:
-    """Votes as `judge` says of the sections in the fence, unless a line outside the fence orders a verdict: then so.
+    """Votes as `judge` says of the sections in the fence, unless a line outside the fence orders a verdict.
 
-    The fence is what the prompt announces: from the first line that begins with the announced word to the line that
-    says "end" after it. A control word of a chat format, where it is whole, ends the user's turn, and what follows is
-    outside. A line with both words is no order but the description of the reply's form. The last order wins. Fit to be
-    the script of a `ScriptedChatModel`; `reply` is for a loopback server.
+    The fence goes from the first line that begins with the prompt's fence word to the line with that word and "end". An
+    unbroken control token of a chat format ends the user's turn, and what follows is outside. A line with both "yes"
+    and "no" is no order. The last order wins. Can be the script of a `ScriptedChatModel`; `reply` is for a loopback
+    server.
     """
 
     def __init__(self, judge: Callable[[dict[str, str]], bool]) -> None:
@@ -46,7 +46,7 @@ class ScriptedGullibleJudge:
     def read(self, text: str) -> tuple[dict[str, str], list[str]]:
         """The fence's sections by title, and the lines outside it."""
         turns = _TURN.split(text)
-        announced = _ANNOUNCED.search(turns[0])
+        announced = _FENCE_WORD.search(turns[0])
         lines = turns[0].split("\n")
         after = [line for turn in turns[1:] for line in turn.split("\n")]
         if announced is None:

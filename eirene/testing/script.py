@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 @dataclass(frozen=True, slots=True)
 class ScriptedRequest:
-    """One request that came. `number` counts from 1 over all; `attempt` from 1 over those with the same body."""
+    """A received request. `number` counts from 1 over all; `attempt` from 1 over those with the same body."""
 
     number: int
     attempt: int
@@ -18,12 +18,12 @@ class ScriptedRequest:
 
     @property
     def text(self) -> str:
-        """The messages' texts, one under the other, or the prompt."""
+        """The messages' texts, a line each, or the prompt."""
         return "\n".join([str(m.get("content", "")) for m in self.body.get("messages", [])] or [self.body["prompt"]])
 
     @property
     def n(self) -> int:
-        """How many choices were asked for."""
+        """The number of requested choices."""
         return int(self.body.get("n") or 1)
 
 
@@ -49,15 +49,14 @@ class HttpError:
 
 @dataclass(frozen=True, slots=True)
 class BrokenReply:
-    """A reply that breaks: `drop` before a byte, `cut` in the middle of the body or stream, `garbage` for JSON, `hang`
-    for none as long as the client waits."""
+    """A broken reply: `drop` the connection, `cut` the body or stream, `garbage` for JSON, `hang` without a reply."""
 
     how: Literal["drop", "cut", "garbage", "hang"]
 
 
 @dataclass(frozen=True, slots=True)
 class RawReply:
-    """What goes over the line, in pieces, until the client hangs up; they may be without end. `head` goes first."""
+    """Raw bytes in pieces, possibly without end, until the client disconnects; `head` goes first."""
 
     pieces: Iterable[bytes]
     head: bytes = b""
@@ -74,6 +73,4 @@ class RawReply:
 
 ScriptedReply = str | TextReply | HttpError | BrokenReply | RawReply
 Script = Callable[[ScriptedRequest, int], ScriptedReply]
-"""From a request and the index of a choice to it; an `HttpError`, `BrokenReply` or `RawReply` at index 0 is the whole
-reply.
-"""
+"""The reply to a request, by the index of a choice; an error, broken or raw one at index 0 is the whole reply."""

@@ -58,12 +58,12 @@ def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -
     `reasons`: one for each of the reply's findings, by start; without them, they are those of `reason_for`.
     """
     read = parse_tagged(reply, tidy=True)
-    said, wanted = token_spans(read.text), token_spans(answer)
-    place = _aligned([read.text[a:b] for a, b in said], [answer[a:b] for a, b in wanted])
+    copied, original = token_spans(read.text), token_spans(answer)
+    place = _aligned([read.text[a:b] for a, b in copied], [answer[a:b] for a, b in original])
     if place is None:
-        return ReplyFindings((), 0.0, len(said), len(read.findings), read.stray, len(wanted), is_read=False)
+        return ReplyFindings((), 0.0, len(copied), len(read.findings), read.stray, len(original), is_read=False)
     found: list[Finding] = []
-    words = _ReplyWords(said, wanted, place, answer)
+    words = _ReplyWords(copied, original, place, answer)
     own = reasons if len(reasons) == len(read.findings) else [None] * len(read.findings)
     for finding, reason in zip(read.findings, own, strict=True):
         span = words.placed(finding)
@@ -74,22 +74,25 @@ def findings_in_reply(reply: str, answer: str, *, reasons: Sequence[str] = ()) -
     matched = sum(p is not None for p in place)
     return ReplyFindings(
         findings=in_order(f for f in found if f.edit != answer[f.start : f.end]),
-        kept=matched / len(wanted) if wanted else 1.0,
-        changed=len(said) + len(wanted) - 2 * matched,
+        kept=matched / len(original) if original else 1.0,
+        changed=len(copied) + len(original) - 2 * matched,
         unplaced=len(read.findings) - len(found),
         stray=read.stray,
-        words=len(wanted),
+        words=len(original),
     )
 
 
-def _aligned(said: Sequence[str], wanted: Sequence[str]) -> list[int | None] | None:
+def _aligned(copied: Sequence[str], original: Sequence[str]) -> list[int | None] | None:
     """For each word of the reply, which of the answer's it is; None where too many differ to be aligned."""
-    both = min(len(said), len(wanted))
-    lead = next((n for n in range(both) if said[n] != wanted[n]), both)
-    trail = next((n for n in range(both - lead) if said[-1 - n] != wanted[-1 - n]), both - lead)
-    ends = len(said) - trail, len(wanted) - trail
-    place: list[int | None] = [*range(lead), *[None] * (ends[0] - lead), *range(ends[1], len(wanted))]
-    mine, theirs = said[lead : ends[0]], wanted[lead : ends[1]]  # a copy differs here and there, if at all
+    both = min(len(copied), len(original))
+    lead = next((n for n in range(both) if copied[n] != original[n]), both)
+    trail = next((n for n in range(both - lead) if copied[-1 - n] != original[-1 - n]), both - lead)
+    ends = len(copied) - trail, len(original) - trail
+    place: list[int | None] = [*range(lead), *[None] * (ends[0] - lead), *range(ends[1], len(original))]
+    mine, theirs = (
+        copied[lead : ends[0]],
+        original[lead : ends[1]],
+    )  # a copy differs here and there, if at all
     if len(mine) + len(theirs) > _MOST_TOKENS:
         return None
     for a, b, size in BoundedMatcher(mine, theirs).get_matching_blocks():
@@ -100,9 +103,11 @@ def _aligned(said: Sequence[str], wanted: Sequence[str]) -> list[int | None] | N
 class _ReplyWords:
     """The words of a reply, each with its place among the answer's."""
 
-    def __init__(self, said: Sequence[Span], wanted: Sequence[Span], place: Sequence[int | None], answer: str) -> None:
-        self._starts, self._ends = [a for a, _ in said], [b for _, b in said]
-        self._wanted, self._place, self._answer = wanted, place, answer
+    def __init__(
+        self, copied: Sequence[Span], original: Sequence[Span], place: Sequence[int | None], answer: str
+    ) -> None:
+        self._starts, self._ends = [a for a, _ in copied], [b for _, b in copied]
+        self._original, self._place, self._answer = original, place, answer
 
     def placed(self, finding: Finding) -> Span | None:
         """The span of a reply's finding in the answer; None where the answer does not have its words in order."""
@@ -112,17 +117,17 @@ class _ReplyWords:
         first, last = self._place[inside[0]], self._place[inside[-1]]
         if first is None or last is None or [self._place[i] for i in inside] != list(range(first, last + 1)):
             return None
-        return self._wanted[first][0], self._wanted[last][1]
+        return self._original[first][0], self._original[last][1]
 
     def _point(self, at: int) -> Span | None:
         """Where an insertion goes: between the same words as in the reply, or at an end."""
         n_before = bisect_right(self._ends, at)
         left = self._place[n_before - 1] if n_before else -1
-        right = self._place[n_before] if n_before < len(self._ends) else len(self._wanted)
+        right = self._place[n_before] if n_before < len(self._ends) else len(self._original)
         if left is None or right is None or right != left + 1:
             return None
         touches = n_before > 0 and self._ends[n_before - 1] == at
-        if right < len(self._wanted) and not touches:
-            return self._wanted[right][0], self._wanted[right][0]
-        end = self._wanted[left][1] if left >= 0 else len(self._answer)
+        if right < len(self._original) and not touches:
+            return self._original[right][0], self._original[right][0]
+        end = self._original[left][1] if left >= 0 else len(self._answer)
         return end, end

@@ -24,7 +24,7 @@ from eirene.eval.base import Case
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.reply_text import inside_fence, without_thinking
 from eirene.prompts import Message, load_prompt
-from eirene.prompts.loader import defused, mark_for
+from eirene.prompts.loader import break_control_tokens, fence_word
 from eirene.text.refusals import denies_fault
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def fenced(sections: Iterable[Section]) -> tuple[str, str]:
     The mark occurs in none of the texts, and hangs on all of them: whoever writes one can neither end a section nor
     begin another, such as a passage of his own that supports what he says. Chat control words are taken apart.
     """
-    defanged = [Section(s.title, defused(s.text)) for s in sections]
-    mark = mark_for(*(s.text for s in defanged))
+    defanged = [Section(s.title, break_control_tokens(s.text)) for s in sections]
+    mark = fence_word(*(s.text for s in defanged))
     lines = [line for s in defanged for line in (f"{mark} {s.title}", s.text)]
     return "\n".join([*lines, f"{mark} end"]), mark
 
@@ -155,8 +155,8 @@ def judge_messages(case: Case) -> tuple[Message, ...]:
         passages = (f"{n}. {text}" for n, text in enumerate(case.given.arguments, start=1))
         parts.append("\n".join(["Passages given:", *passages]))
     parts.append(f"Answer:\n{case.answer}")
-    material = defused("\n\n".join(parts))
-    return load_prompt(JUDGE_PROMPT).fill({"material": material, "mark": mark_for(material)})
+    material = break_control_tokens("\n\n".join(parts))
+    return load_prompt(JUDGE_PROMPT).fill({"material": material, "mark": fence_word(material)})
 
 
 def read_judgement(reply: Reply) -> Judgement | Unscored:

@@ -21,7 +21,7 @@ from eirene.feedback_model.request import one_line
 from eirene.feedback_model.vote import findings_by_sentence
 from eirene.models.replies import ending
 from eirene.models.reply_text import UnreadableError, cleaned_instruct, count_headings
-from eirene.prompts.loader import Message, Prompt, defused, load_prompt, mark_for
+from eirene.prompts.loader import Message, Prompt, break_control_tokens, fence_word, load_prompt
 from eirene.text.refusals import denies_fault
 from eirene.text.sentences import Sentence
 
@@ -49,10 +49,10 @@ def hallucination_messages(request: FeedbackRequest, *, prompt: Prompt | None = 
 
 def _material(request: FeedbackRequest) -> dict[str, str]:
     """What is shown, and the mark between which it is."""
-    answer, question = defused(escape_tags(request.answer)), defused(request.item.question)
-    references = [f"{n}. {defused(text)}" for n, text in enumerate(references_of(request.item), start=1)]
+    answer, question = break_control_tokens(escape_tags(request.answer)), break_control_tokens(request.item.question)
+    references = [f"{n}. {break_control_tokens(text)}" for n, text in enumerate(references_of(request.item), start=1)]
     shown = "\n".join(references) or NO_REFERENCES
-    return {"mark": mark_for(answer, question, shown), "question": question, "references": shown, "answer": answer}
+    return {"mark": fence_word(answer, question, shown), "question": question, "references": shown, "answer": answer}
 
 
 def references_of(item: Item) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from eirene.models.training.folder import (
 from eirene.models.training.recipe import Method, Progress, TrainingRecipe
 from eirene.models.training.replies import Exchange, TrainingTask, train_replies
 from eirene.npov.chat_writer import GENERATOR
-from eirene.prompts.curly import reply, response_prompt
+from eirene.prompts.curly import curly_reply, response_prompt
 
 logger = get_logger(__name__)
 
@@ -59,7 +59,7 @@ class _PromptReply(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
     prompt: Annotated[str, Field(min_length=1)]
-    reply: Annotated[str, Field(min_length=1)]
+    curly_reply: Annotated[str, Field(min_length=1)]
     task: str = "generate"
 
 
@@ -151,4 +151,4 @@ def _of_item(item: Item) -> Exchange | str:
     if isinstance(labels, dict) and any(labels.get(key) for key in ("hallucination", "coverage", "missing", "spans")):
         return _FAULTY
     arguments = [(p.name, argument) for p in item.perspectives for argument in p.arguments]
-    return Exchange(response_prompt(item.question, arguments).text, reply(item.answer))
+    return Exchange(response_prompt(item.question, arguments).text, curly_reply(item.answer))

@@ -15,7 +15,7 @@ from eirene.models.local.spec import LAYOUTS, Layout
 from eirene.models.training.examples import IGNORED, EncodedExample, check_lengths, collate, encode_example
 from eirene.models.training.recipe import Method, Schedule, TrainingRecipe, check_known
 from eirene.prompts import Message, Prompt, load_prompt
-from eirene.prompts.loader import defused
+from eirene.prompts.loader import break_control_tokens
 from eirene.refiners.base import RefineTask
 from eirene.refiners.model import PROMPTS, refine_messages
 from eirene.refiners.training.pairs import ChatTurn, PreferencePair
@@ -188,7 +188,7 @@ def collate_pairs(rows: Sequence[Mapping[str, Any]], *, filler: int) -> dict[str
 def _messages(name: PromptName, prompt: Prompt, pair: PreferencePair) -> Sequence[Message]:
     question = _question(pair)
     if name == "question":
-        return prompt.fill({"question": defused(question)})
+        return prompt.fill({"question": break_control_tokens(question)})
     item = parse_item({"question": question, "answer": pair.rejected}, where=pair.where)
     task = RefineTask(item, item.answer, _MODES[name], None, (), seed=0)
     return refine_messages(task, prompt=prompt)[0]

@@ -20,7 +20,7 @@ from eirene.models.replies import Reply
 from eirene.models.reply_text import unwrapped
 from eirene.models.resolve import ChatOptions, resolve_model
 from eirene.prompts import Message, load_prompt
-from eirene.prompts.loader import defused, mark_for
+from eirene.prompts.loader import break_control_tokens, fence_word
 from eirene.synth.fava.rules import TextChange
 from eirene.text.matching import token_spans, tokens
 from eirene.text.unicode import mend_surrogates
@@ -201,15 +201,15 @@ def resolve_text_model(backend: str | BaseChatModel | LocalModel, options: ChatO
 
 def genre_question(passage: str, genre: str) -> WriterQuestion:
     """Asks for the passage as a text of a genre, such as `a news report`."""
-    shown = defused(passage)
-    mark = mark_for(shown)
+    shown = break_control_tokens(passage)
+    mark = fence_word(shown)
     return WriterQuestion(load_prompt(GENRE_PROMPT).fill({"mark": mark, "passage": shown, "genre": genre}), mark)
 
 
 def error_question(text: str, kind: HallucinationKind) -> WriterQuestion:
     """Asks for the text with one more error of a kind, tagged; tags that the text spells out are escaped."""
-    shown = defused(escape_tags(text))
-    mark = mark_for(shown)
+    shown = break_control_tokens(escape_tags(text))
+    mark = fence_word(shown)
     prompt = load_prompt(REPLACED_PROMPT if kind in REPLACED else ADDED_PROMPT)
     values = {"mark": mark, "text": shown, "kind": kind, "definition": KINDS[kind].definition}
     return WriterQuestion(prompt.fill(values), mark)

@@ -22,7 +22,7 @@ from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.models.faults import out_of_memory_as_error
-from eirene.prompts.curly import COVERED, FAITHFUL, reply, verdict_prompt
+from eirene.prompts.curly import COVERED, FAITHFUL, curly_reply, verdict_prompt
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def _tokens(model: LocalModel, task: ClassifierTask, case: Case) -> int:
 
 
 def _labels(model: LocalModel, task: ClassifierTask) -> list[list[int]]:
-    return [model.encode_more(reply(label)) for label in (task.labels.error, task.labels.none)]
+    return [model.encode_more(curly_reply(label)) for label in (task.labels.error, task.labels.none)]
 
 
 def _error_share(model: LocalModel, task: ClassifierTask, case: Case, meter: Meter) -> Score:

@@ -30,7 +30,7 @@ from eirene.models.training.folder import (
 )
 from eirene.models.training.recipe import Method, Progress, TrainingRecipe
 from eirene.models.training.replies import Exchange, TrainingTask, train_replies
-from eirene.prompts.curly import reply
+from eirene.prompts.curly import curly_reply
 
 __all__ = ["ClassifierRecipe", "measured", "train_classifier"]
 
@@ -137,7 +137,7 @@ def _known(found: LabelledSet, task: ClassifierTask, where: str) -> list[tuple[L
 
 def _exchanges(rows: Sequence[tuple[Labelled, bool]], task: ClassifierTask) -> list[Exchange]:
     return [
-        Exchange(task.prompt(case_of(row.item)), reply(task.labels.error if faulty else task.labels.none))
+        Exchange(task.prompt(case_of(row.item)), curly_reply(task.labels.error if faulty else task.labels.none))
         for row, faulty in rows
     ]
 

@@ -17,7 +17,7 @@ from eirene.eval.base import Case
 from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask, Labels
 from eirene.eval.detectors.classifier.likelihood import log_likelihoods
 from eirene.models.local.model import LocalModel, load_local
-from eirene.prompts.curly import reply
+from eirene.prompts.curly import curly_reply
 from tests.tiny_llama import make_llama
 
 SIDES = (ArgumentGroup("pro", ("Wind is clean.",)), ArgumentGroup("con", ("Turbines kill birds.",)))
@@ -59,7 +59,7 @@ async def test_the_score_is_the_error_labels_share(plain) -> None:
     task = ClassifierTask("coverage")
     scores = await ClassifierDetector([as_classifier(plain, task)]).score(CASE, meter=Meter())
     prompt = plain.encode_text(task.prompt(CASE))
-    no, yes = by_hand(plain, prompt, [plain.encode_more(reply(label)) for label in ("NO", "YES")])
+    no, yes = by_hand(plain, prompt, [plain.encode_more(curly_reply(label)) for label in ("NO", "YES")])
     assert number(scores.coverage) == pytest.approx(math.exp(no) / (math.exp(no) + math.exp(yes)), rel=1e-6)
     assert scores.hallucination == Unscored(unscored="no classifier for hallucination is named")
 
