@@ -59,7 +59,7 @@ class _PromptReply(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
     prompt: Annotated[str, Field(min_length=1)]
-    curly_reply: Annotated[str, Field(min_length=1)]
+    reply: Annotated[str, Field(min_length=1)]
     task: str = "generate"
 
 
