@@ -1,50 +1,23 @@
-"""Everything that a run may be told, checked once: what the loop does and where the gate draws its lines."""
+"""The settings of a run, checked once: what the loop does and where the gate draws its lines."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Any, Self
 
-from pydantic import ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import ConfigDict, ValidationInfo, field_validator
 
-from eirene.core.records import Mode
-from eirene.core.signature import MAX_SEED
+from eirene.core.loop_settings import Critic, LoopSettings, Setting
 from eirene.core.validation import CheckedModel, short_repr
 
-StopRule = Literal["none", "exact", "beta"]
-Critic = Literal["completeness", "hallucination", "both"]
-CRITICS: tuple[Critic, ...] = get_args(Critic)
 
-
-class Settings(CheckedModel):
+class Settings(CheckedModel, LoopSettings):
     """How one item is refined. Immutable; part of every record's signature.
 
-    - `samples`: critiques drawn per vote (EIR: 20; a vote needs 3); `stop`: when to stop drawing early.
-    - `max_rounds`: rewrites at most; `patience`: rejected rounds in a row after which one more is still tried.
-    - `after_accept`: `stop`, or `continue` with the accepted text while rounds are left.
-    - `min_consistency`: tag consistency in [0, 1] under which the run abstains (0 is off).
-    - `tolerance`, `min_gain`: the gate's two tests, as differences of error scores in [0, 1].
-    - `when_gain_unmeasured`: what the gate does with a harmless rewrite whose gain nothing can measure.
-    - `critic`: who is asked: `completeness`, `hallucination`, or `both`; mode edit takes one of the last two.
-    - `removal`: what mode edit does with text that nothing takes the place of: `remove`, or `mark` it in brackets.
-    - `deadline_s`: seconds for the whole item; past it the run fails with the original answer.
+    The fields stand in `eirene.core.loop_settings.LoopSettings`, with their bounds and defaults; docs/loop.md has them
+    as a table, and `Settings.model_fields[name].description` says what each does.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    mode: Mode = "fine-grained"
-    samples: Annotated[int, Field(ge=3, le=10_000)] = 20
-    stop: StopRule = "none"
-    max_rounds: Annotated[int, Field(ge=1, le=100)] = 2
-    patience: Annotated[int, Field(ge=0)] = 1
-    after_accept: Literal["stop", "continue"] = "stop"
-    min_consistency: Annotated[float, Field(ge=0, le=1)] = 0.0
-    tolerance: Annotated[float, Field(ge=0, le=1)] = 0.02
-    min_gain: Annotated[float, Field(ge=0, le=1)] = 0.02
-    when_gain_unmeasured: Literal["accept", "keep"] = "accept"
-    critic: Annotated[Critic, Field(validate_default=True)] = "completeness"
-    removal: Literal["remove", "mark"] = "remove"
-    deadline_s: Annotated[float, Field(gt=0)] = 600.0
-    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
     @field_validator("critic")
     @classmethod
@@ -76,3 +49,8 @@ class Settings(CheckedModel):
     def recursion_limit(self) -> int:
         """Supersteps that LangGraph may run: the five nodes for each round, and a margin for start and end."""
         return 5 * self.max_rounds + 5
+
+
+for _field in Settings.model_fields.values():
+    _field.description = next(told.help for told in _field.metadata if isinstance(told, Setting))
+Settings.model_rebuild(force=True)

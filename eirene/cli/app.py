@@ -5,19 +5,19 @@ Exit codes: 0 done; 1 a run failed; 2 bad usage or input; 130 stopped by the use
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from eirene._version import __version__
-from eirene.cli import compare, graph, npov, refine, report, salience, score, serve
+from eirene.cli import compare, npov, refine, report, salience, score, serve
 from eirene.cli.batch import app as batch
-from eirene.cli.evaluate import app as evaluate
+from eirene.cli.evaluate import critic, detectors, feedback
 from eirene.cli.synth import app as synth
-from eirene.cli.terminal import configure_streams, log_to_stderr, say
+from eirene.cli.terminal import configure_streams, log_to_stderr, output, say
 from eirene.cli.train import app as train
-from eirene.cli.usage import usage_problem
 from eirene.core.errors import AuthError, EireneError, InputError, MissingExtraError
 from eirene.core.logs import get_logger
 from eirene.core.stop_signals import acting_as_ctrl_c
@@ -37,12 +37,27 @@ app.add_typer(batch.app, name="batch")
 app.command("npov")(npov.npov)
 app.command("report")(report.report)
 app.command("serve")(serve.serve)
-app.command("graph")(graph.graph)
-app.add_typer(evaluate.app, name="evaluate")
+evaluate = typer.Typer(help="Measure on labelled data.", no_args_is_help=True)
+evaluate.command("detectors")(detectors.detectors)
+evaluate.command("feedback")(feedback.feedback)
+evaluate.command("critic")(critic.critic)
+app.add_typer(evaluate, name="evaluate")
 app.add_typer(synth.app, name="synth")
 app.add_typer(train.app, name="train")
 
 logger = get_logger(__name__)
+_PYDANTICS = re.compile(r"\A(Invalid value for [^:]*: )(?:Value error|Assertion failed), ")
+_WANTED = {"int": "an integer", "float": "a number", "bool": "true or false"}
+"""What pydantic, which reads values for Typer, wanted."""
+
+
+@app.command("graph")
+def graph() -> None:
+    """Print the loop's state machine as Mermaid."""
+    from eirene.agent.graph import mermaid
+
+    with output():
+        typer.echo(mermaid().rstrip("\n"))
 
 
 def _show_version(wanted: bool) -> None:
@@ -73,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with acting_as_ctrl_c():
             code = app(args=arguments, prog_name="eirene", standalone_mode=False)
     except typer.TyperException as error:  # usage: an unknown flag, a missing argument, a value of the wrong type
-        message = usage_problem(error)
+        message = _usage_problem(error)
         if message:  # none: a group without a command, whose help has been shown instead
             say(f"error: {message}")
         return 2
@@ -91,3 +106,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 1
     return code if isinstance(code, int) else 0
+
+
+def _usage_problem(error: typer.TyperException) -> str:
+    """One sentence: the flag, what came, what was wanted. Empty for a group without a command, which shows its help."""
+    flag = getattr(getattr(error, "param", None), "opts", None)
+    problems = getattr(error.__cause__, "errors", None)  # pydantic's, which is not imported for this
+    if flag and callable(problems):
+        problem = problems(include_url=False)[0]
+        wanted = _WANTED.get(str(problem["type"]).partition("_")[0])
+        rule = f"be {wanted}" if wanted else str(problem["msg"]).removeprefix("Input should ")
+        if rule != problem["msg"]:
+            return f"{flag[0]!r} must {rule}, got {str(problem['input'])[:200]!r}"
+    text = _PYDANTICS.sub(r"\1", " ".join(error.format_message().split()))
+    return text[:1].lower() + text[1:]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eirene.cli import data_flags
-from eirene.cli import flags as options
-from eirene.cli.data_flags import CallFlags, CorpusFlags
-from eirene.cli.flags import with_groups, with_named
-from eirene.cli.progress import watch, watch_rows
+from eirene.cli import flags
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
+from eirene.cli.flags import LoopFlags, Without, listed, listed_seeds, with_groups
+from eirene.cli.model_flags import ModelFlags
+from eirene.cli.progress import watch, watch_comparison
 from eirene.cli.terminal import console, output, say
 from eirene.core.errors import AuthError, InputError, MissingExtraError
 
@@ -23,40 +23,18 @@ if TYPE_CHECKING:
     from eirene.core.records import Item
     from eirene.eval.detectors.judge import ErrorJudge
 
-_RUN, _JUDGE = "The run", "The judge"
 _ROWS = "rows.jsonl"
 _MADE = ("summary.json", "table.md", "report.html", *(
     f"{name}.{ending}" for name in ("differences", "before-after", "cost-gain", "roc", "precision-recall")
     for ending in ("png", "svg")
 ))  # fmt: skip
 
-In = Annotated[str, typer.Argument(metavar="IN", help=data_flags.IN_HELP)]
+In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and report.")]
 Modes = Annotated[
     str, typer.Option(help="Which modes, with commas between: improve, generic, fine-grained, human, edit.")
 ]
-Seeds = Annotated[str, typer.Option(help="Which seeds, with commas between; a row for each.", rich_help_panel=_RUN)]
-Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.", rich_help_panel=_RUN)]
-FailOnError = Annotated[
-    float,
-    typer.Option(min=0, max=1, help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN),
-]
-RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Do rows again whose model failed.", rich_help_panel=_RUN)
-]
-Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the figures as PNG and SVG (extra 'plots').")]
-Judge = Annotated[
-    str | None, typer.Option(help="A chat model that looks for errors before and after.", rich_help_panel=_JUDGE)
-]
-JudgeUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--judge-base-url",
-        help="Its server (default: --base-url).",
-        callback=options.checked_address,
-        rich_help_panel=_JUDGE,
-    ),
-]
+Seeds = Annotated[str, typer.Option(help="Which seeds, with commas between; a row for each.")]
 
 
 @with_groups()
@@ -65,77 +43,34 @@ def compare(
     *,
     out: Out,
     modes: Modes = "improve,generic,fine-grained",
-    critic: options.Critic = "completeness",
-    removal: options.Removal = "remove",
-    backend: options.Backend = "embedded",
-    base_url: options.BaseUrl = None,
-    detectors: options.Detectors = None,
-    local_model: options.LocalModel = None,
-    classifier: options.Classifier = None,
-    nli: options.Nli = None,
-    judge: Judge = None,
-    judge_base_url: JudgeUrl = None,
     seeds: Seeds = "0",
-    concurrency: Concurrency = 32,
-    format: data_flags.Format = "auto",
-    columns: data_flags.Map = None,
-    reader: data_flags.ReaderName = None,
-    drop_unmapped: data_flags.DropUnmapped = False,
-    limit: data_flags.Limit = 0,
-    sample: data_flags.Sample = 0,
-    sample_seed: data_flags.SampleSeed = 0,
-    calls: CallFlags,
+    data: DataFlags,
     corpus: CorpusFlags,
-    fail_on_error: FailOnError = 0.1,
-    retry_failed: RetryFailed = False,
-    plots: Plots = True,
-    samples: options.Samples = 20,
-    stop: options.Stop = "none",
-    max_rounds: options.MaxRounds = 2,
-    patience: options.Patience = 1,
-    min_consistency: options.MinConsistency = 0.0,
-    tolerance: options.Tolerance = 0.02,
-    min_gain: options.MinGain = 0.02,
-    when_gain_unmeasured: options.WhenGainUnmeasured = "accept",
-    config: options.Config = None,
+    models: ModelFlags,
+    loop: Annotated[LoopFlags, Without("mode", "seed")],
+    concurrency: flags.Concurrency = 32,
+    fail_on_error: flags.FailOnError = 0.1,
+    retry_failed: flags.RetryFailed = False,
+    plots: flags.Plots = True,
+    config: flags.Config = None,
 ) -> None:
     """Run feedback modes on the same answers and compare them. The same command again goes on where it was stopped."""
     with output():
-        from eirene.agent.backends import BackendOptions, resolve_backend
         from eirene.agent.experiments.compare import ComparePlan
-        from eirene.agent.settings import Settings
         from eirene.data import check_outside
 
-        settings = Settings.of(
-            critic=critic, removal=removal, samples=samples, stop=stop, max_rounds=max_rounds, patience=patience,
-            min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
-            when_gain_unmeasured=when_gain_unmeasured,
-        )  # fmt: skip
-        plan = ComparePlan(_listed(modes), _numbers(seeds), settings, concurrency, retry_failed)  # type: ignore[arg-type]  # `check` tells
+        settings = loop.settings()
+        plan = ComparePlan(listed(modes), listed_seeds(seeds), settings, concurrency, retry_failed)  # type: ignore[arg-type]  # `check` tells
         if Path(out).is_dir():
             check_outside(out, file)
-        rows = data_flags.open_data(
-            file, format=format, columns=columns, reader=reader, drop_unmapped=drop_unmapped,
-            selection=data_flags.selection_of(limit, sample, sample_seed), each=corpus.filler(),
-        )  # fmt: skip
+        rows = data.open(file, each=corpus.filler())
         with watch(0):
             items = rows.read()
         plan.check(items)
-        money, cache, judge_url = (
-            calls.price_of(backend, base_url=base_url),
-            calls.open_cache(),
-            judge_base_url or base_url,
-        )
-        judge_price = calls.listed_price(judge, base_url=judge_url)
+        cache = models.open_cache()
+        parts = models.parts(concurrency=concurrency, cache=cache, judges_elsewhere=True)
         folder = folder_of(out)
-        how = BackendOptions(base_url=base_url, concurrency=concurrency, price=money, cache=cache)
-        parts = resolve_backend(backend, how)
-        parts = with_named(
-            parts, detectors, judge_model=judge, base_url=judge_url, local=local_model, cache=cache,
-            classifiers_named=classifier or (), nli_named=nli, concurrency=concurrency, price=judge_price,
-            judges_elsewhere=True,
-        )  # fmt: skip
-        asked = _judge(judge, judge_url, concurrency, price=judge_price, cache=cache)
+        asked = _judge(models.judge, models.judge_url, concurrency, price=models.judge_price, cache=cache)
         gathered = _gather(items, plan, parts, folder, asked)
         summary = _write(gathered, items, folder, title=f"Comparison on {Path(file).name}", plots=plots)
         failed = sum(row.record.status == "failed" for row in gathered.rows)
@@ -153,7 +88,7 @@ def _gather(items: Sequence[Item], plan: ComparePlan, parts: Parts, folder: Path
 
     total = len(items) * len(plan.modes) * len(plan.seeds)
     try:
-        with watch_rows(total) as progress, short_switch_interval():
+        with watch_comparison(total) as progress, short_switch_interval():
             work = acompare(
                 items,
                 plan=plan,
@@ -246,15 +181,3 @@ def _judge(name: str | None, base_url: str | None, concurrency: int, **more: Any
         raise InputError(f"a judge is a chat model named provider:model, got {name!r}", field="judge")
     options = ChatOptions(base_url=base_url, concurrency=concurrency, **more)
     return ErrorJudge(resolve_chat(name, options=options))
-
-
-def _listed(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _numbers(text: str) -> list[int]:
-    found: list[Any] = _listed(text)
-    try:
-        return [int(number) for number in found]
-    except ValueError:
-        raise InputError(f"seeds must be whole numbers with commas between, got {text!r}", field="seeds") from None

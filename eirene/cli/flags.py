@@ -1,32 +1,42 @@
-"""Flags that several commands share, written once: a dataclass of them stands in a command's signature.
+"""Flag groups: a dataclass of flags stands in a command's signature; and the flags of the loop, of rows and of output.
 
-The flags that mean the same in every command. Their defaults are those of `eirene.agent.Settings`.
-
-What `--detectors` and the flags beside it make of a backend's parts, and which of those flags do nothing.
-
-The flags of evaluations that draw critiques, a row for each answer: where rows are kept, how many at once.
+A command takes a group as one parameter, such as `loop: LoopFlags`, and hands on one object, such as `loop.settings()`.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from itertools import count
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
 from eirene.cli.config import load_config
-from eirene.cli.data_flags import IN_HELP
-from eirene.cli.progress import watch
-from eirene.cli.terminal import say
+from eirene.core.errors import InputError
+from eirene.core.loop_settings import LoopSettings, Setting
 
 if TYPE_CHECKING:
     from eirene.agent.settings import Settings
-    from eirene.agent.state import Parts
-    from eirene.eval.base import Need
-    from eirene.eval.resources import Resources
+
+
+class Only:
+    """Beside a group in a command's signature, as in `Annotated[LoopFlags, Only("seed")]`: these flags of it alone."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = frozenset(names)
+
+    def keeps(self, name: str) -> bool:
+        """Whether the command has the flag of this name."""
+        return name in self.names
+
+
+class Without(Only):
+    """The same for all flags but these."""
+
+    def keeps(self, name: str) -> bool:
+        """Whether the command has the flag of this name."""
+        return name not in self.names
 
 
 def with_groups(**defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -38,16 +48,21 @@ def with_groups(**defaults: Any) -> Callable[[Callable[..., None]], Callable[...
 
     def decorated(function: Callable[..., None]) -> Callable[..., None]:
         whole = inspect.signature(function, eval_str=True)
-        groups: dict[str, Any] = {
-            name: p.annotation for name, p in whole.parameters.items() if is_dataclass(p.annotation)
+        groups = {
+            name: group for name, p in whole.parameters.items() if (group := _group(p.annotation, defaults)) is not None
         }
+        unused = set(defaults) - {flag.name for _, flags in groups.values() for flag in flags}
+        if unused:
+            raise TypeError(f"no flag of a group is called {', '.join(sorted(unused))}")
 
         def command(*arguments: Any, **given: Any) -> None:
-            for name, group in groups.items():
-                given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, (kind, flags) in groups.items():
+                given[name] = kind(**{flag.name: given.pop(flag.name) for flag in flags})
             function(*arguments, **given)
 
-        parameters = list(_expanded(whole, groups, defaults))
+        parameters = [
+            flag for name, p in whole.parameters.items() for flag in (groups[name][1] if name in groups else [p])
+        ]
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         command.__module__ = function.__module__
         command.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -57,148 +72,58 @@ def with_groups(**defaults: Any) -> Callable[[Callable[..., None]], Callable[...
     return decorated
 
 
-def _expanded(
-    whole: inspect.Signature, groups: dict[str, Any], defaults: dict[str, Any]
-) -> Iterator[inspect.Parameter]:
-    unused = set(defaults)
-    for name, parameter in whole.parameters.items():
-        if name not in groups:
-            yield parameter
-            continue
-        hints = get_type_hints(groups[name], include_extras=True)
-        for field in fields(groups[name]):
-            unused.discard(field.name)
-            default = defaults.get(field.name, inspect.Parameter.empty if field.default is MISSING else field.default)
-            yield inspect.Parameter(
-                field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name]
-            )
-    if unused:
-        raise TypeError(f"no flag of a group is called {', '.join(sorted(unused))}")
-
-
-# Written out here because the records need pydantic, which `--help` should not wait for; a test compares them.
-ModeName = Literal["improve", "generic", "fine-grained", "human", "edit"]
-CriticName = Literal["completeness", "hallucination", "both"]
-RemovalName = Literal["remove", "mark"]
-StopName = Literal["none", "exact", "beta"]
-UnmeasuredName = Literal["accept", "keep"]
-
-
-def checked_address(parameter: typer.CallbackParam, value: str | None) -> str | None:
-    """The callback of flags that name a server: an address that is none is refused before anything is done."""
-    if value is None:
+def _group(annotation: Any, defaults: dict[str, Any]) -> tuple[Any, list[inspect.Parameter]] | None:
+    """A group and its flags; None for a parameter that is none."""
+    kind, *told = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    if not is_dataclass(kind):
         return None
-    from eirene.models.address import check_address
+    chosen = next((entry for entry in told if isinstance(entry, Only)), Without())
+    return kind, [flag for flag in _flags(kind, defaults) if chosen.keeps(flag.name)]
 
-    return check_address(value, name=parameter.opts[0])
+
+def _flags(kind: Any, defaults: dict[str, Any]) -> Iterator[inspect.Parameter]:
+    hints = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        default = defaults.get(field.name, inspect.Parameter.empty if field.default is MISSING else field.default)
+        hint = _as_option(field.name, hints[field.name])
+        yield inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-_LOOP, _GATE, _DETECTORS, _OUTPUT = "The loop", "The gate", "Detectors", "Output"
+def _as_option(name: str, hint: Any) -> Any:
+    """A setting of the loop as a flag; what is a flag already as it is. Bounds are checked by `Settings`."""
+    kind, *told = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    setting = next((entry for entry in told if isinstance(entry, Setting)), None)
+    if setting is None:
+        return hint
+    return Annotated[kind, typer.Option(setting.flag_of(name), help=setting.help, rich_help_panel=setting.group)]
 
-File = Annotated[str | None, typer.Argument(metavar="FILE|-", help=IN_HELP)]
-Question = Annotated[str | None, typer.Option(help="The question, instead of a file.")]
-Answer = Annotated[str | None, typer.Option(help="The answer to it.")]
-RowId = Annotated[str | None, typer.Option("--id", help="Take only the row with this id.")]
-Mode = Annotated[
-    ModeName, typer.Option(help="What the refiner is told: nothing, 'not complete', the critique, or the row's notes; "
-                                "edit carries out the critique's edits and asks no model to write.",
-                           rich_help_panel=_LOOP)
-]  # fmt: skip
-Critic = Annotated[CriticName, typer.Option(help="What critiques look for.", rich_help_panel=_LOOP)]
-Removal = Annotated[
-    RemovalName,
-    typer.Option(help="In mode edit: whether faulty statements go, or stay with a mark.", rich_help_panel=_LOOP),
-]
-Backend = Annotated[str, typer.Option(help="Who critiques and rewrites.", rich_help_panel=_LOOP)]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(help="The server of a chat model backend.", callback=checked_address, rich_help_panel=_LOOP),
-]
-Samples = Annotated[int, typer.Option(help="Critiques drawn for each vote.", rich_help_panel=_LOOP)]
-Stop = Annotated[StopName, typer.Option(help="When to stop drawing early.", rich_help_panel=_LOOP)]
-MaxRounds = Annotated[int, typer.Option(help="Rewrites at most.", rich_help_panel=_LOOP)]
-Patience = Annotated[
-    int, typer.Option(help="Rejected rewrites in a row after which one more is tried.", rich_help_panel=_LOOP)
-]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same record.", rich_help_panel=_LOOP)]
-MinConsistency = Annotated[
-    float, typer.Option(help="Tag consistency under which the run abstains (0 is off).", rich_help_panel=_GATE)
-]
-Tolerance = Annotated[
-    float, typer.Option(help="How much worse a score may get before a rewrite counts as harm.", rich_help_panel=_GATE)
-]
-MinGain = Annotated[float, typer.Option(help="How much better one score must get.", rich_help_panel=_GATE)]
-WhenGainUnmeasured = Annotated[
-    UnmeasuredName,
-    typer.Option(help="What to do with a harmless rewrite whose gain cannot be measured.", rich_help_panel=_GATE),
-]
-Detectors = Annotated[
-    str | None,
-    typer.Option(help="Which detectors score and decide, commas between.", rich_help_panel=_DETECTORS),
-]
-Judge = Annotated[
-    str | None, typer.Option(help="The chat model that judges, named provider:model.", rich_help_panel=_DETECTORS)
-]
-JudgeServer = Annotated[
-    str | None,
-    typer.Option("--base-url", help="The judge's server.", callback=checked_address, rich_help_panel=_DETECTORS),
-]
-JudgeBaseUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--judge-base-url",
-        help="The judge's server (default: --base-url).",
-        callback=checked_address,
-        rich_help_panel=_DETECTORS,
-    ),
-]
-Classifier = Annotated[
-    list[str] | None,
-    typer.Option(help="A tuned classifier, hf:path-or-id+adapter; once an error type.", rich_help_panel=_DETECTORS),
-]
-Nli = Annotated[
-    str | None, typer.Option(help="A sequence classifier of inference: hf:path-or-id.", rich_help_panel=_DETECTORS)
-]
-LocalModel = Annotated[
-    str | None,
-    typer.Option(
-        metavar="hf:...", help="The local model of detectors that look inside one.", rich_help_panel=_DETECTORS
-    ),
-]
-Polls = Annotated[int, typer.Option(help="How often a judge is asked about one answer.", rich_help_panel=_DETECTORS)]
-Drawn = Annotated[
-    int,
-    typer.Option("--samples", help="Other answers drawn where a row brings none.", rich_help_panel=_DETECTORS),
-]
-WordMaps = Annotated[
-    bool,
-    typer.Option(
-        "--word-maps",
-        help="Keep salience's map of words in the scores, for pages to draw.",
-        rich_help_panel=_DETECTORS,
-    ),
-]
-Interactive = Annotated[
-    bool,
-    typer.Option(
-        "--interactive",
-        help="Stop before the rewriting, show the critique, and let me change it.",
-        rich_help_panel=_LOOP,
-    ),
-]
-Checkpoint = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE.sqlite",
-        help="Keep an interactive run here; the same command comes back to it.",
-        rich_help_panel=_LOOP,
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print each record as one line of JSON.", rich_help_panel=_OUTPUT)]
+
+@dataclass(kw_only=True)
+class LoopFlags(LoopSettings):
+    """A flag for each setting of the loop."""
+
+    def settings(self, **fixed: Any) -> Settings:
+        """The settings, `fixed` in place of flags; raises `InputError` that names the flag of what cannot be used."""
+        from eirene.agent.settings import Settings
+
+        try:
+            return Settings.of(**{**vars(self), **fixed})
+        except InputError as error:
+            name = error.field or ""
+            if name in fixed or not str(error).startswith(f"{name} "):
+                raise
+            flag = next(t for t in Settings.model_fields[name].metadata if isinstance(t, Setting)).flag_of(name)
+            raise InputError(f"{flag}{str(error)[len(name) :]}", field=name) from None
+
+
+OUTPUT = "Output"
+Seed = Annotated[int, typer.Option(help="The same seed gives the same result.", rich_help_panel="The loop")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print each record as one line of JSON.", rich_help_panel=OUTPUT)]
+FiguresAsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 Html = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Write a page that needs nothing else.", rich_help_panel=_OUTPUT)
+    str | None, typer.Option(metavar="FILE", help="Write a page that needs nothing else.", rich_help_panel=OUTPUT)
 ]
-Force = Annotated[bool, typer.Option("--force", help="Write over files that exist.", rich_help_panel=_OUTPUT)]
+Force = Annotated[bool, typer.Option("--force", help="Write over files that exist.", rich_help_panel=OUTPUT)]
 Config = Annotated[
     str | None,
     typer.Option(
@@ -209,93 +134,27 @@ Config = Annotated[
     ),
 ]
 
-
-@dataclass(frozen=True, kw_only=True)
-class DetectorFlags:
-    """What detectors work with, where they run alone."""
-
-    judge: Judge = None
-    base_url: JudgeServer = None
-    local_model: LocalModel = None
-    classifier: Classifier = None
-    nli: Nli = None
-    polls: Polls = 5
-    samples: Drawn = 20
-    seed: Seed = 0
-
-    def resources(self, **more: Any) -> Resources:
-        """The models and settings that the flags name; nothing is loaded yet."""
-        from eirene.eval.resources import Resources
-
-        return Resources(
-            judge_model=self.judge, base_url=self.base_url, local=self.local_model, nli_named=self.nli,
-            classifiers_named=self.classifier or (), polls=self.polls, samples=self.samples, seed=self.seed, **more,
-        )  # fmt: skip
-
-
-def with_named(parts: Parts, detectors: str | None, *, judges_elsewhere: bool = False, **resources: Any) -> Parts:
-    """The parts with the detectors named (commas between) and what they need; as they are where none is named.
-
-    A model that none of them needs is warned about. `judges_elsewhere`: the judge has other work as well.
-    """
-    from eirene.eval.resources import Resources
-
-    found = Resources(**resources)
-    if detectors is not None:
-        from eirene.agent.detectors import with_detectors
-        from eirene.eval.registry import parse_names
-
-        parts = with_detectors(parts, parse_names(detectors), found)
-    # Where no detectors are named, a judge comes beside those of the backend.
-    needs: list[frozenset[Need]] = [getattr(detector, "needs", frozenset()) for detector in parts.detectors]
-    tell_idle(found, needs, but_judge=judges_elsewhere or detectors is None)
-    return parts
-
-
-def tell_idle(resources: Resources, needs: Iterable[frozenset[Need]], *, but_judge: bool = False) -> None:
-    """Warns of models that were named and that nothing uses."""
-    for need in resources.idle(frozenset().union(*needs)):
-        if need != "judge" or not but_judge:
-            flag = need.replace("_", "-")
-            say(f"warning: --{flag} is not used: none of the detectors needs it (see --detectors)")
-
-
-Journal = Annotated[
-    str | None, typer.Option("--out", metavar="FILE", help="Keep a row for each answer here; a rerun goes on from it.")
+_RUN = "The run"
+Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.", rich_help_panel=_RUN)]
+FailOnError = Annotated[
+    float,
+    typer.Option(min=0, max=1, help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN),
 ]
-Concurrency = Annotated[int, typer.Option(help="Answers under way at once.")]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Try the failed rows of the journal again.")]
-Draws = Annotated[int, typer.Option(help="Bootstrap resamples.")]
-FiguresAsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
-
-T = TypeVar("T")
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Do failed rows again.", rich_help_panel=_RUN)]
+Draws = Annotated[int, typer.Option(help="Bootstrap resamples.", rich_help_panel=_RUN)]
+Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the figures as PNG and SVG (extra 'plots').")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RowFlags:
-    """How rows are made and kept."""
+def listed(text: str | None) -> tuple[str, ...]:
+    """The names in a flag's text, with commas between."""
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
-    out: Journal = None
-    concurrency: Concurrency = 8
-    retry_failed: RetryFailed = False
 
-    def make(
-        self,
-        run: Callable[..., Coroutine[Any, Any, T]],
-        cases: Sequence[object],
-        parts: Parts,
-        *,
-        settings: Settings,
-    ) -> T:
-        """What `run` (such as `aevaluate_feedback`) makes of the cases, with a line of progress."""
-        import asyncio
-
-        numbers = count(1)
-        with watch(len(cases)) as progress:
-            return asyncio.run(
-                run(
-                    cases, parts, settings=settings, journal=self.out, concurrency=self.concurrency,
-                    retry_failed=self.retry_failed,
-                    on_row=lambda _: progress.advance(next(numbers), "drawing critiques"),
-                )
-            )  # fmt: skip
+def listed_seeds(text: str) -> list[int]:
+    """The numbers in the text of `--seeds`; raises `InputError` for what is none."""
+    try:
+        return [int(part) for part in listed(text)]
+    except ValueError:
+        raise InputError(
+            f"seeds must be integers with commas between, such as 0,1,2, got {text!r}", field="seeds"
+        ) from None

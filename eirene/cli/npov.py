@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eirene.cli import flags
+from eirene.cli import flags, model_flags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
 from eirene.core.errors import InputError, NoTopicError
@@ -31,8 +31,8 @@ def npov(
     *,
     query: Query,
     topics: Topics,
-    backend: flags.Backend = "embedded",
-    base_url: flags.BaseUrl = None,
+    backend: model_flags.Backend = "embedded",
+    base_url: model_flags.BaseUrl = None,
     k: K = 3,
     threshold: Threshold = None,
     per_side: PerSide = None,

@@ -1,22 +1,23 @@
-"""A line of progress on standard error, for people at a terminal only.
-
-Progress of a comparison, or an evaluation, on standard error: rows, what became of them, cost. For terminals.
-"""
+"""Progress on standard error: one bar for all commands, shown at a terminal and nowhere else."""
 
 from __future__ import annotations
 
 import sys
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich import progress as rich_progress
-    from rich.progress import Progress, TaskID
+from eirene.cli.terminal import console, say
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from eirene.agent.batch.engine import Batch
     from eirene.agent.experiments.compare_rows import CompareRow, JudgedText
     from eirene.agent.state import Event
+    from eirene.core.records import Record
     from eirene.core.usage import Usage
     from eirene.eval.metrics.detectors import DetectorRow
 
@@ -28,53 +29,46 @@ _DOING = {
     "rescore": "scoring",
     "gate": "deciding",
 }
+_FIRST_S, _LONGEST_S = 10.0, 300.0
+"""Seconds to a batch's first line where nobody watches; each next one comes after twice the time, up to the longest."""
+_WINDOW_S = 60.0
 
 
-class Watch:
-    """Follows one or more runs through their events; does nothing where nobody watches."""
+class Bar:
+    """What is being done, how far it is, the time that it took, and a remark; does nothing where nobody watches."""
 
-    def __init__(self, progress: Progress | None, total: int) -> None:
+    def __init__(self, progress: Progress | None, doing: str) -> None:
         self._progress = progress
-        self._total = total
-        self._item = 0
-        self._task: TaskID | None = progress.add_task("loading", total=None, count="") if progress is not None else None
+        self._task = None if progress is None else progress.add_task(doing, total=None, count="", remark="")
 
-    def next_item(self, n: int) -> None:
-        """Row `n` begins."""
-        self._item = n
+    @property
+    def is_shown(self) -> bool:
+        """Whether somebody watches."""
+        return self._progress is not None
 
-    def on_event(self, event: Event) -> None:
-        """Shows what the run is at."""
-        if self._progress is None or self._task is None:
-            return
-        row = f"row {self._item} of {self._total}, " if self._total > 1 else ""
-        if event["kind"] == "node_started":
-            doing = f"{row}round {event['round']}: {_DOING.get(event['node'], event['node'])}"
-            self._progress.update(self._task, description=doing, count="")
-        elif event["kind"] == "sample":
-            self._progress.update(self._task, count=f"{event['n']} of {event['total']}")
-
-    def advance(self, n: int, doing: str, *, total: int | None = None) -> None:
-        """Row `n` of a plain count is done; `total` where it was not known before."""
+    def update(
+        self, doing: str, *, done: int | None = None, total: int | None = None, count: str = "", remark: str = ""
+    ) -> None:
+        """Shows that `done` of `total` is done; `count` says it in words."""
         if self._progress is not None and self._task is not None:
-            total = self._total if total is None else total
-            self._progress.update(self._task, total=total, completed=n, description=doing, count=f"{n} of {total}")
+            self._progress.update(
+                self._task, description=doing, completed=done, total=total, count=count, remark=remark
+            )
 
-    def count(self, n: int, doing: str) -> None:
-        """`n` things are done, of which nobody knows how many there will be."""
-        if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, total=None, description=doing, count=f"{n}")
+    def close(self) -> None:
+        """Takes the bar off the terminal, before something else is said."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
 
 
 @contextmanager
-def watch(total: int) -> Iterator[Watch]:
-    """A progress line for `total` rows that is gone when it ends."""
+def bar(doing: str) -> Iterator[Bar]:
+    """A bar that is gone when it ends."""
     if not sys.stderr.isatty():
-        yield Watch(None, total)
+        yield Bar(None, doing)
         return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from eirene.cli.terminal import console
 
     columns = (
         SpinnerColumn("line"),
@@ -82,17 +76,56 @@ def watch(total: int) -> Iterator[Watch]:
         BarColumn(bar_width=20),
         TextColumn("{task.fields[count]}", markup=False),
         TimeElapsedColumn(),
+        TextColumn("{task.fields[remark]}", markup=False),
     )
     with Progress(*columns, console=console(stderr=True), transient=True) as progress:
-        yield Watch(progress, total)
+        yield Bar(progress, doing)
 
 
-class RowsProgress:
-    """Counts rows and judged texts; shows them where somebody watches."""
+class RunWatch:
+    """Follows one or more runs of the loop through their events, or a plain count."""
 
-    def __init__(self, shown: rich_progress.Progress | None, total: int) -> None:
-        self._shown = shown
-        self._task = None if shown is None else shown.add_task("comparing", total=total, said="")
+    def __init__(self, shown: Bar, total: int) -> None:
+        self._bar = shown
+        self._total = total
+        self._item = 0
+        self._doing = ""
+
+    def next_item(self, n: int) -> None:
+        """Row `n` begins."""
+        self._item = n
+
+    def on_event(self, event: Event) -> None:
+        """Shows what the run is at."""
+        row = f"row {self._item} of {self._total}, " if self._total > 1 else ""
+        if event["kind"] == "node_started":
+            self._doing = f"{row}round {event['round']}: {_DOING.get(event['node'], event['node'])}"
+            self._bar.update(self._doing)
+        elif event["kind"] == "sample":
+            self._bar.update(self._doing, count=f"{event['n']} of {event['total']}")
+
+    def advance(self, n: int, doing: str, *, total: int | None = None) -> None:
+        """Row `n` of a plain count is done; `total` where it was not known before."""
+        total = self._total if total is None else total
+        self._bar.update(doing, done=n, total=total, count=f"{n} of {total}")
+
+    def count(self, n: int, doing: str) -> None:
+        """`n` things are done, of which nobody knows how many there will be."""
+        self._bar.update(doing, count=f"{n}")
+
+
+@contextmanager
+def watch(total: int) -> Iterator[RunWatch]:
+    """Progress of `total` rows."""
+    with bar("loading") as shown:
+        yield RunWatch(shown, total)
+
+
+class CompareWatch:
+    """Counts the rows of a comparison, the texts judged, and what both cost."""
+
+    def __init__(self, shown: Bar, total: int) -> None:
+        self._bar, self._total = shown, total
         self._statuses: Counter[str] = Counter()
         self._judged = 0
         self._cost_usd: float | None = 0.0
@@ -101,72 +134,145 @@ class RowsProgress:
     def on_row(self, row: CompareRow) -> None:
         """A row has been made and is on disk."""
         self._statuses[row.record.status] += 1
-        self._count(row.record.usage)
-        if self._shown is not None and self._task is not None:
-            self._shown.update(self._task, advance=1, said=self._said())
+        self._show("comparing", row.record.usage)
 
     def on_judged(self, judged: JudgedText) -> None:
         """A text has been judged."""
         self._judged += 1
-        self._count(judged.usage)
-        if self._shown is not None and self._task is not None:
-            self._shown.update(self._task, description="judging", said=self._said())
+        self._show("judging", judged.usage)
 
-    def _count(self, usage: Usage) -> None:
+    def _show(self, doing: str, usage: Usage) -> None:
         self._calls += usage.calls
         unknown = self._cost_usd is None or usage.cost_usd is None
         self._cost_usd = None if unknown else (self._cost_usd or 0.0) + (usage.cost_usd or 0.0)
-
-    def _said(self) -> str:
         counts = [f"{count} {status}" for status, count in self._statuses.most_common()]
         counts += [f"{self._judged} judged"] if self._judged else []
         money = "" if not self._calls else ", price unknown" if self._cost_usd is None else f", ${self._cost_usd:.4f}"
-        return ", ".join(counts) + (f"; {self._calls:,} calls{money}" if self._calls else "")
+        remark = ", ".join(counts) + (f"; {self._calls:,} calls{money}" if self._calls else "")
+        done = self._statuses.total()
+        self._bar.update(doing, done=done, total=self._total, count=f"{done} of {self._total}", remark=remark)
 
 
 @contextmanager
-def watch_rows(total: int) -> Iterator[RowsProgress]:
-    """A progress line for `total` rows that is gone when it ends."""
-    with _watched() as shown:
-        yield RowsProgress(shown, total)
+def watch_comparison(total: int) -> Iterator[CompareWatch]:
+    """Progress of a comparison of `total` rows."""
+    with bar("comparing") as shown:
+        yield CompareWatch(shown, total)
 
 
 @contextmanager
-def watch_answers(total: int) -> Iterator[Callable[[DetectorRow], None]]:
-    """A progress line for `total` rows of detectors; gives what is to hear of each row."""
+def watch_detectors(total: int) -> Iterator[Callable[[DetectorRow], None]]:
+    """Progress of `total` rows of detectors; gives what is to be told of each row."""
     counts: Counter[str] = Counter()
     calls = 0
-    with _watched() as shown:
-        task = None if shown is None else shown.add_task("scoring", total=total, said="")
+    with bar("scoring") as shown:
 
         def on_row(row: DetectorRow) -> None:
             nonlocal calls
             counts[row.detector] += 1
             calls += row.usage.calls
-            if shown is not None and task is not None:
-                said = ", ".join(f"{name} {count}" for name, count in counts.items())
-                shown.update(task, advance=1, said=said + (f"; {calls:,} calls" if calls else ""))
+            remark = ", ".join(f"{name} {count}" for name, count in counts.items())
+            remark += f"; {calls:,} calls" if calls else ""
+            done = counts.total()
+            shown.update("scoring", done=done, total=total, count=f"{done} of {total}", remark=remark)
 
         yield on_row
 
 
+class Pace:
+    """How fast things come, over the last minute, so that a slow start is forgotten."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: deque[tuple[float, int]] = deque([(clock(), 0)])
+
+    def at(self, n: int) -> float:
+        """Things a second, where the `n`-th has come; 0 as long as nothing is known."""
+        now = self._clock()
+        if now - self._seen[-1][0] > _WINDOW_S / 100:
+            self._seen.append((now, n))
+        while len(self._seen) > 2 and now - self._seen[0][0] > _WINDOW_S:
+            self._seen.popleft()
+        began, before = self._seen[0]
+        return (n - before) / (now - began) if now > began else 0.0
+
+
+class Lines:
+    """Says a line now and then: soon at first, then seldom."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._wait_s = _FIRST_S
+        self._next = clock() + _FIRST_S
+
+    def say(self, line: Callable[[], str]) -> None:
+        """Says it if it is time."""
+        if self._clock() >= self._next:
+            say(line())
+            self._wait_s = min(self._wait_s * 2, _LONGEST_S)
+            self._next = self._clock() + self._wait_s
+
+
+class BatchWatch:
+    """Follows a batch: a bar at a terminal, a line now and then elsewhere."""
+
+    def __init__(self, shown: Bar) -> None:
+        self._bar = shown
+        self._lines = Lines()
+        self._pace = Pace()
+
+    def on_look(self, n: int) -> None:
+        """`n` rows of the data have been read."""
+        if not n % 1000:
+            self._show("checking the data", n, None, lambda: f"{n:,} rows")
+
+    def on_scan(self, done: int, size: int) -> None:
+        """So many bytes of a journal without its index have been read."""
+        self._show("reading the journal", done, size, lambda: f"{done / 2**20:,.0f} of {size / 2**20:,.0f} MiB")
+
+    def start(self) -> None:
+        """Rows begin to be made."""
+        self._pace = Pace()
+
+    def on_row(self, batch: Batch, record: Record) -> None:
+        """A row is on disk."""
+        done = batch.n_rows - batch.n_left
+        self._show("refining", done, batch.n_rows, lambda: batch_line(batch, self._pace.at(batch.made.rows)))
+
+    def _show(self, doing: str, n: int, total: int | None, line: Callable[[], str]) -> None:
+        if self._bar.is_shown:
+            self._bar.update(doing, done=n, total=total, remark=line())
+        else:
+            self._lines.say(lambda: f"{doing}: {line()}")
+
+
 @contextmanager
-def _watched() -> Iterator[rich_progress.Progress | None]:
-    """A line of progress, None where nobody watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as RichProgress
+def watch_batch() -> Iterator[BatchWatch]:
+    """Progress of a batch, or of reading its journal."""
+    with bar("") as shown:
+        yield BatchWatch(shown)
 
-    from eirene.cli.terminal import console
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[said]}", markup=False),
-    )
-    with RichProgress(*columns, console=console(stderr=True), transient=True) as shown:
-        yield shown
+def batch_line(batch: Batch, rate: float) -> str:
+    """The line of a batch that makes `rate` rows a second: what there is, what it cost, what is left."""
+    from eirene.views.facts import cost
+
+    statuses, rows = batch.made.statuses, batch.made.rows
+    parts = [f"{batch.n_rows - batch.n_left:,} of {batch.n_rows:,} rows"]
+    # Of many rows side by side the first to end says little: until as many have ended as were begun at once, a rate
+    # would be too low by as much, and the time left too long.
+    is_known = rows > max(1, len(batch.under_way))
+    parts.append(f"{rate:.1f} rows/s" if is_known else "")
+    parts.append(f"{100 * statuses['accepted'] / rows:.0f} % accepted" if rows else "")
+    parts.append(f"{statuses['failed']:,} failed" if statuses["failed"] else "")
+    parts.append(cost(batch.totals.usage) if batch.totals.usage.calls else "")
+    parts.append(f"{_duration(batch.n_left / rate)} left" if rate and is_known else "")
+    return ", ".join(part for part in parts if part)
+
+
+def _duration(seconds: float) -> str:
+    """Seconds in the largest units that say enough."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eirene.cli import data_flags, flags
-from eirene.cli.data_flags import CallFlags, CorpusFlags
-from eirene.cli.flags import with_groups, with_named
+from eirene.cli import flags
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, with_id
+from eirene.cli.flags import LoopFlags, with_groups
+from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
 from eirene.core.errors import InputError
@@ -19,49 +20,41 @@ if TYPE_CHECKING:
     from eirene.agent.settings import Settings
     from eirene.agent.state import Parts
     from eirene.core.records import Item, Record
-    from eirene.data import Dataset
+
+File = Annotated[str | None, typer.Argument(metavar="FILE|-", help=IN_HELP)]
+Question = Annotated[str | None, typer.Option(help="The question, instead of a file.")]
+Answer = Annotated[str | None, typer.Option(help="The answer to it.")]
+Interactive = Annotated[
+    bool,
+    typer.Option(
+        "--interactive",
+        help="Stop before the rewriting, show the critique, and let me change it.",
+        rich_help_panel="The loop",
+    ),
+]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE.sqlite",
+        help="Keep an interactive run here; the same command comes back to it.",
+        rich_help_panel="The loop",
+    ),
+]
 
 
 @with_groups()
 def refine(
-    file: flags.File = None,
+    file: File = None,
     *,
-    question: flags.Question = None,
-    answer: flags.Answer = None,
-    row: flags.RowId = None,
-    format: data_flags.Format = "auto",
-    columns: data_flags.Map = None,
-    reader: data_flags.ReaderName = None,
-    drop_unmapped: data_flags.DropUnmapped = False,
-    limit: data_flags.Limit = 0,
-    sample: data_flags.Sample = 0,
-    sample_seed: data_flags.SampleSeed = 0,
-    mode: flags.Mode = "fine-grained",
-    critic: flags.Critic = "completeness",
-    removal: flags.Removal = "remove",
-    backend: flags.Backend = "embedded",
-    base_url: flags.BaseUrl = None,
-    calls: CallFlags,
+    question: Question = None,
+    answer: Answer = None,
+    row: RowId = None,
+    data: DataFlags,
     corpus: CorpusFlags,
-    detectors: flags.Detectors = None,
-    judge: flags.Judge = None,
-    judge_base_url: flags.JudgeBaseUrl = None,
-    local_model: flags.LocalModel = None,
-    classifier: flags.Classifier = None,
-    nli: flags.Nli = None,
-    word_maps: flags.WordMaps = False,
-    polls: flags.Polls = 5,
-    samples: flags.Samples = 20,
-    stop: flags.Stop = "none",
-    max_rounds: flags.MaxRounds = 2,
-    patience: flags.Patience = 1,
-    seed: flags.Seed = 0,
-    min_consistency: flags.MinConsistency = 0.0,
-    tolerance: flags.Tolerance = 0.02,
-    min_gain: flags.MinGain = 0.02,
-    when_gain_unmeasured: flags.WhenGainUnmeasured = "accept",
-    interactive: flags.Interactive = False,
-    checkpoint: flags.Checkpoint = None,
+    models: ModelFlags,
+    loop: LoopFlags,
+    interactive: Interactive = False,
+    checkpoint: Checkpoint = None,
     as_json: flags.AsJson = False,
     html: flags.Html = None,
     force: flags.Force = False,
@@ -80,39 +73,17 @@ def refine(
             one = parse_item({"question": question, "answer": answer})
             items: Sequence[Item] = [one if fill is None else fill(one)]
         else:
-            rows = data_flags.open_data(
-                file, format=format, columns=columns, reader=reader, drop_unmapped=drop_unmapped,
-                selection=data_flags.selection_of(limit, sample, sample_seed), each=corpus.filler(),
-            )  # fmt: skip
-            items = _items(rows, row)
+            # What is to be refined is checked whole before anything is spent.
+            rows = data.open(file, each=corpus.filler())
+            items = with_id(rows.read(), row, where=rows.name)
         _check_output(items, html, as_json=as_json, force=force)
         if html is not None and file is not None:
             check_outside(html, file, flag="--html")
-        from eirene.agent.settings import Settings
-
-        settings = Settings.of(
-            mode=mode, critic=critic, removal=removal, samples=samples, stop=stop, max_rounds=max_rounds,
-            patience=patience, seed=seed, min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
-            when_gain_unmeasured=when_gain_unmeasured,
-        )  # fmt: skip
-        from eirene.agent.backends import BackendOptions, resolve_backend
-
-        cache, judge_url = calls.open_cache(), judge_base_url or base_url
-        price = calls.price_of(backend, base_url=base_url)
-        judge_price = calls.listed_price(judge, base_url=judge_url)
-        parts = resolve_backend(backend, BackendOptions(base_url=base_url, price=price, cache=cache))
-        parts = with_named(
-            parts, detectors, judge_model=judge, base_url=judge_url, local=local_model, cache=cache,
-            classifiers_named=classifier or (), nli_named=nli, polls=polls, seed=seed, price=judge_price,
-            word_maps=word_maps or html is not None,
-        )  # fmt: skip
-        if detectors is None and judge is not None:
-            from eirene.agent.detectors import with_judge
-
-            parts = with_judge(parts, judge, base_url=judge_url, polls=polls, seed=seed, price=judge_price, cache=cache)
+        settings = loop.settings()
+        parts = models.parts(seed=loop.seed, word_maps=html is not None)
         loading.close()
         if interactive:
-            from eirene.cli.review.interactive import refine_items
+            from eirene.cli.interactive import refine_items
 
             def show(record: Record, item: Item, n: int) -> None:
                 _present(record, item, n, len(items), as_json=as_json, html=html, force=force)
@@ -135,7 +106,7 @@ def _check_interactive(file: str | None, *, interactive: bool, checkpoint: str |
             "--interactive reads your answers from standard input, so the rows cannot come from there; name a file",
             field="interactive",
         )
-    from eirene.cli.review.dialogue import check_terminal
+    from eirene.cli.review_dialogue import check_terminal
 
     check_terminal()
 
@@ -149,12 +120,6 @@ def _check_sources(file: str | None, question: str | None, answer: str | None) -
         raise InputError("give a FILE, or --question and --answer, not both")
     if file is None and missing:
         raise InputError(f"--{missing[0]} is missing; --question and --answer go together", field=missing[0])
-
-
-def _items(rows: Dataset, row: str | None) -> Sequence[Item]:
-    """What is to be refined, checked whole before anything is spent."""
-    items = rows.read()
-    return items if row is None else data_flags.with_id(items, row, where=rows.name)
 
 
 def _check_output(items: Sequence[Item], html: str | None, *, as_json: bool, force: bool) -> None:

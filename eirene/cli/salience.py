@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eirene.cli import data_flags, flags
+from eirene.cli import flags
+from eirene.cli.data_flags import IN_HELP, RowId, with_id
 from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _PAGE = ".html"
 
-In = Annotated[str, typer.Argument(metavar="IN", help=data_flags.IN_HELP)]
+In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="FILE", help="The picture, .png or .svg, or a page, .html.")]
 Local = Annotated[str, typer.Option(help="The causal LM whose gradients are taken: hf:path-or-id[+adapter].")]
 Measure = Annotated[str, typer.Option(help="dot (gradient times input) or l2 (the gradient's norm).")]
@@ -33,7 +34,7 @@ def salience(
     *,
     out: Out,
     local_model: Local,
-    row: flags.RowId = None,
+    row: RowId = None,
     measure: Measure = "dot",
     aggregate: Aggregate = "max",
     mean: Mean = "geometric",
@@ -59,9 +60,7 @@ def salience(
         check_outside(out, file)
         if not is_page:
             check_matplotlib()
-        items = read_items(file)
-        if row is not None:
-            items = data_flags.with_id(items, row, where=file)
+        items = with_id(read_items(file), row, where=file)
         if len(items) > 1:
             raise InputError(f"one row is shown at a time, and {len(items)} are there; pick one with --id", where=file)
         if not local_model.startswith("hf:"):

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eirene.cli import data_flags, flags
-from eirene.cli.data_flags import CallFlags, CorpusFlags
-from eirene.cli.flags import tell_idle, with_groups
-from eirene.cli.progress import Watch, watch
+from eirene.cli import flags
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
+from eirene.cli.flags import with_groups
+from eirene.cli.model_flags import ScoreFlags, WordMaps
+from eirene.cli.progress import RunWatch, watch
 from eirene.cli.terminal import output, say
-from eirene.data.output import STDOUT
 
 if TYPE_CHECKING:
     from eirene.data import Dataset
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eirene.eval.scoring import DetectorOutcome
 
 
-In = Annotated[str, typer.Argument(metavar="IN", help=data_flags.IN_HELP)]
+In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="FILE", help="Where to write a line per row; - is standard output.")]
 Names = Annotated[str, typer.Option(help="Which detectors, with commas between.")]
 
@@ -33,17 +33,10 @@ def score(
     *,
     out: Out,
     detectors: Names = "rouge,alignment",
-    using: flags.DetectorFlags,
-    calls: CallFlags,
+    models: ScoreFlags,
+    word_maps: WordMaps = False,
+    data: DataFlags,
     corpus: CorpusFlags,
-    word_maps: flags.WordMaps = False,
-    format: data_flags.Format = "auto",
-    columns: data_flags.Map = None,
-    reader: data_flags.ReaderName = None,
-    drop_unmapped: data_flags.DropUnmapped = False,
-    limit: data_flags.Limit = 0,
-    sample: data_flags.Sample = 0,
-    sample_seed: data_flags.SampleSeed = 0,
     force: flags.Force = False,
     config: flags.Config = None,
 ) -> None:
@@ -52,25 +45,14 @@ def score(
 
     from eirene.data import check_outside
     from eirene.data.output import check_output
-    from eirene.eval.registry import DETECTORS, build_detectors, check_detectors, parse_names
+    from eirene.eval.registry import build_detectors, parse_names
 
     with output():
         names = parse_names(detectors)
-        price = calls.price_of(using.judge, base_url=using.base_url)
-        resources = using.resources(word_maps=word_maps, price=price, cache=calls.open_cache())
-        check_detectors(names, resources)
-        tell_idle(resources, [DETECTORS[name].needs for name in names])
+        resources = models.resources(names, word_maps=word_maps)
         check_output(out, force=force)
         check_outside(out, file)
-        rows = data_flags.open_data(
-            file,
-            format=format,
-            columns=columns,
-            reader=reader,
-            drop_unmapped=drop_unmapped,
-            selection=data_flags.selection_of(limit, sample, sample_seed),
-            each=corpus.filler(),
-        )
+        rows = data.open(file, each=corpus.filler())
         with watch(0):
             total = rows.check()  # every row is checked before the first is scored
         built = build_detectors(names, resources)
@@ -106,6 +88,8 @@ def _tell(done: _Done, total: int, names: Sequence[str], out: str) -> None:
     if nothing and not any(done.scored.values()):
         say(f"error: no row of {total} was scored: {'; '.join(nothing)}")
         return
+    from eirene.data.output import STDOUT
+
     where = "" if out == STDOUT else f" to {out}"
     say(
         f"scored {total} row{'' if total == 1 else 's'}{where}"
@@ -117,7 +101,7 @@ def _tell(done: _Done, total: int, names: Sequence[str], out: str) -> None:
 
 
 async def _score_all(
-    rows: Dataset, detectors: Sequence[Detector], out: str, progress: Watch, *, force: bool, concurrency: int
+    rows: Dataset, detectors: Sequence[Detector], out: str, progress: RunWatch, *, force: bool, concurrency: int
 ) -> _Done:
     """Writes a line per row, in order, as soon as it is scored."""
     import json

@@ -6,13 +6,14 @@ import logging
 import math
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eirene.cli import flags
 from eirene.cli.data_flags import CorpusFlags
-from eirene.cli.flags import with_groups
+from eirene.cli.flags import LoopFlags, with_groups
+from eirene.cli.model_flags import ModelFlags, is_named
 from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError
 from eirene.core.extras import require
@@ -22,14 +23,10 @@ if TYPE_CHECKING:
     from eirene.agent.settings import Settings
     from eirene.core.records import Item, Perspective, Record
 
-ServedModeName = Literal["improve", "generic", "fine-grained", "edit"]
 _SERVER, _LIMITS = "The server", "Limits"
 _MIB = 2**20
 _LAST_S = 2.0  # for threads of others, once the server has ended
 
-Mode = Annotated[
-    ServedModeName, typer.Option(help="The mode of chats that name the model alone.", rich_help_panel="The loop")
-]
 Upstream = Annotated[
     str | None,
     typer.Option(help="The model that writes drafts (default: the backend).", rich_help_panel="The loop"),
@@ -58,21 +55,9 @@ Grace = Annotated[float, typer.Option(help="Seconds for what is in flight when t
 @with_groups()
 def serve(
     *,
-    backend: flags.Backend = "embedded",
-    base_url: flags.BaseUrl = None,
+    models: ModelFlags,
     upstream: Upstream = None,
-    mode: Mode = "fine-grained",
-    critic: flags.Critic = "completeness",
-    removal: flags.Removal = "remove",
-    samples: flags.Samples = 20,
-    stop: flags.Stop = "none",
-    max_rounds: flags.MaxRounds = 2,
-    patience: flags.Patience = 1,
-    seed: flags.Seed = 0,
-    min_consistency: flags.MinConsistency = 0.0,
-    tolerance: flags.Tolerance = 0.02,
-    min_gain: flags.MinGain = 0.02,
-    when_gain_unmeasured: flags.WhenGainUnmeasured = "accept",
+    loop: LoopFlags,
     corpus: CorpusFlags,
     host: Host = "127.0.0.1",
     port: Port = 8400,
@@ -91,23 +76,18 @@ def serve(
     with output():
         require("fastapi", "uvicorn", "prometheus_client")
         from eirene.agent.server.options import ServeOptions
-        from eirene.agent.settings import Settings
 
         key = os.environ.get("EIRENE_API_KEY") if api_key is None else api_key
         listening = ServeOptions(
             host=host, port=port, key=key or None, max_body=_bytes(max_body), timeout_s=timeout,
             concurrency=concurrency, queue=queue, connections=connections, grace_s=grace, runs=runs,
         )  # fmt: skip
-        settings = Settings.of(
-            mode=mode, critic=critic, removal=removal, samples=samples, stop=stop, max_rounds=max_rounds,
-            patience=patience, seed=seed, min_consistency=min_consistency, tolerance=tolerance, min_gain=min_gain,
-            when_gain_unmeasured=when_gain_unmeasured,
-        )  # fmt: skip
+        settings = loop.settings()
         # Chats side by side use the cores; the threads of one encoder run would wait for each other in between.
         os.environ.setdefault("EIRENE_THREADS", "1")
         engine = build_engine(
-            backend, settings, upstream=upstream, base_url=base_url, calls=upstream_calls,
-            timeout_s=min(timeout, 60.0), fill=corpus.filler(),
+            models, settings, upstream=upstream, calls=upstream_calls, timeout_s=min(timeout, 60.0),
+            fill=corpus.filler(),
         )  # fmt: skip
         from eirene.agent.server.app import create_app
         from eirene.agent.server.serve import serve as run
@@ -129,32 +109,32 @@ def _bytes(mib: float) -> int:
 
 
 def build_engine(
-    backend: str,
+    models: ModelFlags,
     settings: Settings,
     *,
-    upstream: str | None,
-    base_url: str | None,
+    upstream: str | None = None,
     calls: int,
     timeout_s: float,
     fill: Callable[[Item], Item] | None = None,
 ) -> Engine:
     """The engine behind names: of the loop, and of the model that writes drafts, if there is one.
 
-    `base_url` is the server of each of the two that is a chat model; `fill` finds passages. Raises
+    `--base-url` is the server of each of the two that is a chat model; `fill` finds passages. Raises
     `InputError`, `MissingExtraError`.
     """
-    from eirene.agent.backends import BackendOptions, resolve_backend
     from eirene.agent.server.engine import Engine
     from eirene.agent.server.upstream import Upstream
-    from eirene.models.resolve import ChatOptions, chat_builder, is_chat_name
+    from eirene.models.resolve import ChatOptions, chat_builder
 
-    loop_is_chat = is_chat_name(backend) and not backend.startswith("hf:")
-    loop_url = base_url if loop_is_chat or upstream is None else None
-    parts = resolve_backend(backend, BackendOptions(base_url=loop_url, concurrency=calls, timeout_s=timeout_s))
-    name = upstream if upstream is not None else backend if loop_is_chat else None
+    loop_is_chat = is_named(models.backend)
+    more: dict[str, Any] = (
+        {} if loop_is_chat or upstream is None else {"base_url": None}
+    )  # then it is that of the drafts alone
+    parts = models.parts(seed=settings.seed, concurrency=calls, timeout_s=timeout_s, **more)
+    name = upstream if upstream is not None else models.backend if loop_is_chat else None
     if name is None:
         return Engine(parts, settings, write_draft=_write_draft, fill=fill)
-    build = chat_builder(name, ChatOptions(base_url=base_url))
+    build = chat_builder(name, ChatOptions(base_url=models.base_url))
     writer = Upstream(build(), name=name, rebuild=build, timeout_s=timeout_s)
     return Engine(parts, settings, upstream=writer, fill=fill)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
+from eirene.core import loop_settings
 from eirene.core.coercion import as_id, as_meta, as_notes, as_passages, as_sides, as_texts
 from eirene.core.critique import Critique, FeedbackNote, Sample
 from eirene.core.errors import InputError
@@ -21,9 +22,9 @@ from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel, FrozenModel, described, validated
 from eirene.text.unicode import LONE_SURROGATE, Text
 
-Mode = Literal["improve", "generic", "fine-grained", "human", "edit"]
+Mode = loop_settings.Mode
+MODES = loop_settings.MODES
 Status = Literal["accepted", "complete", "kept", "abstained", "failed"]
-MODES: tuple[Mode, ...] = ("improve", "generic", "fine-grained", "human", "edit")
 VOTED_MODES: frozenset[Mode] = frozenset({"fine-grained", "edit"})
 """Modes in which critics are sampled and voted on."""
 CRITIQUED_MODES: frozenset[Mode] = VOTED_MODES | {"human"}

@@ -175,7 +175,7 @@ def test_json_without_a_dry_run_is_refused(run: Run, tmp_path: Path) -> None:
 
 def test_the_list_of_prices_that_ships_is_for_the_providers_own_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the environment sends the client elsewhere, what a model costs is not known."""
-    from eirene.cli.data_flags import CallFlags
+    from eirene.cli.model_flags import CallFlags
 
     for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)

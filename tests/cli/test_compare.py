@@ -57,7 +57,7 @@ def test_a_sample_is_drawn_by_its_seed_and_keeps_the_order_of_the_file(run: Run,
     [
         (("--modes", "improve,best"), "unknown mode 'best'"),
         (("--modes", ""), "no mode named"),
-        (("--seeds", "0,x"), "seeds must be whole numbers"),
+        (("--seeds", "0,x"), "seeds must be integers"),
         (("--limit", "-1"), "limit must be at least 0"),
         (("--sample-seed", "1"), "--sample-seed goes with --sample"),
         (("--judge", "embedded"), "a judge is a chat model"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
-from typing import get_args
 
 from eirene.agent import Settings
-from eirene.cli import flags as options
-from eirene.core.records import MODES, Record
-from tests.cli.run import EXAMPLES, GIVEN, Run, write
+from eirene.cli.flags import LoopFlags
+from eirene.core.records import Record
+from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
 
 
 def test_json_is_the_record_alone_on_one_line(run: Run) -> None:
@@ -69,17 +69,12 @@ def test_json_and_a_page_come_from_one_run(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "page.html").exists()
 
 
-def test_the_flags_know_the_same_words_and_defaults_as_the_settings() -> None:
-    assert get_args(options.ModeName) == MODES
-    for name, words in (
-        ("stop", options.StopName), ("when_gain_unmeasured", options.UnmeasuredName), ("critic", options.CriticName),
-        ("removal", options.RemovalName),
-    ):  # fmt: skip
-        assert get_args(Settings.model_fields[name].annotation) == get_args(words)
-    from inspect import signature
-
-    from eirene.cli.refine import refine
-
-    defaults = {name: p.default for name, p in signature(refine).parameters.items() if name in Settings.model_fields}
-    assert defaults == {name: Settings.model_fields[name].default for name in defaults}
-    assert len(defaults) == 12
+def test_each_setting_is_a_flag_and_an_error_names_it(run: Run) -> None:
+    """What is declared once reaches settings, flags and messages."""
+    assert [field.name for field in fields(LoopFlags)] == list(Settings.model_fields)
+    assert LoopFlags().settings() == Settings()
+    row = EXAMPLES / "no-error.json"
+    assert_error(run("refine", row, "--min-gain", "2"), "--min-gain must be less than or equal to 1, got 2")
+    assert_error(run("refine", row, "--item-deadline", "0"), "--item-deadline must be greater than 0, got 0")
+    record = run("refine", row, "--after-accept", "continue", "--json").record
+    assert "|after:continue|" in record["signature"]

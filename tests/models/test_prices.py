@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eirene.cli.data_flags import CallFlags
+from eirene.cli.model_flags import CallFlags
 from eirene.core.errors import InputError
 from eirene.models.chat import Price
 from eirene.models.costs import read_prices, shipped_prices

@@ -1,14 +1,10 @@
-"""`eirene batch --dry-run`: what the rows that are left may take, from their text and, if asked, from some of them.
-
-What `eirene batch` does without a server: request files out, reply files in.
-"""
+"""`eirene batch --dry-run`, and request and reply files of a provider's batch endpoint: an estimate, export, import."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -22,8 +18,9 @@ if TYPE_CHECKING:
     from eirene.agent.batch.offline_replies import Imported
     from eirene.agent.settings import Settings
     from eirene.agent.state import Parts
+    from eirene.cli.batch.flags import DryRunFlags, OfflineFlags
+    from eirene.cli.batch.runners import BatchModels
     from eirene.core.records import Item, Record
-    from eirene.models.chat import Price
 
 LOOKED_AT = 2000
 """Rows whose text is counted; of more, so many are drawn."""
@@ -31,21 +28,18 @@ _NAMES = ("calls", "input_tokens", "output_tokens")
 _SHOWN = {"calls": "calls", "input_tokens": "tokens in", "output_tokens": "tokens out", "cost_usd": "cost, USD"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class DryRun:
-    """What is to be estimated, and how it is shown. `sample`: rows that are run for it, into the journal."""
-
-    sample: int
-    polls: int
-    price: Price | None
-    judge_price: Price | None
-    as_json: bool
-
-
-def dry_run(opened: Batch, parts: Parts, settings: Settings, what: DryRun, run: Callable[[OnRow], int]) -> None:
+def dry_run(
+    opened: Batch,
+    parts: Parts,
+    settings: Settings,
+    *,
+    what: DryRunFlags,
+    models: BatchModels,
+    run: Callable[[OnRow], int],
+) -> None:
     """Shows the estimate and ends the command; `run` makes the rows that `opened` then says are missing."""
-    if what.sample < 0:
-        raise InputError(f"dry-run-sample must be at least 0, got {what.sample}", field="dry-run-sample")
+    if what.dry_run_sample < 0:
+        raise InputError(f"dry-run-sample must be at least 0, got {what.dry_run_sample}", field="dry-run-sample")
     from eirene.agent.batch.estimate import assumptions, estimate, measured
     from eirene.core.signature import rng_for
     from eirene.models.costs import counter_for
@@ -54,16 +48,16 @@ def dry_run(opened: Batch, parts: Parts, settings: Settings, what: DryRun, run: 
     places = [opened.missing[int(at)] for at in order]
     made: list[Record] = []
     stopped = 0
-    if what.sample:
-        opened.only(places[: what.sample])
+    if what.dry_run_sample:
+        opened.only(places[: what.dry_run_sample])
         stopped = run(made.append)
-        places = places[what.sample :]
+        places = places[what.dry_run_sample :]
     looked_at = sorted(places[:LOOKED_AT])
     count, counted_by = counter_for(parts.backend)
     items: Iterator[Item] = opened.dataset.part(looked_at).items() if looked_at else iter(())
-    found = estimate(items, rows=len(places), parts=parts, settings=settings, polls=what.polls, count=count)
+    found = estimate(items, rows=len(places), parts=parts, settings=settings, polls=models.flags.polls, count=count)
     by_sample = measured([_spent(record) for record in made], left=len(places))
-    report = _report(opened, found, what, by_sample, made=len(made))
+    report = _report(opened, found, models, by_sample, made=len(made))
     report["assumptions"] = assumptions(parts, settings, counted_by=counted_by)
     typer.echo(json.dumps(report, ensure_ascii=False) if what.as_json else _text(report))
     raise typer.Exit(stopped)  # an exception, so that a journal that was made for this alone goes again
@@ -76,10 +70,10 @@ def _spent(record: Record) -> list[float]:
 
 
 def _report(
-    opened: Batch, found: BatchEstimate, what: DryRun, by_sample: dict[str, Any] | None, *, made: int
+    opened: Batch, found: BatchEstimate, models: BatchModels, by_sample: dict[str, Any] | None, *, made: int
 ) -> dict[str, Any]:
     """The figures: of each its least and most, null where it is not known."""
-    cost = found.cost_usd(what.price, what.judge_price)
+    cost = found.cost_usd(models.price, models.judge_price)
     bounds = {
         name: [round(float(found.loop[end, at] + found.judge[end, at])) for end in (0, 1)]
         for at, name in enumerate(_NAMES)
@@ -127,26 +121,19 @@ def _table(title: str, low: str, high: str, figures: dict[str, Any]) -> list[str
     return lines
 
 
-def exchange(
-    opened: Batch,
-    parts: Parts,
-    settings: Settings,
-    export: str | None,
-    replies: Sequence[str],
-    *,
-    one_reply: bool,
-) -> None:
+def exchange(opened: Batch, parts: Parts, settings: Settings, offline: OfflineFlags) -> None:
     """Writes the requests of the rows that are missing and ends the command, or reads replies in and lets it go on."""
     from eirene.agent.batch.offline_replies import import_replies
     from eirene.agent.batch.offline_requests import SamplingStep, export_requests
 
+    export, replies = offline.export_requests, offline.import_replies or []
     if export is not None and replies:
         raise InputError("give --export-requests or --import-replies, not both", field="import-replies")
     step = SamplingStep(parts, settings)
     if export is None:
         _tell(import_replies(replies, _items(opened), step))
         return
-    done = export_requests(_items(opened), step, export, one_reply=one_reply)
+    done = export_requests(_items(opened), step, export, one_reply=offline.one_reply)
     names = ", ".join(str(path) for path in done.files)
     say(f"wrote {done.requests:,} requests for {done.rows:,} rows to {names}; {opened.n_done:,} rows were done before")
     raise typer.Exit  # an exception, so that a journal that was made for this alone goes again

@@ -19,9 +19,9 @@ def status(journal: Journal, *, as_json: AsJson = False) -> None:
     """Say how a batch stands: rows by status, what they cost, why some failed. It may be running."""
     with output():
         from eirene.agent.batch.status import read_status
-        from eirene.cli.batch.progress import watch
+        from eirene.cli.progress import watch_batch
 
-        with watch() as shown:
+        with watch_batch() as shown:
             found = read_status(journal, on_scan=shown.on_scan)
         if as_json:
             typer.echo(found.to_json())

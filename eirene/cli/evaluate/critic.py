@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eirene.cli import data_flags, flags
-from eirene.cli.flags import RowFlags, with_groups
+from eirene.cli import flags
+from eirene.cli.data_flags import SelectionFlags
+from eirene.cli.evaluate.rows import RowFlags
+from eirene.cli.flags import LoopFlags, Only, with_groups
+from eirene.cli.model_flags import BackendFlags
 from eirene.cli.terminal import console, output, say
 
 if TYPE_CHECKING:
@@ -34,29 +37,20 @@ def critic(
     data: Data,
     *,
     predictions: Predictions = None,
-    backend: flags.Backend = "embedded",
-    base_url: flags.BaseUrl = None,
-    critic: flags.Critic = "completeness",
-    samples: flags.Samples = 20,
-    stop: flags.Stop = "none",
-    seed: flags.Seed = 0,
-    min_consistency: flags.MinConsistency = 0.0,
+    models: BackendFlags,
+    loop: Annotated[LoopFlags, Only("critic", "samples", "stop", "seed", "min_consistency")],
     gain: Gain = "",
     rows: RowFlags,
-    limit: data_flags.Limit = 0,
-    sample: data_flags.Sample = 0,
-    sample_seed: data_flags.SampleSeed = 0,
+    selection: SelectionFlags,
     draws: flags.Draws = 2000,
-    as_json: flags.AsJson = False,
+    as_json: flags.FiguresAsJson = False,
     config: flags.Config = None,
 ) -> None:
     """Measure findings by kind, sentence and character against annotations, with intervals over questions."""
     import asyncio
 
     with output():
-        from eirene.agent.backends import BackendOptions, resolve_backend
         from eirene.agent.experiments.critic import ameasure_gain, arun_critic, found_by
-        from eirene.agent.settings import Settings
         from eirene.eval.datasets.predictions import read_predictions
         from eirene.eval.metrics import findings_report, read_annotated
         from eirene.eval.registry import build_detectors, parse_names
@@ -64,9 +58,9 @@ def critic(
         from eirene.eval.statistics.bootstrap import Resamples
 
         Resamples(draws=draws)  # says what is wrong before anything is spent
-        detectors = build_detectors(parse_names(gain), Resources(seed=seed)) if gain else ()
+        detectors = build_detectors(parse_names(gain), Resources(seed=loop.seed)) if gain else ()
         annotated = read_annotated(data)
-        places = data_flags.selection_of(limit, sample, sample_seed).places(len(annotated.cases))
+        places = selection.selection().places(len(annotated.cases))
         cases = annotated.cases if places is None else [annotated.cases[place] for place in places]
         if predictions is not None:
             if rows.out is not None:
@@ -74,15 +68,12 @@ def critic(
             made = read_predictions(predictions, cases)
             found = found_by(cases, made)
         else:
-            settings = Settings.of(
-                critic=critic, samples=samples, stop=stop, seed=seed, min_consistency=min_consistency
-            )
-            parts = resolve_backend(backend, BackendOptions(base_url=base_url))
-            found = found_by(cases, rows.make(arun_critic, cases, parts, settings=settings))
+            settings = loop.settings()
+            found = found_by(cases, rows.make(arun_critic, cases, models.parts(), settings=settings))
         if detectors:
             found = asyncio.run(ameasure_gain(found, detectors))
-        report = findings_report(found, annotated.taxonomy, draws=draws, seed=seed)
-        report |= {"left_out": dict(annotated.left_out), "by": predictions or f"{backend}, critic {critic}"}
+        report = findings_report(found, annotated.taxonomy, draws=draws, seed=loop.seed)
+        report |= {"left_out": dict(annotated.left_out), "by": predictions or f"{models.backend}, critic {loop.critic}"}
         if as_json:
             typer.echo(json.dumps(report, ensure_ascii=False, allow_nan=False))
         else:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eirene.cli import flags
-from eirene.cli.data_flags import CallFlags, DataFlags
-from eirene.cli.flags import tell_idle, with_groups
-from eirene.cli.progress import watch_answers
+from eirene.cli.data_flags import FormFlags
+from eirene.cli.flags import listed, with_groups
+from eirene.cli.model_flags import ScoreFlags
+from eirene.cli.progress import watch_detectors
 from eirene.cli.terminal import console, output, say
 from eirene.core.errors import AuthError, InputError, MissingExtraError
 
@@ -40,17 +41,6 @@ Limit = Annotated[int, typer.Option(help="Take only so many answers of DATA (0: 
 SampleSeed = Annotated[
     int, typer.Option(help="Draw the --limit answers by this seed (-1: take the first ones).", rich_help_panel=_RUN)
 ]
-Draws = Annotated[int, typer.Option(help="Bootstrap resamples.", rich_help_panel=_RUN)]
-Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.", rich_help_panel=_RUN)]
-RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Score answers again whose detector failed.", rich_help_panel=_RUN)
-]
-FailOnError = Annotated[
-    float,
-    typer.Option(min=0, max=1, help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN),
-]
-Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the curves as PNG and SVG (extra 'plots').")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 
 
 @with_groups()
@@ -62,17 +52,16 @@ def detectors(
     dev: Dev = None,
     dev_share: DevShare = 0.3,
     slice_by: Slice = "",
-    using: flags.DetectorFlags,
-    rows: DataFlags,
-    draws: Draws = 2000,
+    models: ScoreFlags,
+    rows: FormFlags,
+    draws: flags.Draws = 2000,
     limit: Limit = 0,
     sample_seed: SampleSeed = -1,
-    concurrency: Concurrency = 32,
-    calls: CallFlags,
-    fail_on_error: FailOnError = 0.1,
-    retry_failed: RetryFailed = False,
-    plots: Plots = True,
-    as_json: AsJson = False,
+    concurrency: flags.Concurrency = 32,
+    fail_on_error: flags.FailOnError = 0.1,
+    retry_failed: flags.RetryFailed = False,
+    plots: flags.Plots = True,
+    as_json: flags.FiguresAsJson = False,
     config: flags.Config = None,
 ) -> None:
     """Measure detectors on labelled answers, with intervals and tests, beside what counting gives.
@@ -84,22 +73,15 @@ def detectors(
         from eirene.cli.compare import folder_of
         from eirene.eval.datasets import read_labelled
         from eirene.eval.metrics.detectors import EvaluationPlan
-        from eirene.eval.registry import DETECTORS, build_detectors, check_detectors, parse_names
+        from eirene.eval.registry import build_detectors, parse_names
 
-        names, seed = parse_names(detectors), using.seed
-        resources = using.resources(
-            concurrency=concurrency,
-            price=calls.price_of(using.judge, base_url=using.base_url),
-            cache=calls.open_cache(),
-        )
-        check_detectors(names, resources)
-        tell_idle(resources, [DETECTORS[name].needs for name in names])
-        fields = tuple(name.strip() for name in slice_by.split(",") if name.strip())
-        plan = EvaluationPlan(draws=draws, seed=seed, dev_share=dev_share, slices=fields)
-        whole = read_labelled(rows.open(data), rows.shape)
+        names, seed = parse_names(detectors), models.seed
+        resources = models.resources(names, concurrency=concurrency)
+        plan = EvaluationPlan(draws=draws, seed=seed, dev_share=dev_share, slices=listed(slice_by))
+        whole = read_labelled(rows.source(data), rows.shape)
         drawn = _drawn(whole, limit, sample_seed)
         plan.check(drawn.cases)
-        for_dev = None if dev is None else read_labelled(rows.open(dev), rows.shape)
+        for_dev = None if dev is None else read_labelled(rows.source(dev), rows.shape)
         folder = folder_of(out)
         built = build_detectors(names, resources)
         work = EvaluateOptions(seed=seed, concurrency=concurrency, retry_failed=retry_failed)
@@ -152,7 +134,7 @@ def _run(
     cases = None if dev is None else dev.cases
     total = (len(data.cases) + len(cases or ())) * len(detectors)
     try:
-        with watch_answers(total) as on_row:
+        with watch_detectors(total) as on_row:
             return asyncio.run(
                 aevaluate_detectors(data.cases, detectors, out=folder, dev=cases, work=work, on_row=on_row)
             )

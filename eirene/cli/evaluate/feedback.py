@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eirene.cli import data_flags, flags
-from eirene.cli.data_flags import CallFlags
-from eirene.cli.flags import RowFlags, with_groups
+from eirene.cli.data_flags import SelectionFlags
+from eirene.cli.evaluate.rows import RowFlags
+from eirene.cli.flags import LoopFlags, Only, with_groups
+from eirene.cli.model_flags import BackendFlags
 from eirene.cli.terminal import console, output, say
 from eirene.core.errors import InputError
 
@@ -30,40 +32,29 @@ Split = Annotated[str, typer.Option(help="A part of HaluQuestQA's published file
 def feedback(
     data: Data,
     *,
-    backend: flags.Backend = "embedded",
-    base_url: flags.BaseUrl = None,
-    calls: CallFlags,
-    samples: flags.Samples = 20,
-    stop: flags.Stop = "none",
-    seed: flags.Seed = 0,
-    min_consistency: flags.MinConsistency = 0.0,
+    models: BackendFlags,
+    loop: Annotated[LoopFlags, Only("samples", "stop", "seed", "min_consistency")],
     rows: RowFlags,
     split: Split = "all",
     format: data_flags.Format = "auto",
-    limit: data_flags.Limit = 0,
-    sample: data_flags.Sample = 0,
-    sample_seed: data_flags.SampleSeed = 0,
+    selection: SelectionFlags,
     draws: flags.Draws = 10_000,
-    as_json: flags.AsJson = False,
+    as_json: flags.FiguresAsJson = False,
     config: flags.Config = None,
 ) -> None:
     """Measure a feedback model on labelled answers, with intervals, beside what needs no model."""
     with output():
-        cases = _cases(data, format, split, data_flags.selection_of(limit, sample, sample_seed))
-        from eirene.agent.backends import BackendOptions, resolve_backend
+        cases = _cases(data, format, split, selection.selection())
         from eirene.agent.experiments.critic import aevaluate_feedback
-        from eirene.agent.settings import Settings
         from eirene.eval.metrics.feedback import feedback_report
         from eirene.eval.statistics.bootstrap import Resamples
 
-        settings = Settings.of(samples=samples, stop=stop, seed=seed, min_consistency=min_consistency)
+        settings = loop.settings()
         Resamples(draws=draws)  # says what is wrong before anything is spent
-        price = calls.price_of(backend, base_url=base_url)
-        parts = resolve_backend(backend, BackendOptions(base_url=base_url, price=price, cache=calls.open_cache()))
-        done = rows.make(aevaluate_feedback, cases, parts, settings=settings)
+        done = rows.make(aevaluate_feedback, cases, models.parts(), settings=settings)
         if done.n_from_journal:
             say(f"{done.n_from_journal} of {len(cases)} rows were in {rows.out} already")
-        report = {"signature": done.rows[0].signature, **feedback_report(done.rows, draws=draws, seed=seed)}
+        report = {"signature": done.rows[0].signature, **feedback_report(done.rows, draws=draws, seed=loop.seed)}
         if as_json:
             typer.echo(json.dumps(report, ensure_ascii=False, allow_nan=False))
         else:

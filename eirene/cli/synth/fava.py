@@ -9,8 +9,9 @@ import typer
 
 from eirene.cli import flags as options
 from eirene.cli.batch import flags as batch_flags
-from eirene.cli.data_flags import CallFlags, CorpusEncoder, CorpusFlags
-from eirene.cli.flags import with_groups
+from eirene.cli.data_flags import CorpusEncoder, CorpusFlags
+from eirene.cli.flags import listed, with_groups
+from eirene.cli.model_flags import BaseUrl, CallFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError
@@ -50,7 +51,7 @@ def fava(
     out: Out,
     offline: Offline = False,
     backend: Backend = None,
-    base_url: options.BaseUrl = None,
+    base_url: BaseUrl = None,
     kinds: Kinds = None,
     genres: Genres = None,
     most: Most = None,
@@ -83,10 +84,10 @@ def fava(
         for name, value, least in (("limit", limit, 0), ("concurrency", concurrency, 1)):
             if value < least:
                 raise InputError(f"{name} must be at least {least}, got {value}", field=name)
-        wanted: Any = _listed(kinds) or (OFFLINE if offline else HALLUCINATIONS)
+        wanted: Any = listed(kinds) or (OFFLINE if offline else HALLUCINATIONS)
         recipe = FavaRecipe(
             kinds=wanted, most=most if most is not None else 3 if offline else 5, references=references, clean=clean,
-            seed=seed, genres=GENRES if genres is None else () if genres == "none" else _listed(genres), tries=tries,
+            seed=seed, genres=GENRES if genres is None else () if genres == "none" else listed(genres), tries=tries,
         )  # fmt: skip
         limits, made = Limits(max_cost, max_tokens), FavaTotals()
         check_apart(out, corpus)
@@ -115,10 +116,6 @@ def check_apart(out: str, corpus: str) -> None:
         raise InputError("holds the passages; name another file for --out", where=out)
     if Path(corpus).is_dir() and Path(corpus).resolve() in target.parents:
         raise InputError("would be among the passages; name a place outside of the corpus for --out", where=out)
-
-
-def _listed(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 
 def _by_rule(

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from eirene.cli.data_flags import CorpusFlags, is_named
+from eirene.cli.data_flags import CorpusFlags
+from eirene.cli.model_flags import is_named
 from eirene.cli.progress import watch
 from eirene.cli.terminal import say
 from eirene.core.errors import BackendError, InputError
@@ -23,7 +24,7 @@ from eirene.core.usage import Usage
 if TYPE_CHECKING:
     from eirene.agent.batch.control import Limits
     from eirene.cli.batch.stop import Stop
-    from eirene.cli.data_flags import CallFlags
+    from eirene.cli.model_flags import CallFlags
     from eirene.synth.fava import FavaRecipe, FavaTotals, PassageOutcome, PassagePlan
     from eirene.synth.fava.recipe import Neighbours
     from eirene.synth.fava.replies import TextModel

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from eirene.cli import flags
+from eirene.cli.flags import listed_seeds
+from eirene.cli.progress import bar
 from eirene.cli.terminal import output, say
-from eirene.cli.train.progress import Steps
+from eirene.cli.train.training import show_step
 from eirene.core.errors import InputError
 
 Data = Annotated[
@@ -37,7 +38,7 @@ def encoder(
 ) -> None:
     """Train the sentence encoder of the embedded default (needs the extra `train`; some minutes a seed)."""
     with output():
-        numbers = _numbers(seeds)
+        numbers = listed_seeds(seeds)
         if max_steps < 0:
             raise InputError(f"max-steps must be at least 0, got {max_steps}", field="max-steps")
         from eirene.models.encoder.training.run import TRAIN_FILE, train_encoder
@@ -46,30 +47,21 @@ def encoder(
             raise InputError(f"there is no file {TRAIN_FILE} in this folder", field="data", where=data)
         folder = _folder(out)
 
-        with Steps() as steps:
+        with bar("preparing") as shown:
             trained = train_encoder(
                 Path(data),
                 folder,
                 seeds=numbers,
                 base=None if base is None else Path(base),
                 max_steps=max_steps or None,
-                progress=lambda seed, step, of, loss: steps.show(
-                    f"seed {seed}, step {step} of {of}, loss {loss:.3f}", step, of
+                progress=lambda seed, step, of, loss: show_step(
+                    shown, f"seed {seed}, step {step} of {of}, loss {loss:.3f}", step, of
                 ),
             )
         for run in trained.card["runs"]:
             typer.echo(f"seed {run['seed']}: {run['steps']} steps, {run['seconds']:.0f} s, {_figures(run)}")
         typer.echo(f"mean of {len(numbers)}: {_figures(trained.card['mean'])}")
         say(f"written to {trained.folder}")
-
-
-def _numbers(text: str) -> Sequence[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(
-            f"seeds must be integers with commas between, such as 0,1,2, got {text!r}", field="seeds"
-        ) from None
 
 
 def _folder(path: str) -> Path:

@@ -207,10 +207,11 @@ def test_without_a_chat_model_the_arguments_make_the_draft() -> None:
 
 
 def embedded_engine_with_writer() -> Engine:
+    from eirene.cli.model_flags import ModelFlags
     from eirene.cli.serve import build_engine
 
     plain = embedded_engine()
-    return build_engine("embedded", plain.settings, upstream=None, base_url=None, calls=4, timeout_s=5)
+    return build_engine(ModelFlags(), plain.settings, calls=4, timeout_s=5)
 
 
 def test_models_are_listed_and_the_plain_name_has_the_default_mode(client: OpenAI) -> None:

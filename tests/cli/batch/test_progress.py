@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eirene.agent.batch.entries import Totals
-from eirene.cli.batch.progress import said
+from eirene.cli.progress import batch_line
 from eirene.core.usage import Usage
 
 
@@ -27,7 +27,7 @@ def test_the_time_left_is_told_when_as_many_rows_have_ended_as_are_under_way(
     made: int, under_way: int, is_told: bool
 ) -> None:
     """The first of many side by side says nothing of the others; what it has cost is told from the first on."""
-    line = said(batch(made=made, under_way=under_way), 2.0)
+    line = batch_line(batch(made=made, under_way=under_way), 2.0)
     assert ("left" in line, "rows/s" in line) == (is_told, is_told)
     assert f"{made} of 100 rows" in line
     assert ("$0.5000" in line) == (made > 0)

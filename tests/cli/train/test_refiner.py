@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from eirene.cli.train.progress import Training
+from eirene.cli.train.training import TrainFlags, Training
 from eirene.models.training import Step
 from eirene.models.training.folder import last_checkpoint
 from tests.cli.run import Run, assert_error
@@ -134,13 +134,13 @@ def test_a_signal_lets_the_step_end_and_keeps_it(
 
 
 def test_ctrl_c_stops_at_once_before_the_first_step_and_the_second_time(capsys: pytest.CaptureFixture[str]) -> None:
-    with Training() as training:
+    with Training(TrainFlags(base="", out="")) as training:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        training.told(Step(1, 9, 0.1, 0.5))
-        assert not training.should_stop()
+        training.on_step(Step(1, 9, 0.1, 0.5))
+        assert not training.options()["should_stop"]()
         signal.raise_signal(signal.SIGINT)
-        assert training.should_stop()
+        assert training.options()["should_stop"]()
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert capsys.readouterr().err.splitlines()[0] == "step 1 of 9, loss 0.500"

@@ -1,4 +1,4 @@
-"""`eirene refine --interactive`: stops before the rewriting, shows the critique, goes on with what the person says."""
+"""`eirene refine --interactive`: shows the critique, lets a person edit it in $VISUAL or $EDITOR, goes on with that."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from eirene.cli.progress import watch
-from eirene.cli.review.dialogue import LeftError
-from eirene.cli.review.screen import Dialogue
+from eirene.cli.review_dialogue import Dialogue, LeftError
 from eirene.cli.terminal import say
 from eirene.core.errors import InputError
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 Show = Callable[["Record", "Item", int], None]
 
-_TAKEN_UP: dict[Found, str] = {
+_RESUMED: dict[Found, str] = {
     "question": "was left at this question; nothing is drawn or paid again",
     "unfinished": "was left on its way, and goes on after its last step",
     "failed": "failed before; the step that failed is tried again",
@@ -34,11 +33,8 @@ _TAKEN_UP: dict[Found, str] = {
 }
 
 _EMBEDDED = (
-    "The embedded refiner follows a reason that names a given argument (it is added; given shows them), or that says: "
-    "remove this (the sentence goes)."
-)
-_EMBEDDED_OPEN = (
-    "Nothing was given with this answer, so the embedded refiner can hardly mend it; --backend provider:model can."
+    "The embedded refiner follows a reason that names a given argument (it is added), or that says: remove this (the "
+    "sentence goes). For reasons in free words take --backend provider:model."
 )
 """It reads no other words; a person who does not know would write reasons that change nothing."""
 
@@ -117,7 +113,7 @@ class _Runs:
         run = ReviewedRun(item, parts=self._parts, settings=self._settings, checkpointer=self._saver)
         found = self._runner.run(run.look())
         if found != "nothing":
-            say(f"{item.id}: {_TAKEN_UP[found]}")
+            say(f"{item.id}: {_RESUMED[found]}")
         with watch(total) as progress:
             progress.next_item(n)
             self._runner.run(run.begin(on_event=progress.on_event))
@@ -134,12 +130,7 @@ class _Runs:
         def save(review: Review) -> None:
             self._runner.run(run.answer(review.model_copy(update={"action": "save"})))
 
-        kept = self._checkpoint is not None
-        leaving = "leaves without deciding" + ("; the same command comes back to this question" if kept else "")
-        hint = _EMBEDDED if item.perspectives or item.context else _EMBEDDED_OPEN
-        if self._parts.backend != "embedded":
-            hint = ""
-        return Dialogue(question, item, save=save, leaving=leaving, hint=hint)
+        return Dialogue(question, item, save=save, hint=_EMBEDDED if self._parts.backend == "embedded" else "")
 
     def _farewell(self, *, at_question: bool) -> str:
         if self._checkpoint is None:

@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,13 @@ from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
 pexpect = pytest.importorskip("pexpect")
 
 FILE = EXAMPLES / "dropped-argument.json"
-PROMPT = "review> "
+PROMPT = "review: "
 
 
 class Terminal:
     """The console script in a pseudo-terminal of 80 columns."""
 
-    def __init__(self, *arguments: str | Path, out: Path | None = None) -> None:
+    def __init__(self, *arguments: str | Path, out: Path | None = None, editor: str = "true") -> None:
         script = Path(sysconfig.get_path("scripts")) / "eirene"
         command = [sys.executable, str(script), "refine", *(str(a) for a in arguments), "--interactive"]
         if out is not None:
@@ -37,6 +37,7 @@ class Terminal:
             "OMP_NUM_THREADS": "1",
             "PYTHONIOENCODING": "utf-8",
             "INPUTRC": "/dev/null",
+            "VISUAL": editor,
         }
         self.child = pexpect.spawn(
             command[0], command[1:], env=environment, dimensions=(60, 80), encoding="utf-8", timeout=60
@@ -62,11 +63,19 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal() -> Iterator[Any]:
+def terminal(tmp_path: Path) -> Iterator[Any]:
+    """Starts the program with an editor that says that it is there, waits if it is to, and makes edits for `sed`."""
     started: list[Terminal] = []
+    script, edits_file = tmp_path / "editor.sh", tmp_path / "edits.sed"
 
-    def start(*arguments: str | Path, out: Path | None = None) -> Terminal:
-        started.append(Terminal(*arguments, out=out))
+    def start(
+        *arguments: str | Path, out: Path | None = None, edits: Sequence[str] = (), wait: bool = False
+    ) -> Terminal:
+        edits_file.write_text("\n".join(edits), encoding="utf-8")
+        waits = "trap : INT; read line || read line" if wait else ":"
+        script.write_text(f'#!/bin/sh\necho editing\n{waits}\nsed -i -f {edits_file} "$1"\n', encoding="utf-8")
+        script.chmod(0o755)
+        started.append(Terminal(*arguments, out=out, editor=str(script)))
         return started[-1]
 
     yield start
@@ -75,15 +84,16 @@ def terminal() -> Iterator[Any]:
 
 
 def test_a_person_changes_a_reason_and_the_record_says_so(terminal: Any, tmp_path: Path) -> None:
-    """The record goes to a file and the dialogue to the terminal; the reason reaches the rewrite."""
-    run = terminal(FILE, "--json", out=tmp_path / "record.json")
+    """The record goes to a file, editor and prompt to the terminal; the reason reaches the rewrite."""
+    run = terminal(
+        FILE, "--json", out=tmp_path / "record.json", edits=["s/^2 .*/2 Incomplete: remove this — “ünnötig”/"]
+    )
     shown = run.until()
     assert "[Incomplete]" in shown and "18/20" in shown and "One commuting day less" in shown
     assert "The embedded refiner follows a reason that names a given argument" in " ".join(shown.split())
-    run.type("2 remove this — “ünnötig”")
-    assert "because: remove this — “ünnötig”" in run.until()
-    run.type("nonsense")
-    assert "not understood" in run.until()
+    run.type("e")
+    shown = run.until()
+    assert "editing" in shown and "because: remove this — “ünnötig”" in shown
     run.type("")
     run.end()
     assert run.code == 0
@@ -97,9 +107,9 @@ def test_a_person_changes_a_reason_and_the_record_says_so(terminal: Any, tmp_pat
 
 def test_ctrl_c_leaves_and_the_same_command_comes_back_with_the_edits(terminal: Any, tmp_path: Path) -> None:
     checkpoint = ("--checkpoint", tmp_path / "runs.sqlite")
-    run = terminal(FILE, *checkpoint)
+    run = terminal(FILE, *checkpoint, edits=["/^2 /s/$/ Say since when./"])
     run.until()
-    run.type("+2 Say since when.")
+    run.type("e")
     run.until()
     run.child.sendintr()
     assert "stopped; the same command comes back to this question" in run.end()
@@ -116,17 +126,18 @@ def test_ctrl_c_leaves_and_the_same_command_comes_back_with_the_edits(terminal: 
 
 def test_a_killed_run_comes_back_as_well_and_a_finished_one_is_shown_again(terminal: Any, tmp_path: Path) -> None:
     checkpoint = ("--checkpoint", tmp_path / "runs.sqlite")
-    run = terminal(FILE, *checkpoint)
+    run = terminal(FILE, *checkpoint, edits=["s/^3 .*/3 Incomplete: Who says so?/"])
     run.until()
-    run.type("3 Who says so?")
+    run.type("e")
     run.until()
     os.kill(run.child.pid, signal.SIGKILL)
     run.end()
 
     run = terminal(FILE, *checkpoint)
     assert "Who says so?" in run.until()
-    run.type("q")
-    run.type("q")
+    run.type("k")
+    run.until("[y/n]")
+    run.type("y")
     shown = run.end()
     assert run.code == 0 and "KEPT" in shown
 
@@ -135,19 +146,27 @@ def test_a_killed_run_comes_back_as_well_and_a_finished_one_is_shown_again(termi
     assert again.endswith(shown[shown.index("Outcome") :])
 
 
-def test_mode_human_takes_its_notes_at_the_prompt_and_lines_of_any_length(terminal: Any) -> None:
-    """Line editing passes on what a terminal by itself would cut off after 4,095 bytes."""
-    run = terminal("--mode", "human", "--question", "Why?", "--answer", "Because. It is so.", "--json")
-    shown = " ".join(run.until().split())
-    assert "Nobody has judged these sentences yet" in shown
-    assert "the embedded refiner can hardly mend it" in shown
-    long = "very " * 1_000 + "long"
-    run.child.send(f"2 {long}")
-    run.child.send("\r")
-    run.until("to be mended")
+def test_ctrl_c_in_the_editor_is_the_editors(terminal: Any) -> None:
+    """As at `git commit`: the program waits for the editor's end, and reads what it left."""
+    run = terminal(FILE, "--json", edits=["s/^2 .*/2 Incomplete: Mine./"], wait=True)
     run.until()
-    run.type("q")
-    run.until("q once more")
+    run.type("e")
+    run.until("editing")
+    run.child.sendintr()
+    run.type("done")
+    assert "because: Mine." in run.until()
+    run.type("")
+    record = json.loads(run.end().strip().splitlines()[-1])
+    assert record["rounds"][0]["critique"]["sentences"][1]["reason"] == "Mine."
+
+
+def test_mode_human_takes_its_notes_in_the_editor(terminal: Any) -> None:
+    long = "very " * 1_000 + "long"
+    run = terminal("--mode", "human", "--question", "Why?", "--answer", "Because. It is so.", "--json",
+                   edits=[f"s/^2 .*/2 Incomplete: {long}/"])  # fmt: skip
+    assert "Nobody has judged these sentences yet" in " ".join(run.until().split())
+    run.type("e")
+    run.until("to be mended")
     run.until()
     run.type("")
     record = json.loads(run.end().strip().splitlines()[-1])
@@ -161,7 +180,7 @@ def test_two_runs_cannot_hold_one_checkpoint_file(terminal: Any, tmp_path: Path)
     second = terminal(FILE, *checkpoint)
     assert "in use by another run" in second.end()
     assert second.code == 2
-    first.type("q")
+    first.type("k")
     assert "KEPT" in first.end()
     assert first.code == 0
 

@@ -1,0 +1,105 @@
+"""Which runner makes the rows of a batch: this process, worker processes, or Ray actors; and their models."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eirene.core.errors import InputError
+
+if TYPE_CHECKING:
+    from eirene.agent.batch.runner import Runner
+    from eirene.agent.settings import Settings
+    from eirene.agent.state import Parts
+    from eirene.cli.batch.flags import RunFlags
+    from eirene.cli.model_flags import ModelFlags
+    from eirene.models.cache import CallCache
+    from eirene.models.chat import Price
+    from eirene.models.limits import Limiter
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchModels:
+    """The models of a batch: built in this process, and once more wherever rows are made. Can be pickled."""
+
+    flags: ModelFlags
+    seed: int
+    timeout_s: float
+    price: Price | None
+    judge_price: Price | None
+
+    @property
+    def without_price(self) -> list[str]:
+        """The models whose tokens cost nobody knows what."""
+        from eirene.cli.model_flags import is_named
+
+        priced = ((self.flags.backend, self.price), (self.flags.judge, self.judge_price))
+        return [name for name, price in priced if name is not None and is_named(name) and price is None]
+
+    def parts(self, limiter: Limiter, *, cache: CallCache | None, offline: bool = False) -> Parts:
+        """The models, whose calls go through the limiter; `offline`: there will be none, so that no key is missed."""
+        if self.flags.asks_a_server:
+            # The event loop has a core of its own to fill; an encoder run on one core does more a CPU second.
+            os.environ.setdefault("EIRENE_THREADS", "1")
+        return self.flags.parts(
+            seed=self.seed, limiter=limiter, timeout_s=self.timeout_s, price=self.price, judge_price=self.judge_price,
+            cache=cache, offline=offline,
+        )  # fmt: skip
+
+
+def runner_for(
+    models: BatchModels, run: RunFlags, parts: Parts, settings: Settings, *, limiter: Limiter, n_rows: int
+) -> AbstractContextManager[Runner]:
+    """The runner that the flags ask for, up as long as the context lasts; `n_rows` are left to be made."""
+    from eirene.agent.backends import resolve_backend
+    from eirene.agent.batch.processes import ProcessRunner, workers_for
+    from eirene.agent.batch.runner import LocalRunner
+
+    if run.ray is not None:
+        return _ray_runner(run.ray, models, run, parts, settings, n_rows=n_rows)
+    n_workers = min(run.workers or workers_for(n_rows), n_rows) if models.flags.is_embedded_alone else 1
+    if n_workers > 1:
+        build = functools.partial(resolve_backend, models.flags.backend)
+        return nullcontext(ProcessRunner(build, settings, workers=n_workers))
+    return nullcontext(LocalRunner(parts, settings, limiter=limiter if models.flags.asks_a_server else None))
+
+
+def _in_an_actor(models: BatchModels, concurrency: int) -> Parts:
+    """The models of one actor, which may have so many calls under way; a cache is the file of its machine."""
+    from eirene.models.limits import Limiter
+
+    return models.parts(Limiter(concurrency, adaptive=True), cache=models.flags.open_cache())
+
+
+@contextmanager
+def _ray_runner(
+    address: str, models: BatchModels, run: RunFlags, parts: Parts, settings: Settings, *, n_rows: int
+) -> Iterator[Runner]:
+    """The runner on a Ray cluster.
+
+    Without `--workers`: an actor for each GPU where a local model has use for one, else for each core. `--concurrency`
+    is that of all actors together, and each gets the same share.
+    """
+    from eirene.agent.batch.processes import CHUNK_ROWS, usable_cores
+    from eirene.agent.batch.ray import ActorShape, RayRunner
+    from eirene.agent.batch.ray_cluster import LOCAL, cluster_slots, ray_session
+
+    flags = models.flags
+    with ray_session(address, slots=run.workers or usable_cores()) as ray:
+        gpus = cluster_slots(ray, "GPU") if flags.has_local_model else 0
+        n = run.workers or gpus or (usable_cores() if address == LOCAL else cluster_slots(ray, "CPU"))
+        n = max(1, min(n, n_rows))
+        if flags.asks_a_server and n > run.concurrency:
+            raise InputError(f"must be at least the number of actors, {n}, got {run.concurrency}", field="concurrency")
+        share = run.concurrency // n if flags.asks_a_server else 1
+        shape = ActorShape(
+            side_by_side=2 * share if flags.asks_a_server else 1,  # rows that compute leave no call's place empty
+            chunk_rows=max(1, min(CHUNK_ROWS, n_rows // (2 * n))) if flags.is_embedded_alone else 1,
+            gpus=1.0 if gpus else 0.0,
+        )
+        make = functools.partial(_in_an_actor, models, share)
+        yield RayRunner(ray, make, settings, parts=parts, workers=n, shape=shape)

@@ -1,0 +1,299 @@
+"""The flags of models: backend, detectors, judge, prices, call cache; and the one road from them to a run's parts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eirene.cli.terminal import say
+from eirene.core.errors import InputError
+
+if TYPE_CHECKING:
+    from eirene.agent.state import Parts
+    from eirene.eval.base import Need
+    from eirene.eval.resources import Resources
+    from eirene.models.cache import CallCache
+    from eirene.models.chat import Price
+
+
+def checked_address(parameter: typer.CallbackParam, value: str | None) -> str | None:
+    """The callback of flags that name a server: an address that is none is refused before anything is done."""
+    if value is None:
+        return None
+    from eirene.models.address import check_address
+
+    return check_address(value, name=parameter.opts[0])
+
+
+_LOOP, _CALLS, _DETECTORS = "The loop", "Model calls", "Detectors"
+CACHE_SIZE = "2GB"
+
+Cache = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Keep replies here; what is known is not asked for again (docs/costs.md).",
+        rich_help_panel=_CALLS,
+    ),
+]
+CacheSize = Annotated[
+    str, typer.Option(metavar="SIZE", help="How large the cache may grow, such as 500MB.", rich_help_panel=_CALLS)
+]
+Prices = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="What models cost, as TOML (docs/costs.md).", rich_help_panel=_CALLS),
+]
+PriceOf = Annotated[
+    str | None,
+    typer.Option(
+        "--price", metavar="IN,OUT", help="US dollars for a million tokens in and out.", rich_help_panel=_CALLS
+    ),
+]
+Backend = Annotated[str, typer.Option(help="Who critiques and rewrites.", rich_help_panel=_LOOP)]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(help="The server of a chat model backend.", callback=checked_address, rich_help_panel=_LOOP),
+]
+Detectors = Annotated[
+    str | None, typer.Option(help="Which detectors score and decide, commas between.", rich_help_panel=_DETECTORS)
+]
+Judge = Annotated[
+    str | None, typer.Option(help="The chat model that judges, named provider:model.", rich_help_panel=_DETECTORS)
+]
+JudgeServer = Annotated[
+    str | None,
+    typer.Option("--base-url", help="The judge's server.", callback=checked_address, rich_help_panel=_DETECTORS),
+]
+JudgeBaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        help="The judge's server (default: --base-url).", callback=checked_address, rich_help_panel=_DETECTORS
+    ),
+]
+Classifier = Annotated[
+    list[str] | None,
+    typer.Option(help="A tuned classifier, hf:path-or-id+adapter; once an error type.", rich_help_panel=_DETECTORS),
+]
+Nli = Annotated[
+    str | None, typer.Option(help="A sequence classifier of inference: hf:path-or-id.", rich_help_panel=_DETECTORS)
+]
+LocalModel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="hf:...", help="The local model of detectors that look inside one.", rich_help_panel=_DETECTORS
+    ),
+]
+Polls = Annotated[int, typer.Option(help="How often a judge is asked about one answer.", rich_help_panel=_DETECTORS)]
+Drawn = Annotated[
+    int,
+    typer.Option("--samples", help="Other answers drawn where a row brings none.", rich_help_panel=_DETECTORS),
+]
+DetectorSeed = Annotated[int, typer.Option(help="The same seed gives the same scores.", rich_help_panel=_DETECTORS)]
+WordMaps = Annotated[
+    bool,
+    typer.Option(
+        "--word-maps",
+        help="Keep salience's map of words in the scores, for pages to draw.",
+        rich_help_panel=_DETECTORS,
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallFlags:
+    """What is said of model calls. `price` is the backend's, or the judge's of a command that has no backend."""
+
+    price: PriceOf = None
+    prices: Prices = None
+    cache: Cache = None
+    cache_size: CacheSize = CACHE_SIZE
+
+    def open_cache(self) -> CallCache | None:
+        """The cache that the flags name; raises `InputError` for a file or size that cannot be used."""
+        if self.cache is None:
+            if self.cache_size != CACHE_SIZE:
+                raise InputError("--cache-size goes with --cache", field="cache-size")
+            return None
+        from eirene.models.cache import CallCache, parse_size
+
+        return CallCache(self.cache, max_bytes=parse_size(self.cache_size))
+
+    def price_of(self, model: str | None, *, base_url: str | None) -> Price | None:
+        """What a model costs: as `--price` says, else as `listed_price` does."""
+        if self.price is not None and self.prices is not None:
+            raise InputError("give --price or --prices, not both", field="prices")
+        return self.listed_price(model, base_url=base_url) if self.price is None else _parsed(self.price)
+
+    def listed_price(self, model: str | None, *, base_url: str | None) -> Price | None:
+        """What a model costs by the file of `--prices`, else by the list that ships; None where nobody knows.
+
+        The list that ships is for the providers' own servers and says nothing of a model at `base_url`, or at an
+        address that the environment names.
+        """
+        from eirene.models.costs import read_prices, shipped_prices
+
+        listed = None if self.prices is None else read_prices(self.prices)  # what is named is looked at in any case
+        if model is None or not is_named(model):
+            return None
+        if listed is not None:
+            return listed.of(model)
+        return shipped_prices().of(model) if base_url is None and not _is_elsewhere(model) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendFlags(CallFlags):
+    """The backend: who critiques and rewrites, where, and what is paid."""
+
+    backend: Backend = "embedded"
+    base_url: BaseUrl = None
+
+    def parts(self, **options: Any) -> Parts:
+        """The parts of a run; `options` are those of `BackendOptions`, in place of what the flags say."""
+        from eirene.agent.backends import BackendOptions, resolve_backend
+
+        said: dict[str, Any] = {"base_url": self.base_url, **options}
+        if "price" not in said:
+            said["price"] = self.price_of(self.backend, base_url=self.base_url)
+        if "cache" not in said:
+            said["cache"] = self.open_cache()
+        return resolve_backend(self.backend, BackendOptions(**said))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorFlags(CallFlags):
+    """The models that detectors work with."""
+
+    judge: Judge = None
+    local_model: LocalModel = None
+    classifier: Classifier = None
+    nli: Nli = None
+    polls: Polls = 5
+
+    def _resources(self, **more: Any) -> Resources:
+        from eirene.eval.resources import Resources
+
+        return Resources(
+            judge_model=self.judge, local=self.local_model, nli_named=self.nli,
+            classifiers_named=tuple(self.classifier or ()), polls=self.polls, **more,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreFlags(DetectorFlags):
+    """What detectors work with, where they run alone."""
+
+    base_url: JudgeServer = None
+    samples: Drawn = 20
+    seed: DetectorSeed = 0
+
+    def resources(self, names: Iterable[str], **more: Any) -> Resources:
+        """What these detectors are built from; nothing is loaded yet. Raises `InputError` where one lacks its model."""
+        from eirene.eval.registry import DETECTORS, check_detectors
+
+        found = self._resources(
+            base_url=self.base_url, samples=self.samples, seed=self.seed, cache=self.open_cache(),
+            price=self.price_of(self.judge, base_url=self.base_url), **more,
+        )  # fmt: skip
+        names = list(names)
+        check_detectors(names, found)
+        warn_of_unused(found, [DETECTORS[name].needs for name in names])
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFlags(DetectorFlags, BackendFlags):
+    """All models of a run: the backend, and the detectors that score and decide. Can be pickled; holds no key."""
+
+    detectors: Detectors = None
+    judge_base_url: JudgeBaseUrl = None
+    word_maps: WordMaps = False
+
+    @property
+    def judge_url(self) -> str | None:
+        """The judge's server."""
+        return self.judge_base_url or self.base_url
+
+    @property
+    def judge_price(self) -> Price | None:
+        """What the judge costs, as a list of prices says."""
+        return self.listed_price(self.judge, base_url=self.judge_url)
+
+    @property
+    def asks_a_server(self) -> bool:
+        """Whether calls go out, so that rows wait and many can be under way."""
+        return self.judge is not None or not (self.backend == "embedded" or self.backend.startswith("hf:"))
+
+    @property
+    def is_embedded_alone(self) -> bool:
+        """Whether nothing but the embedded backend and its own detectors has a part."""
+        named = (self.detectors, self.judge, self.local_model, self.classifier, self.nli)
+        return self.backend == "embedded" and not any(named)
+
+    @property
+    def has_local_model(self) -> bool:
+        """Whether a model is loaded that would use a GPU."""
+        return self.backend.startswith("hf:") or any((self.local_model, self.classifier, self.nli))
+
+    def parts(self, *, seed: int = 0, word_maps: bool = False, judges_elsewhere: bool = False, **options: Any) -> Parts:
+        """The parts of a run: the backend's, with the detectors named and a judge beside them.
+
+        `options` are those of `BackendOptions`, and `judge_price`. `judges_elsewhere`: the judge has other work, and
+        has a part here only where a detector that is named asks it. A model that nothing uses is warned about.
+        """
+        from eirene.agent.detectors import with_detectors, with_judge
+        from eirene.eval.registry import parse_names
+
+        given = {"judge_price": options.pop("judge_price")} if "judge_price" in options else {}
+        if "cache" not in options:
+            options["cache"] = self.open_cache()
+        parts = super().parts(**options)
+        judge_price = given["judge_price"] if given else self.judge_price
+        shared: dict[str, Any] = {"base_url": self.judge_url, "seed": seed, "price": judge_price}
+        shared |= {name: options[name] for name in ("cache", "offline") if name in options}
+        if options.get("limiter") is not None:
+            options["concurrency"] = options["limiter"].max_concurrent
+        calls = {name: options[name] for name in ("concurrency",) if name in options}
+        resources = self._resources(word_maps=self.word_maps or word_maps, **shared, **calls)
+        if self.detectors is not None:
+            parts = with_detectors(parts, parse_names(self.detectors), resources)
+        elif self.judge is not None and not judges_elsewhere:
+            parts = with_judge(parts, self.judge, polls=self.polls, **shared)
+        needs: list[frozenset[Need]] = [getattr(detector, "needs", frozenset()) for detector in parts.detectors]
+        warn_of_unused(resources, needs, but_judge=judges_elsewhere)
+        return parts
+
+
+def warn_of_unused(resources: Resources, needs: Iterable[frozenset[Need]], *, but_judge: bool = False) -> None:
+    """Warns of models that were named and that nothing uses."""
+    for need in resources.idle(frozenset().union(*needs)):
+        if need != "judge" or not but_judge:
+            flag = need.replace("_", "-")
+            say(f"warning: --{flag} is not used: none of the detectors needs it (see --detectors)")
+
+
+def is_named(model: str) -> bool:
+    """Whether a backend is a chat model by name, which is what prices are known of."""
+    return ":" in model and not model.startswith("hf:")
+
+
+def _is_elsewhere(model: str) -> bool:
+    """Whether the environment sends the provider's client to another address, as the clients read it."""
+    provider = model.partition(":")[0].upper().replace("-", "_")
+    return any(os.environ.get(f"{provider}_{name}", "").strip() for name in ("BASE_URL", "API_BASE", "API_URL"))
+
+
+def _parsed(text: str) -> Price:
+    """The price that a text such as `0.15,0.60` names; raises `InputError` for another form."""
+    from eirene.models.chat import Price
+
+    try:
+        read, written = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"price must be two numbers, such as 0.15,0.60, got {text!r}", field="price") from None
+    if not (0 <= read < float("inf") and 0 <= written < float("inf")):
+        raise InputError(f"price must not be negative, got {text!r}", field="price")
+    return Price(read, written)

@@ -1,1 +1,0 @@
-"""A person's review of a critique, at the terminal."""

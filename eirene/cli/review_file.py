@@ -1,0 +1,133 @@
+"""The file that `eirene refine --interactive` opens in an editor: a critique as text, and the strict way back.
+
+An entry stands at the beginning of a line. Texts of the answer and of models never do: sentences are comments, and what
+a reason goes on with is indented. So nothing that a model wrote is taken for an entry.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eirene.core.critique import Critique, FeedbackNote, Review, TaggedSentence
+from eirene.core.errors import InputError
+from eirene.views.facts import visible
+
+if TYPE_CHECKING:
+    from eirene.core.records import Item
+
+_WIDTH = 100
+_ENTRY = re.compile(r"([0-9]{1,9})[.)]?[ \t]+\[?(complete|incomplete)\]?(?:[ \t]*:(.*))?", re.IGNORECASE)
+_EXAMPLE = "such as: 2 Incomplete: The price is missing."
+_HEAD = """\
+Your review of the critique. Save and close the editor, and it is read; lines that begin with # are not.
+Each sentence has an entry, with its tag and, if it is incomplete, the reason:
+    1 Complete
+    2 Incomplete: The price is missing.
+A reason may go on in further lines that are indented."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    line: int
+    is_complete: bool
+    reason: list[str] = field(default_factory=list)
+
+
+def write_review(critique: Critique, item: Item, *, problem: str = "") -> str:
+    """The critique as a file to be edited, with what the answer is held against; `problem` stands first."""
+    blocks = ["\n".join(_comments(f"NOT READ: {problem}"))] if problem else []
+    blocks.append("\n".join(f"# {line}".rstrip() for line in _HEAD.splitlines()))
+    blocks += ["\n".join([*_comments(f'"{_line(s.text)}"'), *_entry(s)]) for s in critique.sentences]
+    given = [f"{side.name}: {argument}" for side in item.perspectives or () for argument in side.arguments]
+    given += list(item.context or ())
+    blocks.append("\n".join(line for text in ["Given with the answer:", *given] for line in _comments(text)))
+    return "\n\n".join(blocks if given else blocks[:-1]) + "\n"
+
+
+def read_review(text: str, critique: Critique) -> Review:
+    """What the file changes in the critique; raises `InputError` that names the line and what may stand there.
+
+    A reason that begins as the old one is added to, and keeps its findings; any other replaces it.
+    """
+    entries = _entries(text, len(critique.sentences))
+    replace, add, drop = [], [], []
+    for sentence in critique.sentences:
+        n, entry, before = sentence.n, entries[sentence.n], _line(sentence.reason or "")
+        reason = " ".join(" ".join(entry.reason).split())
+        was_complete = sentence.tag == "Complete"
+        if entry.is_complete:
+            if reason:
+                raise InputError(f"line {entry.line}: sentence {n} is Complete and has a reason; drop one of the two")
+            drop += [] if was_complete else [n]
+        elif not reason:
+            raise InputError(f"line {entry.line}: sentence {n} is Incomplete and has no reason; say what it lacks")
+        elif not was_complete and reason.startswith(f"{before} "):
+            add.append(FeedbackNote(sentence=n, reason=reason[len(before) + 1 :]))
+        elif was_complete or reason != before:
+            replace.append(FeedbackNote(sentence=n, reason=reason))
+    return Review(action="go on", replace=tuple(replace), add=tuple(add), drop=tuple(drop))
+
+
+def _entries(text: str, count: int) -> dict[int, _Entry]:
+    entries: dict[int, _Entry] = {}
+    entry: _Entry | None = None
+    for number, line in _lines(text):
+        if line[0] in " \t":
+            if entry is None:
+                raise InputError(f"line {number} is indented and belongs to no entry")
+            entry.reason.append(line)
+            continue
+        match = _ENTRY.fullmatch(line.rstrip())
+        if match is None:
+            raise InputError(f"line {number} is no entry: {_short(line)!r}; an entry is a number and a tag, {_EXAMPLE}")
+        n = int(match[1])
+        if not 1 <= n <= count:
+            raise InputError(f"line {number}: there is no sentence {n}: the answer has {count}")
+        if n in entries:
+            raise InputError(f"line {number}: sentence {n} has an entry already, in line {entries[n].line}")
+        entry = entries[n] = _Entry(number, match[2].casefold() == "complete", [match[3] or ""])
+    for n in range(1, count + 1):
+        if n not in entries:
+            raise InputError(f"sentence {n} has no entry; give it one, {n} Complete if nothing is to be mended")
+    return entries
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are read, with their numbers."""
+    for number, line in enumerate(text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), start=1):
+        if line.startswith("#") or not line.strip():
+            continue
+        hidden = next((c for c in line if unicodedata.category(c) in ("Cc", "Cs") and not c.isspace()), None)
+        if hidden is not None:
+            raise InputError(f"line {number} holds a control character (U+{ord(hidden):04X}); take it out")
+        yield number, line
+
+
+def _entry(sentence: TaggedSentence) -> list[str]:
+    if sentence.tag == "Complete":
+        return [f"{sentence.n} Complete"]
+    return _wrapped(f"{sentence.n} Incomplete: {_line(sentence.reason or '')}", indent="    ")
+
+
+def _comments(text: str) -> list[str]:
+    return [f"# {line}" for line in _wrapped(_line(text), indent="  ")]
+
+
+def _wrapped(text: str, *, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    ) or [text]  # fmt: skip
+
+
+def _line(text: str) -> str:
+    """A text on one line, without what would act on a terminal."""
+    return " ".join(visible(text).split())
+
+
+def _short(text: str, limit: int = 40) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"

@@ -1,0 +1,89 @@
+"""The settings of the loop, each declared once: type, bounds, default and help.
+
+`eirene.agent.Settings`, the command line's flags and the table in docs/loop.md are made from these fields. Nothing
+heavy is imported, so that `--help` need not wait for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
+
+from annotated_types import Ge, Gt, Le
+
+from eirene.core.signature import MAX_SEED
+
+Mode = Literal["improve", "generic", "fine-grained", "human", "edit"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+StopRule = Literal["none", "exact", "beta"]
+Critic = Literal["completeness", "hallucination", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What people are told of a setting: its help, the group that it stands in, and its flag where that is another."""
+
+    help: str
+    group: Literal["The loop", "The gate"] = "The loop"
+    flag: str | None = None
+
+    def flag_of(self, name: str) -> str:
+        """The flag of the setting of this name, such as `--max-rounds`."""
+        return self.flag or f"--{name.replace('_', '-')}"
+
+
+@dataclass(kw_only=True)
+class LoopSettings:
+    """The fields; `eirene.agent.Settings` checks them."""
+
+    mode: Annotated[
+        Mode,
+        Setting(
+            "What the refiner is told: nothing (improve), that the answer is not complete (generic), the critique, or "
+            "the row's feedback (human); edit carries out the critique's edits and asks no model to write."
+        ),
+    ] = "fine-grained"
+    samples: Annotated[int, Ge(3), Le(10_000), Setting("Critiques drawn for each vote (EIR: 20).")] = 20
+    stop: Annotated[
+        StopRule,
+        Setting("When to stop drawing early: exact never changes the winning tags, beta stops at a posterior of 0.95."),
+    ] = "none"
+    max_rounds: Annotated[int, Ge(1), Le(100), Setting("Rewrites at most.")] = 2
+    patience: Annotated[int, Ge(0), Setting("Rejected rewrites in a row after which one more is tried.")] = 1
+    after_accept: Annotated[
+        Literal["stop", "continue"],
+        Setting("What follows an accepted rewrite: the end, or a new critique of it while rounds are left."),
+    ] = "stop"
+    min_consistency: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        Setting("Tag consistency in [0, 1] under which the run abstains (0 is off).", "The gate"),
+    ] = 0.0
+    tolerance: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        Setting("How much worse an error score in [0, 1] may get before a rewrite counts as harm.", "The gate"),
+    ] = 0.02
+    min_gain: Annotated[
+        float, Ge(0), Le(1), Setting("How much better one error score must get, as a difference.", "The gate")
+    ] = 0.02
+    when_gain_unmeasured: Annotated[
+        Literal["accept", "keep"],
+        Setting("What becomes of a harmless rewrite whose gain cannot be measured.", "The gate"),
+    ] = "accept"
+    critic: Annotated[
+        Critic,
+        Setting("What critiques look for; mode edit takes hallucination (six kinds, with edits) or both."),
+    ] = "completeness"
+    removal: Annotated[
+        Literal["remove", "mark"],
+        Setting("In mode edit: whether text that nothing takes the place of goes, or stays with a mark in brackets."),
+    ] = "remove"
+    deadline_s: Annotated[
+        float,
+        Gt(0),
+        Setting("Seconds for one item; past them the run fails with the original answer.", flag="--item-deadline"),
+    ] = 600.0
+    seed: Annotated[int, Ge(0), Le(MAX_SEED), Setting("The same seed gives the same record.")] = 0

@@ -1,0 +1,46 @@
+"""`eirene serve` takes the flags of models that every command takes: detectors, a judge, prices, a call cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from eirene.testing.loopback import LoopbackServer, Outcome, ScriptedRequest
+from tests.agent.server.serving import ASK, DRAFT, GIVEN, running
+from tests.cli.run import Run, assert_error
+
+pytest.importorskip("langchain_openai")
+
+
+def script(request: ScriptedRequest, index: int) -> Outcome:
+    if "Verdict" in request.text:
+        return "It is all there.\n\nVerdict: no"
+    return DRAFT
+
+
+@pytest.mark.usefixtures("loopback")
+def test_detectors_judge_price_and_cache_reach_the_loop(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('date = "2026-06"\n[models."openai:*"]\ninput = 1\noutput = 2\n', encoding="utf-8")
+    with LoopbackServer(script) as model:
+        flags = (
+            "--base-url", model.base_url, "--mode", "improve", "--detectors", "alignment,chainpoll",
+            "--judge", "openai:m", "--prices", str(prices), "--cache", str(tmp_path / "calls.sqlite"),
+        )  # fmt: skip
+        with running("--backend", "openai:m", *flags, OPENAI_API_KEY="x") as (_, address):
+            asked = {"model": "m", "messages": ASK, "eirene_trace": "full", **GIVEN}
+            first, second = (
+                httpx.post(f"{address}/v1/chat/completions", json=asked, timeout=60).json() for _ in range(2)
+            )
+    record, again = first["eirene"]["records"][0], second["eirene"]["records"][0]
+    assert list(record["scores"]["original"]) == ["alignment", "chainpoll"]
+    assert record["usage"]["calls"] > 1 and record["usage"]["cost_usd"] > 0
+    assert (again["usage"]["calls"], again["usage"]["cost_usd"]) == (0, 0.0)
+    assert again["usage"]["cache_hits"] > 0
+
+
+def test_a_detector_without_its_model_keeps_the_server_from_starting(run: Run) -> None:
+    said = "the detector 'salience' needs a local model: name one with --local-model"
+    assert_error(run("serve", "--port", "0", "--detectors", "salience"), said)
