@@ -7,14 +7,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from eirene.testing.loopback import LoopbackServer, Outcome, ScriptedRequest
+from eirene.testing.loopback import LoopbackServer
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, running
 from tests.cli.run import Run, assert_error
 
 pytest.importorskip("langchain_openai")
 
 
-def script(request: ScriptedRequest, index: int) -> Outcome:
+def script(request: ScriptedRequest, index: int) -> ScriptedReply:
     if "Verdict" in request.text:
         return "It is all there.\n\nVerdict: no"
     return DRAFT
