@@ -73,7 +73,7 @@ def terminal(tmp_path: Path) -> Iterator[Any]:
     ) -> Terminal:
         edits_file.write_text("\n".join(edits), encoding="utf-8")
         trap, waits = ("trap : INT", "read line || read line") if wait else (":", ":")
-        script.write_text(f'#!/bin/sh\necho editing\n{waits}\nsed -i -f {edits_file} "$1"\n', encoding="utf-8")
+        script.write_text(f'#!/bin/sh\n{trap}\necho editing\n{waits}\nsed -i -f {edits_file} "$1"\n', encoding="utf-8")
         script.chmod(0o755)
         started.append(Terminal(*arguments, out=out, editor=str(script)))
         return started[-1]

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import ScriptedReply, ScriptedRequest
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, running
 from tests.cli.run import Run, assert_error
 
