@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -19,36 +20,11 @@ if TYPE_CHECKING:
 FormatName = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
 IN_HELP = "A file (.jsonl, .json, .csv, .tsv, .parquet, .arrow), a folder, hf-dataset:OWNER/NAME, or - (docs/data.md)."
 
-_DATA = "The data"
+_data_option = partial(typer.Option, rich_help_panel="The data")
 _NAMED, _LONGEST_ID = 10, 80  # how many ids are named where one was not found, and characters of each
 
 RowId = Annotated[str | None, typer.Option("--id", help="Take only the row with this id.")]
-Format = Annotated[
-    FormatName, typer.Option("--format", help="The form of the data, whatever its name.", rich_help_panel=_DATA)
-]
-Map = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map",
-        metavar="FIELD=COLUMN",
-        help="Which column is which field, such as answer=response; once a field.",
-        rich_help_panel=_DATA,
-    ),
-]
-ReaderName = Annotated[
-    str | None,
-    typer.Option("--reader", help="A published form: asqa, eli5 or haluquestqa.", rich_help_panel=_DATA),
-]
-DropUnmapped = Annotated[
-    bool, typer.Option("--drop-unmapped", help="Leave out columns that no field takes.", rich_help_panel=_DATA)
-]
-Limit = Annotated[int, typer.Option(help="Take the first rows only (0: all).", rich_help_panel=_DATA)]
-Sample = Annotated[
-    int, typer.Option(help="Draw so many rows, and leave them in their order (0: all).", rich_help_panel=_DATA)
-]
-SampleSeed = Annotated[
-    int, typer.Option(help="The same seed draws the same rows; a larger sample adds to them.", rich_help_panel=_DATA)
-]
+Format = Annotated[FormatName, _data_option("--format", help="The form of the data, whatever its name.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +32,15 @@ class FormFlags:
     """How rows are read that need not be items: labelled answers, training pairs."""
 
     format: Format = "auto"
-    columns: Map = None
-    drop_unmapped: DropUnmapped = False
+    columns: Annotated[
+        list[str] | None,
+        _data_option(
+            "--map", metavar="FIELD=COLUMN", help="Which column is which field, such as answer=response; once a field."
+        ),
+    ] = None
+    drop_unmapped: Annotated[bool, _data_option("--drop-unmapped", help="Leave out columns that no field takes.")] = (
+        False
+    )
 
     @property
     def shape(self) -> Shape:
@@ -77,9 +60,11 @@ class FormFlags:
 class SelectionFlags:
     """Which rows are taken."""
 
-    limit: Limit = 0
-    sample: Sample = 0
-    sample_seed: SampleSeed = 0
+    limit: Annotated[int, _data_option(help="Take the first rows only (0: all).")] = 0
+    sample: Annotated[int, _data_option(help="Draw so many rows, and leave them in their order (0: all).")] = 0
+    sample_seed: Annotated[
+        int, _data_option(help="The same seed draws the same rows; a larger sample adds to them.")
+    ] = 0
 
     def selection(self) -> Selection:
         """The rows that the flags take; raises `InputError` for numbers that make no sense."""
@@ -94,7 +79,7 @@ class SelectionFlags:
 class DataFlags(SelectionFlags, FormFlags):
     """How items are read, and which."""
 
-    reader: ReaderName = None
+    reader: Annotated[str | None, _data_option("--reader", help="A published form: asqa, eli5 or haluquestqa.")] = None
 
     def open(self, name: str, *, each: Callable[[Item], Item] | None = None) -> Dataset:
         """What the flags name, as items, each passed through `each`. No row is read yet."""
@@ -117,34 +102,28 @@ def with_id(items: Sequence[Item], row: str | None, *, where: str) -> Sequence[I
     return chosen
 
 
-_CORPUS = "Passages"
+_corpus_option = partial(typer.Option, rich_help_panel="Passages")
 
-Corpus = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE|DIR",
-        help="Find passages here for rows without context or perspectives (docs/retrieval.md).",
-        rich_help_panel=_CORPUS,
-    ),
-]
 CorpusEncoder = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="embedded, or a sentence-transformers model by name.", rich_help_panel=_CORPUS),
+    str, _corpus_option(metavar="NAME", help="embedded, or a sentence-transformers model by name.")
 ]
-Rerank = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="A cross-encoder (Hugging Face) that ranks them.", rich_help_panel=_CORPUS),
-]
-Passages = Annotated[int, typer.Option(help="How many are found for a row.", rich_help_panel=_CORPUS)]
+Passages = Annotated[int, _corpus_option(help="How many are found for a row.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusFlags:
     """A corpus and how passages are found in it; nothing where there is no corpus."""
 
-    corpus: Corpus = None
+    corpus: Annotated[
+        str | None,
+        _corpus_option(
+            metavar="FILE|DIR", help="Find passages here for rows without context or perspectives (docs/retrieval.md)."
+        ),
+    ] = None
     corpus_encoder: CorpusEncoder = "embedded"
-    rerank: Rerank = None
+    rerank: Annotated[
+        str | None, _corpus_option(metavar="NAME", help="A cross-encoder (Hugging Face) that ranks them.")
+    ] = None
     passages: Passages = 5
 
     def filler(self) -> Callable[[Item], Item] | None:

@@ -137,8 +137,7 @@ Config = Annotated[
 _RUN = "The run"
 Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.", rich_help_panel=_RUN)]
 FailOnError = Annotated[
-    float,
-    typer.Option(min=0, max=1, help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN),
+    float, typer.Option(min=0, max=1, help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN)
 ]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Do failed rows again.", rich_help_panel=_RUN)]
 Draws = Annotated[int, typer.Option(help="Bootstrap resamples.", rich_help_panel=_RUN)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,77 +30,19 @@ def checked_address(parameter: typer.CallbackParam, value: str | None) -> str | 
     return check_address(value, name=parameter.opts[0])
 
 
-_LOOP, _CALLS, _DETECTORS = "The loop", "Model calls", "Detectors"
+_loop_option = partial(typer.Option, rich_help_panel="The loop")
+_calls_option = partial(typer.Option, rich_help_panel="Model calls")
+_detectors_option = partial(typer.Option, rich_help_panel="Detectors")
 CACHE_SIZE = "2GB"
 
-Cache = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Keep replies here; what is known is not asked for again (docs/costs.md).",
-        rich_help_panel=_CALLS,
-    ),
-]
-CacheSize = Annotated[
-    str, typer.Option(metavar="SIZE", help="How large the cache may grow, such as 500MB.", rich_help_panel=_CALLS)
-]
-Prices = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="What models cost, as TOML (docs/costs.md).", rich_help_panel=_CALLS),
-]
-PriceOf = Annotated[
-    str | None,
-    typer.Option(
-        "--price", metavar="IN,OUT", help="US dollars for a million tokens in and out.", rich_help_panel=_CALLS
-    ),
-]
-Backend = Annotated[str, typer.Option(help="Who critiques and rewrites.", rich_help_panel=_LOOP)]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(help="The server of a chat model backend.", callback=checked_address, rich_help_panel=_LOOP),
-]
-Detectors = Annotated[
-    str | None, typer.Option(help="Which detectors score and decide, commas between.", rich_help_panel=_DETECTORS)
-]
-Judge = Annotated[
-    str | None, typer.Option(help="The chat model that judges, named provider:model.", rich_help_panel=_DETECTORS)
-]
-JudgeServer = Annotated[
-    str | None,
-    typer.Option("--base-url", help="The judge's server.", callback=checked_address, rich_help_panel=_DETECTORS),
-]
-JudgeBaseUrl = Annotated[
-    str | None,
-    typer.Option(
-        help="The judge's server (default: --base-url).", callback=checked_address, rich_help_panel=_DETECTORS
-    ),
-]
-Classifier = Annotated[
-    list[str] | None,
-    typer.Option(help="A tuned classifier, hf:path-or-id+adapter; once an error type.", rich_help_panel=_DETECTORS),
-]
-Nli = Annotated[
-    str | None, typer.Option(help="A sequence classifier of inference: hf:path-or-id.", rich_help_panel=_DETECTORS)
-]
+Backend = Annotated[str, _loop_option(help="Who critiques and rewrites.")]
+BaseUrl = Annotated[str | None, _loop_option(help="The server of a chat model backend.", callback=checked_address)]
+Detectors = Annotated[str | None, _detectors_option(help="Which detectors score and decide, commas between.")]
 LocalModel = Annotated[
-    str | None,
-    typer.Option(
-        metavar="hf:...", help="The local model of detectors that look inside one.", rich_help_panel=_DETECTORS
-    ),
+    str | None, _detectors_option(metavar="hf:...", help="The local model of detectors that look inside one.")
 ]
-Polls = Annotated[int, typer.Option(help="How often a judge is asked about one answer.", rich_help_panel=_DETECTORS)]
-Drawn = Annotated[
-    int,
-    typer.Option("--samples", help="Other answers drawn where a row brings none.", rich_help_panel=_DETECTORS),
-]
-DetectorSeed = Annotated[int, typer.Option(help="The same seed gives the same scores.", rich_help_panel=_DETECTORS)]
 WordMaps = Annotated[
-    bool,
-    typer.Option(
-        "--word-maps",
-        help="Keep salience's map of words in the scores, for pages to draw.",
-        rich_help_panel=_DETECTORS,
-    ),
+    bool, _detectors_option("--word-maps", help="Keep salience's map of words in the scores, for pages to draw.")
 ]
 
 
@@ -107,10 +50,19 @@ WordMaps = Annotated[
 class CallFlags:
     """What is said of model calls. `price` is the backend's, or the judge's of a command that has no backend."""
 
-    price: PriceOf = None
-    prices: Prices = None
-    cache: Cache = None
-    cache_size: CacheSize = CACHE_SIZE
+    price: Annotated[
+        str | None, _calls_option("--price", metavar="IN,OUT", help="US dollars for a million tokens in and out.")
+    ] = None
+    prices: Annotated[str | None, _calls_option(metavar="FILE", help="What models cost, as TOML (docs/costs.md).")] = (
+        None
+    )
+    cache: Annotated[
+        str | None,
+        _calls_option(metavar="FILE", help="Keep replies here; what is known is not asked for again (docs/costs.md)."),
+    ] = None
+    cache_size: Annotated[str, _calls_option(metavar="SIZE", help="How large the cache may grow, such as 500MB.")] = (
+        CACHE_SIZE
+    )
 
     def open_cache(self) -> CallCache | None:
         """The cache that the flags name; raises `InputError` for a file or size that cannot be used."""
@@ -167,11 +119,13 @@ class BackendFlags(CallFlags):
 class DetectorFlags(CallFlags):
     """The models that detectors work with."""
 
-    judge: Judge = None
+    judge: Annotated[str | None, _detectors_option(help="The chat model that judges, named provider:model.")] = None
     local_model: LocalModel = None
-    classifier: Classifier = None
-    nli: Nli = None
-    polls: Polls = 5
+    classifier: Annotated[
+        list[str] | None, _detectors_option(help="A tuned classifier, hf:path-or-id+adapter; once an error type.")
+    ] = None
+    nli: Annotated[str | None, _detectors_option(help="A sequence classifier of inference: hf:path-or-id.")] = None
+    polls: Annotated[int, _detectors_option(help="How often a judge is asked about one answer.")] = 5
 
     def _resources(self, **more: Any) -> Resources:
         from eirene.eval.resources import Resources
@@ -186,9 +140,11 @@ class DetectorFlags(CallFlags):
 class ScoreFlags(DetectorFlags):
     """What detectors work with, where they run alone."""
 
-    base_url: JudgeServer = None
-    samples: Drawn = 20
-    seed: DetectorSeed = 0
+    base_url: Annotated[
+        str | None, _detectors_option("--base-url", help="The judge's server.", callback=checked_address)
+    ] = None
+    samples: Annotated[int, _detectors_option("--samples", help="Other answers drawn where a row brings none.")] = 20
+    seed: Annotated[int, _detectors_option(help="The same seed gives the same scores.")] = 0
 
     def resources(self, names: Iterable[str], **more: Any) -> Resources:
         """What these detectors are built from; nothing is loaded yet. Raises `InputError` where one lacks its model."""
@@ -209,7 +165,9 @@ class ModelFlags(DetectorFlags, BackendFlags):
     """All models of a run: the backend, and the detectors that score and decide. Can be pickled; holds no key."""
 
     detectors: Detectors = None
-    judge_base_url: JudgeBaseUrl = None
+    judge_base_url: Annotated[
+        str | None, _detectors_option(help="The judge's server (default: --base-url).", callback=checked_address)
+    ] = None
     word_maps: WordMaps = False
 
     @property

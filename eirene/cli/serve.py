@@ -6,6 +6,7 @@ import logging
 import math
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,33 +24,25 @@ if TYPE_CHECKING:
     from eirene.agent.settings import Settings
     from eirene.core.records import Item, Perspective, Record
 
-_SERVER, _LIMITS = "The server", "Limits"
+_server_option = partial(typer.Option, rich_help_panel="The server")
+_limits_option = partial(typer.Option, rich_help_panel="Limits")
 _MIB = 2**20
 _LAST_S = 2.0  # for threads of others, once the server has ended
 
 Upstream = Annotated[
-    str | None,
-    typer.Option(help="The model that writes drafts (default: the backend).", rich_help_panel="The loop"),
+    str | None, typer.Option(help="The model that writes drafts (default: the backend).", rich_help_panel="The loop")
 ]
-Host = Annotated[str, typer.Option(help="The address to listen on.", rich_help_panel=_SERVER)]
-Port = Annotated[int, typer.Option(help="The port; 0 takes a free one.", rich_help_panel=_SERVER)]
-ApiKey = Annotated[
-    str | None,
-    typer.Option(help="What clients must bring; better in EIRENE_API_KEY.", rich_help_panel=_SERVER),
-]
-RunsFile = Annotated[
-    str | None,
-    typer.Option("--runs", metavar="FILE.jsonl", help="Append every run here.", rich_help_panel=_SERVER),
-]
-MaxBody = Annotated[float, typer.Option(help="MiB of a request at most.", rich_help_panel=_LIMITS)]
-Timeout = Annotated[float, typer.Option(help="Seconds for a whole answer.", rich_help_panel=_LIMITS)]
-Concurrency = Annotated[int, typer.Option(help="Chats under way at most.", rich_help_panel=_LIMITS)]
-Queue = Annotated[int, typer.Option(help="Chats that may wait; the rest gets a 429.", rich_help_panel=_LIMITS)]
-Connections = Annotated[int, typer.Option(help="Open connections at most; others get a 503.", rich_help_panel=_LIMITS)]
-UpstreamCalls = Annotated[
-    int, typer.Option(help="The loop's calls of the model under way at most.", rich_help_panel=_LIMITS)
-]
-Grace = Annotated[float, typer.Option(help="Seconds for what is in flight when told to stop.", rich_help_panel=_LIMITS)]
+Host = Annotated[str, _server_option(help="The address to listen on.")]
+Port = Annotated[int, _server_option(help="The port; 0 takes a free one.")]
+ApiKey = Annotated[str | None, _server_option(help="What clients must bring; better in EIRENE_API_KEY.")]
+RunsFile = Annotated[str | None, _server_option("--runs", metavar="FILE.jsonl", help="Append every run here.")]
+MaxBody = Annotated[float, _limits_option(help="MiB of a request at most.")]
+Timeout = Annotated[float, _limits_option(help="Seconds for a whole answer.")]
+Concurrency = Annotated[int, _limits_option(help="Chats under way at most.")]
+Queue = Annotated[int, _limits_option(help="Chats that may wait; the rest gets a 429.")]
+Connections = Annotated[int, _limits_option(help="Open connections at most; others get a 503.")]
+UpstreamCalls = Annotated[int, _limits_option(help="The loop's calls of the model under way at most.")]
+Grace = Annotated[float, _limits_option(help="Seconds for what is in flight when told to stop.")]
 
 
 @with_groups()

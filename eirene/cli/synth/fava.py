@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eirene.cli import flags as options
-from eirene.cli.batch import flags as batch_flags
+from eirene.cli.batch.flags import LimitFlags
 from eirene.cli.data_flags import CorpusEncoder, CorpusFlags
-from eirene.cli.flags import listed, with_groups
+from eirene.cli.flags import Without, listed, with_groups
 from eirene.cli.model_flags import BaseUrl, CallFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import output, say
@@ -62,8 +62,7 @@ def fava(
     corpus_encoder: CorpusEncoder = "embedded",
     concurrency: Concurrency = 8,
     grace: Grace = 30.0,
-    max_cost: batch_flags.MaxCost = None,
-    max_tokens: batch_flags.MaxTokens = None,
+    limit_flags: Annotated[LimitFlags, Without("deadline")],
     seed: options.Seed = 0,
     force: options.Force = False,
     calls: CallFlags,
@@ -71,7 +70,6 @@ def fava(
 ) -> None:
     """Passages with errors of known kind and place, and the references that tell."""
     with output():
-        from eirene.agent.batch.control import Limits
         from eirene.core.critique import HALLUCINATIONS
         from eirene.synth.fava.recipe import GENRES, FavaRecipe, FavaTotals
         from eirene.synth.fava.rules import OFFLINE
@@ -89,7 +87,7 @@ def fava(
             kinds=wanted, most=most if most is not None else 3 if offline else 5, references=references, clean=clean,
             seed=seed, genres=GENRES if genres is None else () if genres == "none" else listed(genres), tries=tries,
         )  # fmt: skip
-        limits, made = Limits(max_cost, max_tokens), FavaTotals()
+        limits, made = limit_flags.limits(), FavaTotals()
         check_apart(out, corpus)
         if backend is None:
             _by_rule(corpus, recipe, made, out, limit=limit, encoder=corpus_encoder, force=force)

@@ -6,6 +6,7 @@ import signal
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,60 +28,46 @@ PrecisionName = Literal["bf16", "fp32"]
 
 _SAY_EVERY = 25  # steps between two lines where no terminal shows a bar
 _STOPPED = 130
-_MEMORY = "Memory and machine"
+_memory_option = partial(typer.Option, rich_help_panel="Memory and machine")
 
-Base = Annotated[
-    str, typer.Option("--base", "--model", metavar="DIR|ID", help="The causal language model to start from.")
-]
-Out = Annotated[str, typer.Option(metavar="DIR", help="Where the model goes; an unfinished run found there goes on.")]
 Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Rows that the model is measured on and not trained on.")]
 Method = Annotated[MethodName, typer.Option(help="All weights, or a LoRA adapter.")]
-AnyMethod = Annotated[AnyMethodName, typer.Option(help="Virtual tokens, a LoRA adapter, or all weights.")]
-VirtualTokens = Annotated[int, typer.Option(help="Of prompt tuning.")]
 Layout = Annotated[LayoutName | None, typer.Option(help="Default: the model's chat template where there is one.")]
 Warmup = Annotated[float, typer.Option(help="Steps, or below 1 a share of them, over which the rate rises.")]
 Epochs = Annotated[int, typer.Option(help="Passes over the data.")]
-BatchSize = Annotated[int, typer.Option(help="Examples in a step.")]
 MaxSteps = Annotated[int | None, typer.Option(help="Stop after so many steps (default: as the epochs say).")]
-MaxTokens = Annotated[int, typer.Option(help="Examples longer than this, prompt and reply, are left out and counted.")]
-Rate = Annotated[float | None, typer.Option(help="Default: 2e-5 in full (the paper's), 2e-4 for LoRA.")]
 Rank = Annotated[int, typer.Option(help="Rank of the LoRA adapter.")]
 Seed = Annotated[int, typer.Option(help="Order of the data, dropout, the adapter's first values.")]
-CheckpointSteps = Annotated[int | None, typer.Option(help="Steps between checkpoints (default: one an epoch).")]
-MicroBatch = Annotated[int | None, typer.Option(help="Examples at once, gradients added up.", rich_help_panel=_MEMORY)]
-Dtype = Annotated[str | None, typer.Option(help="Of a LoRA's frozen weights: bfloat16 ...", rich_help_panel=_MEMORY)]
-Precision = Annotated[
-    PrecisionName | None,
-    typer.Option(help="What is computed in (default: bf16 on GPUs that can, else fp32).", rich_help_panel=_MEMORY),
-]
-GradientCheckpointing = Annotated[
-    bool, typer.Option("--gradient-checkpointing", help="Less memory, more time.", rich_help_panel=_MEMORY)
-]
-Device = Annotated[
-    str | None, typer.Option(help="cpu, cuda ... (default: a GPU if there is one).", rich_help_panel=_MEMORY)
-]
-PaperRate = Annotated[
-    float | None, typer.Option(help="Default: 0.1 for prompt tuning (the paper's), 2e-4 LoRA, 2e-5 full.")
-]
-PaperSteps = Annotated[int, typer.Option(help="Steps; the paper trained for at most 20,000 and was done by 5,000.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainFlags:
     """The flags of every one of these commands; a command sets its own defaults."""
 
-    base: Base
-    out: Out
-    batch_size: BatchSize = 4
-    max_tokens: MaxTokens = 1024
+    base: Annotated[
+        str, typer.Option("--base", "--model", metavar="DIR|ID", help="The causal language model to start from.")
+    ]
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="Where the model goes; an unfinished run found there goes on.")
+    ]
+    batch_size: Annotated[int, typer.Option(help="Examples in a step.")] = 4
+    max_tokens: Annotated[
+        int, typer.Option(help="Examples longer than this, prompt and reply, are left out and counted.")
+    ] = 1024
     lora_rank: Rank = 16
     seed: Seed = 0
-    checkpoint_steps: CheckpointSteps = None
-    micro_batch: MicroBatch = None
-    dtype: Dtype = None
-    precision: Precision = None
-    gradient_checkpointing: GradientCheckpointing = False
-    device: Device = None
+    checkpoint_steps: Annotated[int | None, typer.Option(help="Steps between checkpoints (default: one an epoch).")] = (
+        None
+    )
+    micro_batch: Annotated[int | None, _memory_option(help="Examples at once, gradients added up.")] = None
+    dtype: Annotated[str | None, _memory_option(help="Of a LoRA's frozen weights: bfloat16 ...")] = None
+    precision: Annotated[
+        PrecisionName | None, _memory_option(help="What is computed in (default: bf16 on GPUs that can, else fp32).")
+    ] = None
+    gradient_checkpointing: Annotated[
+        bool, _memory_option("--gradient-checkpointing", help="Less memory, more time.")
+    ] = False
+    device: Annotated[str | None, _memory_option(help="cpu, cuda ... (default: a GPU if there is one).")] = None
     config: flags.Config = None
 
     @property
@@ -97,18 +84,24 @@ class EpochFlags:
     method: Method = "full"
     epochs: Epochs = 5
     max_steps: MaxSteps = None
-    learning_rate: Rate = None
+    learning_rate: Annotated[float | None, typer.Option(help="Default: 2e-5 in full (the paper's), 2e-4 for LoRA.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class PromptTuningFlags:
     """The flags of the commands whose defaults are the NPOV paper's prompt tuning."""
 
-    method: AnyMethod = "prompt"
-    virtual_tokens: VirtualTokens = 5
-    max_steps: PaperSteps = 20_000
+    method: Annotated[AnyMethodName, typer.Option(help="Virtual tokens, a LoRA adapter, or all weights.")] = "prompt"
+    virtual_tokens: Annotated[int, typer.Option(help="Of prompt tuning.")] = 5
+    max_steps: Annotated[
+        int, typer.Option(help="Steps; the paper trained for at most 20,000 and was done by 5,000.")
+    ] = 20_000
     warmup: Warmup = 500
-    learning_rate: PaperRate = None
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Default: 0.1 for prompt tuning (the paper's), 2e-4 LoRA, 2e-5 full.")
+    ] = None
 
 
 class Training:
