@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -26,7 +24,7 @@ from eirene.models.local.checkpoint import (
     refuse_not_finite,
     said,
 )
-from eirene.models.local.spec import ADAPTER_CONFIG, LocalSpec
+from eirene.models.local.spec import ADAPTER_CONFIG, LocalSpec, read_object
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -148,21 +146,11 @@ def _checked_weights(adapter: str, where: str) -> set[str]:
 def _refuse_imports(adapter: str, where: str) -> None:
     """peft imports whatever module an adapter names for Megatron's layers."""
     file = file_beside(adapter, ADAPTER_CONFIG)
-    if file is not None and _config(file).get("megatron_config"):
+    if file is not None and read_object(file).get("megatron_config"):
         raise InputError(
             f"{where} names a module to be imported (megatron_config in {ADAPTER_CONFIG}), which is never done",
             field="backend",
         )
-
-
-def _config(file: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(file)) from None
-    if not isinstance(value, dict):
-        raise InputError("must hold a JSON object", where=str(file))
-    return value
 
 
 def _lacking(names: set[str], where: str) -> InputError:

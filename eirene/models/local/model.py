@@ -20,7 +20,7 @@ from eirene.core.errors import BackendError, InputError, TooLongError
 from eirene.core.extras import require
 from eirene.core.usage import Meter, Usage
 from eirene.models.local.layout import as_text, encode_chat, encode_chat_frame, encode_reply, encode_text
-from eirene.models.local.spec import ADAPTER_CONFIG, PROMPT_FILE, Layout, LocalSpec, parse_spec, read_prompt
+from eirene.models.local.spec import ADAPTER_CONFIG, PROMPT_FILE, Layout, LocalSpec, parse_spec, read_object
 from eirene.models.replies import Reply
 from eirene.prompts import Message
 
@@ -185,7 +185,7 @@ def load_local(spec: str | LocalSpec, *, device: str | None = None, dtype: str |
     spec = parse_spec(spec, device=device, dtype=dtype) if isinstance(spec, str) else spec
     loaded = load(spec)
     file = file_beside(spec.adapter or spec.model, PROMPT_FILE)
-    prompt = None if file is None else read_prompt(file)
+    prompt = None if file is None else read_object(file)
     layout = spec.layout or (prompt or {}).get("layout")
     return LocalModel(
         loaded.model,

@@ -61,21 +61,21 @@ def parse_spec(spec: str, *, device: str | None = None, dtype: str | None = None
     return LocalSpec(model, adapter, device or options.get("device"), dtype, layout)
 
 
-def read_prompt(file: Path) -> dict[str, Any]:
-    """The prompt that an adapter, or a fine-tuned model, carries in `PROMPT_FILE` beside its weights.
+def read_object(file: Path, *, advice: str = "") -> dict[str, Any]:
+    """The JSON object of a file beside a model's weights: the prompt that it carries, a configuration, a card.
 
-    Raises `InputError` for a file that cannot be read or does not fit its checksum.
+    Raises `InputError`, which ends in `advice`, for a file that cannot be read or does not fit its checksum.
     """
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(file)) from None
-    if not isinstance(value, dict):
-        raise InputError("must hold a JSON object", where=str(file))
-    try:
-        return check_value(value)
+        if isinstance(value, dict):
+            return check_value(value)
+        why = "must hold a JSON object"
     except DamagedError as error:
-        raise InputError(str(error), where=str(file)) from None
+        why = str(error)
+    except (OSError, ValueError, RecursionError) as error:
+        why = f"cannot be read: {error}"
+    raise InputError(why + advice, where=str(file))
 
 
 def _split_options(text: str, spec: str) -> tuple[str, dict[str, str]]:
@@ -113,10 +113,7 @@ def _holds_adapter_only(folder: str) -> bool:
 
 def _base_of(adapter: str) -> str:
     file = Path(adapter) / ADAPTER_CONFIG
-    try:
-        base = json.loads(file.read_text(encoding="utf-8")).get("base_model_name_or_path")
-    except (OSError, ValueError, AttributeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(file)) from None
+    base = read_object(file).get("base_model_name_or_path")
     if not isinstance(base, str) or not base:
         raise InputError("names no base model; write hf:BASE+ADAPTER", where=str(file))
     return base

@@ -17,14 +17,14 @@ from eirene.core.logs import get_logger
 from eirene.core.signature import check_seed
 from eirene.data import Shape
 from eirene.data.json_rows import HasRows, reason
-from eirene.data.line_checksum import DamagedError, check_value
-from eirene.models.local.spec import parse_spec
+from eirene.models.local.spec import parse_spec, read_object
 from eirene.models.training.recipe import CARD_FILE, Progress, TrainingRecipe, write_card, write_json
 
 logger = get_logger(__name__)
 
 RUN_FILE = "run.json"
 CHECKPOINTS = "checkpoints"
+_ADVICE = "; name a new folder"
 _TORN = "run.tmp"  # what a run leaves that was killed while it made its first file
 _PACKAGES = ("torch", "transformers", "peft", "accelerate")
 
@@ -117,7 +117,7 @@ def claim_folder(folder: Path, order: dict[str, Any]) -> dict[str, Any] | None:
             folder.mkdir(parents=True, exist_ok=True)
             write_json(file, order)
             return None
-        before = _read(file)
+        before = read_object(file, advice=_ADVICE)
     except OSError as error:
         raise InputError(f"cannot be written: {reason(error)}", where=str(folder)) from None
     differing = sorted(name for name in {*before, *order} if before.get(name) != order.get(name))
@@ -126,7 +126,7 @@ def claim_folder(folder: Path, order: dict[str, Any]) -> dict[str, Any] | None:
             f"holds a run with other data or settings ({', '.join(differing)}); name a new folder", where=str(folder)
         )
     card = folder / CARD_FILE
-    return _read(card) if card.is_file() else None
+    return read_object(card, advice=_ADVICE) if card.is_file() else None
 
 
 def finished_run(run: TrainingRun, order: dict[str, Any]) -> Trained | None:
@@ -190,19 +190,6 @@ def refuse_leaks(texts: Iterable[str], dev_texts: Iterable[str], *, what: str = 
             "from one of the two",
             field="dev",
         )
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"cannot be read: {error}; name a new folder", where=str(file)) from None
-    if not isinstance(value, dict):
-        raise InputError("must hold a JSON object; name a new folder", where=str(file))
-    try:
-        return check_value(value)
-    except DamagedError as error:
-        raise InputError(f"{error}; name a new folder", where=str(file)) from None
 
 
 DIGESTS_FILE = "digests.json"

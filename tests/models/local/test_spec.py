@@ -9,7 +9,7 @@ import pytest
 
 from eirene.core.errors import InputError
 from eirene.data.line_checksum import sealed_value
-from eirene.models.local.spec import LocalSpec, parse_spec, read_prompt
+from eirene.models.local.spec import LocalSpec, parse_spec, read_object
 
 
 @pytest.mark.parametrize(
@@ -60,18 +60,18 @@ def test_an_adapter_alone_brings_its_base(tmp_path: Path) -> None:
 def test_a_carried_prompt_is_a_json_object(tmp_path: Path) -> None:
     file = tmp_path / "eirene_prompt.json"
     file.write_text('{"layout": "chat"}')
-    assert read_prompt(file) == {"layout": "chat"}
+    assert read_object(file) == {"layout": "chat"}
     for bad in ("[", "[1]"):
         file.write_text(bad)
         with pytest.raises(InputError, match=r"eirene_prompt\.json: "):
-            read_prompt(file)
+            read_object(file)
 
 
 def test_a_prompt_that_was_changed_is_refused(tmp_path: Path) -> None:
     """By its checksum; one of an earlier version has none."""
     file = tmp_path / "eirene_prompt.json"
     file.write_text(json.dumps(sealed_value({"system": "Judge."}), indent=1))
-    assert read_prompt(file) == {"system": "Judge."}
+    assert read_object(file) == {"system": "Judge."}
     file.write_text(file.read_text().replace("Judge", "Fudge"))
     with pytest.raises(InputError, match="does not fit its checksum"):
-        read_prompt(file)
+        read_object(file)
