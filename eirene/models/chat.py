@@ -9,7 +9,7 @@ call, and so twenty equal critiques) and streaming (which gives one choice, what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,11 @@ from eirene.core.errors import MalformedReplyError
 from eirene.core.logs import get_logger
 from eirene.core.signature import rng_for
 from eirene.core.usage import Meter, Usage
-from eirene.models.address import logged_error
 from eirene.models.attempt import Attempt, reply_limit, try_call
 from eirene.models.cache import CallCache, reply_keys
 from eirene.models.clients import ModelPerLoop, identity_of
 from eirene.models.faults import Fault
-from eirene.models.limits import Limiter, RetryPolicy
+from eirene.models.limits import Limiter, RetryPolicy, Sleep
 from eirene.models.replies import Reply, Tokens, replies_of, tokens_of
 from eirene.prompts import Message
 
@@ -95,7 +94,7 @@ class ChatModel:
         price: Price | None = None,
         rebuild: Callable[[], BaseChatModel] | None = None,
         cache: CallCache | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.name = name or model_name(model)
         self.cache = cache
@@ -177,31 +176,27 @@ class ChatModel:
     async def _answered(
         self, messages: Sequence[Message], sampling: Sampling, meter: Meter, *, n: int
     ) -> tuple[Reply, ...]:
-        """The replies of one request, retried as the policy says."""
-        lc_messages, rng = _to_langchain(messages), rng_for(sampling.seed or 0, "retry")
-        attempt = failed = 0
-        while True:
+        """The replies of one request, retried as the policy says; none where the provider refuses `n`."""
+        lc_messages, refused = _to_langchain(messages), 0
+
+        async def ask(before: int) -> tuple[Reply, ...] | Fault:
+            nonlocal refused
             fields = self.settable(sampling)
             if n > 1 and self.takes_n:
                 fields["n"] = n
-            outcome = await self._attempt(lc_messages, fields, meter=meter, is_retry=attempt + failed > 0)
-            if not isinstance(outcome, Fault):
-                if "n" in fields and len(outcome) < n:
-                    logger.info("%s gave %d of %d replies: one a request from now on", self.name, len(outcome), n)
-                    self._takes_n = False
-                return outcome[:n]
-            if outcome.parameter is not None:
+            outcome = await self._attempt(lc_messages, fields, meter=meter, is_retry=before + refused > 0)
+            if isinstance(outcome, Fault):
+                if outcome.parameter is None:
+                    return outcome
                 self._give_up(outcome.parameter, outcome)
-                if outcome.parameter == "n":
-                    return ()  # the caller asks for all of them at once, rather than wait for one first
-                failed += 1  # not one of the attempts: it has told us something, and cannot happen twice
-                continue
-            attempt += 1
-            wait_s = self._retry.wait_s(outcome, attempt=attempt, rng=rng)
-            if wait_s is None:
-                raise logged_error(outcome)
-            logger.info("attempt %d failed, next in %.1f s: %s", attempt, wait_s, outcome.error)
-            await self._sleep(wait_s)
+                refused += 1  # none of the policy's attempts: it has told us something, and cannot happen twice
+                return () if outcome.parameter == "n" else await ask(before)
+            if len(outcome) < fields.get("n", 1):
+                logger.info("%s gave %d of %d replies: one a request from now on", self.name, len(outcome), n)
+                self._takes_n = False
+            return outcome[:n]
+
+        return await self._retry.run(ask, rng=rng_for(sampling.seed or 0, "retry"), sleep=self._sleep)
 
     async def _attempt(
         self, messages: list[BaseMessage], fields: Mapping[str, Any], *, meter: Meter, is_retry: bool

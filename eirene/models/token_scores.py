@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -16,11 +16,11 @@ from eirene.core.errors import AuthError, MalformedReplyError
 from eirene.core.extras import require
 from eirene.core.signature import rng_for
 from eirene.core.usage import Meter, Usage
-from eirene.models.address import check_address, logged_error
+from eirene.models.address import check_address
 from eirene.models.attempt import Attempt, try_call
 from eirene.models.faults import Fault
 from eirene.models.http_guard import ReplyLimit, guard_clients
-from eirene.models.limits import Limiter, RetryPolicy
+from eirene.models.limits import Limiter, RetryPolicy, Sleep
 from eirene.models.redaction import NO_KEY, redacted
 from eirene.models.replies import token_count
 from eirene.prompts import Message
@@ -83,7 +83,7 @@ class EchoScorer:
         retry: RetryPolicy | None = None,
         timeout_s: float = 60.0,
         price: Price | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         require("openai")
         self.name = model
@@ -101,16 +101,12 @@ class EchoScorer:
         the whole.
         """
         prompt = "\n\n".join(m.content for m in messages) + "\n"
-        rng, attempt = rng_for(0, "retry"), 0
-        while True:
-            outcome = await self._attempt(prompt + text, top, meter, is_retry=attempt > 0)
-            if not isinstance(outcome, Fault):
-                return _read(outcome, prompt, text, name=self.name)
-            attempt += 1
-            wait_s = self._retry.wait_s(outcome, attempt=attempt, rng=rng)
-            if wait_s is None:
-                raise logged_error(outcome)
-            await self._sleep(wait_s)
+        found = await self._retry.run(
+            lambda before: self._attempt(prompt + text, top, meter, is_retry=before > 0),
+            rng=rng_for(0, "retry"),
+            sleep=self._sleep,
+        )
+        return _read(found, prompt, text, name=self.name)
 
     async def laid_out(self, lay_out: Callable[[Count, int | None], T]) -> T:
         """What `lay_out` makes where nobody but the server knows how much it takes."""

@@ -12,7 +12,6 @@ from eirene.core.errors import MalformedReplyError, UnusableReplyError
 from eirene.core.logs import get_logger
 from eirene.core.signature import rng_for
 from eirene.core.usage import Usage
-from eirene.models.address import logged_error
 from eirene.models.attempt import Attempt, reply_limit, try_call
 from eirene.models.clients import ModelPerLoop
 from eirene.models.faults import Fault
@@ -81,20 +80,17 @@ class Upstream:
         return Drafts(found.drafts[:n], found.usage)
 
     async def _ask(self, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int) -> Drafts:
-        rng, usage, attempt = rng_for(0, "draft"), Usage(), 0
-        while True:
-            attempt += 1
+        usage = Usage()
+
+        async def ask(before: int) -> Drafts | Fault:
+            nonlocal usage
             outcome = await self._attempt(messages, request, n)
-            usage += Usage(calls=1, retries=int(attempt > 1))
-            if isinstance(outcome, Drafts):
-                return Drafts(outcome.drafts, usage + outcome.usage)
-            if outcome.parameter == "n":
-                return Drafts((), usage)
-            wait_s = self._retry.wait_s(outcome, attempt=attempt, rng=rng)
-            if wait_s is None:
-                raise logged_error(outcome)
-            logger.info("a draft is asked for again in %.1f s: %s", wait_s, outcome.error.kind)
-            await self._sleep(wait_s)
+            usage += Usage(calls=1, retries=int(before > 0))
+            is_refused = isinstance(outcome, Fault) and outcome.parameter == "n"
+            return Drafts((), Usage()) if is_refused else outcome
+
+        found = await self._retry.run(ask, rng=rng_for(0, "draft"), sleep=self._sleep)
+        return Drafts(found.drafts, usage + found.usage)
 
     async def _attempt(self, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int) -> Drafts | Fault:
         model, arguments = self._prepared(request, n)
