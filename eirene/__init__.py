@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from eirene.core.scores import Scores, Unscored
     from eirene.core.usage import Meter, Usage
     from eirene.models.cache import CallCache
-    from eirene.models.chat import Price
+    from eirene.models.costs import Price
     from eirene.models.scripted import ScriptedChatModel
     from eirene.text.sentences import Sentence, split_sentences
 
@@ -141,7 +141,7 @@ _HOMES = {
         "Usage",
     ),
     "eirene.models.cache": ("CallCache",),
-    "eirene.models.chat": ("Price",),
+    "eirene.models.costs": ("Price",),
     "eirene.models.scripted": ("ScriptedChatModel",),
     "eirene.text.sentences": (
         "Sentence",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from eirene.eval.base import Detector
     from eirene.models.cache import CallCache
-    from eirene.models.chat import Price
+    from eirene.models.costs import Price
     from eirene.models.encoder import Encoder
     from eirene.models.local.model import LocalModel
 

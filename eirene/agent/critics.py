@@ -11,7 +11,7 @@ from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.feedback_model.base import FeedbackModel
 from eirene.feedback_model.finding_vote import joined_critiques, vote_on_findings
-from eirene.feedback_model.vote import Selection, select
+from eirene.feedback_model.vote import VoteResult, select
 from eirene.text.sentences import Sentence, split_sentences
 
 
@@ -34,7 +34,7 @@ def critics_of(parts: Parts, settings: Settings) -> list[tuple[CriticKind, Feedb
     return found
 
 
-def selected(state: State, settings: Settings) -> Selection:
+def selected(state: State, settings: Settings) -> VoteResult:
     """The critique that the samples in a state give of its best text."""
     samples, early_stop = load_samples(state), state.get("early_stop", False)
     return chosen_critique(samples, split_sentences(best_text(state)), settings=settings, early_stop=early_stop)
@@ -42,7 +42,7 @@ def selected(state: State, settings: Settings) -> Selection:
 
 def chosen_critique(
     samples: Sequence[Sample], sentences: Sequence[Sentence], *, settings: Settings, early_stop: bool
-) -> Selection:
+) -> VoteResult:
     """The critique that the samples give, of whichever critics were asked; see `select` and `vote_on_findings`."""
     asked = {"n_requested": settings.samples, "min_consistency": settings.min_consistency}
     mine = [s for s in samples if s.critic != "hallucination"]

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from eirene.models.cache import CallCache
-    from eirene.models.chat import ChatModel, Price
+    from eirene.models.chat import ChatModel
+    from eirene.models.costs import Price
 
 JUDGE = "chainpoll"
 """Adherence where text was given, correctness where none was."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eirene.eval.base import Need
     from eirene.eval.resources import Resources
     from eirene.models.cache import CallCache
-    from eirene.models.chat import Price
+    from eirene.models.costs import Price
 
 
 def checked_address(parameter: typer.CallbackParam, value: str | None) -> str | None:
@@ -246,7 +246,7 @@ def _is_elsewhere(model: str) -> bool:
 
 def _parsed(text: str) -> Price:
     """The price that a text such as `0.15,0.60` names; raises `InputError` for another form."""
-    from eirene.models.chat import Price
+    from eirene.models.costs import Price
 
     try:
         read, written = (float(part) for part in text.split(","))

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from eirene.models.cache import CallCache
-    from eirene.models.chat import ChatModel, Price
+    from eirene.models.chat import ChatModel
+    from eirene.models.costs import Price
     from eirene.models.encoder.runtime import Encodes
     from eirene.models.local.model import LocalModel
     from eirene.models.local.nli import NliModel

@@ -15,7 +15,7 @@ from eirene.core.errors import InputError
 from eirene.core.findings.tags import in_order
 from eirene.feedback_model.parsing.tagged import sample_of
 from eirene.feedback_model.vote import (
-    Selection,
+    VoteResult,
     check_sample,
     count_distinct,
     has_quorum,
@@ -50,7 +50,7 @@ def vote_on_findings(
     *,
     n_requested: int,
     min_consistency: float = 0.0,
-) -> Selection:
+) -> VoteResult:
     """The critique that the samples' findings give, or why there is none.
 
     Findings join the cluster of their kind whose first member they overlap most, by at least `OVERLAP` of the
@@ -64,7 +64,7 @@ def vote_on_findings(
     samples = [check_sample(s, sentences) for s in samples]
     n_valid = sum(s.is_valid for s in samples)
     if not has_quorum(len(samples), n_valid):
-        return Selection(abstained=why_no_quorum(samples, n_valid, n_requested))
+        return VoteResult(abstained=why_no_quorum(samples, n_valid, n_requested))
     clusters = cluster_findings(samples)
     kept = in_order(
         cluster.most_frequent().model_copy(update={"share": len(cluster.samples) / n_valid})
@@ -74,7 +74,7 @@ def vote_on_findings(
     result = sample_of(kept, sentences)
     same_tags = sum(s.is_valid and s.tags == result.tags for s in samples) / len(samples)
     if same_tags < min_consistency:
-        return Selection(abstained=why_under_floor(len(samples), same_tags, min_consistency))
+        return VoteResult(abstained=why_under_floor(len(samples), same_tags, min_consistency))
     silent = sum(s.is_valid and not s.findings for s in samples) / n_valid
     agreement = sum(f.share or 0.0 for f in kept) / len(kept) if kept else silent
     vote = FindingVote(
@@ -96,7 +96,7 @@ def vote_on_findings(
         n_distinct=count_distinct(samples),
         hallucination=vote,
     )
-    return Selection(critique=critique)
+    return VoteResult(critique=critique)
 
 
 def cluster_findings(samples: Sequence[Sample]) -> list[_FindingCluster]:
@@ -124,8 +124,8 @@ def overlap(a: Finding, b: Finding) -> float:
 
 
 def joined_critiques(
-    completeness: Selection, hallucination: Selection, *, drawn: Sequence[Sample], n_requested: int
-) -> Selection:
+    completeness: VoteResult, hallucination: VoteResult, *, drawn: Sequence[Sample], n_requested: int
+) -> VoteResult:
     """Both critics' verdicts in one: a sentence is Incomplete if either says so, completeness's reason first.
 
     Where one of them abstained the other's critique stands, and says so; where both did, so does this. `drawn` are the
@@ -137,14 +137,14 @@ def joined_critiques(
             if completeness.abstained == hallucination.abstained:
                 return completeness
             why = f"completeness: {completeness.abstained}; hallucination: {hallucination.abstained}"
-            return Selection(abstained=why)
+            return VoteResult(abstained=why)
         vote = FindingVote(
             agreement=None, tag_consistency=None, n_kept=0, n_found=0, n_drawn=len(drawn),
             n_valid=sum(s.is_valid for s in drawn), n_requested=n_requested, abstained=hallucination.abstained,
         )  # fmt: skip
-        return Selection(first.model_copy(update={"hallucination": vote}), completeness.winner)
+        return VoteResult(first.model_copy(update={"hallucination": vote}), completeness.winner)
     if first is None:
-        return Selection(second.model_copy(update={"abstained": completeness.abstained}))
+        return VoteResult(second.model_copy(update={"abstained": completeness.abstained}))
     sentences = []
     for mine, other in zip(first.sentences, second.sentences, strict=True):
         reason = " ".join(r for r in (mine.reason, other.reason) if r) or None
@@ -158,4 +158,4 @@ def joined_critiques(
             )
         )
     both = {"sentences": tuple(sentences), "hallucination": second.hallucination}
-    return Selection(first.model_copy(update=both), completeness.winner)
+    return VoteResult(first.model_copy(update=both), completeness.winner)

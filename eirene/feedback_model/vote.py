@@ -22,7 +22,7 @@ MIN_VALID = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class VoteResult:
     """Either the chosen critique, with its sample's number (from 0), or the reason why there is none."""
 
     critique: Critique | None = None
@@ -37,7 +37,7 @@ def select(
     n_requested: int,
     min_consistency: float = 0.0,
     early_stop: bool = False,
-) -> Selection:
+) -> VoteResult:
     """The most tag-consistent sample, among equals the most reason-consistent, among those the first drawn.
 
     `sentences` are the answer's, as `split_sentences` cuts it; a sample that does not fit them is invalid. All samples
@@ -50,12 +50,12 @@ def select(
     samples = [check_sample(s, sentences) for s in samples]
     n_valid = sum(s.is_valid for s in samples)
     if not has_quorum(len(samples), n_valid):
-        return Selection(abstained=why_no_quorum(samples, n_valid, n_requested))
+        return VoteResult(abstained=why_no_quorum(samples, n_valid, n_requested))
     by_tags = tag_consistency(samples)
     best = max(by_tags)
     survivors = [i for i, share in enumerate(by_tags) if share == best]
     if best < min_consistency:
-        return Selection(abstained=why_under_floor(len(samples), best, min_consistency))
+        return VoteResult(abstained=why_under_floor(len(samples), best, min_consistency))
     by_reasons = reason_consistency(samples, survivors)
     top = max(range(len(survivors)), key=by_reasons.__getitem__)  # max keeps the first of equals: the first drawn
     winner = samples[survivors[top]]
@@ -69,7 +69,7 @@ def select(
         n_distinct=count_distinct(samples),
         early_stop=early_stop,
     )
-    return Selection(critique=critique, winner=survivors[top])
+    return VoteResult(critique=critique, winner=survivors[top])
 
 
 def tag_consistency(samples: Sequence[Sample]) -> list[float]:

@@ -20,6 +20,7 @@ from eirene.core.usage import Meter, Usage
 from eirene.models.attempt import Attempt, reply_limit, try_call
 from eirene.models.cache import CallCache, reply_keys
 from eirene.models.clients import ModelPerLoop, identity_of
+from eirene.models.costs import Price, priced
 from eirene.models.faults import Fault
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
 from eirene.models.replies import Reply, Tokens, replies_of, tokens_of
@@ -34,21 +35,6 @@ logger = get_logger(__name__)
 NOSTREAM = "nostream"
 """LangGraph's tag for calls whose tokens stay out of `stream_mode="messages"`: drafts are not for the reader."""
 _SEED_BITS = 31  # the widest that every provider's seed field takes
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """US dollars for a million tokens; tokens read from the provider's prompt cache count as input by default."""
-
-    input_usd: float
-    output_usd: float
-    cached_usd: float | None = None
-
-    def cost_usd(self, *, input_tokens: int, output_tokens: int, cached_tokens: int) -> float:
-        """The price of one call; `cached_tokens` are among the `input_tokens`."""
-        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
-        fresh = input_tokens - cached_tokens
-        return (fresh * self.input_usd + cached_tokens * cached_usd + output_tokens * self.output_usd) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +205,7 @@ class ChatModel:
     def _usage(self, tokens: Tokens) -> Usage:
         if tokens.is_unknown:
             logger.info("%s reports no token usage; it counts as 0 tokens", self.name)
-        cost = None
-        if self._price is not None:
-            cost = self._price.cost_usd(
-                input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached
-            )
-        return Usage(input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached, cost_usd=cost)
+        return priced(self._price, input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached)
 
     def _give_up(self, parameter: str, fault: Fault) -> None:
         if parameter in self._refused:  # a concurrent call has found it out, too

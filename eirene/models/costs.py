@@ -15,11 +15,34 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from eirene.core.errors import FormError, InputError
+from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel
 from eirene.data.json_rows import read_source
-from eirene.models.chat import Price
 
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # strict: a whole number is one as well, a text is none
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens; tokens read from the provider's prompt cache count as input by default."""
+
+    input_usd: float
+    output_usd: float
+    cached_usd: float | None = None
+
+    def cost_usd(self, *, input_tokens: int, output_tokens: int, cached_tokens: int) -> float:
+        """The price of one call; `cached_tokens` are among the `input_tokens`."""
+        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
+        fresh = input_tokens - cached_tokens
+        return (fresh * self.input_usd + cached_tokens * cached_usd + output_tokens * self.output_usd) / 1e6
+
+
+def priced(price: Price | None, *, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> Usage:
+    """The usage of a call that took so many tokens, with its cost where there is a price."""
+    cost = None
+    if price is not None:
+        cost = price.cost_usd(input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=cached_tokens)
+    return Usage(input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=cached_tokens, cost_usd=cost)
 
 
 class _PriceEntry(CheckedModel):

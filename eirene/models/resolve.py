@@ -17,9 +17,10 @@ from eirene.core.errors import InputError
 from eirene.core.extras import EXTRAS, importing, missing
 from eirene.models.address import check_address
 from eirene.models.cache import CallCache
-from eirene.models.chat import ChatModel, Price
+from eirene.models.chat import ChatModel
 from eirene.models.clients import server_address
 from eirene.models.connection import diagnose
+from eirene.models.costs import Price
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter, RetryPolicy
 from eirene.models.local.model import LocalModel, load_local
 from eirene.models.local.spec import PREFIX

@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from eirene.core.errors import AuthError, MalformedReplyError
 from eirene.core.extras import require
@@ -18,15 +18,13 @@ from eirene.core.signature import rng_for
 from eirene.core.usage import Meter, Usage
 from eirene.models.address import check_address
 from eirene.models.attempt import Attempt, try_call
+from eirene.models.costs import Price, priced
 from eirene.models.faults import Fault
 from eirene.models.http_guard import ReplyLimit, guard_clients
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
 from eirene.models.redaction import NO_KEY, redacted
 from eirene.models.replies import token_count
 from eirene.prompts import Message
-
-if TYPE_CHECKING:
-    from eirene.models.chat import Price
 
 T = TypeVar("T")
 
@@ -145,10 +143,7 @@ class EchoScorer:
         used = getattr(found, "usage", None)
         read = token_count(getattr(used, "prompt_tokens", None)) or 0
         written = token_count(getattr(used, "completion_tokens", None)) or 0
-        cost = None
-        if self._price is not None:
-            cost = self._price.cost_usd(input_tokens=read, output_tokens=written, cached_tokens=0)
-        return Usage(input_tokens=read, output_tokens=written, cost_usd=cost)
+        return priced(self._price, input_tokens=read, output_tokens=written)
 
 
 def _read(found: Any, prompt: str, text: str, *, name: str) -> list[ScoredToken]:

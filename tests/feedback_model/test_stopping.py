@@ -14,7 +14,7 @@ from scipy.stats import beta as beta_distribution
 from eirene.core.critique import Sample, Tag
 from eirene.core.errors import InputError
 from eirene.feedback_model.sampling import POSTERIOR, StopRule, leader_wins, next_round, should_stop
-from eirene.feedback_model.vote import Selection, select
+from eirene.feedback_model.vote import VoteResult, select
 from eirene.text.sentences import split_sentences
 
 A: tuple[Tag, ...] = ("Complete", "Incomplete")
@@ -49,7 +49,7 @@ def outcome(votes: Votes, floor: float) -> tuple[Tag, ...] | None:
         else Sample(tags=tags, reasons=tuple(f"w{i % 3}" if t == "Incomplete" else None for t in tags))
         for i, tags in enumerate(votes)
     ]
-    chosen: Selection = select(samples, TWO, n_requested=len(votes), min_consistency=floor)
+    chosen: VoteResult = select(samples, TWO, n_requested=len(votes), min_consistency=floor)
     return None if chosen.critique is None else tuple(s.tag for s in chosen.critique.sentences)
 
 

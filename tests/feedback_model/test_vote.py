@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eirene.core.critique import Finding, Sample, Tag
 from eirene.core.errors import InputError
 from eirene.feedback_model.vote import (
-    Selection,
+    VoteResult,
     check_sample,
     count_distinct,
     has_quorum,
@@ -211,7 +211,7 @@ def test_a_floor_outside_0_to_1_is_an_input_error(floor: float) -> None:
 
 
 def test_no_samples_at_all_abstain() -> None:
-    assert select([], TWO, n_requested=20) == Selection(
+    assert select([], TWO, n_requested=20) == VoteResult(
         abstained="0 of 0 samples could be used; a vote needs at least 3 and half of those drawn"
     )
 

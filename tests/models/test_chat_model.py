@@ -16,7 +16,8 @@ from langchain_core.runnables import RunnableLambda
 
 from eirene.core.errors import AuthError, BackendTimeoutError, RateLimitError, UnreachableError
 from eirene.core.usage import Meter, Usage
-from eirene.models.chat import ChatModel, Price, Sampling
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.costs import Price
 from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.scripted import Script, ScriptedChatModel

@@ -8,8 +8,7 @@ import pytest
 
 from eirene.cli.model_flags import CallFlags
 from eirene.core.errors import InputError
-from eirene.models.chat import Price
-from eirene.models.costs import read_prices, shipped_prices
+from eirene.models.costs import Price, read_prices, shipped_prices
 
 FILE = """
 date = "2026-11"

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 import eirene
 from eirene.agent.backends import BackendOptions
 from eirene.cli import main
-from eirene.models.chat import Price
+from eirene.models.costs import Price
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import ScriptedRequest

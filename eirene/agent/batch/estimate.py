@@ -25,8 +25,7 @@ from eirene.eval.detectors.chainpoll import ChainPoll, chainpoll_messages
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.request import render_reply
-from eirene.models.chat import Price
-from eirene.models.costs import Count
+from eirene.models.costs import Count, Price
 from eirene.prompts import Message
 from eirene.refiners.base import RefineTask
 from eirene.refiners.model import ChatRefiner, refine_messages

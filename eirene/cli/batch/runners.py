@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eirene.cli.batch.flags import RunFlags
     from eirene.cli.model_flags import ModelFlags
     from eirene.models.cache import CallCache
-    from eirene.models.chat import Price
+    from eirene.models.costs import Price
     from eirene.models.limits import Limiter
 
 

@@ -21,8 +21,8 @@ from eirene.agent.state import Parts
 from eirene.core.records import parse_item
 from eirene.feedback_model.model import ChatFeedback
 from eirene.models.cache import CallCache
-from eirene.models.chat import ChatModel, Price
-from eirene.models.costs import rough_count
+from eirene.models.chat import ChatModel
+from eirene.models.costs import Price, rough_count
 from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.model import ChatRefiner
 
