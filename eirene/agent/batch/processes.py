@@ -9,16 +9,17 @@ import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
+from logging import LogRecord
 from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 
-from eirene.agent.batch.runner import RowOutcome, RowWork, WorkQueue
-from eirene.agent.batch.worker import PARENTS_OWN, MakeParts, Said, level_here, say, serve
-from eirene.agent.record import failed_record
+from eirene.agent.batch.pool import Pool
+from eirene.agent.batch.runner import RowOutcome, RowWork
+from eirene.agent.batch.worker import PARENTS_OWN, MakeParts, log_here, log_level, serve
 from eirene.agent.settings import Settings
 from eirene.core.errors import EireneError, WorkerError
 from eirene.core.logs import get_logger
@@ -67,61 +68,44 @@ class ProcessRunner:
 
         What one worker raises is raised when the others have made the rows that they had taken.
         """
-        source = WorkQueue(work)
-        made: asyncio.Queue[RowOutcome | BaseException | None] = asyncio.Queue(maxsize=2 * self._workers)
+        pool = Pool(work, self._settings, workers=self._workers)
         with ThreadPoolExecutor(self._workers, "eirene-worker") as threads:
-            hands = [_Hand(self._make, self._settings, threads, made) for _ in range(self._workers)]
-            tasks = [asyncio.create_task(hand.work(source, self._chunk_rows)) for hand in hands]
-            fault: BaseException | None = None
-            try:
-                left = len(tasks)
-                while left:
-                    got = await made.get()
-                    if isinstance(got, RowOutcome):
-                        yield got
-                        source.tell()
-                    else:
-                        left -= 1
-                    if isinstance(got, BaseException):
-                        fault = fault or got
-                        source.close()
-                if fault is not None:
-                    raise fault
-            finally:
-                for task in tasks:
-                    task.cancel()
-                for hand in hands:
-                    hand.end()
-                await asyncio.gather(*tasks, return_exceptions=True)
+            hands = [_ProcessHand(self._make, threads, pool, self._chunk_rows) for _ in range(self._workers)]
+            async with aclosing(pool.run(hands)) as outcomes:
+                async for outcome in outcomes:
+                    yield outcome
 
 
 @dataclass(slots=True)
-class _Hand:
+class _ProcessHand:
     """One worker's side in this process; a worker that dies is followed by another."""
 
     make: MakeParts
-    settings: Settings
     threads: ThreadPoolExecutor
-    made: asyncio.Queue[RowOutcome | BaseException | None]
+    pool: Pool
+    chunk_rows: int
     process: BaseProcess | None = None
     pipe: Connection | None = None
-    deaths: dict[str, int] = field(default_factory=dict)
+    left: deque[RowWork] = field(default_factory=deque)
 
-    async def work(self, source: WorkQueue, chunk_rows: int) -> None:
-        """Takes chunks until there are none left; whatever ends it is told to who reads `made`."""
-        try:
-            while not source.is_over:
-                if chunk := source.take(chunk_rows):
-                    await self._chunk(deque(chunk))
-                elif not source.is_over:
-                    await source.news()
-            await self.made.put(None)
-        except Exception as error:  # told, not handled: it is raised where the outcomes are read
-            await self.made.put(error)
+    @property
+    def held(self) -> int:
+        """Rows of the chunk that are not made."""
+        return len(self.left)
 
-    async def _chunk(self, left: deque[RowWork]) -> None:
+    async def work(self) -> None:
+        """Takes chunks until there are none left."""
+        source = self.pool.source
+        while not source.is_over:
+            self.left.extend(self.pool.take(self.chunk_rows))
+            if self.left:
+                await self._chunk()
+            elif not source.is_over:
+                await source.news()
+
+    async def _chunk(self) -> None:
         """All rows of a chunk. After a death its rows go one by one, so that the next death has a name."""
-        alone = False
+        left, alone = self.left, False
         while left:
             if self.process is None:
                 await self._start()
@@ -132,34 +116,29 @@ class _Hand:
                 for _ in group:
                     record = await self._receive()
                     assert record is not None
-                    await self.made.put(RowOutcome(left.popleft(), record))
+                    await self.pool.put(RowOutcome(left.popleft(), record))
             except (EOFError, OSError):
                 alone = True
-                await self._died(left)
+                await self._died()
 
     async def _receive(self) -> Record | None:
-        """What the worker sends next; None for its word that it is ready. What it logs is said here on the way."""
+        """What the worker sends next; None for its word that it is ready. What it logs is logged here on the way."""
         assert self.pipe is not None
         while True:
-            _, value = await asyncio.get_running_loop().run_in_executor(self.threads, self.pipe.recv)
+            value = await asyncio.get_running_loop().run_in_executor(self.threads, self.pipe.recv)
             if isinstance(value, EireneError):
                 raise value
-            if not isinstance(value, Said):
+            if not isinstance(value, LogRecord):
                 assert value is None or isinstance(value, Record)
                 return value
-            say(value)
+            log_here(value)
 
-    async def _died(self, left: deque[RowWork]) -> None:
+    async def _died(self) -> None:
         """Counts a death against the row that the worker was at; the second one makes it a failed record."""
         how = self.end(wait_s=_ENDING_S)
-        work = left[0]
-        self.deaths[work.item.id] = self.deaths.get(work.item.id, 0) + 1
-        if self.deaths[work.item.id] < _DEATHS:
-            return
-        left.popleft()
-        error = WorkerError(f"{self.deaths.pop(work.item.id)} worker processes ended at this row, the last {how}")
-        record = failed_record(work.item, error, parts=self.make(), settings=self.settings)
-        await self.made.put(RowOutcome(work, record))
+        if self.pool.died(self.left[0]) == _DEATHS:
+            why = f"worker processes ended at this row, the last {how}"
+            await self.pool.give_up(self.left.popleft(), why, self.make())
 
     async def _start(self) -> None:
         """A worker that is ready. One that is killed before it is followed by another, up to `_STARTS` of them."""
@@ -182,7 +161,7 @@ class _Hand:
         context = _context()
         self.pipe, theirs = context.Pipe()
         with environment(_ONE_THREAD), _without_interrupts():
-            arguments = (theirs, self.make, self.settings, dict(os.environ), level_here())
+            arguments = (theirs, self.make, self.pool.settings, dict(os.environ), log_level())
             self.process = context.Process(target=serve, args=arguments, daemon=True)
             self.process.start()
         theirs.close()  # else its end would not be seen here

@@ -10,18 +10,19 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+from eirene.agent.batch.pool import Pool
 from eirene.agent.batch.ray_cluster import RowActor
-from eirene.agent.batch.runner import RowOutcome, RowWork, WorkQueue
-from eirene.agent.batch.worker import MakeParts, level_here, say
-from eirene.agent.record import RowHash, failed_record
+from eirene.agent.batch.runner import RowOutcome, RowWork
+from eirene.agent.batch.worker import MakeParts, log_here, log_level
+from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.core.errors import EireneError, WorkerError
+from eirene.core.errors import WorkerError
 from eirene.core.logs import get_logger
 from eirene.core.records import Record
 
@@ -77,86 +78,50 @@ class RayRunner:
 
     async def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
         """Yields the outcomes as they come. Raises `WorkerError` where an actor cannot begin."""
-        flow = _Flow(WorkQueue(work), asyncio.Queue(maxsize=2 * self._workers))
-        hands = [_Hand(self._ray, self._make, self._settings, self._parts, self._shape, flow)
-                 for _ in range(self._workers)]  # fmt: skip
-        tasks = [asyncio.create_task(hand.work()) for hand in hands]
-        try:
-            while not flow.is_over:  # an actor that still waits for a slot then is not waited for
-                got = await flow.made.get()
-                if isinstance(got, BaseException):
-                    raise got
-                if got is not None:
-                    flow.under_way -= 1
-                    yield got
-                    flow.source.tell()
-            if flow.fault is not None:
-                raise flow.fault
-        finally:
-            for task in tasks:
-                task.cancel()
-            for hand in hands:
-                hand.end()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        pool = Pool(work, self._settings, workers=self._workers)
+        hands = [_ActorHand(self._ray, self._make, self._parts, self._shape, pool) for _ in range(self._workers)]
+        async with aclosing(pool.run(hands)) as outcomes:
+            async for outcome in outcomes:
+                yield outcome
 
 
 @dataclass(slots=True)
-class _Flow:
-    """What the actors' hands share: work goes out, outcomes come in. A None among them: look whether it is over."""
-
-    source: WorkQueue
-    made: asyncio.Queue[RowOutcome | BaseException | None]
-    under_way: int = 0
-    fault: EireneError | None = None
-
-    @property
-    def is_over(self) -> bool:
-        return self.source.is_over and self.under_way == 0
-
-    def take(self, n: int) -> list[RowWork]:
-        rows = self.source.take(n)
-        self.under_way += len(rows)
-        return rows
-
-
-@dataclass(slots=True)
-class _Hand:
+class _ActorHand:
     """One actor's side in this process; an actor that dies is followed by another."""
 
     ray: ModuleType
     make: MakeParts
-    settings: Settings
     parts: Parts
     shape: ActorShape
-    flow: _Flow
+    pool: Pool
     actor: Any = None
     is_dead: bool = False
     calls: dict[asyncio.Future[Any], list[RowWork]] = field(default_factory=dict)
     again: deque[RowWork] = field(default_factory=deque)
     suspects: deque[RowWork] = field(default_factory=deque)
-    deaths: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def held(self) -> int:
+        """Rows that it was given and of which nothing has come."""
+        return len(self.again) + len(self.suspects) + sum(map(len, self.calls.values()))
 
     async def work(self) -> None:
-        """Makes rows until there are none left; whatever ends it is told to who reads `made`."""
-        try:
-            while True:
-                if self.actor is None:
-                    await self._start()
-                if not self.is_dead:
-                    self._fill()
-                if not self.calls:
-                    if self.flow.source.is_over:
-                        break
-                    await self.flow.source.news()
-                    continue
-                done, _ = await asyncio.wait(self.calls, return_when=asyncio.FIRST_COMPLETED)
-                for call in done:
-                    await self._ended(call)
-                if self.is_dead and not self.calls:
-                    self.end()
-            await self.flow.made.put(None)
-        except Exception as error:  # told, not handled: it is raised where the outcomes are read
-            await self.flow.made.put(error)
+        """Makes rows until there are none left."""
+        while True:
+            if self.actor is None:
+                await self._start()
+            if not self.is_dead:
+                self._fill()
+            if not self.calls:
+                if self.pool.source.is_over:
+                    return
+                await self.pool.source.news()
+                continue
+            done, _ = await asyncio.wait(self.calls, return_when=asyncio.FIRST_COMPLETED)
+            for call in done:
+                await self._ended(call)
+            if self.is_dead and not self.calls:
+                self.end()
 
     def _fill(self) -> None:
         while len(self.calls) < self.shape.calls and (rows := self._next()):
@@ -165,19 +130,19 @@ class _Hand:
 
     def _next(self) -> list[RowWork]:
         """The rows of the next call; none while one must be alone."""
-        if any(self.deaths.get(rows[0].item.id, 0) >= _TOGETHER for rows in self.calls.values()):
+        if any(self.pool.deaths(rows[0]) >= _TOGETHER for rows in self.calls.values()):
             return []
         if self.again:
             return [self.again.popleft() for _ in range(min(len(self.again), self.shape.chunk_rows))]
         if self.suspects:
             return [] if self.calls else [self.suspects.popleft()]
-        return self.flow.take(self.shape.chunk_rows)
+        return self.pool.take(self.shape.chunk_rows)
 
     async def _ended(self, call: asyncio.Future[Any]) -> None:
         errors = self.ray.exceptions
         rows = self.calls.pop(call)
         try:
-            replies, said = call.result()
+            replies, logged = call.result()
         except errors.RayTaskError as error:
             raise WorkerError(f"an actor failed at {len(rows)} rows: {error.cause!r}") from error
         except errors.RayError as error:
@@ -185,30 +150,24 @@ class _Hand:
             for work in rows:
                 await self._lost(work, error)
             return
-        for line in said:
-            say(line)
+        for record in logged:
+            log_here(record)
         for work, reply in zip(rows, replies, strict=True):
-            self.deaths.pop(work.item.id, None)
             if isinstance(reply, Record):
-                await self.flow.made.put(RowOutcome(work, reply))
+                await self.pool.put(RowOutcome(work, reply))
             else:
-                self.flow.fault = self.flow.fault or reply
-                self.flow.under_way -= 1
-                self.flow.source.close()
+                await self.pool.fail(reply, rows=1)
 
     async def _lost(self, work: RowWork, error: Exception) -> None:
         """Counts a death against a row: first it goes again with others, then alone, and then it is a failed record."""
-        deaths = self.deaths[work.item.id] = self.deaths.get(work.item.id, 0) + 1
+        deaths = self.pool.died(work)
         if deaths < _TOGETHER:
             self.again.append(work)
         elif deaths == _TOGETHER:
             self.suspects.append(work)
         else:
-            del self.deaths[work.item.id]
             how = str(error).partition("\n")[0] or type(error).__name__
-            failure = WorkerError(f"{deaths} actors ended at this row, the last one alone with it: {how}")
-            record = failed_record(work.item, failure, parts=self.parts, settings=self.settings)
-            await self.flow.made.put(RowOutcome(work, record))
+            await self.pool.give_up(work, f"actors ended at this row, the last one alone with it: {how}", self.parts)
 
     async def _start(self) -> None:
         errors = self.ray.exceptions
@@ -217,7 +176,7 @@ class _Hand:
             max_restarts=0, max_task_retries=0,  # a death must be seen here, to be counted against its rows
         )  # fmt: skip
         for tried in range(1, _STARTS + 1):
-            self.actor, self.is_dead = remote.remote(self.make, self.settings, level_here()), False
+            self.actor, self.is_dead = remote.remote(self.make, self.pool.settings, log_level()), False
             try:
                 reply = await self._begun(asyncio.wrap_future(self.actor.begin.remote().future()))
             except errors.RayTaskError as error:
@@ -228,7 +187,7 @@ class _Hand:
                 continue
             if isinstance(reply, str):
                 raise WorkerError(f"an actor could not begin: {reply}")
-            if reply != (here := RowHash(self.parts, self.settings).common):
+            if reply != (here := RowHash(self.parts, self.pool.settings).common):
                 raise WorkerError(
                     f"an actor's models are not those of this process ({reply[1:]} there, {here[1:]} here): install "
                     "the same version of Eirene and the same models on all machines of the cluster"

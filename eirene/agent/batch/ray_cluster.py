@@ -13,13 +13,15 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from logging import LogRecord
+from queue import Empty, SimpleQueue
 from types import ModuleType
 from typing import Any
 
 from eirene.agent.batch.processes import environment
 from eirene.agent.batch.runner import RowWork
-from eirene.agent.batch.worker import ChunkRunner, MakeParts, Said, listen
+from eirene.agent.batch.worker import ChunkRunner, MakeParts, forward_logs
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.core.errors import EireneError, InputError
@@ -113,12 +115,12 @@ def _folder() -> Iterator[str]:
 class RowActor:
     """One slot of the cluster. Rows of several calls are made side by side, as many as `max_concurrency` lets in."""
 
-    def __init__(self, make: MakeParts, settings: Settings, log_level: int) -> None:
+    def __init__(self, make: MakeParts, settings: Settings, level: int) -> None:
         self._make = make
         self._settings = settings
         self._runner: ChunkRunner | None = None
-        self._said: list[Said] = []
-        listen(log_level, self._said.append)
+        self._logged: SimpleQueue[LogRecord] = SimpleQueue()
+        forward_logs(level, self._logged)
 
     def begin(self) -> list[Any] | str:
         """Builds the parts; what rows of theirs hang on, or why there are none.
@@ -133,15 +135,17 @@ class RowActor:
         self._runner = ChunkRunner(parts, self._settings)
         return RowHash(parts, self._settings).common
 
-    async def rows(self, chunk: list[RowWork]) -> tuple[list[Record | EireneError], list[Said]]:
+    async def rows(self, chunk: list[RowWork]) -> tuple[list[Record | EireneError], list[LogRecord]]:
         """A record for each row, or what no other row could do better with; and what was logged meanwhile."""
         assert self._runner is not None
         if len(chunk) > 1:
             self._runner.prepare(chunk)
         replies = [await self._one(self._runner, work) for work in chunk]
-        said = self._said[:]
-        del self._said[: len(said)]  # other calls, and threads, may be adding to it
-        return replies, said
+        logged = []
+        with suppress(Empty):  # other calls, and threads, may be adding to it
+            while True:
+                logged.append(self._logged.get_nowait())
+        return replies, logged
 
     async def _one(self, runner: ChunkRunner, work: RowWork) -> Record | EireneError:
         try:

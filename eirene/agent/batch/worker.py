@@ -1,7 +1,4 @@
-"""What a worker process does: builds its own parts, takes rows in chunks, and sends each record as it is made.
-
-What is logged where rows are made is said where they are asked for, once for all workers.
-"""
+"""A worker process: builds its own parts, takes rows in chunks, and sends back each record, and what it logs."""
 
 from __future__ import annotations
 
@@ -13,8 +10,10 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
+from typing import Any
 
 from eirene.agent.batch.runner import RowWork, one_row
 from eirene.agent.detectors import cached
@@ -30,47 +29,36 @@ _OURS = "eirene"
 _FORMAT = logging.Formatter()
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A line of a log that can be sent to another process: its wording and what is put in are kept apart."""
-
-    name: str
-    level: int
-    wording: str
-    values: tuple[object, ...]
-    traceback: str | None
-
-
-def level_here() -> int:
+def log_level() -> int:
     """From which level on this process wants to hear of the package."""
     return logging.getLogger(_OURS).getEffectiveLevel()
 
 
-def listen(level: int, tell: Callable[[Said], None]) -> None:
-    """From here on, what this process logs goes to `tell`, from any of its threads; of the package from `level` on."""
-    logging.getLogger().addHandler(_Listener(tell))
+def forward_logs(level: int, queue: Any) -> None:
+    """From here on, what this process logs, and what it warns of, goes to a queue (`put_nowait`) for another process:
+    from any of its threads; of the package from `level` on."""
+    logging.captureWarnings(True)
+    logging.getLogger().addHandler(_PlainRecords(queue))
     logging.getLogger(_OURS).setLevel(level)
 
 
-def say(said: Said) -> None:
-    """Logs it as if it had been said in this process."""
-    logger = logging.getLogger(said.name)
-    if logger.isEnabledFor(said.level):
-        record = logger.makeRecord(said.name, said.level, "", 0, said.wording, said.values, None)
-        record.exc_text = said.traceback
+def log_here(record: logging.LogRecord) -> None:
+    """Logs a record of another process as if it had been logged in this one."""
+    logger = logging.getLogger(record.name)
+    if logger.isEnabledFor(record.levelno):
         logger.handle(record)
 
 
-class _Listener(logging.Handler):
-    def __init__(self, tell: Callable[[Said], None]) -> None:
-        super().__init__()
-        self._tell = tell
+class _PlainRecords(QueueHandler):
+    """Puts records into its queue as any process can read them, wording and values kept apart."""
 
-    def emit(self, record: logging.LogRecord) -> None:
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        """A record of plain values."""
         wording, values = _parts(record)
-        traceback = record.exc_text or (_FORMAT.formatException(record.exc_info) if record.exc_info else None)
-        with suppress(OSError):  # nobody hears it any more
-            self._tell(Said(record.name, record.levelno, wording, values, traceback))
+        text = record.exc_text or (_FORMAT.formatException(record.exc_info) if record.exc_info else None)
+        plain = logging.LogRecord(record.name, record.levelno, "", 0, wording, values, None)
+        plain.exc_text = text
+        return plain
 
 
 def _parts(record: logging.LogRecord) -> tuple[str, tuple[object, ...]]:
@@ -90,24 +78,24 @@ PARENTS_OWN = tuple(getattr(signal, name) for name in ("SIGINT", "SIGHUP") if ha
 
 MakeParts = Callable[[], Parts]
 
-Reply = tuple[str, Record | EireneError | Said | None]
-"""`ready` once; then for each row of a chunk, in its order, `record` with it; `error` with what no other row could do
-better with. Between them `said` with a line of the log."""
+Reply = Record | EireneError | logging.LogRecord | None
+"""None once, when it is ready; then for each row of a chunk, in its order, its record, or what no other row could do
+better with. Between them records of the log."""
 
 logger = get_logger(__name__)
 
 
-def serve(pipe: Connection, make: MakeParts, settings: Settings, variables: dict[str, str], log_level: int) -> None:
+def serve(pipe: Connection, make: MakeParts, settings: Settings, variables: dict[str, str], level: int) -> None:
     """Works until the other end of the pipe is closed, or gone, in an environment of these variables."""
     os.environ.clear()  # that of the process that this is a copy of may be an old one
     os.environ.update(variables)
     for number in PARENTS_OWN:
         signal.signal(number, signal.SIG_IGN)
     sender = _Sender(pipe)
-    listen(log_level, sender.say)
+    forward_logs(level, sender)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         runner = ChunkRunner(make(), settings)
-        sender.send(("ready", None))
+        sender.send(None)
         asyncio.run(_serve(pipe, sender, runner))
 
 
@@ -117,9 +105,9 @@ async def _serve(pipe: Connection, sender: _Sender, runner: ChunkRunner) -> None
         try:
             runner.prepare(chunk)
             for work in chunk:
-                sender.send(("record", await runner.one(work)))
+                sender.send(await runner.one(work))
         except EireneError as error:
-            sender.send(("error", error))
+            sender.send(error)
 
 
 class _Sender:
@@ -141,12 +129,13 @@ class _Sender:
         with self._turn:
             self._send_all()
 
-    def say(self, said: Said) -> None:
-        """Sends a line of the log, now or with what is sent next."""
-        self._waiting.append(("said", said))
+    def put_nowait(self, record: logging.LogRecord) -> None:
+        """Sends a record of the log, now or with what is sent next."""
+        self._waiting.append(record)
         if self._turn.acquire(blocking=False):
             try:
-                self._send_all()
+                with suppress(OSError):  # nobody hears it any more
+                    self._send_all()
             finally:
                 self._turn.release()
 

@@ -7,9 +7,11 @@ import functools
 import logging
 import pickle
 import threading
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, cast
 
 import pytest
@@ -17,7 +19,7 @@ import pytest
 from eirene.agent.batch.processes import ProcessRunner
 from eirene.agent.batch.ray_cluster import RowActor
 from eirene.agent.batch.runner import RowWork
-from eirene.agent.batch.worker import Reply, Said, _Sender, listen, say
+from eirene.agent.batch.worker import Reply, _Sender, forward_logs, log_here
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.logs import get_logger
@@ -25,7 +27,7 @@ from eirene.core.records import Item, Record
 from eirene.feedback_model.embedded.critic import EmbeddedFeedback
 from tests.agent.batch.worker_parts import deadly
 
-SAID = Said("eirene.test", logging.WARNING, "so", (), None)
+SO = logging.LogRecord("eirene.test", logging.WARNING, "", 0, "so", (), None)
 IMPROVE = Settings.of(mode="improve", max_rounds=1)
 
 
@@ -34,17 +36,24 @@ def rows(*questions: str) -> list[RowWork]:
 
 
 @pytest.fixture
-def heard() -> Iterator[list[Said]]:
+def heard() -> Iterator[SimpleQueue[logging.LogRecord]]:
     """What the package logs in this process, as another process would be told."""
-    root, ours, found = logging.getLogger(), logging.getLogger("eirene"), list[Said]()
+    root, ours, found = logging.getLogger(), logging.getLogger("eirene"), SimpleQueue[logging.LogRecord]()
     handlers, level = root.handlers[:], ours.level
-    listen(logging.WARNING, found.append)
+    forward_logs(logging.WARNING, found)
     yield found
-    root.handlers[:], ours.level = handlers, level
+    logging.captureWarnings(False)
+    root.handlers[:] = handlers
     ours.setLevel(level)
 
 
-def test_a_line_of_another_process_is_said_with_its_parts(heard: list[Said], caplog: pytest.LogCaptureFixture) -> None:
+def all_of(queue: SimpleQueue[logging.LogRecord]) -> list[logging.LogRecord]:
+    return [queue.get_nowait() for _ in range(queue.qsize())]
+
+
+def test_a_line_of_another_process_is_said_with_its_parts(
+    heard: SimpleQueue[logging.LogRecord], caplog: pytest.LogCaptureFixture
+) -> None:
     """So that what differs only in what is put in can be told from what differs in kind."""
     logger = logging.getLogger("eirene.test")
     try:
@@ -54,39 +63,55 @@ def test_a_line_of_another_process_is_said_with_its_parts(heard: list[Said], cap
     logger.warning("%(n)d of them", {"n": 3})
     logger.warning("100 % sure")
     logger.info("not asked for")
-    lines = [pickle.loads(pickle.dumps(said)) for said in heard]
+    lines = [pickle.loads(pickle.dumps(record)) for record in all_of(heard)]
     caplog.clear()
-    for said in lines:
-        say(said)
+    for record in lines:
+        log_here(record)
     found = [(record.msg, record.getMessage()) for record in caplog.records]
     assert found[0] == ("row %r took %.1f s: %s", "row 'a' took 1.2 s: 'x'")
     assert [message for _, message in found[1:]] == ["3 of them", "100 % sure"]
     assert "KeyError: 'x'" in (caplog.records[0].exc_text or "")
 
 
-def test_a_mended_traceback_is_told_as_mended(heard: list[Said]) -> None:
+def test_a_mended_traceback_is_told_as_mended(heard: SimpleQueue[logging.LogRecord]) -> None:
     try:
         raise ValueError("half \ud800")
     except ValueError as error:
         get_logger("eirene.test").warning("failed: %s", error, exc_info=True)
-    assert heard[0].wording == "failed: half \ufffd"
-    assert (heard[0].traceback or "").endswith("ValueError: half \ufffd")
+    record = heard.get_nowait()
+    assert record.getMessage() == "failed: half \ufffd"
+    assert (record.exc_text or "").endswith("ValueError: half \ufffd")
 
 
-def test_what_no_process_can_read_is_told_as_a_whole(heard: list[Said]) -> None:
+def test_what_no_process_can_read_is_told_as_a_whole(heard: SimpleQueue[logging.LogRecord]) -> None:
     """A value that is no plain one is text; a wording that wants a number of it has been filled in."""
 
     class Count(int):
         pass
 
     logging.getLogger("eirene.test").warning("%s and %d", Path("x"), Count(2))
-    assert heard == [Said("eirene.test", logging.WARNING, "x and 2", (), None)]
+    assert [(record.msg, record.args) for record in all_of(heard)] == [("x and 2", ())]
+
+
+def test_a_warning_of_python_is_logged_in_the_other_process(heard: SimpleQueue[logging.LogRecord]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(False)
+        logging.captureWarnings(True)  # pytest has put its own in the place of what was captured
+        warnings.warn("this model is old", stacklevel=1)
+    record = heard.get_nowait()
+    assert record.name == "py.warnings"
+    assert "this model is old" in record.getMessage()
 
 
 def test_warnings_of_workers_reach_the_log_of_this_process(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each once, with the wording that makes them one kind; nothing goes past the log."""
+    monkeypatch.setattr(logging.getLogger(), "handlers", [caplog.handler])  # whatever an earlier test has left there
 
     async def collect() -> int:
         make = functools.partial(deadly, str(tmp_path / "seen"))
@@ -113,13 +138,13 @@ def unprepared() -> Parts:
     return replace(deadly("no file"), feedback_model=EmbeddedFeedback(cast(Any, Unreadable())))
 
 
-def test_a_text_that_cannot_be_prepared_costs_no_other_row(heard: list[Said]) -> None:
+def test_a_text_that_cannot_be_prepared_costs_no_other_row(heard: SimpleQueue[logging.LogRecord]) -> None:
     """Its own row will say what is wrong with it."""
     actor = RowActor(unprepared, IMPROVE, logging.INFO)
     assert isinstance(actor.begin(), list)
-    made, said = asyncio.run(actor.rows(rows("a", "b")))
+    made, logged = asyncio.run(actor.rows(rows("a", "b")))
     assert all(isinstance(record, Record) and record.status != "failed" for record in made)
-    assert [line.values[:2] for line in said] == [(2, "ZeroDivisionError")]
+    assert [(record.args or ())[:2] for record in logged] == [(2, "ZeroDivisionError")]
     assert asyncio.run(actor.rows(rows("a")))[1] == []
 
 
@@ -129,15 +154,15 @@ def test_a_line_that_is_logged_while_a_reply_is_sent_goes_after_it() -> None:
 
     class Pipe:
         def send(self, reply: Reply) -> None:
-            if reply[0] == "record":
-                sender.say(SAID)
-                other = threading.Thread(target=sender.say, args=(SAID,))
+            if reply is None:
+                sender.put_nowait(SO)
+                other = threading.Thread(target=sender.put_nowait, args=(SO,))
                 other.start()
                 other.join(5)
                 assert not other.is_alive()
             sent.append(reply)
 
     sender = _Sender(cast(Any, Pipe()))
-    sender.send(("record", None))
-    sender.say(SAID)
-    assert [kind for kind, _ in sent] == ["record", "said", "said", "said"]
+    sender.send(None)
+    sender.put_nowait(SO)
+    assert sent == [None, SO, SO, SO]
