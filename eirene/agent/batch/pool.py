@@ -28,7 +28,7 @@ class Hand(Protocol):
         """Rows that were taken and of which nothing has come yet."""
         ...
 
-    def end(self) -> None:
+    def end(self) -> object:
         """Ends the worker, if there is one."""
         ...
 

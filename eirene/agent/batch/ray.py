@@ -16,9 +16,8 @@ from types import ModuleType
 from typing import Any
 
 from eirene.agent.batch.pool import Pool
-from eirene.agent.batch.ray_cluster import RowActor
 from eirene.agent.batch.runner import RowOutcome, RowWork
-from eirene.agent.batch.worker import MakeParts, log_here, log_level
+from eirene.agent.batch.worker import MakeParts, RowActor, log_here, log_level
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts

@@ -13,20 +13,12 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from logging import LogRecord
-from queue import Empty, SimpleQueue
+from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
 
 from eirene.agent.batch.processes import environment
-from eirene.agent.batch.runner import RowWork
-from eirene.agent.batch.worker import ChunkRunner, MakeParts, forward_logs
-from eirene.agent.record import RowHash
-from eirene.agent.settings import Settings
-from eirene.core.errors import EireneError, InputError
+from eirene.core.errors import InputError
 from eirene.core.extras import importing
-from eirene.core.records import Record
 
 LOCAL = "local"
 """The address that stands for a cluster of one's own on this machine."""
@@ -110,45 +102,3 @@ def _folder() -> Iterator[str]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-class RowActor:
-    """One slot of the cluster. Rows of several calls are made side by side, as many as `max_concurrency` lets in."""
-
-    def __init__(self, make: MakeParts, settings: Settings, level: int) -> None:
-        self._make = make
-        self._settings = settings
-        self._runner: ChunkRunner | None = None
-        self._logged: SimpleQueue[LogRecord] = SimpleQueue()
-        forward_logs(level, self._logged)
-
-    def begin(self) -> list[Any] | str:
-        """Builds the parts; what rows of theirs hang on, or why there are none.
-
-        The fault is text, since not every exception can be built again on another machine.
-        """
-        os.environ.setdefault("EIRENE_THREADS", "1")  # a slot is one core
-        try:
-            parts = self._make()
-        except EireneError as error:
-            return f"{type(error).__name__}: {error}"
-        self._runner = ChunkRunner(parts, self._settings)
-        return RowHash(parts, self._settings).common
-
-    async def rows(self, chunk: list[RowWork]) -> tuple[list[Record | EireneError], list[LogRecord]]:
-        """A record for each row, or what no other row could do better with; and what was logged meanwhile."""
-        assert self._runner is not None
-        if len(chunk) > 1:
-            self._runner.prepare(chunk)
-        replies = [await self._one(self._runner, work) for work in chunk]
-        logged = []
-        with suppress(Empty):  # other calls, and threads, may be adding to it
-            while True:
-                logged.append(self._logged.get_nowait())
-        return replies, logged
-
-    async def _one(self, runner: ChunkRunner, work: RowWork) -> Record | EireneError:
-        try:
-            return await runner.one(work)
-        except EireneError as error:
-            return error

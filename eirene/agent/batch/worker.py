@@ -1,4 +1,4 @@
-"""A worker process: builds its own parts, takes rows in chunks, and sends back each record, and what it logs."""
+"""A worker (a process, or a Ray actor): builds its own parts, makes rows, and sends back each record, and what it logs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from contextlib import suppress
 from dataclasses import replace
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from eirene.agent.batch.runner import RowWork, one_row
 from eirene.agent.detectors import cached
 from eirene.agent.loop import Loop
+from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import EireneError
@@ -169,3 +171,45 @@ class ChunkRunner:
     async def one(self, work: RowWork) -> Record:
         """The row's record; raises what every other row would meet as well."""
         return (await one_row(work, self._loop)).record
+
+
+class RowActor:
+    """One slot of the cluster. Rows of several calls are made side by side, as many as `max_concurrency` lets in."""
+
+    def __init__(self, make: MakeParts, settings: Settings, level: int) -> None:
+        self._make = make
+        self._settings = settings
+        self._runner: ChunkRunner | None = None
+        self._logged: SimpleQueue[logging.LogRecord] = SimpleQueue()
+        forward_logs(level, self._logged)
+
+    def begin(self) -> list[Any] | str:
+        """Builds the parts; what rows of theirs hang on, or why there are none.
+
+        The fault is text, since not every exception can be built again on another machine.
+        """
+        os.environ.setdefault("EIRENE_THREADS", "1")  # a slot is one core
+        try:
+            parts = self._make()
+        except EireneError as error:
+            return f"{type(error).__name__}: {error}"
+        self._runner = ChunkRunner(parts, self._settings)
+        return RowHash(parts, self._settings).common
+
+    async def rows(self, chunk: list[RowWork]) -> tuple[list[Record | EireneError], list[logging.LogRecord]]:
+        """A record for each row, or what no other row could do better with; and what was logged meanwhile."""
+        assert self._runner is not None
+        if len(chunk) > 1:
+            self._runner.prepare(chunk)
+        replies = [await self._one(self._runner, work) for work in chunk]
+        logged = []
+        with suppress(Empty):  # other calls, and threads, may be adding to it
+            while True:
+                logged.append(self._logged.get_nowait())
+        return replies, logged
+
+    async def _one(self, runner: ChunkRunner, work: RowWork) -> Record | EireneError:
+        try:
+            return await runner.one(work)
+        except EireneError as error:
+            return error

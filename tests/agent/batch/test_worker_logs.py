@@ -17,9 +17,8 @@ from typing import Any, cast
 import pytest
 
 from eirene.agent.batch.processes import ProcessRunner
-from eirene.agent.batch.ray_cluster import RowActor
 from eirene.agent.batch.runner import RowWork
-from eirene.agent.batch.worker import Reply, _Sender, forward_logs, log_here
+from eirene.agent.batch.worker import Reply, RowActor, _Sender, forward_logs, log_here
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.logs import get_logger
