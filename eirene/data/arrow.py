@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from eirene.core.errors import InputError
 from eirene.core.extras import importing
 from eirene.data.json_rows import Row
-from eirene.data.source import Bytes, readable
+from eirene.data.source import Bytes, read_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,7 +50,7 @@ class ArrowSource:
     @contextmanager
     def _open(self) -> Iterator[tuple[tuple[str, ...], int | None, Any]]:
         """The columns' names, the number of rows where the file tells it, and what gives batches of columns."""
-        with readable(self.name), told(self.name), self._contents.open() as file:
+        with read_errors(self.name), arrow_errors(self.name), self._contents.open() as file:
             yield _parquet(file, self.name) if self._kind == "parquet" else _arrow(file, self.name)
 
 
@@ -128,7 +128,7 @@ def check_pyarrow() -> None:
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
+def arrow_errors(name: str) -> Iterator[None]:
     """What pyarrow says of a file becomes an `InputError` that names it."""
     import pyarrow as pa
 

@@ -159,7 +159,7 @@ class Dataset:
         if last is None:
             raise InputError("has no rows", where=self.name)
         self._refuse_unseen(seen, last)
-        self._refuse_twins(ids)
+        self._refuse_duplicates(ids)
 
     def _placed(self, seen: set[str], each: Callable[[Item], Item] | None = None) -> Iterator[tuple[Row, object, Item]]:
         """Each row that is taken, the data made of it, and its item, with what `each` makes of it."""
@@ -227,7 +227,7 @@ class Dataset:
                     f"in none of the rows read: {no_column(path, last.data)}", field="map", where=self.name
                 )
 
-    def _refuse_twins(self, ids: array[int]) -> None:
+    def _refuse_duplicates(self, ids: array[int]) -> None:
         """Two rows with one id are found by the ids' hashes; a second reading says which they are."""
         numbers = np.sort(np.frombuffer(ids, np.uint64))
         doubtful = set(numbers[1:][numbers[1:] == numbers[:-1]].tolist())

@@ -12,9 +12,9 @@ from typing import Any
 
 from eirene.core.errors import InputError
 from eirene.core.extras import importing
-from eirene.data.arrow import BATCH_ROWS, arrow_rows, told, unique_names
+from eirene.data.arrow import BATCH_ROWS, arrow_errors, arrow_rows, unique_names
 from eirene.data.json_rows import Row
-from eirene.data.source import readable
+from eirene.data.source import read_errors
 
 PREFIX = "hf-dataset:"
 _NAME = re.compile(r"(?P<path>[^:@#]+)(?::(?P<config>[^:@#]+))?(?:@(?P<split>[^:@#]+))?(?:#(?P<revision>[^:@#]+))?")
@@ -40,7 +40,7 @@ class HubSource:
         found = self._dataset
         if only is not None:
             found = found.select_columns([name for name in found.column_names if name in only])
-        with readable(self.name), told(self.name):
+        with read_errors(self.name), arrow_errors(self.name):
             yield from arrow_rows(found.with_format("arrow").iter(batch_size=BATCH_ROWS), self.name, take=take)
 
     def count(self) -> int:

@@ -17,7 +17,7 @@ from eirene.data.hub import PREFIX, is_saved, open_hub, open_saved
 from eirene.data.json_rows import STDIN, Row, cannot_read
 from eirene.data.published import reader_named
 from eirene.data.selection import Selection
-from eirene.data.source import Bytes, RowSource, Unzipped, bytes_of, readable
+from eirene.data.source import Bytes, RowSource, Unzipped, bytes_of, read_errors
 from eirene.data.text_files import CsvSource, JsonSource
 
 Format = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
@@ -120,7 +120,7 @@ def _open_file(name: str, *, format: str, key: str | None = None) -> RowSource:
 
 
 def _start(contents: Bytes) -> bytes:
-    with readable(contents.name), contents.open() as file:
+    with read_errors(contents.name), contents.open() as file:
         return file.read(4)
 
 

@@ -91,7 +91,7 @@ class PipedBytes:
         self.name = name
         self._kept = tempfile.SpooledTemporaryFile(max_size=held_bytes)  # noqa: SIM115  # lives as long as this does
         weakref.finalize(self, self._kept.close)
-        with readable(name):
+        with read_errors(name):
             shutil.copyfileobj(stream, self._kept)
 
     def open(self) -> BinaryIO:
@@ -144,7 +144,7 @@ def bytes_of(name: str) -> Bytes:
 
 
 @contextmanager
-def readable(name: str) -> Iterator[None]:
+def read_errors(name: str) -> Iterator[None]:
     """Around all reading: what the system or the unpacking says becomes an `InputError` that names the file."""
     try:
         yield
@@ -154,4 +154,4 @@ def readable(name: str) -> Iterator[None]:
         raise InputError(f"cannot be read: {reason(error)}", where=name) from None
 
 
-__all__ = ["HELD_BYTES", "Bytes", "FileBytes", "PipedBytes", "RowSource", "Unzipped", "bytes_of", "readable"]
+__all__ = ["HELD_BYTES", "Bytes", "FileBytes", "PipedBytes", "RowSource", "Unzipped", "bytes_of", "read_errors"]

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
 from eirene.data.json_rows import Row, count_json_rows, json_rows, taken
-from eirene.data.source import Bytes, readable
+from eirene.data.source import Bytes, read_errors
 
 _BOM = b"\xef\xbb\xbf"
 _SEPARATORS = ",\t;|"
@@ -41,13 +41,13 @@ class CsvSource:
 
     def columns(self) -> tuple[str, ...]:
         """The names in the header."""
-        with readable(self.name), self._contents.open() as file:
+        with read_errors(self.name), self._contents.open() as file:
             _, header, _ = next(self._records(file))
             return header
 
     def rows(self, *, take: Sequence[int] | None = None, only: frozenset[str] | None = None) -> Iterator[Row]:
         """The rows; `only` saves nothing here. `where` is the line on which the record begins."""
-        with readable(self.name), self._contents.open() as file:
+        with read_errors(self.name), self._contents.open() as file:
             records = self._records(file)
             next(records)
             for n, header, cells in taken(records, take):
@@ -61,7 +61,7 @@ class CsvSource:
 
     def count(self) -> int:
         """How many records there are."""
-        with readable(self.name), self._contents.open() as file:
+        with read_errors(self.name), self._contents.open() as file:
             return sum(1 for _ in self._records(file)) - 1
 
     def _records(self, file: BinaryIO) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
@@ -152,7 +152,7 @@ class JsonSource:
 
     def rows(self, *, take: Sequence[int] | None = None, only: frozenset[str] | None = None) -> Iterator[Row]:
         """The rows; `only` saves nothing here."""
-        with readable(self.name), self._contents.open() as file:
+        with read_errors(self.name), self._contents.open() as file:
             if self._key is None:
                 yield from json_rows(file, self.name, take=take, by_line=self._by_line)
             else:
@@ -162,7 +162,7 @@ class JsonSource:
         """How many rows there are; lines are counted without being read as JSON."""
         if self._key is not None:
             return sum(1 for _ in self.rows())
-        with readable(self.name), self._contents.open() as file:
+        with read_errors(self.name), self._contents.open() as file:
             return count_json_rows(file, self.name, by_line=self._by_line)
 
     def _under(self, data: bytes, key: str) -> Iterator[Row]:

@@ -102,9 +102,9 @@ class Composer:
         """
         body = [s for side, parts in sides for s in self._side(parts, side, style, rng)]
         for _ in range(style.fillers):
-            body.insert(int(rng.integers(len(body) + 1)), ComposedSentence(empty(FILLERS, rng, body), None))
+            body.insert(int(rng.integers(len(body) + 1)), ComposedSentence(filler(FILLERS, rng, body), None))
         if style.introduction:
-            body.insert(0, ComposedSentence(empty(INTRODUCTIONS, rng, body), None))
+            body.insert(0, ComposedSentence(filler(INTRODUCTIONS, rng, body), None))
         return tuple(body)
 
     def one(self, part: ArgumentPart, rng: np.random.Generator) -> ComposedSentence:
@@ -149,7 +149,7 @@ class Composer:
         return self._known[text]
 
 
-def empty(table: dict[int, tuple[str, ...]], rng: np.random.Generator, body: Sequence[ComposedSentence]) -> str:
+def filler(table: dict[int, tuple[str, ...]], rng: np.random.Generator, body: Sequence[ComposedSentence]) -> str:
     """A sentence of the table that the answer has not yet, if there is one."""
     texts = table[1 + int(rng.integers(len(table)))]
     known = {s.text for s in body}

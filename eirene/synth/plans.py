@@ -179,15 +179,16 @@ class _PlanDrawing:
 
 def parse_kinds(names: str) -> tuple[Kind, ...]:
     """Kinds from a list with commas, in the order of `KINDS`; raises `InputError` for one that is not known."""
-    return _parsed(names, KINDS, "kinds")
+    return parse_names(names, KINDS, "kinds")
 
 
 def parse_wordings(names: str) -> tuple[Wording, ...]:
     """Wordings, likewise."""
-    return _parsed(names, WORDINGS, "wordings")
+    return parse_names(names, WORDINGS, "wordings")
 
 
-def _parsed(names: str, known: tuple[Name, ...], field: str) -> tuple[Name, ...]:
+def parse_names(names: str, known: tuple[Name, ...], field: str) -> tuple[Name, ...]:
+    """Names from a list with commas, in the order of the known ones; raises `InputError` for one that is not known."""
     asked = [name.strip() for name in names.split(",") if name.strip()]
     wrong = [name for name in asked if name not in known]
     if wrong or not asked:

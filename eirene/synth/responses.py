@@ -18,7 +18,7 @@ from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.core.signature import rng_for
 from eirene.data.topics import Topic, key_of
-from eirene.synth.compose import ArgumentPart, ComposedSentence, Composer, empty, placed
+from eirene.synth.compose import ArgumentPart, ComposedSentence, Composer, filler, placed
 from eirene.synth.matching import AnswerGroup, AnswerRecipe, Candidate, counts_of, is_cut_as_composed, pick_evenly
 from eirene.synth.material import FILLERS, Material, Point, Tally, material_of, unusable
 from eirene.synth.plans import AnswerPlan, Kind, Wording
@@ -215,7 +215,9 @@ class _Maker:
         for one in again:
             body.insert(1 + int(self._rng.integers(len(body))), one)
         for _ in range(fillers):
-            body.insert(1 + int(self._rng.integers(len(body))), ComposedSentence(empty(FILLERS, self._rng, body), None))
+            body.insert(
+                1 + int(self._rng.integers(len(body))), ComposedSentence(filler(FILLERS, self._rng, body), None)
+            )
         return placed(body)
 
     def _again(self, times: int, removed: Point | None) -> list[ComposedSentence]:

@@ -1,27 +1,28 @@
-"""A synthetic answer as an item: the truth about it stands in `meta`, where no model is shown it.
+"""Synthetic answers made: as items, as training pairs in the curly-braces form, and the controls on them.
 
-The control rows: how well errors are told by counting alone. Near 0.5, or the set flatters whoever counts.
-
-Synthetic answers as training pairs in the curly-braces form: what a model is shown, and what it is to write.
-
-A pair is `{"id", "task", "prompt", "reply", "label"}`; prompt and reply put together are the text that a model is
-trained on, with the loss on the reply. Braces in a text become parentheses (see `eirene.prompts.curly`).
+The control rows say how well errors are told by counting alone: near 0.5, or the set flatters whoever counts. A pair is
+`{"id", "task", "prompt", "reply", "label"}`; prompt and reply put together are the text that a model is trained on,
+with the loss on the reply. Braces in a text become parentheses (see `eirene.prompts.curly`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from eirene.core.errors import InputError
+from eirene._version import __version__
 from eirene.core.records import Item, parse_item
+from eirene.data.topics import Topic
 from eirene.eval.statistics.bootstrap import Estimate, Resamples, clusters_of
 from eirene.eval.statistics.ranking import auc_and_ap
 from eirene.prompts.curly import COVERED, FAITHFUL, curly_reply, response_prompt, verdict_prompt
 from eirene.synth.compose import ArgumentPart, ComposedSentence, answer_of
-from eirene.synth.matching import AnswerGroup, Candidate, Counts
-from eirene.synth.plans import CORE, Kind
+from eirene.synth.matching import AnswerGroup, AnswerRecipe, Candidate, Counts, groups_of
+from eirene.synth.material import Tally, material_of
+from eirene.synth.plans import CORE, Kind, parse_names
+from eirene.synth.responses import bases_of, groups_from
 
 
 def item_of(group: AnswerGroup, kind: Kind) -> Item:
@@ -212,14 +213,100 @@ def pairs_of(item: Item, tasks: tuple[Task, ...] = TASKS) -> Iterator[dict[str, 
 
 def parse_tasks(names: str) -> tuple[Task, ...]:
     """Tasks from a list with commas, in the order of `TASKS`; raises `InputError` for one that is not known."""
-    asked = [name.strip() for name in names.split(",") if name.strip()]
-    wrong = [name for name in asked if name not in TASKS]
-    if wrong or not asked:
-        what = f"unknown: {', '.join(map(repr, wrong))}" if wrong else "none is named"
-        raise InputError(f"{what}; tasks are {', '.join(TASKS)}", field="tasks")
-    return tuple(task for task in TASKS if task in asked)
+    return parse_names(names, TASKS, "tasks")
 
 
 def _pair(item: Item, task: Task, prompt: str, written: str, label: str | None) -> dict[str, Any]:
     found = {"id": f"{item.id}-{task}", "task": task, "prompt": prompt, "reply": written}
     return found if label is None else {**found, "label": label}
+
+
+CARD_VERSION = 1
+
+
+@dataclass(slots=True)
+class AnswerTotals:
+    """What has been made so far: the answers as the controls see them, and what was left out and why."""
+
+    recipe: AnswerRecipe
+    rows: list[CountedRow] = field(default_factory=list)
+    groups: int = 0
+    left_out: Tally = field(default_factory=Counter)
+
+    def controls(self) -> list[CountingControl]:
+        """The control rows of what has been made."""
+        return controls(self.rows, seed=self.recipe.seed)
+
+    def card(self, *, inputs: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The card as plain JSON; the same inputs, settings and version give the same card. `inputs` names the files
+        with their SHA-256, `settings` holds what the recipe does not."""
+        kinds = Counter(row.kind for row in self.rows)
+        return {
+            "card": CARD_VERSION,
+            "made_by": f"eirene {__version__}, synth npov",
+            "inputs": [dict(entry) for entry in inputs],
+            "seed": self.recipe.seed,
+            "settings": {
+                "kinds": list(self.recipe.kinds),
+                "wordings": list(self.recipe.wordings),
+                "per_topic": self.recipe.per_topic,
+                "most": self.recipe.most,
+                **settings,
+            },
+            "rows": len(self.rows),
+            "groups": self.groups,
+            "topics": len({row.topic for row in self.rows}),
+            "by_kind": {kind: kinds[kind] for kind in self.recipe.kinds},
+            "left_out": dict(sorted(self.left_out.items())),
+            "controls": [control.to_json() for control in self.controls()],
+        }
+
+
+def synthesise(
+    topics: Sequence[Topic],
+    recipe: AnswerRecipe,
+    made: AnswerTotals,
+    *,
+    responses: Iterable[Item] | None = None,
+    balanced: bool = True,
+) -> Iterator[Item]:
+    """The rows, group by group in the order of the topics; `made` is kept up to date.
+
+    Without `responses` answers are composed from the topics' arguments. With them, those responses' arguments are
+    changed (see `eirene.synth.responses`); `balanced` False leaves their text as it is. The same topics, recipe and
+    responses give the same rows, whatever has been made before.
+
+    Example:
+        >>> from eirene.synth import AnswerRecipe, AnswerTotals, synthesise
+        >>> from eirene.data.topics import read_topics
+        >>> recipe = AnswerRecipe(per_topic=1, seed=7)
+        >>> made = AnswerTotals(recipe)
+        >>> rows = list(synthesise(read_topics("examples/topics.jsonl"), recipe, made))
+        >>> len(rows) == len(made.rows) and rows[0].meta["kind"]
+        'none'
+    """
+    groups: Iterator[AnswerGroup]
+    if responses is None:
+        groups = (group for topic in topics for group in _of_topic(topic, recipe, made.left_out))
+    else:
+        bases = list(bases_of(responses, topics, made.left_out))
+        groups = groups_from(bases, recipe, made.left_out, balanced=balanced)
+    for group in groups:
+        made.groups += 1
+        yield from _rows(group, recipe, made)
+
+
+def _of_topic(topic: Topic, recipe: AnswerRecipe, tally: Tally) -> Iterator[AnswerGroup]:
+    material = material_of(topic, tally)
+    if material is not None:
+        yield from groups_of(material, recipe, tally)
+
+
+def _rows(group: AnswerGroup, recipe: AnswerRecipe, made: AnswerTotals) -> Iterator[Item]:
+    for kind in recipe.kinds:
+        if kind in group.answers:
+            found = group.answers[kind]
+            made.rows.append(CountedRow(found.material.topic, group.name, kind, found.counts))
+            yield item_of(group, kind)
+        else:
+            made.left_out[f"{kind}: not possible in a group"] += 1

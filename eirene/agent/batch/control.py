@@ -143,7 +143,7 @@ def admitted(
         yield piece
 
 
-async def until_over(pulling: Coroutine[Any, Any, None], control: Control) -> None:
+async def until_stopped(pulling: Coroutine[Any, Any, None], control: Control) -> None:
     """Waits for the work, but no longer than `control` does."""
     task, over = asyncio.create_task(pulling), asyncio.create_task(control.over.wait())
     try:

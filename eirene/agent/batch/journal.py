@@ -1,4 +1,4 @@
-"""The journal of a batch: a line for each finished row, the record, its hash and a checksum.
+"""The journal of a batch: a line for each finished row, the record, its hash and a checksum; and its status.
 
 Of each line an entry is held (`eirene.agent.batch.entries`), and only while a batch is opened. A line that does not
 fit its checksum, or is none of a batch's, is never believed.
@@ -6,10 +6,13 @@ fit its checksum, or is none of a batch's, is never believed.
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -17,14 +20,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, from_json
 
-from eirene.agent.batch.entries import DAMAGED, Entries, damaged_entry, entries_of, entry_in, is_entry
+from eirene.agent.batch.entries import DAMAGED, Entries, Totals, damaged_entry, entries_of, entry_in, failed, is_entry
 from eirene.agent.batch.runner import RowOutcome
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
 from eirene.core.logs import get_logger
-from eirene.data.journal import JournalFile, OnScan
+from eirene.data.journal import JournalFile, OnScan, Read, is_held, read_lines
+from eirene.data.json_rows import cannot_read
 from eirene.data.line_checksum import sealed
 from eirene.text.unicode import mend_surrogates
 
@@ -155,10 +159,10 @@ class BatchJournal:
             raise damage.no_journal("its only line was cut off")
         if damage.n and not damaged_ok:
             raise damage.error()
-        self._refuse_twins(entries)
+        self._refuse_duplicates(entries)
         return entries
 
-    def _refuse_twins(self, entries: Entries) -> None:
+    def _refuse_duplicates(self, entries: Entries) -> None:
         order = np.flatnonzero(entries["status"] != DAMAGED)
         order = order[np.argsort(entries["id"][order], kind="stable")]
         same = np.flatnonzero(entries["id"][order][1:] == entries["id"][order][:-1])
@@ -216,3 +220,73 @@ def _set_aside(journal: Path, lines: Iterator[bytes]) -> Path:
             os.fsync(file.fileno())
             return place
     raise AssertionError("unreachable: the numbers do not end")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStatus:
+    """What the lines of a journal add up to. `failures`: failed rows by the kind of their error."""
+
+    totals: Totals
+    failures: dict[str, int]
+    is_held: bool
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        rows, usage = self.totals.rows, self.totals.usage
+        data: dict[str, Any] = {
+            "rows": rows,
+            "statuses": self.totals.statuses,
+            "accepted_share": self.totals.statuses["accepted"] / rows if rows else None,
+            "failures": self.failures,
+            "usage": usage.model_dump(),
+            "is_held": self.is_held,
+        }
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
+
+
+def read_status(path: str | Path, *, on_scan: OnScan | None = None) -> BatchStatus:
+    """The status of a journal; nothing is written, and a line that is just being written is left out.
+
+    A last line that lacks nothing but its end counts, as it does where the run goes on. Raises `InputError` where there
+    is none, or lines are none of a batch, whose numbers it names.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+
+            def read(begin: int, end: int) -> bytes:
+                file.seek(begin)
+                return file.read(end - begin)
+
+            size = os.fstat(file.fileno()).st_size  # a run that drops lines puts another file in the place of this one
+            entries = _entries(path, size, read, on_scan)
+            kinds = Counter(_kind(read, entries, int(at)) for at in np.flatnonzero(failed(entries)))
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError):
+            raise cannot_read(str(path), error) from None
+        raise InputError(f"is no journal of a batch: {error}", where=str(path)) from None
+    return BatchStatus(Totals.of(entries), dict(kinds.most_common()), is_held(path))
+
+
+def _entries(path: Path, size: int, read: Read, on_scan: OnScan | None) -> Entries:
+    damage = JournalDamage(path)
+    lines = enumerate(read_lines(read, size=size, is_whole=is_entry, on_scan=on_scan), start=1)
+    entries = entries_of(_undamaged(lines, damage))
+    if damage.n:
+        raise damage.error() if len(entries) else damage.no_journal("")
+    if size and not len(entries) and not is_held(path):
+        raise damage.no_journal("its only line was cut off")
+    return entries
+
+
+def _undamaged(lines: Iterable[tuple[int, tuple[bytes, int]]], damage: JournalDamage) -> Iterator[tuple[Any, ...]]:
+    for number, (line, end) in lines:
+        try:
+            yield entry_in(line, end=end)
+        except ValueError as error:
+            damage.add(number, str(error))
+
+
+def _kind(read: Read, entries: Entries, at: int) -> str:
+    line = from_json(read(int(entries["end"][at - 1]) if at else 0, int(entries["end"][at])))
+    return str((line.get("error") or {}).get("kind", "unknown"))

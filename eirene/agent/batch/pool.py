@@ -16,7 +16,7 @@ from eirene.agent.state import Parts
 from eirene.core.errors import WorkerError
 
 
-class Hand(Protocol):
+class WorkerHandle(Protocol):
     """One worker's side in this process; a worker that dies is followed by another."""
 
     async def work(self) -> None:
@@ -34,7 +34,7 @@ class Hand(Protocol):
 
 
 class Pool:
-    """What the hands of all workers share; `run` yields what comes of the rows."""
+    """What the handles of all workers share; `run` yields what comes of the rows."""
 
     def __init__(self, work: Iterable[RowWork | None], settings: Settings, *, workers: int) -> None:
         self.source = WorkQueue(work)
@@ -44,9 +44,9 @@ class Pool:
         self._fault: Exception | None = None
         self._deaths: dict[str, int] = {}
 
-    async def run(self, hands: Sequence[Hand]) -> AsyncGenerator[RowOutcome, None]:
-        """The outcomes as they come; what a hand raises is raised when the others have made what they had taken."""
-        tasks = [asyncio.create_task(self._watched(hand)) for hand in hands]
+    async def run(self, handles: Sequence[WorkerHandle]) -> AsyncGenerator[RowOutcome, None]:
+        """The outcomes as they come; what a handle raises is raised when the others have made what they had taken."""
+        tasks = [asyncio.create_task(self._watched(handle)) for handle in handles]
         try:
             while not self.source.is_over or self._under_way:  # a worker that still waits for a slot is not waited for
                 outcome = await self._made.get()
@@ -59,8 +59,8 @@ class Pool:
         finally:
             for task in tasks:
                 task.cancel()
-            for hand in hands:
-                hand.end()
+            for handle in handles:
+                handle.end()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def take(self, n: int) -> list[RowWork]:
@@ -95,9 +95,9 @@ class Pool:
         error = WorkerError(f"{self.deaths(work)} {why}")
         await self.put(RowOutcome(work, failed_record(work.item, error, parts=parts, settings=self.settings)))
 
-    async def _watched(self, hand: Hand) -> None:
+    async def _watched(self, handle: WorkerHandle) -> None:
         try:
-            await hand.work()
+            await handle.work()
             await self._made.put(None)
         except Exception as error:  # told, not handled: `run` raises it
-            await self.fail(error, rows=hand.held)
+            await self.fail(error, rows=handle.held)

@@ -19,7 +19,7 @@ from multiprocessing.process import BaseProcess
 
 from eirene.agent.batch.pool import Pool
 from eirene.agent.batch.runner import RowOutcome, RowWork
-from eirene.agent.batch.worker import PARENTS_OWN, MakeParts, log_here, log_level, serve
+from eirene.agent.batch.worker import PARENT_SIGNALS, MakeParts, log_here, log_level, serve
 from eirene.agent.settings import Settings
 from eirene.core.errors import EireneError, WorkerError
 from eirene.core.logs import get_logger
@@ -70,14 +70,14 @@ class ProcessRunner:
         """
         pool = Pool(work, self._settings, workers=self._workers)
         with ThreadPoolExecutor(self._workers, "eirene-worker") as threads:
-            hands = [_ProcessHand(self._make, threads, pool, self._chunk_rows) for _ in range(self._workers)]
-            async with aclosing(pool.run(hands)) as outcomes:
+            handles = [_ProcessHandle(self._make, threads, pool, self._chunk_rows) for _ in range(self._workers)]
+            async with aclosing(pool.run(handles)) as outcomes:
                 async for outcome in outcomes:
                     yield outcome
 
 
 @dataclass(slots=True)
-class _ProcessHand:
+class _ProcessHandle:
     """One worker's side in this process; a worker that dies is followed by another."""
 
     make: MakeParts
@@ -241,7 +241,7 @@ def _without_interrupts() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, set(PARENTS_OWN))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, set(PARENT_SIGNALS))
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The runner of many machines: Ray actors that each have the models, and take rows as they have room.
+"""The runner of many machines: Ray actors that each have the models, on a cluster of one's own or one that exists.
 
 These are actors, not a dataset of Ray's: a dataset is cut into blocks before it runs, and hands a block on when all of
 its rows are done. Here rows are pulled from an iterator that may end at any row (a limit, Ctrl-C), each is journaled as
@@ -8,20 +8,29 @@ soon as it is made, and a row that kills its actor must be told from those besid
 from __future__ import annotations
 
 import asyncio
+import functools
+import logging
+import os
+import secrets
+import shutil
+import signal
+import tempfile
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 from eirene.agent.batch.pool import Pool
+from eirene.agent.batch.processes import environment
 from eirene.agent.batch.runner import RowOutcome, RowWork
 from eirene.agent.batch.worker import MakeParts, RowActor, log_here, log_level
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.core.errors import WorkerError
+from eirene.core.errors import InputError, WorkerError
+from eirene.core.extras import importing
 from eirene.core.logs import get_logger
 from eirene.core.records import Record
 
@@ -59,7 +68,7 @@ class ActorShape:
 class RayRunner:
     """Refines rows in `workers` Ray actors of one `shape`, which build their parts with `make`.
 
-    Needs a process that is connected (`eirene.agent.batch.ray_cluster`); `parts` and `settings` are this process's, and
+    Needs a process that is connected (`eirene.agent.batch.ray`); `parts` and `settings` are this process's, and
     an actor whose own parts make for another hash is refused (another version of Eirene, another model of that name).
     When an actor dies, another does again what it had not finished; a row that takes three with it, the last one alone,
     becomes a failed record. No more rows are held than actors work on. `make` is pickled.
@@ -78,14 +87,14 @@ class RayRunner:
     async def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
         """Yields the outcomes as they come. Raises `WorkerError` where an actor cannot begin."""
         pool = Pool(work, self._settings, workers=self._workers)
-        hands = [_ActorHand(self._ray, self._make, self._parts, self._shape, pool) for _ in range(self._workers)]
-        async with aclosing(pool.run(hands)) as outcomes:
+        handles = [_ActorHandle(self._ray, self._make, self._parts, self._shape, pool) for _ in range(self._workers)]
+        async with aclosing(pool.run(handles)) as outcomes:
             async for outcome in outcomes:
                 yield outcome
 
 
 @dataclass(slots=True)
-class _ActorHand:
+class _ActorHandle:
     """One actor's side in this process; an actor that dies is followed by another."""
 
     ray: ModuleType
@@ -208,3 +217,87 @@ class _ActorHand:
         if actor is not None:
             with suppress(self.ray.exceptions.RayError):  # the cluster is gone, and the actor with it
                 self.ray.kill(actor)
+
+
+LOCAL = "local"
+"""The address that stands for a cluster of one's own on this machine."""
+
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+"""No report to Ray's makers; no advice on standard error."""
+
+_ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Ray takes 127.0.0.1 for its node, and binds to nothing else, where it believes that other machines cannot join. It
+replaces a loopback address that it is given by the machine's outer one, and would then listen on every interface. Read
+when Ray is imported."""
+
+_STORE_BYTES = 100 * 2**20
+"""Shared memory for objects: rows and records are small, and go past it."""
+
+
+@contextmanager
+def ray_session(address: str = LOCAL, *, slots: int | None = None) -> Iterator[ModuleType]:
+    """The module `ray`, connected; what was started here is ended, and what was joined is only left.
+
+    `address`: `local` starts a cluster with `slots` CPU slots on this machine, reachable from this machine alone and
+    with a token of its own; `HOST:PORT` joins the one whose head is there, `auto` the one that runs on this machine. A
+    process that is connected already stays so. Raises `MissingExtraError` without Ray, `InputError` for an address at
+    which there is no cluster.
+    """
+    if "://" in address:
+        raise InputError(f"a Ray cluster is named by HOST:PORT of its head (or 'local'), got {address!r}", field="ray")
+    is_local = address == LOCAL
+    with environment(_QUIET | (_ON_LOOPBACK | _token() if is_local else {})):
+        ray = _ray()
+        if ray.is_initialized():
+            yield ray
+            return
+        with _folder() as folder:
+            try:
+                own: dict[str, object] = {
+                    "num_cpus": slots,
+                    "_temp_dir": folder,
+                    "object_store_memory": _STORE_BYTES,
+                    "include_dashboard": False,
+                }
+                _init(ray, address, own if is_local else {})
+                yield ray
+            finally:
+                ray.shutdown()
+
+
+def cluster_slots(ray: ModuleType, kind: str) -> int:
+    """How many actors with one `CPU` or `GPU` each the cluster has room for at the moment."""
+    return int(ray.cluster_resources().get(kind, 0))
+
+
+def _ray() -> ModuleType:
+    with importing("ray"):
+        import ray
+    module: ModuleType = ray
+    return module
+
+
+def _init(ray: ModuleType, address: str, options: dict[str, object]) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **options)
+    except (ConnectionError, ValueError) as error:
+        raise InputError(f"no Ray cluster could be reached at {address!r}: {error}", field="ray") from None
+    finally:
+        signal.signal(signal.SIGTERM, before)  # Ray puts its own there, which ends the process on the spot
+
+
+@functools.cache  # Ray keeps the first one for the life of the process
+def _token() -> dict[str, str]:
+    """Whoever would talk to the cluster must show it: other users of this machine cannot run code in its processes."""
+    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+
+
+@contextmanager
+def _folder() -> Iterator[str]:
+    """For sockets, logs and spilled rows, this user's alone; short, since a socket's path has at most 107 bytes."""
+    folder = tempfile.mkdtemp(prefix="eirene-ray-", dir="/tmp" if os.path.isdir("/tmp") else None)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

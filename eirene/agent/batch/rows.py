@@ -16,7 +16,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from pydantic import BaseModel
 
-from eirene.agent.batch.control import Budget, Control, admitted, until_over
+from eirene.agent.batch.control import Budget, Control, admitted, until_stopped
 from eirene.core.concurrency import run_bounded
 from eirene.core.errors import FormError, InputError
 from eirene.core.logs import get_logger
@@ -74,7 +74,7 @@ async def run_rows(
     let_in = _let_in(work, under_way, writer, control, budget)
     try:
         is_limited = budget is not None and budget.limits.is_of_spending
-        await until_over(_pull(run(let_in), under_way, writer, is_limited=is_limited), control)
+        await until_stopped(_pull(run(let_in), under_way, writer, is_limited=is_limited), control)
     finally:
         control.close()
         try:

@@ -150,7 +150,7 @@ async def one_row(work: RowWork, loop: Loop) -> RowOutcome:
     except Exception as error:
         logger.warning("row %r failed unexpectedly: %s: %s", work.item.id, type(error).__name__, error, exc_info=True)
         record = loop.failed(work.item, error)
-    raise_hopeless(record)
+    raise_permanent(record)
     return RowOutcome(work, record)
 
 
@@ -158,7 +158,7 @@ _BY_KIND = {kind.__name__: kind for kind in PERMANENT_ERRORS}
 """By the name that a record's `error.kind` has. The row that met one is not written: a rerun goes on from there."""
 
 
-def raise_hopeless(record: Record) -> None:
+def raise_permanent(record: Record) -> None:
     """Raises what a record failed with, where it is one of these."""
     if record.error is not None and record.error.kind in _BY_KIND:
         raise _BY_KIND[record.error.kind](record.error.message)

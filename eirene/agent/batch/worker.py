@@ -1,4 +1,4 @@
-"""A worker (a process, or a Ray actor): builds its own parts, makes rows, and sends back each record, and what it logs."""
+"""A worker (process or Ray actor): builds its own parts, makes rows, sends back each record and what it logs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _parts(record: logging.LogRecord) -> tuple[str, tuple[object, ...]]:
 
 _KEPT = 512  # scores that a detector remembers: those of the rows under way
 
-PARENTS_OWN = tuple(getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name))
+PARENT_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name))
 """What a terminal sends to all its processes and the parent alone handles: what is under way is finished."""
 
 MakeParts = Callable[[], Parts]
@@ -91,7 +91,7 @@ def serve(pipe: Connection, make: MakeParts, settings: Settings, variables: dict
     """Works until the other end of the pipe is closed, or gone, in an environment of these variables."""
     os.environ.clear()  # that of the process that this is a copy of may be an old one
     os.environ.update(variables)
-    for number in PARENTS_OWN:
+    for number in PARENT_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     sender = _Sender(pipe)
     forward_logs(level, sender)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from eirene.agent.batch.rows import RowJournal, RowKind
-from eirene.agent.batch.runner import raise_hopeless
+from eirene.agent.batch.runner import raise_permanent
 from eirene.agent.critics import critique_from_notes
 from eirene.agent.detectors import CachedDetector, cached
 from eirene.agent.experiments.compare_rows import (
@@ -155,7 +155,7 @@ def _workers(parts: Parts, plan: ComparePlan) -> int:
 async def _row(job: CompareJob, parts: Parts) -> CompareRow:
     await _score_original(job.item, parts.detectors)
     record = await arefine(job.item, backend=parts, settings=job.settings)
-    raise_hopeless(record)
+    raise_permanent(record)
     return CompareRow(
         id=job.item.id,
         mode=job.settings.mode,

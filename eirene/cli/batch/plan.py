@@ -15,7 +15,7 @@ from eirene.core.errors import InputError
 if TYPE_CHECKING:
     from eirene.agent.batch.engine import Batch, OnRow
     from eirene.agent.batch.estimate import BatchEstimate
-    from eirene.agent.batch.offline_replies import Imported
+    from eirene.agent.batch.offline import Imported
     from eirene.agent.settings import Settings
     from eirene.agent.state import Parts
     from eirene.cli.batch.flags import DryRunFlags, OfflineFlags
@@ -123,8 +123,7 @@ def _table(title: str, low: str, high: str, figures: dict[str, Any]) -> list[str
 
 def exchange(opened: Batch, parts: Parts, settings: Settings, offline: OfflineFlags) -> None:
     """Writes the requests of the rows that are missing and ends the command, or reads replies in and lets it go on."""
-    from eirene.agent.batch.offline_replies import import_replies
-    from eirene.agent.batch.offline_requests import SamplingStep, export_requests
+    from eirene.agent.batch.offline import SamplingStep, export_requests, import_replies
 
     export, replies = offline.export_requests, offline.import_replies or []
     if export is not None and replies:

@@ -9,7 +9,7 @@ import typer
 from eirene.cli.terminal import console, output
 
 if TYPE_CHECKING:
-    from eirene.agent.batch.status import BatchStatus
+    from eirene.agent.batch.journal import BatchStatus
 
 Journal = Annotated[str, typer.Argument(metavar="JOURNAL", help="What `eirene batch` wrote with --out.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as one line of JSON.")]
@@ -18,7 +18,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print it as one line of JS
 def status(journal: Journal, *, as_json: AsJson = False) -> None:
     """Say how a batch stands: rows by status, what they cost, why some failed. It may be running."""
     with output():
-        from eirene.agent.batch.status import read_status
+        from eirene.agent.batch.journal import read_status
         from eirene.cli.progress import watch_batch
 
         with watch_batch() as shown:

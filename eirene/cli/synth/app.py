@@ -15,8 +15,7 @@ from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.core.records import Item
-    from eirene.synth.rows import Task
-    from eirene.synth.run import AnswerTotals
+    from eirene.synth.rows import AnswerTotals, Task
 
 FormatName = Literal["rows", "curly"]
 

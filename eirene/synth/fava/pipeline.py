@@ -17,7 +17,7 @@ from eirene.core.records import Item
 from eirene.core.signature import derive_seed, digest, rng_for
 from eirene.core.usage import Meter, Usage
 from eirene.retrieval.passages import Passage
-from eirene.synth.fava.recipe import FavaRecipe, FavaTotals, Neighbours, PassagePlan, without_twins
+from eirene.synth.fava.recipe import FavaRecipe, FavaTotals, Neighbours, PassagePlan, without_duplicates
 from eirene.synth.fava.replies import (
     RefusedError,
     TextModel,
@@ -188,7 +188,7 @@ def _rows(
     pool: dict[str, list[str]],
     neighbours: Neighbours,
 ) -> Iterator[Item]:
-    for passage, key in without_twins(passages, made):
+    for passage, key in without_duplicates(passages, made):
         rng = rng_for(recipe.seed, "synth-fava", key)
         is_clean = bool(rng.random() < recipe.clean)
         changes = [] if is_clean else _changes(passage.text, recipe, pool, made, rng)

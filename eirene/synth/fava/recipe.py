@@ -113,7 +113,7 @@ def key_of(passage: Passage) -> str:
     return hashlib.sha256(" ".join(passage.text.split()).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def without_twins(passages: Iterable[Passage], made: FavaTotals) -> Iterator[tuple[Passage, str]]:
+def without_duplicates(passages: Iterable[Passage], made: FavaTotals) -> Iterator[tuple[Passage, str]]:
     """Each passage with its key; those whose text came before are left out and counted. Holds 12 bytes of each."""
     seen: set[bytes] = set()
     for passage in passages:
@@ -134,7 +134,7 @@ def plans(passages: Iterable[Passage], recipe: FavaRecipe, made: FavaTotals) -> 
     """
     pack: list[HallucinationKind] = []
     packs = 0
-    for passage, key in without_twins(passages, made):
+    for passage, key in without_duplicates(passages, made):
         rng = rng_for(recipe.seed, "synth-fava", key)
         genre = recipe.genres[rng.integers(len(recipe.genres))] if recipe.genres else None
         if rng.random() < recipe.clean:

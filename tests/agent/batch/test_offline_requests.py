@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from eirene.agent.backends import resolve_backend
-from eirene.agent.batch.offline_replies import import_replies
-from eirene.agent.batch.offline_requests import CustomId, SamplingStep, export_requests
+from eirene.agent.batch.offline import CustomId, SamplingStep, export_requests, import_replies
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts

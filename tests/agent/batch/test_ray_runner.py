@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import eirene
-from eirene.agent.batch.ray_cluster import ray_session
+from eirene.agent.batch.ray import ray_session
 from eirene.core.errors import InputError, MissingExtraError
 from eirene.core.records import Record
 from eirene.data import read_items
