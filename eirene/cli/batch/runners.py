@@ -85,8 +85,7 @@ def _ray_runner(
     is that of all actors together, and each gets the same share.
     """
     from eirene.agent.batch.processes import CHUNK_ROWS, usable_cores
-    from eirene.agent.batch.ray import ActorShape, RayRunner
-    from eirene.agent.batch.ray_cluster import LOCAL, cluster_slots, ray_session
+    from eirene.agent.batch.ray import LOCAL, ActorShape, RayRunner, cluster_slots, ray_session
 
     flags = models.flags
     with ray_session(address, slots=run.workers or usable_cores()) as ray:
