@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,20 +13,15 @@ from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
 from eirene.cli.flags import LoopFlags, Without, listed, listed_seeds, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch, watch_comparison
-from eirene.cli.terminal import console, output, say
-from eirene.core.errors import AuthError, InputError, MissingExtraError
+from eirene.cli.results_folder import results_folder, resumable, tell_rows, write_results
+from eirene.cli.terminal import console, output
+from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.agent.experiments.compare import ComparePlan, Gathered
     from eirene.agent.state import Parts
     from eirene.core.records import Item
     from eirene.eval.detectors.judge import ErrorJudge
-
-_ROWS = "rows.jsonl"
-_MADE = ("summary.json", "table.md", "report.html", *(
-    f"{name}.{ending}" for name in ("differences", "before-after", "cost-gain", "roc", "precision-recall")
-    for ending in ("png", "svg")
-))  # fmt: skip
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and report.")]
@@ -58,6 +52,7 @@ def compare(
     with output():
         from eirene.agent.experiments.compare import ComparePlan
         from eirene.data import check_outside
+        from eirene.views.comparison.tables import render_comparison
 
         settings = loop.settings()
         plan = ComparePlan(listed(modes), listed_seeds(seeds), settings, concurrency, retry_failed)  # type: ignore[arg-type]  # `check` tells
@@ -69,13 +64,14 @@ def compare(
         plan.check(items)
         cache = models.open_cache()
         parts = models.parts(concurrency=concurrency, cache=cache, judges_elsewhere=True)
-        folder = folder_of(out)
+        folder = results_folder(out)
         asked = _judge(models.judge, models.judge_url, concurrency, price=models.judge_price, cache=cache)
         gathered = _gather(items, plan, parts, folder, asked)
         summary = _write(gathered, items, folder, title=f"Comparison on {Path(file).name}", plots=plots)
         failed = sum(row.record.status == "failed" for row in gathered.rows)
-        _show(summary)
-        _tell(gathered, folder, failed)
+        console().print(render_comparison(summary))
+        tell_rows("compared", len(gathered.rows), before=gathered.n_from_journal, left_out=gathered.n_left_out,
+                  failed=failed, see=f"{folder / 'report.html'} and {folder / 'table.md'}")  # fmt: skip
     if failed > fail_on_error * len(gathered.rows):
         raise typer.Exit(1)
 
@@ -87,88 +83,36 @@ def _gather(items: Sequence[Item], plan: ComparePlan, parts: Parts, folder: Path
     from eirene.core.concurrency import short_switch_interval
 
     total = len(items) * len(plan.modes) * len(plan.seeds)
-    try:
-        with watch_comparison(total) as progress, short_switch_interval():
-            work = acompare(
-                items,
-                plan=plan,
-                parts=parts,
-                out=folder,
-                judge=judge,
-                on_row=progress.on_row,
-                on_judged=progress.on_judged,
-            )
-            return asyncio.run(work)
-    except KeyboardInterrupt:
-        say(f"stopped: what is done is in {folder}, and the same command goes on from there")
-        raise typer.Exit(130) from None
-    except AuthError as error:  # bad usage, to be mended before anything else
-        say(f"error: {error}")
-        raise typer.Exit(2) from None
+    with resumable(folder), watch_comparison(total) as progress, short_switch_interval():
+        work = acompare(
+            items, plan=plan, parts=parts, out=folder, judge=judge, on_row=progress.on_row,
+            on_judged=progress.on_judged,
+        )  # fmt: skip
+        return asyncio.run(work)
 
 
 def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: str, plots: bool) -> dict[str, Any]:
     """The figures and what shows them: made of the rows, and so written anew each time. Returns the summary."""
     from eirene.agent.experiments.compare_rows import points
     from eirene.agent.experiments.compare_summary import summarise
-    from eirene.data.output import write_text
     from eirene.views.comparison.plots import write_plots
     from eirene.views.comparison.tables import comparison_table
     from eirene.views.report import render_report
 
     summary = summarise(gathered.rows, gathered.judgements, judge=gathered.judge)
     texts = {
-        "summary.json": json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2) + "\n",
         "table.md": comparison_table(summary),
         "report.html": render_report(
-            (row.record for row in gathered.rows),
-            title=title,
-            summary=summary,
+            (row.record for row in gathered.rows), title=title, summary=summary,
             items={item.id: item for item in items},
         ),
-    }
-    for name, text in texts.items():
-        write_text(str(folder / name), text, force=True)
-    if plots:
-        try:
-            write_plots(summary, points(gathered.rows, gathered.judgements), folder)
-        except MissingExtraError as error:
-            say(f"no plots: {error}")
+    }  # fmt: skip
+
+    def plot() -> None:
+        write_plots(summary, points(gathered.rows, gathered.judgements), folder)
+
+    write_results(folder, summary, texts, plot if plots else None)
     return summary
-
-
-def _show(summary: dict[str, Any]) -> None:
-    from eirene.views.comparison.tables import render_comparison
-
-    console().print(render_comparison(summary))
-
-
-def _tell(gathered: Gathered, folder: Path, failed: int) -> None:
-    known = f", {gathered.n_from_journal} of them there before" if gathered.n_from_journal else ""
-    more = f"; {gathered.n_left_out} other rows in the folder are left out" if gathered.n_left_out else ""
-    bad = f"; {failed} failed (--retry-failed does them again)" if failed else ""
-    say(f"compared {len(gathered.rows)} rows{known}{more}{bad}; see {folder / 'report.html'} and {folder / 'table.md'}")
-
-
-def folder_of(out: str) -> Path:
-    """The folder of that name, made where there is none; raises `InputError` where it cannot be one.
-
-    So does a folder with a file of the user's that figures would be written over: an earlier run's has its rows beside.
-    """
-    if not out.strip():
-        raise InputError("the name of a folder is empty; name one", field="out")
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        taken = next((name for name in _MADE if (folder / name).exists()), None)
-        is_of_a_run = (folder / _ROWS).is_file() and (folder / _ROWS).stat().st_size > 0
-    except OSError as error:
-        from eirene.data.json_rows import reason
-
-        raise InputError(f"cannot be used as a folder: {reason(error)}", where=out) from None
-    if taken is not None and not is_of_a_run:
-        raise InputError(f"has a {taken} that is of no earlier run (no {_ROWS}); name another folder", where=out)
-    return folder
 
 
 def _judge(name: str | None, base_url: str | None, concurrency: int, **more: Any) -> ErrorJudge | None:

@@ -8,8 +8,9 @@ import typer
 
 from eirene.cli import flags, model_flags
 from eirene.cli.progress import watch
+from eirene.cli.refine import check_page, run_items
 from eirene.cli.terminal import console, output, say
-from eirene.core.errors import InputError, NoTopicError
+from eirene.core.errors import NoTopicError
 
 if TYPE_CHECKING:
     from eirene.core.records import Item
@@ -45,18 +46,10 @@ def npov(
 ) -> None:
     """Write a response that gives each side of a disputed question its say, from the arguments in a file."""
     with output():
-        from eirene.data import check_outside
-        from eirene.data.output import STDOUT, check_output
         from eirene.npov import respond
         from eirene.npov.knowledge import THRESHOLD
 
-        if html is not None:
-            if as_json and html == STDOUT:
-                raise InputError(
-                    "--json and --html - would both write to standard output; name a file for --html", field="html"
-                )
-            check_output(html, force=force)
-            check_outside(html, topics, flag="--html")
+        check_page(html, topics, as_json=as_json, force=force)
         base = _load(topics)
         limit = THRESHOLD if threshold is None else threshold
         writer: str | LocalModel = backend
@@ -105,7 +98,6 @@ def _refine(
 ) -> list[str]:
     from eirene.agent.backends import BackendOptions, resolve_backend
     from eirene.agent.settings import Settings
-    from eirene.cli.refine import run_items
 
     parts = resolve_backend(backend, BackendOptions(base_url=base_url))
     return run_items([item], Settings.of(seed=seed), backend=parts, as_json=as_json, html=html, force=force)

@@ -66,7 +66,6 @@ def refine(
         _check_sources(file, question, answer)
         loading.enter_context(watch(1))  # a long text and the models take their time before the first step
         from eirene.core.records import parse_item
-        from eirene.data import check_outside
 
         if file is None:
             fill = corpus.filler()
@@ -76,9 +75,11 @@ def refine(
             # What is to be refined is checked whole before anything is spent.
             rows = data.open(file, each=corpus.filler())
             items = with_id(rows.read(), row, where=rows.name)
-        _check_output(items, html, as_json=as_json, force=force)
-        if html is not None and file is not None:
-            check_outside(html, file, flag="--html")
+        if html is not None and len(items) > 1:
+            raise InputError(
+                f"--html shows one answer, and there are {len(items)} rows; pick one with --id", field="html"
+            )
+        check_page(html, file, as_json=as_json, force=force)
         settings = loop.settings()
         parts = models.parts(seed=loop.seed, word_maps=html is not None)
         loading.close()
@@ -122,18 +123,20 @@ def _check_sources(file: str | None, question: str | None, answer: str | None) -
         raise InputError(f"--{missing[0]} is missing; --question and --answer go together", field=missing[0])
 
 
-def _check_output(items: Sequence[Item], html: str | None, *, as_json: bool, force: bool) -> None:
+def check_page(html: str | None, source: str | None, *, as_json: bool, force: bool) -> None:
+    """Raises `InputError` for a page that cannot be written, or would be where records or the rows are."""
+    from eirene.data import check_outside
     from eirene.data.output import STDOUT, check_output
 
     if html is None:
         return
-    if len(items) > 1:
-        raise InputError(f"--html shows one answer, and there are {len(items)} rows; pick one with --id", field="html")
     if as_json and html == STDOUT:
         raise InputError(
             "--json and --html - would both write to standard output; name a file for --html", field="html"
         )
     check_output(html, force=force)
+    if source is not None:
+        check_outside(html, source, flag="--html")
 
 
 def run_items(

@@ -117,7 +117,7 @@ def test_the_input_is_not_taken_for_the_output(run: Run, tmp_path: Path) -> None
         (("--samples", "0", "--question", "q", "--answer", "a"), "samples must be"),
         (("--seed", "-1", "--question", "q", "--answer", "a"), "seed must be"),
         (("--seed", "9" * 30, "--question", "q", "--answer", "a"), "seed must be"),
-        (("--min-consistency", "1.5", "--question", "q", "--answer", "a"), "min_consistency must be"),
+        (("--min-consistency", "1.5", "--question", "q", "--answer", "a"), "--min-consistency must be"),
         (("--tolerance", "nan", "--question", "q", "--answer", "a"), "tolerance must be"),
         (("--mode", "best"), "'best' is not one of"),
         (("--mode", "human", "--question", "q", "--answer", "a"), "feedback"),

@@ -14,8 +14,9 @@ from eirene.cli.data_flags import FormFlags
 from eirene.cli.flags import listed, with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch_detectors
+from eirene.cli.results_folder import results_folder, resumable, tell_rows, write_results
 from eirene.cli.terminal import console, output, say
-from eirene.core.errors import AuthError, InputError, MissingExtraError
+from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.agent.experiments.detectors import Evaluated, EvaluateOptions
@@ -70,7 +71,6 @@ def detectors(
     """
     with output():
         from eirene.agent.experiments.detectors import EvaluateOptions
-        from eirene.cli.compare import folder_of
         from eirene.eval.datasets import read_labelled
         from eirene.eval.metrics.detectors import EvaluationPlan
         from eirene.eval.registry import build_detectors, parse_names
@@ -82,7 +82,7 @@ def detectors(
         drawn = _drawn(whole, limit, sample_seed)
         plan.check(drawn.cases)
         for_dev = None if dev is None else read_labelled(rows.source(dev), rows.shape)
-        folder = folder_of(out)
+        folder = results_folder(out)
         built = build_detectors(names, resources)
         work = EvaluateOptions(seed=seed, concurrency=concurrency, retry_failed=retry_failed)
         found = _run(drawn, for_dev, built, folder, work)
@@ -98,7 +98,8 @@ def detectors(
         else:
             _show(summary)
         failed = sum(row.failed for row in found.rows.values())
-        _tell(found, folder, failed)
+        tell_rows("scored", len(found.rows), before=found.n_from_journal, left_out=found.n_left_out, failed=failed,
+                  see=str(folder / "table.md"))  # fmt: skip
         if nothing_scored := _nothing_scored(summary):
             say(f"error: no answer was scored: {nothing_scored}")
     # Of failures --fail-on-error decides, all of them included.
@@ -133,17 +134,8 @@ def _run(
 
     cases = None if dev is None else dev.cases
     total = (len(data.cases) + len(cases or ())) * len(detectors)
-    try:
-        with watch_detectors(total) as on_row:
-            return asyncio.run(
-                aevaluate_detectors(data.cases, detectors, out=folder, dev=cases, work=work, on_row=on_row)
-            )
-    except KeyboardInterrupt:
-        say(f"stopped: what is done is in {folder}, and the same command goes on from there")
-        raise typer.Exit(130) from None
-    except AuthError as error:  # bad usage, to be mended before anything else
-        say(f"error: {error}")
-        raise typer.Exit(2) from None
+    with resumable(folder), watch_detectors(total) as on_row:
+        return asyncio.run(aevaluate_detectors(data.cases, detectors, out=folder, dev=cases, work=work, on_row=on_row))
 
 
 def _named(path: str, drawn: LabelledSet, whole: LabelledSet) -> dict[str, Any]:
@@ -161,19 +153,14 @@ def _write(
 ) -> dict[str, Any]:
     """The figures and what shows them: made of the rows, and so written anew each time."""
     from eirene.agent.experiments.detectors import summarise
-    from eirene.data.output import write_text
     from eirene.eval.metrics.detectors import curves
     from eirene.views.detectors import evaluation_table, write_curves
 
     summary = {**named, **summarise(found, plan)}
-    text = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
-    write_text(str(folder / "summary.json"), text, force=True)
-    write_text(str(folder / "table.md"), evaluation_table(summary), force=True)
-    if plots:
-        try:
-            write_curves(curves(found.data), summary, folder)
-        except MissingExtraError as error:
-            say(f"no plots: {error}")
+    texts = {"table.md": evaluation_table(summary)}
+    write_results(
+        folder, summary, texts, (lambda: write_curves(curves(found.data), summary, folder)) if plots else None
+    )
     return summary
 
 
@@ -229,10 +216,3 @@ def _nothing_scored(summary: dict[str, Any]) -> str:
 
 def _plain(value: dict[str, Any]) -> str:
     return f"{value['value']:.3f}" if "value" in value else "-"
-
-
-def _tell(found: Evaluated, folder: Path, failed: int) -> None:
-    known = f", {found.n_from_journal} of them there before" if found.n_from_journal else ""
-    more = f"; {found.n_left_out} other rows in the folder are left out" if found.n_left_out else ""
-    bad = f"; {failed} failed (--retry-failed does them again)" if failed else ""
-    say(f"scored {len(found.rows)} rows{known}{more}{bad}; see {folder / 'table.md'}")

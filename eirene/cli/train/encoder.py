@@ -10,6 +10,7 @@ import typer
 from eirene.cli import flags
 from eirene.cli.flags import listed_seeds
 from eirene.cli.progress import bar
+from eirene.cli.results_folder import make_folder
 from eirene.cli.terminal import output, say
 from eirene.cli.train.training import show_step
 from eirene.core.errors import InputError
@@ -45,7 +46,7 @@ def encoder(
 
         if not (Path(data) / TRAIN_FILE).is_file():
             raise InputError(f"there is no file {TRAIN_FILE} in this folder", field="data", where=data)
-        folder = _folder(out)
+        folder = make_folder(out)
 
         with bar("preparing") as shown:
             trained = train_encoder(
@@ -62,21 +63,6 @@ def encoder(
             typer.echo(f"seed {run['seed']}: {run['steps']} steps, {run['seconds']:.0f} s, {_figures(run)}")
         typer.echo(f"mean of {len(numbers)}: {_figures(trained.card['mean'])}")
         say(f"written to {trained.folder}")
-
-
-def _folder(path: str) -> Path:
-    from eirene.data.json_rows import reason
-
-    if not path.strip():
-        raise InputError("the name of a folder is empty; name one", field="out")
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise InputError("is a file; name a folder", where=path) from None
-    except OSError as error:
-        raise InputError(f"cannot be written: {reason(error)}", where=path) from None
-    return folder
 
 
 def _figures(card: dict[str, Any]) -> str:

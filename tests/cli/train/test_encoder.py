@@ -28,7 +28,7 @@ def test_the_data_and_the_folder_must_be_usable(run: Run, tmp_path: Path) -> Non
     (tmp_path / "topics_train.jsonl").write_text("")
     (tmp_path / "file").write_text("")
     assert_error(run("train", "encoder", "--data", tmp_path, "--out", tmp_path / "file"), "is a file; name a folder")
-    assert_error(run("train", "encoder", "--data", tmp_path, "--out", "/proc/nix"), "cannot be written")
+    assert_error(run("train", "encoder", "--data", tmp_path, "--out", "/proc/nix"), "cannot be used as a folder")
     assert_error(run("train", "encoder", "--out", tmp_path), "missing option '--data'")
 
 
