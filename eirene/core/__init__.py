@@ -1,1 +1,1 @@
-"""The values that travel through everything: items, records, critiques, scores, usage, errors, seeds."""
+"""Core values: items, records, critiques, scores, usage, errors, seeds; validation, JSON and caches."""

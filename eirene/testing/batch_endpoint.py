@@ -1,4 +1,4 @@
-"""A fake of a provider's batch endpoint, on files: requests in, scripted replies out.
+"""Fake batch endpoint of a provider, on files: requests in, scripted replies out.
 
 It answers as `eirene.testing.loopback.LoopbackServer` does over HTTP: a run on its files and a live run on that server
 get the same replies from the same script.

@@ -1,1 +1,1 @@
-"""English text by offsets: sentences, clauses, words, what joins them, languages. Imports nothing of Eirene's."""
+"""Text analysis by offsets: sentences, clauses, words, languages. Imports nothing of Eirene's."""

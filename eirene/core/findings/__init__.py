@@ -1,1 +1,1 @@
-"""Fine-grained hallucinations: their six kinds, the tags that mark them in a text, and the edits that mend them."""
+"""Findings (fine-grained hallucinations): their six kinds, tags in a text, and edits."""

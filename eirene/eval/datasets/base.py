@@ -1,5 +1,4 @@
-"""Labels: what is known of an answer, of parts of its text, of the arguments that it was given; cases for feedback
-models.
+"""Labels of an answer, of spans of its text, of its given arguments; and cases for feedback models.
 
 HaluQuestQA tags each sentence; but 508 of the 509 published answers have an incomplete one, so it cannot say whether a
 model tells complete answers from incomplete ones. QA-Feedback (Wu et al. 2023) can: its annotators listed the

@@ -1,5 +1,4 @@
-"""Ranking metrics: ROC AUC, average precision, F1, Spearman; curves, thresholds, and intervals by bootstrap over
-clusters.
+"""Ranking metrics: ROC AUC, average precision, F1, Spearman; curves, thresholds, intervals by cluster bootstrap.
 
 A score is higher where an error is likelier; labels are True for an error. A metric of row weights takes data once and
 returns a `Metric`. Rows are what is resampled (answers); the scored things in them come with the number of their row.

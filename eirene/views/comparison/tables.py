@@ -1,6 +1,4 @@
-"""Tables of a comparison: Markdown (`table.md`), every line with the settings that made it, and the gist for a
-terminal.
-"""
+"""Tables of a comparison: Markdown (`table.md`), each line with its settings, and a summary for a terminal."""
 
 from __future__ import annotations
 
