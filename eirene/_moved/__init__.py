@@ -1,4 +1,4 @@
-"""The names that modules had before, for one release: importing one gives the module of now, with a warning.
+"""Deprecated module names: for one release, importing an old name gives the new module, with a warning.
 
 `names.txt` has a line for each: the old name and the new one. What lies below an old package is found below its new
 name.

@@ -1,4 +1,4 @@
-"""The state machine, the gate, and everything that runs them. New detectors, refiners and critics belong elsewhere."""
+"""The loop: its state machine, its gate, and everything that runs them. Detectors, refiners, critics are elsewhere."""
 
 from eirene.agent.gate import Verdict, judge
 from eirene.agent.graph import Graph, compile_graph, initial_state, mermaid

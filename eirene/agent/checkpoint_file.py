@@ -1,4 +1,4 @@
-"""Checkpoints in an SQLite file: what a run that waits for a person has done, kept until the person comes back."""
+"""Checkpoints in an SQLite file: a run that waits for a person's review is kept until that person comes back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state machine: sample feedback, select a critique, refine, rescore, gate, and again.
+"""The state graph: sample feedback, select a critique, refine, rescore, gate, and again.
 
     START -> sample_feedback -> select_critique -> refine -> rescore -> gate -> END
                     ^                                ^                   |

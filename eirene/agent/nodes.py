@@ -1,4 +1,4 @@
-"""The five steps of the loop. Each reads the state, does one thing, and returns what it changes.
+"""The five nodes of the graph. Each reads the state, does one step, and returns what it changes.
 
 A step that fails ends the run with status `failed`; what was found until then stays in the state, and so in the record.
 """

@@ -1,4 +1,4 @@
-"""The record of a run: its rounds, why it ended, its signature, and the hash by which a finished row is found."""
+"""The record of a run: its rounds, its status and reason, its signature, and the row hash that a resume looks up."""
 
 from __future__ import annotations
 

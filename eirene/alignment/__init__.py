@@ -1,4 +1,4 @@
-"""Which argument does which part of an answer say, what is missing, and what was never given.
+"""Alignment: which argument each part of an answer says, what is missing, and what was not given.
 
 `align` compares arguments with the answer's units by meaning (the encoder) and by words. What belongs here: the
 comparison and what follows from it alone. What does not: deciding what to do about it.

@@ -1,4 +1,4 @@
-"""`align`: arguments against the units of an answer, with a cache of the latest alignments."""
+"""`align`: the similarity of arguments and the units of an answer, with a cache of recent alignments."""
 
 from __future__ import annotations
 

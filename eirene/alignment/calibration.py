@@ -1,4 +1,4 @@
-"""From measures to probabilities, with constants frozen on training data.
+"""Calibration: from similarity features to probabilities, with constants fitted on training data.
 
 `constants.json` is written by `benchmarks/fit_alignment.py` and names the encoder that it was fitted for.
 """

@@ -1,4 +1,4 @@
-"""What is measured of arguments and units before anything is concluded. No feature counts anything.
+"""Features of arguments and units before any decision. No feature counts anything.
 
 Word overlap between given texts and units, weighed so that the words of the topic itself say little.
 

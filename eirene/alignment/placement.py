@@ -1,4 +1,4 @@
-"""Parts of an answer on the wrong side, and parts that say what another has said already."""
+"""Misplaced and repeated parts of an answer: on the wrong side, or saying what another part has said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Given texts that an answer contains word for word, whatever else the same sentence says.
+"""Verbatim matches: given texts that an answer contains word for word.
 
 An encoder reads a unit as a whole: where two arguments share a clause it is close to neither. Words in order need no
 encoder. Articles and auxiliaries may differ, and so may endings ("save the family money" for "saves families money");

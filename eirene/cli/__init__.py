@@ -1,4 +1,4 @@
-"""The command line: one file per command. Reads arguments, calls the library, shows what came; decides nothing."""
+"""The command line: one file per command. Parses flags, calls the library, prints results."""
 
 from eirene.cli.app import main
 

@@ -1,4 +1,4 @@
-"""The commands put together, and the one place where errors become a line and an exit code.
+"""The commands of `eirene` together, and the one place where errors become a message and an exit code.
 
 Exit codes: 0 done; 1 a run failed; 2 bad usage or input; 130 stopped by the user; 141 nobody reads the output.
 """

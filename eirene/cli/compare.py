@@ -1,4 +1,4 @@
-"""`eirene compare`: which mode helps, by how much, at what price, and is that more than chance."""
+"""`eirene compare`: which mode helps, by how much, at what cost, and how significant that is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--config FILE`: flags from a TOML file. What is given on the command line wins."""
+"""`--config FILE`: flags from a TOML file, overridden by the command line."""
 
 from __future__ import annotations
 

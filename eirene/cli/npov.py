@@ -1,4 +1,4 @@
-"""`eirene npov`: a response that says what each side of a disputed question argues, from a file of topics."""
+"""`eirene npov`: a response with what each side of a disputed question argues, from a file of topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eirene refine`: one answer (or several, in turn) through the loop, shown for a reader, as JSON or as a page."""
+"""`eirene refine`: one answer, or several in turn, through the loop; shown as text, JSON or a page."""
 
 from __future__ import annotations
 

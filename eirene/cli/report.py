@@ -1,4 +1,4 @@
-"""`eirene report`: a page of any file of records."""
+"""`eirene report`: a web page of a file of records."""
 
 from __future__ import annotations
 

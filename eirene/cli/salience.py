@@ -1,4 +1,4 @@
-"""`eirene salience`: a picture of which words of the arguments each word of an answer was made of."""
+"""`eirene salience`: a heatmap of the words of an answer against the words of its arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eirene score`: detectors alone, over a file of answers, one line of scores each."""
+"""`eirene score`: detectors alone over a file of answers, a line of scores each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eirene serve`: the loop behind OpenAI's protocol, and a page to watch it."""
+"""`eirene serve`: the OpenAI-compatible server with the loop, and its page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard output and standard error: who writes what where, and what happens when nobody reads."""
+"""Terminal output: what goes to standard output and standard error, broken pipes, logging."""
 
 from __future__ import annotations
 

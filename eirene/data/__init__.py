@@ -1,4 +1,4 @@
-"""Reading data sets: files, folders and hub datasets as checked items, streamed.
+"""Data sets: files, folders and hub datasets as validated items, streamed.
 
 What belongs here: formats, which column is which field, readers of published sets, and which rows are taken. The
 strict reading of JSON itself is in `eirene.data.json_rows`, the checks of a row in `eirene.core.records`.

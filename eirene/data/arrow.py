@@ -1,4 +1,4 @@
-"""Parquet and Arrow files as a source of rows, read in batches."""
+"""Parquet and Arrow files as row sources, read in batches."""
 
 from __future__ import annotations
 

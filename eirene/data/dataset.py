@@ -1,4 +1,4 @@
-"""Rows as items: what is read from, which column is which field, which rows are taken; checked, and streamed."""
+"""Data sets as items: source, column mapping and row selection; validated and streamed."""
 
 from __future__ import annotations
 

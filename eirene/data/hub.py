@@ -1,4 +1,4 @@
-"""Hugging Face datasets as a source of rows: from the hub by their name, and from folders that were saved."""
+"""Hugging Face datasets as row sources: from the hub by name, and from saved folders."""
 
 from __future__ import annotations
 

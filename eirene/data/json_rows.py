@@ -1,4 +1,4 @@
-"""Reading rows from JSON and JSON Lines, each with the words that say where it stood.
+"""JSON and JSON Lines rows, each with its place in the file for error messages.
 
 JSON is read strictly (`eirene.core.json`); a byte order mark at the start is skipped. Every message names the
 file and the row. Other formats, and items of rows, are in `eirene.data`.

@@ -1,4 +1,4 @@
-"""The checksum of a line of JSON: its last key, `line_crc32`, over every byte before it.
+"""Checksums of JSON lines: the last key, `line_crc32`, covers every byte before it.
 
 A disk, a copy or an editor may change what was written. Whoever believes a line that Eirene wrote checks it first, and
 says so where it does not fit. Lines of earlier versions have none and are read as they are; what `jq` or another

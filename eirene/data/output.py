@@ -1,4 +1,4 @@
-"""Writing files so that nothing is spoilt: never over what exists unless told to, and whole files at once."""
+"""Output files: never overwritten unless asked for, and written atomically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows are taken: the first ones, or a sample that its seed decides."""
+"""Row selection: the first rows, or a seeded sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a source of rows is, and the bytes that one may come from: a file, or what came through a pipe."""
+"""Row sources: their interface, and the bytes behind one, from a file or a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV and TSV, plain or gzipped, as a source of rows: read strictly, one record at a time.
+"""Row sources on CSV, TSV and JSON files, plain or gzipped, read strictly one record at a time.
 
 JSON and JSON Lines, plain or gzipped, as a source of rows.
 """

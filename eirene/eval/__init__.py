@@ -1,1 +1,1 @@
-"""How good is an answer: detectors, metrics, statistics. Runs no loop and rewrites nothing."""
+"""Evaluation of answers: detectors, metrics, statistics. Runs no loop and rewrites nothing."""

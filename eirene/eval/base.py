@@ -1,4 +1,4 @@
-"""The interface of a detector: (question, given text, answer) -> error scores, and what each needs to give them."""
+"""The detector interface: (question, given text, answer) -> error scores, and what each detector needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What detectors are built from: the encoder, a judge, a local model, counts and a seed; each loaded once, shared."""
+"""Resources of detectors: the encoder, a judge, local models, each loaded once and shared."""
 
 from __future__ import annotations
 

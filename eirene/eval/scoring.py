@@ -1,4 +1,4 @@
-"""Runs detectors: all of them over a case at once, and over many cases, a bounded number of them at a time."""
+"""Runs detectors: all of them on a case at once, and on many cases with bounded concurrency."""
 
 from __future__ import annotations
 

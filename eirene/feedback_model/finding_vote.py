@@ -1,4 +1,4 @@
-"""The vote on findings: what more than half of the valid samples mark at one place and as one kind.
+"""The vote on findings: keeps what more than half of the valid samples mark at one place as one kind.
 
 Tag sequences are voted on whole (`eirene.feedback_model.vote`); findings one by one, since hardly any two samples mark
 a text of many faults in the same way.

@@ -1,4 +1,4 @@
-"""The call layer: one `ChatModel` for every role that talks to a LangChain chat model.
+"""The call layer: one `ChatModel` for every role that calls a LangChain chat model.
 
 What it adds to the model: retries of our own, a time limit for each attempt, a limit on concurrent calls, and the usage
 of every attempt. What it takes away: the client's own retries, response caches (twenty equal prompts would become one

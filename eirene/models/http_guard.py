@@ -1,4 +1,4 @@
-"""Guards the HTTP calls to a model: no redirect to another origin is followed, and no reply is read without end.
+"""HTTP guard of model calls: no redirects to another origin, and a limit on the size of replies.
 
 Works by the event hooks of httpx, which nearly all SDKs are built on (those of OpenAI, Anthropic and Ollama follow
 redirects with prompt and key). The hooks do nothing outside a call of ours: a client of the user's may have them.

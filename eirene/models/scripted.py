@@ -1,4 +1,4 @@
-"""A real LangChain chat model that reads its replies off a script: for tests, documentation and dry runs."""
+"""Scripted chat model: a LangChain chat model with replies from a script, for tests and dry runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses from a neutral point of view (NPOV, section 2): what each side argues, and no side taken.
+"""NPOV responses (NPOV, section 2): what each side of a disputed question argues, without taking sides.
 
 Finding the topic and wording its arguments, with a model or without. Judging and mending the response is the loop's.
 """

@@ -1,4 +1,4 @@
-"""The curly-braces form in which small and prompt-tuned models are given a task: one `{key: value}` a line.
+"""Curly-braces prompts for small and prompt-tuned models: one `{key: value}` a line.
 
 The NPOV paper (appendix B) writes its tasks as key-value pairs in curly braces, for the response generator and for the
 error classifiers. No value can close its own braces: braces in a text become parentheses, so that offsets hold.

@@ -1,4 +1,4 @@
-"""The index of a corpus on disk: built once, memory-mapped, and brought up to date by encoding what is new.
+"""The index of a corpus on disk: built once, memory-mapped, updated by encoding only new passages.
 
 A folder holds the vectors of every passage ever encoded (`eirene.retrieval.vectors`) and one view of them, the corpus
 as it was last read (`eirene.retrieval.view`). A view is made aside and put in place by one rename; one that is torn, or

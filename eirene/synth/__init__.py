@@ -1,4 +1,4 @@
-"""Synthetic data: answers with errors that are known because they were made.
+"""Synthetic data: answers with known errors, because they were put in.
 
 What belongs here: making the data and the figures that show what counting alone would find in it. What does not:
 training on it, and measuring detectors with it.

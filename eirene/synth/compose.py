@@ -1,4 +1,4 @@
-"""Puts a synthetic answer together: sentences with what each of their parts says, and where it stands."""
+"""Composes a synthetic answer: sentences, and the place and content of each of their parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Picks answers, one of each kind, that no count tells apart.
+"""Matched answers, one of each kind, which no count tells apart.
 
 An answer that leaves an argument out is shorter than one that does not, and one that adds an argument is longer: a
 detector that counts would look good without reading a word. So many answers of each kind are made, and a group is

@@ -1,4 +1,4 @@
-"""What of a topic can be worked into synthetic answers: arguments one sentence long, each told from the others.
+"""Material of a topic: arguments of one sentence that differ clearly from each other.
 
 Whatever is left out is counted under its cause.
 

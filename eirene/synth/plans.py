@@ -1,4 +1,4 @@
-"""What is wrong with a synthetic answer, by kind: what is given, what is said, and how the two differ."""
+"""Error plans of synthetic answers, by kind: what is given, what is said, and how the two differ."""
 
 from __future__ import annotations
 

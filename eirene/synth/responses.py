@@ -1,4 +1,4 @@
-"""Synthetic errors in responses that somebody else has written: what is given is changed, and the response hardly.
+"""Synthetic errors in existing responses: the given arguments change, the response hardly does.
 
 The NPOV paper's recipe (section 4.2): an unused argument is added to those that are given (a coverage error), a given
 one is taken away (a hallucination), or both; where arguments have paraphrases, they are given in those. Left at that,

@@ -1,1 +1,1 @@
-"""Scripted doubles (models, servers, parts) for tests and benchmarks, yours too. Nothing here is used in a run."""
+"""Test doubles: scripted servers, models and parts. Nothing here is used in a run."""

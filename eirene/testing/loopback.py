@@ -1,4 +1,4 @@
-"""A scripted model server on loopback that speaks OpenAI's protocol: for tests, benchmarks and dry runs.
+"""A scripted server on loopback with OpenAI's completions API, for tests, benchmarks and dry runs.
 
 It answers with what a function says, after a given latency, with or without `n`; it refuses, drops, cuts and garbles on
 demand; and it keeps its own count of requests and tokens, to hold a client's count against. Tokens are words.

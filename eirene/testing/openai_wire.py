@@ -1,4 +1,4 @@
-"""OpenAI's wire format for a scripted server: bodies of completions, chat and plain, whole and streamed, and errors."""
+"""OpenAI's wire format for test doubles: completions, streams, errors, and a fake batch endpoint on files."""
 
 from __future__ import annotations
 

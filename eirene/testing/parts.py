@@ -1,4 +1,4 @@
-"""Scripted doubles of the loop's parts (feedback model, refiner, detector): every reply is known beforehand."""
+"""Scripted parts of a loop: feedback model, refiner, detector and judge with known replies, for tests."""
 
 from __future__ import annotations
 

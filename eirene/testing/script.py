@@ -1,4 +1,4 @@
-"""A script for a fake model server: what it is asked, and what it may answer (a text, an error, a broken reply)."""
+"""Scripts of test doubles: what is asked, and the reply to it: a text, an error, or a broken reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows a record to a person, on a terminal or as a web page. Reads records alone: scores nothing, runs no loop.
+"""Views: a record for people, on a terminal or as a web page. Scores nothing, runs no loop.
 
 What pages of finished runs and the server's live page show alike: where findings stand, and how they are drawn.
 

@@ -1,4 +1,4 @@
-"""What changed between two answers: by sentence, and by word within a sentence that was reworded.
+"""Diff of two answers: by sentence, and by word within a changed sentence.
 
 The pieces lose nothing: those marked `same` and `gone`, joined, are the old text; `same` and `new` are the new one.
 """

@@ -1,4 +1,4 @@
-"""What both views say of a record, before it is laid out: votes, score columns, cost, and the status in words.
+"""Facts about a record for all views: votes, score columns, cost, and the status in words.
 
 Makes characters visible that would otherwise act on a terminal or a page, or hide in it.
 

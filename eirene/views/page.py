@@ -1,4 +1,4 @@
-"""What every page is made with: templates that escape, a policy that lets nothing else run, and tables.
+"""HTML pages: escaping templates, a Content-Security-Policy, tables.
 
 No outside script, style, font or picture; texts are made visible and escaped wherever they are written.
 """

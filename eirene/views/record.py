@@ -1,4 +1,4 @@
-"""What a page shows of one record, before it is laid out: the same for a page of its own and for a line of a report.
+"""A record as data for HTML pages, alone or as a line of a report.
 
 The maps of words that a record's scores hold: which words of the given went into which words of the answer.
 """

@@ -1,4 +1,4 @@
-"""A whole run as one web page that needs nothing else: a list to filter and search, each record drawn when opened.
+"""Report of a run as one self-contained web page: a list to filter and search, with each record.
 
 A record as one web page that needs nothing else: no outside script, style, font or picture; everything escaped.
 """

@@ -1,4 +1,4 @@
-"""A response from a neutral point of view, at a terminal and as a page."""
+"""NPOV responses at a terminal and as a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record for a reader at a terminal. Marks have a sign or word beside the colour; texts are never read as markup."""
+"""A record at a terminal. Every colour has a sign or word beside it; texts are never read as markup."""
 
 from __future__ import annotations
 

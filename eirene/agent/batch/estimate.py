@@ -1,4 +1,4 @@
-"""What the rows of a batch that are left may take: calls, tokens and dollars, at least and at most.
+"""Estimates the calls, tokens and cost of a batch's remaining rows, as a lower and an upper bound.
 
 Nothing is sent. What a model is asked is known to the letter, and counted; how much it answers, and how often it is
 asked again, is not: the bounds say what is taken for it (`assumptions`).

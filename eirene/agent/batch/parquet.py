@@ -1,4 +1,4 @@
-"""A batch's journal as a Parquet file, streamed."""
+"""Parquet: a batch's journal as a Parquet file, streamed."""
 
 from __future__ import annotations
 

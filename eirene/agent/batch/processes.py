@@ -1,4 +1,4 @@
-"""The runner of all cores: worker processes that each have the models, and take rows in chunks."""
+"""The runner on all cores: worker processes that load their own models and take rows in chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam between the batch engine and whatever does the work: this process, others, or other machines.
+"""The interface between the batch engine and what processes the rows: this process, others, or other machines.
 
 The runner of this process: rows side by side in one event loop, as many as the provider's limit has use for.
 

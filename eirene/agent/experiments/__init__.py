@@ -1,1 +1,1 @@
-"""Many cases, a journal, a table: comparing modes, measuring critics and detectors."""
+"""Experiments: comparing modes, and evaluating critics and detectors, each with a journal and a table."""

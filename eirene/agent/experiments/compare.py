@@ -1,4 +1,4 @@
-"""Runs every mode on every item, a row each, on disk as it comes; `compare_summary` makes figures of the rows."""
+"""Comparison of modes: runs every mode on every item, a journal row each; `compare_summary` makes the figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `compare` writes down: a row for each (item, mode, seed), a judgement for each text, and their keys.
+"""Rows of a comparison: one for each (item, mode, seed), a judgement for each text, and their keys.
 
 The rows of a comparison as arrays: one column a measure, NaN where a row has no such figure.
 """

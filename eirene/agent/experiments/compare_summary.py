@@ -1,4 +1,4 @@
-"""From the rows of a comparison to its figures: plain JSON, a pure function of rows and judgements."""
+"""The figures of a comparison as plain JSON: a pure function of its rows and judgements."""
 
 from __future__ import annotations
 

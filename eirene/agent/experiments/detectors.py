@@ -1,4 +1,4 @@
-"""Runs detectors over labelled answers: a row for each answer and detector, on disk; `eirene.eval` makes figures."""
+"""Evaluation of detectors on labelled answers: a journal row for each answer and detector."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The OpenAI-compatible server: a chat model behind the loop, and a page to watch it. Needs the extra `server`."""
+"""The OpenAI-compatible server: a chat model with the loop around it, and a page to watch runs. Extra `server`."""

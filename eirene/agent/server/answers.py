@@ -1,4 +1,4 @@
-"""Answers in OpenAI's form: whole, and as the events of a stream. The trace goes beside them, in `eirene`."""
+"""Responses in OpenAI's form, whole and streamed, with the trace in the field `eirene`."""
 
 from __future__ import annotations
 

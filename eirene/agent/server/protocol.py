@@ -1,4 +1,4 @@
-"""Requests in OpenAI's form, checked: what the server heeds, what it hands on to the model, and the OpenAPI schema."""
+"""Requests in OpenAI's form, validated: fields that the server uses, passes on or ignores; the OpenAPI schema."""
 
 from __future__ import annotations
 

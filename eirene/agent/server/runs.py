@@ -1,4 +1,4 @@
-"""The recent runs: their events, what came of them, bounded in number and bytes, and the file that keeps them."""
+"""Recent runs: their events and results, bounded in number and bytes, and the file that keeps them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server-sent events: what a run tells of itself step by step, and responses that keep the line alive meanwhile."""
+"""Server-sent events: what a run reports step by step, and keep-alive lines meanwhile."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The loop around someone else's chatbot: a chat model, an agent's middleware, a graph to drop in."""
+"""Wrappers: the loop as a chat model, as an agent's middleware, and as a graph node."""

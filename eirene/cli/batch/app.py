@@ -1,4 +1,4 @@
-"""`eirene batch`: a whole data set, resumable, bounded in memory, and watched."""
+"""`eirene batch`: a whole data set through the loop, resumable, with bounded memory and progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eirene batch status`: how a run stands."""
+"""`eirene batch status`: the status of a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C on a batch: the first one lets what is under way end, the second one does not."""
+"""Ctrl-C on a batch: the first finishes rows in flight, the second stops at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eirene evaluate`, a file for each thing that is measured."""
+"""`eirene evaluate`, a file for each subcommand."""
 
 from eirene import _moved
 

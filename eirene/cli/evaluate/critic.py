@@ -1,4 +1,4 @@
-"""`eirene evaluate critic`: how well fine-grained findings agree with those that people marked."""
+"""`eirene evaluate critic`: how well fine-grained findings agree with human annotations."""
 
 from __future__ import annotations
 

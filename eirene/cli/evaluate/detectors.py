@@ -1,4 +1,4 @@
-"""`eirene evaluate detectors`: how well detectors find known errors, side by side."""
+"""`eirene evaluate detectors`: how well detectors find known errors, compared with each other."""
 
 from __future__ import annotations
 

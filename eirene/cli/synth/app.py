@@ -1,4 +1,4 @@
-"""`eirene synth`: synthetic data, with the card and the control rows that say what it is worth."""
+"""`eirene synth`: synthetic data with a card and control rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eirene synth fava`: passages with errors whose kind and place are known, from a corpus."""
+"""`eirene synth fava`: passages with errors of known kind and place, from a corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eirene synth fava --backend`: the journals of rows and of what was dropped, the way on from them, and its end."""
+"""`eirene synth fava --backend`: journals of rows and of dropped passages, resume, and the summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eirene train`, a file for each part that is trained."""
+"""`eirene train`, a file for each model that can be trained."""
 
 from eirene import _moved
 

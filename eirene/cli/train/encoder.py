@@ -1,4 +1,4 @@
-"""`eirene train encoder`: makes the encoder of the embedded default."""
+"""`eirene train encoder`: trains the encoder of the embedded default."""
 
 from __future__ import annotations
 

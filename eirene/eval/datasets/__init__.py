@@ -1,4 +1,4 @@
-"""Answers whose errors are known: one form for all labelled sets, and a reader for each. Scores nothing."""
+"""Labelled data sets: answers with known errors in one form, and a reader for each set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a file of labelled answers in whatever of the known forms its first row has.
+"""Reads a file of labelled answers in whichever known form its first row has.
 
 Labelled answers in tables and under other names: which column is which label, and what a cell may say.
 """

@@ -1,4 +1,4 @@
-"""Rows with arguments: answers with known errors, pairs of arguments, and Eirene's own labelled rows."""
+"""Labelled answers with arguments: known errors, pairs of arguments, and Eirene's own rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers with passages: BEGIN, ExpertQA, FRANK, QA-Feedback, RAGTruth, WikiBio.
+"""Labelled answers with passages: BEGIN, ExpertQA, FRANK, QA-Feedback, RAGTruth, WikiBio.
 
 Answers to which nothing was given: FacTool, HaluEval, HaluQuestQA. Only who knows the world can judge them.
 """

@@ -1,4 +1,4 @@
-"""Findings that somebody made before: from a file of tagged texts, lists of findings, critiques or records, by id."""
+"""Predicted findings from files: tagged texts, lists of findings, critiques or records, by id."""
 
 from __future__ import annotations
 

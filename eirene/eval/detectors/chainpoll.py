@@ -1,4 +1,4 @@
-"""The `chainpoll` detectors: a chat model thinks aloud and then says yes or no, several times."""
+"""The `chainpoll` detectors: a chat model reasons and then votes yes or no, several times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Given text that is longer than a local model takes, in chunks that fit beside the whole answer.
+"""Chunks of given text that is too long for a local model, each beside the whole answer.
 
 Every detector on a local model cuts here, and combines what it finds by a rule of its own; an answer is never cut.
 """

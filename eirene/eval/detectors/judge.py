@@ -1,4 +1,4 @@
-"""What judges have in common: the fence around what they judge, and the interval of a share of votes.
+"""Judges: the fence against prompt injection around what they judge, and the interval of a share of votes.
 
 A chat model that lists an answer's errors and weighs them, in the manner of TigerScore.
 

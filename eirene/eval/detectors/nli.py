@@ -1,4 +1,4 @@
-"""The `nli` detector: is each sentence entailed by what was given, and each argument by the answer?"""
+"""The `nli` detector: entailment of each sentence by the given text, and of each argument by the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `rouge` detector: word overlap, no model."""
+"""The `rouge` detector: word overlap, without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fine-grained findings held against annotations: sets of annotated answers in one form, predictions, and figures.
+"""Metrics: figures made of predictions and labels.
 
 Runs no model; who finds (a critic, or a file of its replies) is named elsewhere.
 """

@@ -1,4 +1,4 @@
-"""Scores of whole answers from annotations: HaluQuestQA's answer score, and what a refinement did to errors."""
+"""Answer scores from annotations: HaluQuestQA's answer score, and the effect of a refinement on errors."""
 
 from __future__ import annotations
 

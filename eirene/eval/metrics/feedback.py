@@ -1,4 +1,4 @@
-"""How good a feedback model is, as pure functions of rows: sentences, votes, consistencies, whole answers.
+"""Metrics of feedback models, as pure functions of rows: sentences, votes, consistencies, whole answers.
 
 All intervals are bootstraps over answers. Rows without a vote are counted and enter no figure; where there are many,
 the figures are those of the answers on which the model agreed with itself.

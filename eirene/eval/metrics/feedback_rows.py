@@ -1,4 +1,4 @@
-"""One row for each evaluated answer: what was true, what the feedback model said. Every figure comes from such rows.
+"""Rows of an evaluated feedback model: labels and predictions of one answer.
 
 Exact, adjacent, different: the EIR paper's accuracy (section 5.1, table 3), and what needs no model to reach it.
 

@@ -1,4 +1,4 @@
-"""Figures of findings against annotations: per kind precision, recall and F1, mean F1, binary, spans; edit gain.
+"""Metrics of findings against annotations: precision, recall and F1 per kind, binary and by span; edit gain.
 
 FAVA, section 3.2. The paper's equation 1 as printed counts every sentence on which prediction and annotation agree,
 also where both see nothing, in the numerator; true positives are meant, and only they give values of at most 1. The

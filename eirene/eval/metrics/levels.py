@@ -1,4 +1,4 @@
-"""Lays labels and scores side by side: of answers, of their sentences and words, of arguments and their words.
+"""Pairs labels with scores at each level: answers, sentences, words, arguments and their words.
 
 What can be had by counting, without reading a word: the floors under every detector's figures.
 """

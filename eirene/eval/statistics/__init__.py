@@ -1,4 +1,4 @@
-"""What figures are compared with: bootstrap, ranking, ROC."""
+"""Statistics: bootstrap, ranking metrics, ROC."""
 
 from eirene import _moved
 

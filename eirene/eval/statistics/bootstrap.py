@@ -1,4 +1,4 @@
-"""Percentile bootstrap, vectorised: a resample is a row of weights, and a metric maps many such rows at once to values.
+"""Bootstrap, vectorised: a resample is a row of weights, and a metric maps many rows of weights to values.
 
 Rows of the data are drawn with replacement; how often each was drawn are its weights. A metric that takes weights
 needs no loop over resamples, and metrics that are given together share their resamples.

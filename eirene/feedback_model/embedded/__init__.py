@@ -1,4 +1,4 @@
-"""The critic that ships: judges by the encoder's alignment, and by rule."""
+"""The embedded critic, which ships with Eirene: the encoder's alignment, and rules."""
 
 from eirene import _moved
 

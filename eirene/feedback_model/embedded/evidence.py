@@ -1,4 +1,4 @@
-"""What the critic looks at before it judges: measures of arguments and of the parts of an answer.
+"""Evidence of the embedded critic: features of arguments and of the parts of an answer.
 
 Beside the alignment's own measures there are four ideas. What all arguments of a question have in common says nothing
 about which of them a part says, so the question's direction is taken out of the vectors. A part whose argument is said

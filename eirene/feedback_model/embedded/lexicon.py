@@ -1,4 +1,4 @@
-"""The words that the rules for hallucinations know: values by type, opposites, negations, opinions. English only."""
+"""Lexicon of the hallucination rules: values by type, opposites, negations, opinions. English only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that hold an answer's sentences against given text: names, numbers, dates, opposites, negations, opinions.
+"""Hallucination rules: an answer's names, numbers, dates, negations and opinions against the given text.
 
 Each sentence is aligned, word by word, with the given sentence that shares most with it. Where both go on alike on
 either side of a difference, the difference is a replacement, and the given words are its edit. A rule that does not see

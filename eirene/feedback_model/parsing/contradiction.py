@@ -1,4 +1,4 @@
-"""Whether a comment beside a tag denies it: "[Complete] However, this sentence is incomplete because ...".
+"""Contradictions between a tag and its comment: "[Complete] However, this sentence is incomplete because ...".
 
 Nobody can tell which of the two the model meant, so such a reply is no critique. Only English comments are read, and of
 other languages a comment that begins with the other tag. What is looked for is a plain claim at the beginning of a

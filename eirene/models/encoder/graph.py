@@ -1,4 +1,4 @@
-"""The forward pass that is trained and exported: BERT without padding work.
+"""BERT's forward pass without padding, for training and for export.
 
 Only the real tokens go through the matrix multiplications; attention alone sees the padded shape. A text's
 result then does not depend on what it was batched with, and a mixed batch costs no more than its tokens.

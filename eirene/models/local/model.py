@@ -1,4 +1,4 @@
-"""Causal language models on this machine, with or without a PEFT adapter. Importing this loads no torch.
+"""Local causal language models, with or without a PEFT adapter. Importing this loads no torch.
 
 One model serves all roles of a run. It works in one thread of its own, one request after the other: two at a time would
 share the same cores or the same GPU, and finish no earlier.

@@ -1,4 +1,4 @@
-"""The refiner that ships: rewrites by rule, and calls no model."""
+"""The embedded refiner, which ships with Eirene: rewrites by rule, without a model."""
 
 from eirene import _moved
 

@@ -1,4 +1,4 @@
-"""Passages with errors of known kind and place (FAVA, section 5.1): put in by a model, or by rule for tiny models."""
+"""FAVA's synthetic data (section 5.1): passages with errors of known kind and place, by a model or by rule."""
 
 from __future__ import annotations
 

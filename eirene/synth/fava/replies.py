@@ -1,4 +1,4 @@
-"""Reads what a model made of a passage: a text in a genre, or a text with one more error, checked before it counts.
+"""Replies in FAVA's pipeline: a text in a genre, or a text with one more error, checked.
 
 Asks a model to write a passage anew in a genre, or to put one error into a text; a prompt file for each.
 """

@@ -1,4 +1,4 @@
-"""Errors by rule: a name or number of the same type in another's place, a relation turned round, an opinion added.
+"""Errors by rule: names and numbers of the same type swapped, relations reversed, opinions added.
 
 Changes that make a right text wrong, the findings that take them back, and the row of both.
 """

@@ -1,4 +1,4 @@
-"""A comparison as pictures (PNG and SVG): differences between modes, before against after, cost against gain.
+"""Plots of a comparison (PNG and SVG): differences between modes, before against after, cost against gain.
 
 Needs the extra `plots`. Matplotlib is used without its global state and without a screen.
 """

@@ -1,4 +1,4 @@
-"""Classifiers as detectors: tuned causal language models (NPOV, section 3.3), and sequence classifiers such as NLI."""
+"""Classifiers as detectors: causal language models tuned to find one error type (NPOV, section 3.3)."""
 
 from eirene.eval.detectors.classifier.detector import ClassifierDetector, ClassifierTask, Labels
 

@@ -1,4 +1,4 @@
-"""The `classifier` detector: causal language models tuned to say whether an answer has an error, one an error type.
+"""The `classifier` detector: causal language models, each tuned to find one error type.
 
 What a classifier was trained to do: which error, and the label strings for it and for its absence.
 

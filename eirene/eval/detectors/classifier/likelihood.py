@@ -1,4 +1,4 @@
-"""How likely a causal language model finds each of some continuations of one prompt. Needs the extra `local`."""
+"""Log-likelihoods of several continuations of one prompt. Needs the extra `local`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eirene train classifier`: labelled answers in, a model out that says whether an answer has one kind of error.
+"""`eirene train classifier`: tunes a model on labelled answers to find one error type.
 
 The settings of a classifier's training, with those of the NPOV paper as defaults.
 """

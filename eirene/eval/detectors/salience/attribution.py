@@ -1,4 +1,4 @@
-"""What each token of a prompt and of an answer contributed to each token of the answer: gradients of logits.
+"""Attribution: the contribution of each earlier token to each token of the answer, by gradients of logits.
 
 Needs the extra `local`. One forward pass for the whole text; the gradients of several answer tokens then go back
 through it together.

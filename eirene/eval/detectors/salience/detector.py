@@ -1,4 +1,4 @@
-"""The `salience` detector: what a local language model's gradients say the answer was made of.
+"""The `salience` detector: scores from the gradients of a local language model.
 
 The word-to-word maps behind the salience scores, made by a local language model; the latest are kept.
 """
