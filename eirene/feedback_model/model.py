@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 
     from eirene.models.local.sampling import LocalSampling
 
+logger = get_logger(__name__)
+TEMPERATURE = 1.0
+"""EIR (section 4.2) names nucleus sampling with p = 0.9 and no temperature, that is, the model's own distribution.
+
+A lower one would raise every consistency without making any critique better.
+"""
+TOP_P = 0.9
+_ENOUGH_TO_TELL = 3  # fewer equal samples are no sign of anything
+
 
 class _Messages(Protocol):
     def __call__(self, request: FeedbackRequest, *, prompt: Prompt | None = None) -> tuple[Message, ...]: ...
@@ -67,17 +76,6 @@ HALLUCINATION = CriticSpec(
     read=lambda text, request, ended: read_tagged_reply(text, request, finish_reason=ended),
     in_own_words=False,
 )
-
-
-logger = get_logger(__name__)
-
-TEMPERATURE = 1.0
-"""EIR (section 4.2) names nucleus sampling with p = 0.9 and no temperature, that is, the model's own distribution.
-
-A lower one would raise every consistency without making any critique better.
-"""
-TOP_P = 0.9
-_ENOUGH_TO_TELL = 3  # fewer equal samples are no sign of anything
 
 
 class ChatFeedback:

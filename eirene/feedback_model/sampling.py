@@ -15,6 +15,13 @@ from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
 from eirene.feedback_model.vote import check_sample, has_quorum
 
+StopRule = Literal["none", "exact", "beta"]
+STOP_RULES: tuple[StopRule, ...] = get_args(StopRule)
+POSTERIOR = 0.95
+"""Rule `beta` stops when the leader wins with at least this probability."""
+Votes = Sequence[tuple[Tag, ...] | None]
+"""One entry a drawn sample, in order: its tags, or None for an invalid sample (drawn, but without a vote)."""
+
 
 @dataclass(frozen=True, slots=True)
 class DrawResult:
@@ -77,15 +84,6 @@ async def _closing(stream: AsyncIterator[Sample]) -> AsyncIterator[AsyncIterator
     finally:
         if isinstance(stream, AsyncGenerator):
             await stream.aclose()
-
-
-StopRule = Literal["none", "exact", "beta"]
-STOP_RULES: tuple[StopRule, ...] = get_args(StopRule)
-POSTERIOR = 0.95
-"""Rule `beta` stops when the leader wins with at least this probability."""
-
-Votes = Sequence[tuple[Tag, ...] | None]
-"""One entry a drawn sample, in order: its tags, or None for an invalid sample (drawn, but without a vote)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,8 @@ _TABLES = (
     f"PRAGMA user_version = {_LAYOUT}",
     f"PRAGMA application_id = {_OURS}",  # last: a file without it is nobody's yet
 )
+_HEADER = 100
+_OWNER = slice(68, 72)  # SQLite's `application_id`
 
 
 class CacheFile:
@@ -262,10 +264,6 @@ def _make(connection: sqlite3.Connection, path: Path) -> None:
         with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
-
-
-_HEADER = 100
-_OWNER = slice(68, 72)  # SQLite's `application_id`
 
 
 def owner_of(path: Path) -> int | None:

@@ -25,6 +25,9 @@ T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
 """What waits between attempts, in seconds."""
 DEFAULT_CONCURRENCY = 32
+START = 16
+"""Calls under way at first: few enough for a small server, and doubled with each round of replies."""
+_BACK_OFF = 0.5
 
 
 @dataclass(slots=True)
@@ -90,11 +93,6 @@ def _learn(level: AdaptiveLevel, slot: Slot, *, under_way: int) -> None:
 def is_overload(fault: Fault) -> bool:
     """Whether a fault says that there were too many calls: a 429, no reply in time, or a wait that was asked for."""
     return isinstance(fault.error, RateLimitError | BackendTimeoutError) or fault.retry_after_s is not None
-
-
-START = 16
-"""Calls under way at first: few enough for a small server, and doubled with each round of replies."""
-_BACK_OFF = 0.5
 
 
 class AdaptiveLevel:

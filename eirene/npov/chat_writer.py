@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 GENERATOR = "generator"
 """The kind in the `eirene_prompt.json` of an adapter that was trained to write responses in the curly-braces form."""
+_INTRODUCTION = re.compile(r"\A[#*_ \t]*introduction[*_ \t]*:[*_ \t]*", re.IGNORECASE)
+_RESPONSE = re.compile(r"^[#*_ \t]*(?:main[ \t]+)?response[*_ \t]*:[*_ \t]*", re.IGNORECASE | re.MULTILINE)
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 
 
 class ChatWriter:
@@ -103,11 +106,6 @@ def resolve_writer(backend: Backend, *, base_url: str | None = None) -> Writer:
         return EmbeddedWriter()
     model = resolve_model(backend, options=ChatOptions(base_url=base_url), known=("embedded",))
     return LocalWriter(model) if isinstance(model, LocalModel) else ChatWriter(model)
-
-
-_INTRODUCTION = re.compile(r"\A[#*_ \t]*introduction[*_ \t]*:[*_ \t]*", re.IGNORECASE)
-_RESPONSE = re.compile(r"^[#*_ \t]*(?:main[ \t]+)?response[*_ \t]*:[*_ \t]*", re.IGNORECASE | re.MULTILINE)
-_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 
 
 def read_response(reply: Reply, *, marks: tuple[str, ...] = ()) -> Draft:

@@ -31,6 +31,19 @@ INTRODUCTIONS = (
     "People disagree about this question, and each side gives its reasons.",
 )
 """None repeats the question: its words would stand in the response without being anybody's argument."""
+SPEAKERS = {"for": "Supporters", "against": "Opponents"}
+# {who}: the speakers. The first of a side, then the others; each for statements and for what cannot follow "that".
+FIRST = ("{who} say that", "{who} argue that", "{who} hold that")
+FURTHER = (
+    "They add that", "{who} also say that", "A further argument they make is that", "They also argue that",
+    "{who} also hold that", "Another reason they give is that",
+)  # fmt: skip
+FIRST_AS_IT_IS = ("{who} give this reason:", "{who} make this argument:")
+FURTHER_AS_IT_IS = ("They give a further reason:", "They make another argument:", "{who} also give this reason:")
+_MOST_REPEATED = 2
+"""Words of a name up to which it may come again and again."""
+LIKELY = 0.5
+"""Probability from which something is reported."""
 
 
 class EmbeddedWriter:
@@ -67,21 +80,6 @@ def compose(topic: Topic, *, seed: int) -> Draft:
         side = topic.sides[int(n)]
         paragraphs.append(" ".join(frames.say(a.text, side=side, k=k) for k, a in enumerate(side.arguments)))
     return Draft(introduction, "\n\n".join(paragraphs))
-
-
-SPEAKERS = {"for": "Supporters", "against": "Opponents"}
-
-# {who}: the speakers. The first of a side, then the others; each for statements and for what cannot follow "that".
-FIRST = ("{who} say that", "{who} argue that", "{who} hold that")
-FURTHER = (
-    "They add that", "{who} also say that", "A further argument they make is that", "They also argue that",
-    "{who} also hold that", "Another reason they give is that",
-)  # fmt: skip
-FIRST_AS_IT_IS = ("{who} give this reason:", "{who} make this argument:")
-FURTHER_AS_IT_IS = ("They give a further reason:", "They make another argument:", "{who} also give this reason:")
-
-_MOST_REPEATED = 2
-"""Words of a name up to which it may come again and again."""
 
 
 def speakers_of(side: Side) -> str:
@@ -136,10 +134,6 @@ def _drawn(rng: np.random.Generator, first: Sequence[str], further: Sequence[str
 def all_openings(who: str = "Supporters") -> tuple[str, ...]:
     """Every opening, for tests: each must be recognised as one by `eirene.text.clauses`."""
     return tuple(o.format(who=who) for table in (FIRST, FURTHER, FIRST_AS_IT_IS, FURTHER_AS_IT_IS) for o in table)
-
-
-LIKELY = 0.5
-"""Probability from which something is reported."""
 
 
 @dataclass(frozen=True, slots=True)

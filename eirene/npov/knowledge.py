@@ -32,6 +32,12 @@ KEPT_NAMES = 500
 """Names from which an index is kept on disk: fewer are encoded in a second or two."""
 _BOM = b"\xef\xbb\xbf"
 _LINES = (".jsonl", ".ndjson")
+logger = get_logger(__name__)
+VERSION = 1
+"""Of the file's layout; another number is another file."""
+_BATCH = 1024
+Progress = Callable[[int, int], None]
+"""Told how many names are encoded, and of how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,15 +184,6 @@ def _line_spans(data: bytes) -> Iterator[tuple[int, int]]:
         if data[start:end].strip():
             yield start, end
         start = end + 1
-
-
-logger = get_logger(__name__)
-
-VERSION = 1
-"""Of the file's layout; another number is another file."""
-_BATCH = 1024
-Progress = Callable[[int, int], None]
-"""Told how many names are encoded, and of how many."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 
     from eirene.models.local.sampling import LocalSampling
 
+PROMPTS: dict[Mode, str] = {
+    "improve": "refine_improve",
+    "generic": "refine_generic",
+    "fine-grained": "refine_fine_grained",
+    "human": "refine_human",
+}
+PARTS = ("refine_perspectives", "refine_context", "refine_rejected", "refine_attempt", "refine_fault")
+"""The prompts that stand inside those of `PROMPTS`."""
+_SHOWN_ATTEMPTS = 3  # the latest; more would crowd out the answer
+
 
 class ChatRefiner:
     """Asks a chat model for a better answer, with a prompt for each mode; see `eirene.refiners.model`.
@@ -93,17 +103,6 @@ class LocalRefiner:
         messages, mark = refine_messages(task, reasons_only=self._reasons_only, prompt=prompt)
         reply = await self._model.ask(messages, seed=task.seed, sampling=self._sampling, meter=meter)
         return read_rewrite(reply, before=task.answer, marks=(mark,))
-
-
-PROMPTS: dict[Mode, str] = {
-    "improve": "refine_improve",
-    "generic": "refine_generic",
-    "fine-grained": "refine_fine_grained",
-    "human": "refine_human",
-}
-PARTS = ("refine_perspectives", "refine_context", "refine_rejected", "refine_attempt", "refine_fault")
-"""The prompts that stand inside those of `PROMPTS`."""
-_SHOWN_ATTEMPTS = 3  # the latest; more would crowd out the answer
 
 
 def refine_messages(

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 _DIGEST = 16
 _RECORD = "store.json"
 Half = NDArray[np.float16]
+SHIPPED = "embedded"
+_FIELD = "corpus-encoder"
+_PROBE = "What tells two encoders apart?"
+_PARTS = ("modules.json", "router_config.json")
+_BLOCK = 1 << 22
+_CHECK = "check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +132,6 @@ class Store:
         os.replace(trial, self.folder / _RECORD)
 
 
-SHIPPED = "embedded"
-_FIELD = "corpus-encoder"
-_PROBE = "What tells two encoders apart?"
-_PARTS = ("modules.json", "router_config.json")
-
-
 def encoder_named(name: str = SHIPPED) -> Encodes:
     """The encoder behind a name: `embedded`, or what `sentence_transformers.SentenceTransformer` takes.
 
@@ -213,10 +213,6 @@ class _SentenceEncoder:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         found = self._model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
         return np.asarray(found, np.float32)
-
-
-_BLOCK = 1 << 22
-_CHECK = "check"
 
 
 def damaged(file: Path, why: str, *, home: Path) -> InputError:

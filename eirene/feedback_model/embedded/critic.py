@@ -39,6 +39,9 @@ _OF_PASSAGES = Reach(
     "no sentence was found unsupported by the passages", "whether something of the passages is missing"
 )
 """Which of the passages' sentences an answer ought to use, closeness cannot tell (docs/embedded.md)."""
+_REMEMBERED = 16
+Judge = Callable[[FeedbackRequest], tuple[AnswerFault, ...] | str]
+"""The faults of an answer, those of one sentence with the surest first; or why it cannot be judged."""
 
 
 class EmbeddedFeedback:
@@ -70,12 +73,6 @@ class EmbeddedFeedback:
         """Yields the samples; nothing goes on `meter`, since nothing is called."""
         for sample in await self._judged.samples(request, start=start, count=count):
             yield sample
-
-
-_REMEMBERED = 16
-
-Judge = Callable[[FeedbackRequest], tuple[AnswerFault, ...] | str]
-"""The faults of an answer, those of one sentence with the surest first; or why it cannot be judged."""
 
 
 def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tuple[AnswerFault, ...] | str:

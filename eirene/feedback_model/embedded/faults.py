@@ -25,6 +25,7 @@ _NEGATION = re.compile(r"\b(?:not|never|no|cannot|without|too|lacks?|hardly)\b|n
 _FEWEST_WORDS = 5
 
 Floats = NDArray[np.float64]
+_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +204,6 @@ def _margin(p: float, threshold: float) -> float:
 def _log_odds(p: float) -> float:
     p = min(max(p, 1e-9), 1.0 - 1e-9)
     return math.log(p / (1.0 - p))
-
-
-_LONGEST = 300
 
 
 def _missing_reason(argument: str, group: str | None) -> str:

@@ -31,6 +31,8 @@ TUNED_PROMPT = "hallucination_tuned"
 NO_REFERENCES = "(none: go by what is well known, and mark no statement merely because no reference bears on it)"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ITEM = re.compile(r"[ \t*_`]{0,4}(?:\(?(?P<n>\d{1,4})[.):]|[-*•])[ \t*_`]{0,4}(?P<said>\S.*)")
+_LONGEST = 300
 
 
 def hallucination_messages(request: FeedbackRequest, *, prompt: Prompt | None = None) -> tuple[Message, ...]:
@@ -106,10 +108,6 @@ def sample_of(findings: Iterable[Finding], sentences: Sequence[Sentence]) -> Sam
         tags.append("Incomplete" if found else "Complete")
         reasons.append(" ".join(dict.fromkeys(f.reason for f in found)) or None)
     return Sample(tags=tuple(tags), reasons=tuple(reasons), findings=findings, critic="hallucination")
-
-
-_ITEM = re.compile(r"[ \t*_`]{0,4}(?:\(?(?P<n>\d{1,4})[.):]|[-*•])[ \t*_`]{0,4}(?P<said>\S.*)")
-_LONGEST = 300
 
 
 def split_reasons(reply: str, mark: str, item: Item) -> tuple[str, tuple[str, ...]]:

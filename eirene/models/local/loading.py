@@ -29,6 +29,9 @@ from eirene.models.local.spec import ADAPTER_CONFIG, LocalSpec, read_object
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+_SAFE = "adapter_model.safetensors"
+_PICKLED = "adapter_model.bin"
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -71,10 +74,6 @@ def choose_device(wanted: str | None) -> str:
     except (RuntimeError, AssertionError) as error:  # torch asserts where it was built without CUDA
         raise InputError(f"device {wanted!r} cannot be used: {said(error)}", field="device") from None
     return wanted
-
-
-_SAFE = "adapter_model.safetensors"
-_PICKLED = "adapter_model.bin"
 
 
 def with_adapter(model: PreTrainedModel, adapter: str) -> tuple[PreTrainedModel, torch.Tensor | None]:

@@ -27,6 +27,8 @@ CHECKPOINTS = "checkpoints"
 _ADVICE = "; name a new folder"
 _TORN = "run.tmp"  # what a run leaves that was killed while it made its first file
 _PACKAGES = ("torch", "transformers", "peft", "accelerate")
+DIGESTS_FILE = "digests.json"
+_STATE_FILE = "trainer_state.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +192,6 @@ def refuse_leaks(texts: Iterable[str], dev_texts: Iterable[str], *, what: str = 
             "from one of the two",
             field="dev",
         )
-
-
-DIGESTS_FILE = "digests.json"
-_STATE_FILE = "trainer_state.json"
 
 
 def write_digests(checkpoint: Path) -> None:

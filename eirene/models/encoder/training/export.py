@@ -49,6 +49,10 @@ PROBE_TEXTS = (
     "School uniforms",
 )
 """Texts for the parity check where none are given; written for this project."""
+WEIGHT_LEVELS = 127
+ACTIVATION_LEVELS = 127
+_MIN_QUANTISED = 1024
+"""Smaller tensors (biases, layer norms) stay in float32."""
 
 
 @dataclass(frozen=True)
@@ -125,12 +129,6 @@ def measure_parity(bert: BertModel, tokenizer: tokenizers.Tokenizer, folder: Pat
         min_cosine=float((got * wanted).sum(1).min()),
         max_cosine_error=float(np.abs(got @ got.T - wanted @ wanted.T).max()),
     )
-
-
-WEIGHT_LEVELS = 127
-ACTIVATION_LEVELS = 127
-_MIN_QUANTISED = 1024
-"""Smaller tensors (biases, layer norms) stay in float32."""
 
 
 @dataclass
