@@ -29,6 +29,7 @@ logger = get_logger(__name__)
 
 _Close = Callable[[], Awaitable[None]]
 _Closer = AsyncGenerator[None, None]
+_PLAIN = (str, int, float, bool, type(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +167,6 @@ def _with_client(model: BaseChatModel, attribute: str, client: Any) -> BaseChatM
         return copy.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
     copy.__dict__[attribute] = client  # Anthropic's is a cached property, whose cache this is
     return copy
-
-
-_PLAIN = (str, int, float, bool, type(None))
 
 
 def identity_of(model: BaseChatModel, name: str | None) -> str:

@@ -20,6 +20,9 @@ from eirene.core.validation import CheckedModel
 from eirene.data.json_rows import read_source
 
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # strict: a whole number is one as well, a text is none
+Count = Callable[[str], int]
+_PIECES = re.compile(r"[A-Za-z]+|\d+|[^\W\d_]+|\s+|.", re.DOTALL)
+_WORD = 7  # letters of an English word that tokenizers keep whole, mostly
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +112,6 @@ def _parsed(text: str, name: str) -> PriceList:
     about = ", ".join(part for part in (file.date, file.source) if part)
     prices = tuple((key, Price(entry.input, entry.output, entry.cached)) for key, entry in file.models.items())
     return PriceList(name, about, prices)
-
-
-Count = Callable[[str], int]
-
-_PIECES = re.compile(r"[A-Za-z]+|\d+|[^\W\d_]+|\s+|.", re.DOTALL)
-_WORD = 7  # letters of an English word that tokenizers keep whole, mostly
 
 
 def rough_count(text: str) -> int:

@@ -36,6 +36,11 @@ _KEYS = {
     "openrouter": "OPENROUTER_API_KEY", "together": "TOGETHER_API_KEY", "cohere": "COHERE_API_KEY",
 }  # fmt: skip
 _OWN_SERVERS = frozenset({"openai", "anthropic"})  # whose protocols other servers speak, too
+NO_SERVER = "base_url goes with a chat model; the backend {!r} calls no server"
+_KNOWN = (
+    "provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2",
+    "hf:path-or-id[+adapter] for a model on this machine",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +96,6 @@ def resolve_chat(model: str | BaseChatModel, *, options: ChatOptions | None = No
         rebuild=rebuild,
         cache=options.cache,
     )
-
-
-NO_SERVER = "base_url goes with a chat model; the backend {!r} calls no server"
-_KNOWN = (
-    "provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2",
-    "hf:path-or-id[+adapter] for a model on this machine",
-)
 
 
 def resolve_model(

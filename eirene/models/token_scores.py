@@ -27,6 +27,8 @@ from eirene.models.replies import token_count
 from eirene.prompts import Message
 
 T = TypeVar("T")
+Count = Callable[[Sequence[Message], str], int]
+"""How many tokens a prompt and the text after it have together, for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,6 @@ class ScoredToken:
     end: int
     logprob: float
     top: tuple[float, ...]
-
-
-Count = Callable[[Sequence[Message], str], int]
-"""How many tokens a prompt and the text after it have together, for the model."""
 
 
 class TokenScorer(Protocol):

@@ -10,6 +10,8 @@ from eirene.data.topics import Side, Topic
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.loader import break_control_tokens, fence_word
 
+PROMPT = "npov_response"
+
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
@@ -45,9 +47,6 @@ class Writer(Protocol):
     async def write(self, task: WriteTask, *, meter: Meter) -> Draft:
         """The response. Raises `BackendError` when a model cannot be reached or gives nothing usable."""
         ...
-
-
-PROMPT = "npov_response"
 
 
 def response_messages(task: WriteTask) -> tuple[tuple[Message, ...], str]:

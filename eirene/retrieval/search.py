@@ -30,6 +30,9 @@ MOST = 0.5
 """Passages with more than this share of the names' weight share the names."""
 _COMMON = 0.02
 """A name in more than this share of the passages tells nothing."""
+_TOGETHER = 16
+_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*", re.UNICODE)
+_LONGEST = 64
 
 
 def signs(vectors: NDArray[Any]) -> Words:
@@ -119,9 +122,6 @@ def _popcount_by_table() -> Callable[[Words], NDArray[np.uint8]]:
 _bits: Callable[[Words], NDArray[np.uint8]] = getattr(np, "bitwise_count", None) or _popcount_by_table()
 
 
-_TOGETHER = 16
-
-
 class CrossEncoder:
     """Scores of (query, text): the one logit of a regression head, else that of the last label.
 
@@ -160,10 +160,6 @@ class CrossEncoder:
                 logits = self._model(**encoded).logits
             found += [float(v) for v in logits[:, -1]]
         return found
-
-
-_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*", re.UNICODE)
-_LONGEST = 64
 
 
 def names_of(text: str) -> frozenset[str]:

@@ -81,6 +81,8 @@ _PLAIN = """
     according despite overall finally first second third additionally furthermore meanwhile instead today later
 """
 _NO_NAMES = frozenset(_PLAIN.split())
+_YEAR = re.compile(r"(?:1\d|20)\d\d\Z")
+_NUMERAL = re.compile(r"\d[\d.,:/]*(?:st|nd|rd|th|s|%)?\Z", re.IGNORECASE)
 
 
 def _opposites() -> dict[str, tuple[str, ...]]:
@@ -94,8 +96,6 @@ def _opposites() -> dict[str, tuple[str, ...]]:
 
 OPPOSITES = _opposites()
 """Each word with its opposites."""
-_YEAR = re.compile(r"(?:1\d|20)\d\d\Z")
-_NUMERAL = re.compile(r"\d[\d.,:/]*(?:st|nd|rd|th|s|%)?\Z", re.IGNORECASE)
 
 
 def kind_of_value(word: str) -> str | None:

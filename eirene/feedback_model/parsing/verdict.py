@@ -45,6 +45,8 @@ _REASON_WORD = re.compile(
 _BECAUSE = re.compile(r"\s{0,8}because\s", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W_]{1,200}")
 _ANY_NUMBER = re.compile(r"(?<!\d)\d{1,6}[.:)\s]{1,3}")
+_KEPT = 64  # answers whose samples come in side by side
+_KEPT_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +229,6 @@ def settle(claims: Sequence[StatementVerdict], n_sentences: int) -> list[Stateme
         if held[n].tag == "Incomplete" and not is_reason(held[n].reason or ""):
             raise UnreadableError(f"no reason: sentence {n}")
     return [held[n] for n in range(1, n_sentences + 1)]
-
-
-_KEPT = 64  # answers whose samples come in side by side
-_KEPT_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,8 @@ CACHED_CHARACTERS = 2000
 """Longer texts are encoded each time: the cache's size stays bounded in bytes, not in entries alone."""
 
 Vectors = NDArray[np.float32]
+MAX_TOKENS = 256
+"""The longest input the base model was trained on, the two marks at its ends included."""
 
 
 class Encodes(Protocol):
@@ -203,10 +205,6 @@ def _read(file: Path) -> bytes:
 
 def _line(error: Exception) -> str:
     return " ".join(str(error).split())[:300] or type(error).__name__
-
-
-MAX_TOKENS = 256
-"""The longest input the base model was trained on, the two marks at its ends included."""
 
 
 def cut_windows(ids: Sequence[int], *, max_tokens: int = MAX_TOKENS) -> list[list[int]]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 _SLOT = "(the message)"
+Role = Literal["feedback", "hallucination", "refiner"]
+ROLES: tuple[Role, ...] = ("feedback", "hallucination", "refiner")
 
 
 class Turn(Protocol):
@@ -81,10 +83,6 @@ def break_special_tokens(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
         if len(token) > 1:
             text = text.replace(token, f"{token[0]} {token[1:]}")
     return text
-
-
-Role = Literal["feedback", "hallucination", "refiner"]
-ROLES: tuple[Role, ...] = ("feedback", "hallucination", "refiner")
 
 
 @dataclass(frozen=True, slots=True)

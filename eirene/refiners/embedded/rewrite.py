@@ -18,6 +18,8 @@ from eirene.text.english import Decapitalizer
 
 Phrase = Callable[[Addition, str, bool], str]
 """Words an addition as a sentence; given the sentence before it, and whether it becomes an item of a list."""
+_NEAR = 200
+"""Characters before an offset that tell whether a sentence goes on there."""
 
 
 def rewrite(
@@ -190,10 +192,6 @@ def _moved_numbers(layout: Layout, moves: dict[int, int]) -> Iterator[Edit]:
         if moved[after.first]:
             start = layout.starts[after.first] + len(after.indent)
             yield Edit(start, start + len(after.marker), renumbered(after.marker, moved[after.first]))
-
-
-_NEAR = 200
-"""Characters before an offset that tell whether a sentence goes on there."""
 
 
 @dataclass(slots=True)

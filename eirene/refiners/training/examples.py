@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 PromptName = Literal["improve", "generic", "question", "given"]
 PROMPT_NAMES: tuple[PromptName, ...] = ("improve", "generic", "question", "given")
+QUESTION_PROMPT = "answer_question"
+TOO_LONG = "longer than max_tokens"
+SAME_TOKENS = "both sides are the same to the tokenizer"
+_MODES: dict[PromptName, Mode] = {"improve": "improve", "generic": "generic"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +72,6 @@ class RefinerRecipe(TrainingRecipe):
             check_known("prompt", self.prompt, PROMPT_NAMES)
         if self.layout is not None:
             check_known("layout", self.layout, LAYOUTS)
-
-
-QUESTION_PROMPT = "answer_question"
-TOO_LONG = "longer than max_tokens"
-SAME_TOKENS = "both sides are the same to the tokenizer"
-_MODES: dict[PromptName, Mode] = {"improve": "improve", "generic": "generic"}
 
 
 @dataclass(frozen=True, slots=True)

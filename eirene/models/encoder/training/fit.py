@@ -30,6 +30,8 @@ MAX_TRAIN_TOKENS = 64
 
 Progress = Callable[[int, int, float], None]
 """Called after each step with (step from 1, steps, smoothed loss)."""
+MUTUAL_TEMPERATURE = 0.05
+"""The temperature of the softmax over arguments in the detector's coverage score."""
 
 
 @dataclass(frozen=True)
@@ -145,10 +147,6 @@ def embed(model: PackedBert, tokenizer: tokenizers.Tokenizer, texts: Sequence[st
     mask = (torch.arange(ids.shape[1])[None, :] < lengths[:, None]).to(torch.int64)
     vectors: torch.Tensor = model(ids, mask)
     return vectors
-
-
-MUTUAL_TEMPERATURE = 0.05
-"""The temperature of the softmax over arguments in the detector's coverage score."""
 
 
 def contrastive(cosines: torch.Tensor, owner: torch.Tensor, temperature: float) -> torch.Tensor:
