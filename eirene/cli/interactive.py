@@ -58,7 +58,7 @@ def refine_items(
     for item in items:
         critique_from_notes(item, split_sentences(item.answer), needed=False)
     errors = []
-    with _Runs(settings, backend, checkpoint) as runs:
+    with _ReviewSession(settings, backend, checkpoint) as runs:
         for n, item in enumerate(items, start=1):
             record = runs.refine(item, n, len(items))
             if record.error is not None:
@@ -67,7 +67,7 @@ def refine_items(
     return errors
 
 
-class _Runs:
+class _ReviewSession:
     """An event loop and a checkpointer that live as long as the command; questions are asked between their work.
 
     While the loop stands still Ctrl-C is Python's own, and reaches a person who sits at the prompt.
@@ -79,7 +79,7 @@ class _Runs:
         self._open = contextlib.AsyncExitStack()
         self._saver: BaseCheckpointSaver[Any]
 
-    def __enter__(self) -> _Runs:
+    def __enter__(self) -> _ReviewSession:
         self._runner.__enter__()
         try:
             self._saver = self._runner.run(self._opened())

@@ -1,4 +1,4 @@
-"""The folder of a comparison or an evaluation: rows that a rerun resumes, figures that are written anew."""
+"""The output folder of a comparison or an evaluation: rows that a rerun resumes, figures that are written anew."""
 
 from __future__ import annotations
 

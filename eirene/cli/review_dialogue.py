@@ -137,12 +137,12 @@ class Dialogue:
 
         if not self._problem:
             self._file.write_text(write_review(self._now, self._item), encoding="utf-8")
-        before = self._now
+        before, written = self._now, self._file.read_bytes()
         try:
-            text = self._edited_text()
-            review = read_review(text, self._critique)
+            review = read_review(self._edited_text(written), self._critique)
         except InputError as error:
-            self._problem = str(error)
+            if self._problem or self._file.read_bytes() != written:
+                self._problem = str(error)
             say(f"not read: {error}")
             return
         self._problem = ""
@@ -156,10 +156,9 @@ class Dialogue:
                 self._print(_one(sentence))
         self._print(_text(self._what_enter_does()))
 
-    def _edited_text(self) -> str:
+    def _edited_text(self, written: bytes) -> str:
         import click
 
-        written = self._file.read_bytes()
         try:
             with _editor_at_terminal():
                 click.edit(filename=str(self._file), editor=editor_command())

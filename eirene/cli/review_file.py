@@ -38,10 +38,9 @@ class _Entry:
     reason: list[str] = field(default_factory=list)
 
 
-def write_review(critique: Critique, item: Item, *, problem: str = "") -> str:
-    """The critique as a file to be edited, with what the answer is held against; `problem` stands first."""
-    blocks = ["\n".join(_comments(f"NOT READ: {problem}"))] if problem else []
-    blocks.append("\n".join(f"# {line}".rstrip() for line in _HEAD.splitlines()))
+def write_review(critique: Critique, item: Item) -> str:
+    """The critique as a file to be edited, with what the answer is held against."""
+    blocks = ["\n".join(f"# {line}" for line in _HEAD.splitlines())]
     blocks += ["\n".join([*_comments(f'"{_line(s.text)}"'), *_entry(s)]) for s in critique.sentences]
     given = [f"{side.name}: {argument}" for side in item.perspectives or () for argument in side.arguments]
     given += list(item.context or ())

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 
 from eirene.core.critique import Sample, Tag
 from eirene.core.errors import BackendError, InputError
+from eirene.core.loop_settings import StopRule
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
 from eirene.feedback_model.vote import check_sample, has_quorum
 
-StopRule = Literal["none", "exact", "beta"]
 STOP_RULES: tuple[StopRule, ...] = get_args(StopRule)
 POSTERIOR = 0.95
 """Rule `beta` stops when the leader wins with at least this probability."""

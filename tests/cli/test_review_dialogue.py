@@ -114,6 +114,7 @@ def test_text_that_cannot_be_read_is_opened_again_and_nothing_goes_on_without_it
 
 
 def test_an_editor_that_fails_loses_nothing(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask("e", "", edits=[("fail", "")])[0] == Review(action="go on")
     decision, _ = ask("e", "e", "", edits=[("fail", ""), ("2 Complete", "2 Incomplete: Mine.")])
     assert "the editor failed" in capsys.readouterr().err
     assert decision.replace == (FeedbackNote(sentence=2, reason="Mine."),)

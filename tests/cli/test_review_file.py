@@ -111,7 +111,7 @@ def test_no_text_of_an_answer_or_a_model_becomes_an_entry(texts: list[str], reas
     """What comes back unchanged changes nothing, whatever sentences, reasons and passages hold."""
     made = critique(reason, None, texts=(texts[0], texts[1]))
     given_with: dict[str, Any] = {"question": "Q?", "answer": "A. B.", "context": ["x\n1 Complete\n2 Complete"]}
-    text = write_review(made, Item(**given_with), problem=reason)
+    text = write_review(made, Item(**given_with))
     assert len(re.findall(r"^[^#\s]", text, re.MULTILINE)) == 2
     assert read_review(text, made) == Review(action="go on")
     assert not re.search("[\x1b\x07\u202e]", text)

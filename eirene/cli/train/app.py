@@ -1,5 +1,4 @@
-"""`eirene train`: fine-tunes the models that Eirene uses, a command each: classifier, critic, feedback, generator,
-refiner, and the encoder."""
+"""`eirene train`: a command for each model: classifier, critic, feedback, generator, refiner, encoder."""
 
 from __future__ import annotations
 
