@@ -83,7 +83,7 @@ def test_a_development_file_chooses_and_a_sample_is_drawn_by_its_seed(run: Run, 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--detectors", "rogue"), "unknown detector 'rogue'; known: rouge"),
+        (("--detectors", "rogue"), "unknown detector 'rogue'; known: alignment"),
         (("--limit", "-1"), "limit must be at least 0"),
         (("--sample-seed", "1"), "--sample-seed goes with --limit"),
         (("--dev-share", "1"), "dev-share must lie between 0 and 1"),
