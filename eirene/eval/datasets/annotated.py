@@ -6,8 +6,8 @@ source"), its findings have the kind that says least beside that, and a finding 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from eirene.core.coercion import as_passages
@@ -19,8 +19,8 @@ from eirene.data import open_source
 from eirene.data.haluquestqa import parse_tagged_answer
 from eirene.data.json_rows import Row
 from eirene.eval.datasets.base import case_of as feedback_case
-from eirene.eval.datasets.base import find_span
-from eirene.eval.datasets.labelled import rows_beside
+from eirene.eval.datasets.base import find_span, with_own_ids
+from eirene.eval.datasets.labelled import Form, form_of, read_row, rows_beside
 from eirene.eval.datasets.passages import qa_feedback as labelled_qa_feedback
 from eirene.eval.datasets.passages import ragtruth as labelled_ragtruth
 from eirene.text.sentences import Sentence, split_sentences
@@ -167,13 +167,13 @@ def read_annotated(path: str) -> AnnotatedSet:
         if form is None:
             form = _form_of(row)
             others = None if form.beside is None else rows_beside(source.name, *form.beside)
-        found, reasons = _read(form, row, others)
+        found, reasons = read_row(form, row, others)
         cases += found
         for why in reasons:
             left_out[why] = left_out.get(why, 0) + 1
     if form is None or not cases:
         raise InputError("has no annotated answer", where=source.name)
-    return AnnotatedSet(form.taxonomy, tuple(_with_own_ids(cases)), left_out)
+    return AnnotatedSet(form.taxonomy, tuple(with_own_ids(cases)), left_out)
 
 
 def fava(data: dict[str, Any], row: Row) -> Said:
@@ -277,50 +277,38 @@ def own(data: dict[str, Any], row: Row) -> Said:
     return [Annotated(item, found, cluster if isinstance(cluster, str) else item.question)], []
 
 
-@dataclass(frozen=True, slots=True)
-class _AnnotatedForm:
-    keys: frozenset[str]
-    read: Callable[..., Said]
+@dataclass(frozen=True, kw_only=True)
+class _AnnotatedForm(Form):
     taxonomy: Taxonomy
-    beside: tuple[str, str] | None = None
-    meta: frozenset[str] = frozenset()
+
+
+def _form(
+    keys: str, read: Callable[..., Said], taxonomy: Taxonomy, *, beside: tuple[str, str] | None = None, meta: str = ""
+) -> _AnnotatedForm:
+    own, inner = (frozenset(names.split(",")) - {""} for names in (keys, meta))
+    return _AnnotatedForm(name=taxonomy.name, keys=own, read=read, beside=beside, meta=inner, taxonomy=taxonomy)
 
 
 _FORMS = (
-    _AnnotatedForm(frozenset({"annotated"}), fava, FAVA),
-    _AnnotatedForm(frozenset({"tagged"}), fava, FAVA),
-    _AnnotatedForm(frozenset({"source_id", "response", "labels"}), ragtruth, RAGTRUTH, ("sources.jsonl", "source_id")),
-    _AnnotatedForm(frozenset({"question", "passages", "prediction 1", "feedback"}), qa_feedback, QA_FEEDBACK),
-    _AnnotatedForm(frozenset({"answer1", "answer2", "annotations"}), haluquestqa, HALUQUESTQA),
-    _AnnotatedForm(frozenset({"question", "sentences"}), completeness, COMPLETENESS),
-    _AnnotatedForm(frozenset({"question", "answer", "meta"}), own, FAVA, meta=frozenset({"findings"})),
+    _form("annotated", fava, FAVA),
+    _form("tagged", fava, FAVA),
+    _form("source_id,response,labels", ragtruth, RAGTRUTH, beside=("sources.jsonl", "source_id")),
+    _form("question,passages,prediction 1,feedback", qa_feedback, QA_FEEDBACK),
+    _form("answer1,answer2,annotations", haluquestqa, HALUQUESTQA),
+    _form("question,sentences", completeness, COMPLETENESS),
+    _form("question,answer,meta", own, FAVA, meta="findings"),
 )
 
 
 def _form_of(row: Row) -> _AnnotatedForm:
-    data: Mapping[str, Any] = row.data if isinstance(row.data, dict) else {}
-    meta = data.get("meta")
-    inner = set(meta) if isinstance(meta, dict) else set()
-    for form in _FORMS:
-        if form.keys <= set(data) and form.meta <= inner:
-            return form
+    found = form_of(row, _FORMS)
+    if found is not None:
+        return found
     raise InputError(
         "is of no known annotated form: FavaBench ('annotated'), RAGTruth, QA-Feedback, HaluQuestQA, or a row of "
         "Eirene's with 'findings' in its meta",
         where=row.where,
     )
-
-
-def _read(form: _AnnotatedForm, row: Row, others: Mapping[str, Any] | None) -> Said:
-    if not isinstance(row.data, dict):
-        raise InputError("is no JSON object", where=row.where)
-    try:
-        return form.read(row.data, row) if others is None else form.read(row.data, row, others)
-    except InputError:  # says where it stands, and what is wrong
-        raise
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        said = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"is no row of {form.taxonomy.name}: {said}", where=row.where) from None
 
 
 def _place(answer: str, span: str) -> tuple[int, int] | None:
@@ -339,10 +327,3 @@ def _text(data: Mapping[str, Any], *names: str) -> str:
     if found is None:
         raise ValueError(f"{names[0]!r} must be a text that is not blank")
     return found
-
-
-def _with_own_ids(cases: Iterable[Annotated]) -> Iterator[Annotated]:
-    seen: dict[str, int] = {}
-    for case in cases:
-        n = seen[case.item.id] = seen.get(case.item.id, 0) + 1
-        yield case if n == 1 else replace(case, item=case.item.model_copy(update={"id": f"{case.item.id}#{n}"}))

@@ -8,9 +8,9 @@ information that an answer should have given and did not, and for some answers t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from eirene.core.critique import Tag
 from eirene.core.errors import InputError
@@ -20,6 +20,8 @@ from eirene.data.json_rows import HasRows, Row
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.unicode import with_title
 from eirene.text.words import word_spans
+
+C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class FeedbackCase:
 
 def read_feedback_cases(source: HasRows) -> list[FeedbackCase]:
     """All rows of a file in either form, each with an id of its own; raises `InputError` that names the row."""
-    return with_own_ids([parse_feedback_case(row) for row in source.rows()])
+    return list(with_own_ids(map(parse_feedback_case, source.rows())))
 
 
 def parse_feedback_case(row: Row) -> FeedbackCase:
@@ -128,15 +130,14 @@ def case_of(answer: TaggedAnswer) -> FeedbackCase:
     return FeedbackCase(item, answer.sentences, "Incomplete" in answer.tags, answer.tags, answer.reasons)
 
 
-def with_own_ids(cases: Sequence[FeedbackCase]) -> list[FeedbackCase]:
-    """The cases, in order; the second of the same id becomes `id#2`, the third `id#3`."""
+def with_own_ids(cases: Iterable[C]) -> Iterator[C]:
+    """The cases (with an `item` each), in order; the second of the same id becomes `id#2`, the third `id#3`."""
     seen: dict[str, int] = {}
-    found = []
     for case in cases:
-        n = seen[case.item.id] = seen.get(case.item.id, 0) + 1
-        item = case.item if n == 1 else case.item.model_copy(update={"id": f"{case.item.id}#{n}"})
-        found.append(FeedbackCase(item, case.sentences, case.lacks, case.tags, case.reasons))
-    return found
+        known: Any = case
+        name = known.item.id
+        n = seen[name] = seen.get(name, 0) + 1
+        yield case if n == 1 else replace(known, item=known.item.model_copy(update={"id": f"{name}#{n}"}))
 
 
 def _from_qa_feedback(data: dict[str, Any], where: str) -> FeedbackCase:

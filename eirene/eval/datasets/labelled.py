@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
@@ -17,28 +17,26 @@ from eirene.core.records import Item
 from eirene.data import ColumnMap, Dataset, RowSource, Shape, open_source, opened
 from eirene.data.json_rows import Row
 from eirene.eval.datasets import npov, passages
-from eirene.eval.datasets import passages as open_answers
-from eirene.eval.datasets.base import Labelled, LabelledSet
+from eirene.eval.datasets.base import Labelled, LabelledSet, with_own_ids
 from eirene.eval.datasets.npov import own_item
 
-Found = Labelled | str | Iterable[Labelled]
-"""A labelled answer, several, or why there is none."""
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
     """A set's form: the keys by which its rows are known (`meta`: those in their meta), and what reads one.
 
+    `read` gives a labelled answer, several, or why there is none.
     `beside`: a file in the same folder, and the key by which its rows are found, that the reader gets as well.
     """
 
     name: str
     keys: frozenset[str]
-    read: Callable[..., Found]
+    read: Callable[..., Any]
     beside: tuple[str, str] | None = None
     meta: frozenset[str] = frozenset()
 
 
+F = TypeVar("F", bound=Form)
 _ROW = frozenset({"question", "answer", "meta"})
 FORMS: tuple[Form, ...] = (
     Form("NPOV answers", frozenset({"query", "response", "pro_arguments", "con_arguments", "error_type"}), npov.npov),
@@ -55,10 +53,10 @@ FORMS: tuple[Form, ...] = (
         ("sources.jsonl", "source_id"),
     ),
     Form("WikiBio GPT-3", frozenset({"wiki_bio_test_idx", "passage", "sentences"}), passages.wikibio),
-    Form("FacTool", frozenset({"prompt", "response", "label", "claims"}), open_answers.factool),
-    Form("HaluEval", frozenset({"query", "response", "hallucination", "spans"}), open_answers.halueval),
-    Form("HaluQuestQA", frozenset({"answer1", "answer2", "annotations"}), open_answers.haluquestqa),
-    Form("HaluQuestQA sentences", frozenset({"question", "sentences"}), open_answers.haluquestqa_sentences),
+    Form("FacTool", frozenset({"prompt", "response", "label", "claims"}), passages.factool),
+    Form("HaluEval", frozenset({"query", "response", "hallucination", "spans"}), passages.halueval),
+    Form("HaluQuestQA", frozenset({"answer1", "answer2", "annotations"}), passages.haluquestqa),
+    Form("HaluQuestQA sentences", frozenset({"question", "sentences"}), passages.haluquestqa_sentences),
     Form("Eirene rows with labels", _ROW, npov.own, meta=frozenset({"labels"})),
     Form(
         "Synthetic NPOV answers",
@@ -92,7 +90,7 @@ def read_labelled(data: str | RowSource, shape: Shape | None = None) -> Labelled
     if not cases:
         causes = "".join(f"; {n} rows: {why}" for why, n in left_out.items())
         raise InputError(f"has no labelled answer{causes}", where=source.name)
-    return LabelledSet(name, tuple(_with_own_ids(cases)), left_out)
+    return LabelledSet(name, tuple(with_own_ids(cases)), left_out)
 
 
 def _of_form(source: RowSource) -> tuple[str, Iterator[Labelled | str]]:
@@ -107,10 +105,9 @@ def _of_form(source: RowSource) -> tuple[str, Iterator[Labelled | str]]:
 
 
 def _form_of(row: Row) -> Form:
-    keys = set(row.data) if isinstance(row.data, dict) else set()
-    for form in FORMS:
-        if form.keys <= keys and form.meta <= _meta_keys(row.data):
-            return form
+    found = form_of(row, FORMS)
+    if found is not None:
+        return found
     known = ", ".join(form.name for form in FORMS)
     raise InputError(
         f"is of no known labelled form; known: {known}. A row of your own needs 'labels' in its meta, a table a "
@@ -119,17 +116,25 @@ def _form_of(row: Row) -> Form:
     )
 
 
-def _meta_keys(data: object) -> set[str]:
-    meta = data.get("meta") if isinstance(data, dict) else None
-    return set(meta) if isinstance(meta, dict) else set()
+def form_of(row: Row, forms: Iterable[F]) -> F | None:
+    """The first of the forms whose keys the row has; None where there is none."""
+    data: Mapping[str, Any] = row.data if isinstance(row.data, dict) else {}
+    meta = data.get("meta")
+    inner = set(meta) if isinstance(meta, dict) else set()
+    return next((form for form in forms if form.keys <= set(data) and form.meta <= inner), None)
 
 
 def _read(form: Form, row: Row, others: Mapping[str, Any] | None) -> Iterator[Labelled | str]:
+    found = read_row(form, row, others)
+    yield from [found] if isinstance(found, Labelled | str) else found
+
+
+def read_row(form: Form, row: Row, others: Mapping[str, Any] | None) -> Any:
+    """What the form's reader makes of a row; raises `InputError` that names the row for whatever goes wrong."""
     if not isinstance(row.data, dict):
         raise InputError(f"is no row of {form.name}: no JSON object", where=row.where)
     try:
-        found = form.read(row.data, row) if others is None else form.read(row.data, row, others)
-        yield from [found] if isinstance(found, Labelled | str) else found
+        return form.read(row.data, row) if others is None else form.read(row.data, row, others)
     except InputError:  # says where it stands, and what is wrong
         raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
@@ -147,14 +152,6 @@ def rows_beside(path: str, name: str, key: str) -> dict[str, Any]:
             raise InputError(f"has no {key!r}", where=row.where)
         found[str(row.data[key])] = row.data
     return found
-
-
-def _with_own_ids(cases: Iterable[Labelled]) -> Iterator[Labelled]:
-    """The second case of an id becomes `id#2`, the third `id#3`."""
-    seen: dict[str, int] = {}
-    for case in cases:
-        n = seen[case.item.id] = seen.get(case.item.id, 0) + 1
-        yield case if n == 1 else replace(case, item=case.item.model_copy(update={"id": f"{case.item.id}#{n}"}))
 
 
 FORM = "Rows with labels in columns"
