@@ -21,7 +21,28 @@ if TYPE_CHECKING:
 NEEDS_JUDGE = "needs a judge: nothing was given that an answer could be held against"
 
 
-class AlignmentDetector:
+class _EncoderDetector:
+    """A detector on the alignment of given arguments with the answer."""
+
+    needs = GIVEN
+
+    def __init__(self, encoder: Encodes) -> None:
+        self._encoder = encoder
+
+    @property
+    def version(self) -> str:
+        """The digests of the encoder and of the constants that were fitted for it, and how scores are computed."""
+        return f"encoder={self._encoder.digest},scoring={SCORING},constants={load_constants().digest}"
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        """The scores of one answer; calls no model but the encoder, in a thread so that others may go on."""
+        return await asyncio.to_thread(self._score, case)
+
+    def _score(self, case: Case) -> Scores:
+        raise NotImplementedError
+
+
+class AlignmentDetector(_EncoderDetector):
     """Arguments and the answer's clauses compared by a sentence encoder, calibrated on answers with known errors.
 
     Score: hallucination of a sentence = the probability that its worst clause was not given; of the answer = its worst
@@ -43,19 +64,9 @@ class AlignmentDetector:
     """
 
     name = "alignment"
-    needs = GIVEN
 
-    def __init__(self, encoder: Encodes) -> None:
-        self._encoder = encoder
-
-    @property
-    def version(self) -> str:
-        """The digests of the encoder and of the constants that were fitted for it, and how scores are computed."""
-        return f"encoder={self._encoder.digest},scoring={SCORING},constants={load_constants().digest}"
-
-    async def score(self, case: Case, *, meter: Meter) -> Scores:
-        """The scores of one answer; calls no model but the encoder, in a thread so that others may go on."""
-        return await asyncio.to_thread(score_alignment, case, self._encoder)
+    def _score(self, case: Case) -> Scores:
+        return score_alignment(case, self._encoder)
 
 
 @detector("alignment", needs=GIVEN, about="meaning of clauses against what was given (encoder)")
@@ -109,7 +120,7 @@ def aligned(case: Case, encoder: Encodes) -> tuple[Alignment, tuple[str, ...]]:
 _NO_COVERAGE = "looks at the places of what is said, not at what is missing"
 
 
-class ArrangementDetector:
+class ArrangementDetector(_EncoderDetector):
     """An argument of one side put in the mouth of another, or made twice, by the same alignment as `alignment`.
 
     Score: hallucination of a sentence = the probability that its worst clause stands where it should not: it says an
@@ -129,19 +140,9 @@ class ArrangementDetector:
     """
 
     name = "arrangement"
-    needs = GIVEN
 
-    def __init__(self, encoder: Encodes) -> None:
-        self._encoder = encoder
-
-    @property
-    def version(self) -> str:
-        """The digests of the encoder and of the constants that were fitted for it, and how scores are computed."""
-        return f"encoder={self._encoder.digest},scoring={SCORING},constants={load_constants().digest}"
-
-    async def score(self, case: Case, *, meter: Meter) -> Scores:
-        """The scores of one answer; calls no model but the encoder, in a thread so that others may go on."""
-        return await asyncio.to_thread(score_arrangement, case, self._encoder)
+    def _score(self, case: Case) -> Scores:
+        return score_arrangement(case, self._encoder)
 
 
 @detector("arrangement", needs=GIVEN, about="arguments under the wrong side, or made twice (encoder)")

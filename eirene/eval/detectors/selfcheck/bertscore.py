@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +11,8 @@ import numpy as np
 
 from eirene.core.errors import InputError
 from eirene.core.extras import require
-from eirene.core.scores import Scores, Unscored
-from eirene.core.usage import Meter
-from eirene.eval.base import Case, Need
+from eirene.core.scores import Scores
+from eirene.eval.base import Need
 from eirene.eval.detectors.selfcheck.detectors import (
     NO_WORDS,
     compared_sentences,
@@ -22,7 +20,7 @@ from eirene.eval.detectors.selfcheck.detectors import (
     sentence_scores,
     spoken,
 )
-from eirene.eval.detectors.selfcheck.samples import SampleSource, source_of
+from eirene.eval.detectors.selfcheck.samples import SampledDetector, SampleSource, source_of
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.models.faults import out_of_memory_as_error
@@ -136,7 +134,7 @@ def bertscore_f1(candidate: TokenVectors, reference: TokenVectors) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
-class SelfCheckBertScore:
+class SelfCheckBertScore(SampledDetector):
     """Sentences that no sentence of the other answers matches, by BERTScore.
 
     Score: of a sentence, 1 - the mean over samples of the highest F1 with one of the sample's sentences; of the answer,
@@ -151,27 +149,14 @@ class SelfCheckBertScore:
     def __init__(self, source: SampleSource, encoder: TokenEncoder, *, baseline: float = 0.0) -> None:
         if not 0.0 <= baseline < 1.0:
             raise InputError(f"baseline must lie in [0, 1), got {baseline}", field="baseline")
-        self._source = source
+        super().__init__(source, how=f"{encoder.name},layer={encoder.layer},baseline={baseline:g}")
         self._encoder = encoder
         self._baseline = baseline
 
     @property
     def needs(self) -> frozenset[Need]:
         """The source's, and a local model."""
-        return self._source.needs | {"local_model"}
-
-    @property
-    def version(self) -> str:
-        """The encoder, its layer, the baseline and the source."""
-        how = f"{self._encoder.name},layer={self._encoder.layer},baseline={self._baseline:g}"
-        return how + (f",{self._source.version}" if self._source.version else "")
-
-    async def score(self, case: Case, *, meter: Meter) -> Scores:
-        """The scores of one answer. Raises `BackendError` where samples are to be drawn and no call succeeds."""
-        samples = await self._source.get(case, meter=meter)
-        if isinstance(samples, Unscored):
-            return Scores.none(samples.unscored)
-        return await asyncio.to_thread(self._score, case.answer, samples)
+        return super().needs | {"local_model"}
 
     def _score(self, answer: str, samples: tuple[str, ...]) -> Scores:
         sentences = spoken(answer)

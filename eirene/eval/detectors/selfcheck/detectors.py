@@ -6,7 +6,6 @@ answer, as both that paper and ChainPoll's (section 6.1) do.
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,10 +16,9 @@ import numpy as np
 
 from eirene.core.errors import InputError
 from eirene.core.scores import Scores, SentenceScore, Unscored, WordScore
-from eirene.core.usage import Meter
-from eirene.eval.base import Case, Need
+from eirene.eval.base import Need
 from eirene.eval.detectors.judge import bounded
-from eirene.eval.detectors.selfcheck.samples import SampleSource, source_of
+from eirene.eval.detectors.selfcheck.samples import SampledDetector, SampleSource, source_of
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.text.sentences import Sentence, split_sentences
@@ -37,7 +35,7 @@ NO_COVERAGE = "selfcheck looks for hallucinations only"
 NO_WORDS = "the answer has no words"
 
 
-class SelfCheckNgram:
+class SelfCheckNgram(SampledDetector):
     """Unlikely words: an answer's tokens under an n-gram model of other answers and of itself.
 
     Score: raw `avg_nll` is the mean negative log-probability of the answer's tokens (nats), `max_nll` the mean over
@@ -48,6 +46,8 @@ class SelfCheckNgram:
     Example:
         >>> import asyncio
         >>> from eirene.core.grounding import Grounding
+        >>> from eirene.core.usage import Meter
+        >>> from eirene.eval.base import Case
         >>> case = Case("Who?", "Ann.", Grounding("derived", ()), samples=("Ann.", "Bob."))
         >>> scores = asyncio.run(SelfCheckNgram(SampleSource()).score(case, meter=Meter()))
         >>> {name: round(value, 3) for name, value in scores.raw.items()}  # p(ann) = 2/6, p(.) = 3/6
@@ -55,7 +55,7 @@ class SelfCheckNgram:
     """
 
     def __init__(self, source: SampleSource, *, n: int = 1, take: Literal["max", "avg"] = "max") -> None:
-        self._source = source
+        super().__init__(source, how=f"n={n},take={take}")
         self._n = n
         self._take: Literal["max", "avg"] = take
 
@@ -64,25 +64,8 @@ class SelfCheckNgram:
         """`selfcheck-ngram`; with its n where that is not 1."""
         return "selfcheck-ngram" if self._n == 1 else f"selfcheck-{self._n}gram"
 
-    @property
-    def needs(self) -> frozenset[Need]:
-        """The source's."""
-        return self._source.needs
-
-    @property
-    def version(self) -> str:
-        """n, what is taken, and the source."""
-        return f"n={self._n},take={self._take}" + (f",{self._source.version}" if self._source.version else "")
-
-    async def score(self, case: Case, *, meter: Meter) -> Scores:
-        """The scores of one answer. Raises `BackendError` where samples are to be drawn and no call succeeds."""
-        samples = await self._source.get(case, meter=meter)
-        if isinstance(samples, Unscored):
-            return Scores.none(samples.unscored)
-        found = await asyncio.to_thread(ngram_scores, case.answer, samples, n=self._n)
-        return self._scores(found, len(samples))
-
-    def _scores(self, found: NgramScores, n_samples: int) -> Scores:
+    def _score(self, answer: str, samples: tuple[str, ...]) -> Scores:
+        found = ngram_scores(answer, samples, n=self._n)
         avg, largest = found.avg, found.max
         if avg is None or largest is None:
             return Scores.none(NO_WORDS)
@@ -101,14 +84,14 @@ class SelfCheckNgram:
                 for tokens in found.sentences
                 for t in tokens
             ),
-            raw={"avg_nll": avg, "max_nll": largest, "samples": float(n_samples)},
+            raw={"avg_nll": avg, "max_nll": largest, "samples": float(len(samples))},
         )
 
     def _of(self, nlls: list[float]) -> float:
         return max(nlls) if self._take == "max" else sum(nlls) / len(nlls)
 
 
-class SelfCheckEmbedding:
+class SelfCheckEmbedding(SampledDetector):
     """Sentences that no sentence of the other answers is close to, by the shipped sentence encoder.
 
     Score: of a sentence, 1 - the mean over samples of the highest cosine with one of the sample's sentences; of the
@@ -122,25 +105,8 @@ class SelfCheckEmbedding:
     name = "selfcheck-embedding"
 
     def __init__(self, source: SampleSource, encoder: Encodes) -> None:
-        self._source = source
+        super().__init__(source, how=f"encoder={encoder.digest}")
         self._encoder = encoder
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """The source's."""
-        return self._source.needs
-
-    @property
-    def version(self) -> str:
-        """The encoder's digest and the source."""
-        return f"encoder={self._encoder.digest}" + (f",{self._source.version}" if self._source.version else "")
-
-    async def score(self, case: Case, *, meter: Meter) -> Scores:
-        """The scores of one answer. Raises `BackendError` where samples are to be drawn and no call succeeds."""
-        samples = await self._source.get(case, meter=meter)
-        if isinstance(samples, Unscored):
-            return Scores.none(samples.unscored)
-        return await asyncio.to_thread(self._score, case.answer, samples)
 
     def _score(self, answer: str, samples: tuple[str, ...]) -> Scores:
         sentences = spoken(answer)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from eirene.core.errors import BackendError, InputError, TooLongError
 from eirene.core.memo import Memo
-from eirene.core.scores import Unscored
+from eirene.core.scores import Scores, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, unmet
@@ -106,6 +107,34 @@ class SampleSource:
             ids = model.encode_text("\n\n".join(m.content for m in messages) + "\n\n")
         how = LocalSampling(max_new_tokens=_MAX_TOKENS, temperature=1.0, top_p=1.0)
         return [reply.text for reply in await model.sample(ids, self._seeds, sampling=how, meter=meter)]
+
+
+class SampledDetector:
+    """A detector that holds an answer against samples from a source, in a thread."""
+
+    def __init__(self, source: SampleSource, *, how: str) -> None:
+        self._source = source
+        self._how = how
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The source's."""
+        return self._source.needs
+
+    @property
+    def version(self) -> str:
+        """How the answer is held against the samples, and the source."""
+        return self._how + (f",{self._source.version}" if self._source.version else "")
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        """The scores of one answer. Raises `BackendError` where samples are to be drawn and no call succeeds."""
+        samples = await self._source.get(case, meter=meter)
+        if isinstance(samples, Unscored):
+            return Scores.none(samples.unscored)
+        return await asyncio.to_thread(self._score, case.answer, samples)
+
+    def _score(self, answer: str, samples: tuple[str, ...]) -> Scores:
+        raise NotImplementedError
 
 
 def sample_messages(case: Case) -> tuple[Message, ...]:
