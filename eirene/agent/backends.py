@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from eirene.eval.base import Detector
+    from eirene.feedback_model.base import FeedbackModel
     from eirene.models.cache import CallCache
     from eirene.models.costs import Price
     from eirene.models.encoder import Encoder
     from eirene.models.local.model import LocalModel
+    from eirene.refiners.base import Refiner
 
     Backend = str | Parts | BaseChatModel | LocalModel
 
@@ -127,20 +129,12 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
             offline=options.offline,
         ),
     )
-    detectors = _detectors(_encoder())
-    prompts = _prompts_digest([CHAT_PROMPT, *PROMPTS.values(), *PARTS])
-    how = f"t={options.temperature:g},p={options.top_p:g}" + (",reasons-only" if options.reasons_only else "")
-    return Parts(
-        backend=chat.name,
-        feedback_model=ChatFeedback(chat, temperature=options.temperature, top_p=options.top_p),
-        refiner=ChatRefiner(chat, reasons_only=options.reasons_only),
-        detectors=detectors,
-        advisory=ADVISORY,
-        version=f"{how},prompts={prompts},{_made_of(detectors)}",
-        hallucination_model=ChatFeedback(
-            chat, temperature=options.temperature, top_p=options.top_p, asking=HALLUCINATION
-        ),
-        hallucination_version=_hallucination_prompt(),
+    draw = functools.partial(ChatFeedback, chat, temperature=options.temperature, top_p=options.top_p)
+    return _model_parts(
+        chat.name,
+        (draw(), ChatRefiner(chat, reasons_only=options.reasons_only), draw(asking=HALLUCINATION)),
+        how=_how(options.temperature, options.top_p, "", reasons_only=options.reasons_only),
+        prompts=[CHAT_PROMPT, *PROMPTS.values(), *PARTS],
     )
 
 
@@ -156,19 +150,36 @@ def _local(named: str | LocalModel, temperature: float, top_p: float, reasons_on
     from eirene.models.local.sampling import LocalSampling  # imports torch: after `load_local` has looked for it
 
     sampling = LocalSampling(temperature=temperature, top_p=top_p)
+    how = _how(temperature, top_p, f",layout={model.layout}", reasons_only=reasons_only)
+    draw = functools.partial(LocalFeedback, model, sampling=sampling)
+    return _model_parts(
+        model.name,
+        (draw(), LocalRefiner(model, reasons_only=reasons_only), draw(asking=HALLUCINATION)),
+        how=f"{model.version},{how}",
+        prompts=[CHAT_PROMPT, INSTRUCT_PROMPT, *PROMPTS.values(), *PARTS],
+    )
+
+
+def _model_parts(
+    name: str, models: tuple[FeedbackModel, Refiner, FeedbackModel], *, how: str, prompts: Iterable[str]
+) -> Parts:
+    """The parts of one model that critiques, rewrites and finds hallucinations, behind the usual detectors."""
+    feedback, refiner, hallucination = models
     detectors = _detectors(_encoder())
-    prompts = _prompts_digest([CHAT_PROMPT, INSTRUCT_PROMPT, *PROMPTS.values(), *PARTS])
-    how = f"t={temperature:g},p={top_p:g},layout={model.layout}" + (",reasons-only" if reasons_only else "")
     return Parts(
-        backend=model.name,
-        feedback_model=LocalFeedback(model, sampling=sampling),
-        refiner=LocalRefiner(model, reasons_only=reasons_only),
+        backend=name,
+        feedback_model=feedback,
+        refiner=refiner,
         detectors=detectors,
         advisory=ADVISORY,
-        version=f"{model.version},{how},prompts={prompts},{_made_of(detectors)}",
-        hallucination_model=LocalFeedback(model, sampling=sampling, asking=HALLUCINATION),
+        version=f"{how},prompts={_prompts_digest(prompts)},{_made_of(detectors)}",
+        hallucination_model=hallucination,
         hallucination_version=_hallucination_prompt(),
     )
+
+
+def _how(temperature: float, top_p: float, more: str, *, reasons_only: bool) -> str:
+    return f"t={temperature:g},p={top_p:g}{more}" + (",reasons-only" if reasons_only else "")
 
 
 @functools.cache

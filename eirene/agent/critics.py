@@ -44,16 +44,16 @@ def chosen_critique(
     samples: Sequence[Sample], sentences: Sequence[Sentence], *, settings: Settings, early_stop: bool
 ) -> VoteResult:
     """The critique that the samples give, of whichever critics were asked; see `select` and `vote_on_findings`."""
-    asked = {"n_requested": settings.samples, "min_consistency": settings.min_consistency}
-    mine = [s for s in samples if s.critic != "hallucination"]
+    n, floor = settings.samples, settings.min_consistency
+    tagged = [s for s in samples if s.critic != "hallucination"]
     others = [s for s in samples if s.critic == "hallucination"]
     if settings.critic == "completeness":
-        return select(samples, sentences, early_stop=early_stop, **asked)  # type: ignore[arg-type]  # as named above
+        return select(tagged, sentences, early_stop=early_stop, n_requested=n, min_consistency=floor)
+    found = vote_on_findings(others, sentences, n_requested=n, min_consistency=floor)
     if settings.critic == "hallucination":
-        return vote_on_findings(others, sentences, **asked)  # type: ignore[arg-type]  # as named above
-    first = select(mine, sentences, early_stop=early_stop, **asked)  # type: ignore[arg-type]  # as named above
-    second = vote_on_findings(others, sentences, **asked)  # type: ignore[arg-type]  # as named above
-    return joined_critiques(first, second, drawn=others, n_requested=settings.samples)
+        return found
+    first = select(tagged, sentences, early_stop=early_stop, n_requested=n, min_consistency=floor)
+    return joined_critiques(first, found, drawn=others, n_requested=n)
 
 
 def critique_from_notes(item: Item, sentences: Sequence[Sentence], *, needed: bool = True) -> Critique:

@@ -21,6 +21,9 @@ from eirene.core.usage import Usage
 from eirene.feedback_model.base import Limited, Reach
 from eirene.text.unicode import mend_surrogates
 
+_FAILED = "failed, the original stands"
+_LONGEST = 160  # characters of a reason
+
 
 def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
     """The output row of a finished state; raises `InputError` for one that still waits for a person's review."""
@@ -170,10 +173,6 @@ def failed_record(item: Item, error: Exception, *, parts: Parts, settings: Setti
 
 def _failed(kind: str, message: str) -> Json:
     return {"status": "failed", "why": f"{_FAILED}: {message}", "error": {"kind": kind, "message": message}}
-
-
-_FAILED = "failed, the original stands"
-_LONGEST = 160  # characters of a reason
 
 
 def reach_of(critique: Critique, item: Item, parts: Parts, settings: Settings) -> Reach:

@@ -32,11 +32,10 @@ from eirene.agent.server.protocol import (
     EDITS,
     RUN,
     ChatRequest,
+    EditsRequest,
+    RunRequest,
     describe,
-    parse_chat,
-    parse_edits,
-    parse_run,
-    read_json,
+    parse_body,
 )
 from eirene.agent.server.runs import ServerRun
 from eirene.agent.server.service import RenderPage, Service
@@ -69,7 +68,7 @@ def create_app(engine: Engine, options: ServeOptions, *, render: RenderPage | No
 
     Raises `InputError` for a file of runs that cannot be written.
     """
-    service = Service.of(engine, options)
+    service = Service(engine, options)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -154,12 +153,12 @@ class Routes:
 
     async def start_run(self, request: Request) -> dict[str, Any]:
         """Begins a run of one question and, unless the server is to write it, its answer."""
-        task = await self._read(request, lambda data: self._service.run_task(parse_run(read_json(data))))
+        task = await self._read(request, lambda data: self._service.run_task(parse_body(data, RunRequest)))
         return self._brief(self._service.start(task))
 
     async def make_edits(self, request: Request) -> dict[str, Any]:
         """A text with the edits made that are asked for, joints mended; `skipped` numbers those without a place."""
-        asked = await self._read(request, lambda data: parse_edits(read_json(data)))
+        asked = await self._read(request, lambda data: parse_body(data, EditsRequest))
         return await asyncio.to_thread(self._service.edited, asked)
 
     async def show_run(self, run_id: str) -> Response:
@@ -214,7 +213,7 @@ class Routes:
         return HTMLResponse(text, headers={"Content-Security-Policy": policy_of(text)})
 
     def _chat_of(self, data: bytes) -> tuple[ChatRequest, ChatTask]:
-        asked = parse_chat(read_json(data))
+        asked = parse_body(data, ChatRequest)
         return asked, self._service.chat_task(asked)
 
     async def _read(self, request: Request, parse: Callable[[bytes], T]) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 from typing import Any
 
@@ -54,79 +55,79 @@ _TOLD = 64
 """Connections beyond the limit that are told so; those beyond these are closed without a word."""
 
 
-def protocol_of(options: ServeOptions) -> type[asyncio.Protocol]:
-    """uvicorn's protocol, which hangs up on clients that send no request or read no answer, and counts connections.
+class BoundedConnection(H11Protocol):
+    """uvicorn's protocol, which hangs up on clients that send no request or read no answer, and counts connections."""
 
-    The parser is always h11, whatever else is installed: what is refused must not hang on that.
-    """
+    _no_head: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
 
-    class BoundedConnection(H11Protocol):
-        _no_head: asyncio.TimerHandle | None = None
-        _unread: asyncio.TimerHandle | None = None
+    def __init__(self, *args: Any, options: ServeOptions, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.conn = StrictConnection()
+        self._options = options
 
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs)
-            self.conn = StrictConnection()
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        if len(self.connections) > self._options.connections + _TOLD:
+            transport.abort()
+        elif len(self.connections) > self._options.connections:
+            self.app: Any = _full(self._options.connections)
+        self._wait_for_head()
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-            super().connection_made(transport)
-            if len(self.connections) > options.connections + _TOLD:
-                transport.abort()
-            elif len(self.connections) > options.connections:
-                self.app: Any = _full(options.connections)
-            self._wait_for_head()
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._wait_for_head()
 
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            self._wait_for_head()
-
-        def send_400_response(self, msg: str) -> None:
-            """Refuses what cannot be parsed; where an answer is out already, the connection is closed without more."""
-            try:
-                super().send_400_response(msg)
-            except h11.LocalProtocolError:
-                self.transport.close()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop("_no_head", "_unread")
-            super().connection_lost(exc)
-
-        def pause_writing(self) -> None:
-            """What was sent lies unread: from now on the client has so many seconds to take most of it."""
-            super().pause_writing()
-            if self._unread is None:
-                self._unread = self.loop.call_later(options.read_s, self.transport.abort)
-
-        def resume_writing(self) -> None:
-            if not self.transport.is_closing():
-                self._stop("_unread")
-            super().resume_writing()
-
-        def timeout_keep_alive_handler(self) -> None:
-            super().timeout_keep_alive_handler()
-            self._hang_up()
-
-        def _wait_for_head(self) -> None:
-            """Counts from the first byte of a head, or from the connection; more bytes of the same gain no time."""
-            if self.cycle is not None and not self.cycle.response_complete:
-                self._stop("_no_head")
-            elif self._no_head is None:
-                self._no_head = self.loop.call_later(options.head_s, self._hang_up)
-
-        def _hang_up(self) -> None:
-            """Closes, and does not wait for ever until a client has read what is still to be sent to it."""
+    def send_400_response(self, msg: str) -> None:
+        """Refuses what cannot be parsed; where an answer is out already, the connection is closed without more."""
+        try:
+            super().send_400_response(msg)
+        except h11.LocalProtocolError:
             self.transport.close()
-            if self._unread is None:
-                self._unread = self.loop.call_later(options.read_s, self.transport.abort)
 
-        def _stop(self, *names: str) -> None:
-            for name in names:
-                timer = getattr(self, name)
-                if timer is not None:
-                    timer.cancel()
-                    setattr(self, name, None)
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop("_no_head", "_unread")
+        super().connection_lost(exc)
 
-    return BoundedConnection
+    def pause_writing(self) -> None:
+        """What was sent lies unread: from now on the client has so many seconds to take most of it."""
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self.loop.call_later(self._options.read_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if not self.transport.is_closing():
+            self._stop("_unread")
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._hang_up()
+
+    def _wait_for_head(self) -> None:
+        """Counts from the first byte of a head, or from the connection; more bytes of the same gain no time."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop("_no_head")
+        elif self._no_head is None:
+            self._no_head = self.loop.call_later(self._options.head_s, self._hang_up)
+
+    def _hang_up(self) -> None:
+        """Closes, and does not wait for ever until a client has read what is still to be sent to it."""
+        self.transport.close()
+        if self._unread is None:
+            self._unread = self.loop.call_later(self._options.read_s, self.transport.abort)
+
+    def _stop(self, *names: str) -> None:
+        for name in names:
+            timer = getattr(self, name)
+            if timer is not None:
+                timer.cancel()
+                setattr(self, name, None)
+
+
+def protocol_of(options: ServeOptions) -> Any:
+    """What uvicorn makes of each connection. The parser is always h11, whatever else is installed."""
+    return functools.partial(BoundedConnection, options=options)
 
 
 def _full(most: int) -> Any:

@@ -120,27 +120,21 @@ class Engine:
         Raises `ApiError` where there is none. Neither it nor a record tells the address of a model's server.
         """
         with private_addresses():
-            return await self._answered(task, deadline=deadline, timeout_s=timeout_s, progress=progress, tell=tell)
+            try:
+                with cancel_scope():
+                    async with asyncio.timeout_at(deadline):
+                        progress.drafts, progress.spent = await self._drafts(task)
+            except TimeoutError:
+                raise timed_out(timeout_s) from None
+            for n, draft in enumerate(progress.drafts):
+                if tell is not None:
+                    tell({"kind": "draft", "choice": n, "text": str(draft.message.text)})
 
-    async def _answered(
-        self, task: ChatTask, *, deadline: float, timeout_s: float, progress: Progress, tell: OnRunEvent | None
-    ) -> Answer:
-        try:
-            with cancel_scope():
-                async with asyncio.timeout_at(deadline):
-                    drafts, spent = await self._drafts(task)
-        except TimeoutError:
-            raise timed_out(timeout_s) from None
-        progress.drafts, progress.spent = drafts, spent
-        if tell is not None:
-            for n, draft in enumerate(drafts):
-                tell({"kind": "draft", "choice": n, "text": str(draft.message.text)})
+            async def refine(n: int, draft: ModelDraft) -> None:
+                progress.choices[n] = await self._choice(task, n, draft, deadline, tell)
 
-        async def refine(n: int, draft: ModelDraft) -> None:
-            progress.choices[n] = await self._choice(task, n, draft, deadline, tell)
-
-        await asyncio.gather(*(refine(n, draft) for n, draft in enumerate(drafts)))
-        return _answer(progress)
+            await asyncio.gather(*(refine(n, draft) for n, draft in enumerate(progress.drafts)))
+            return _answer(progress)
 
     def overdue(self, task: ChatTask, progress: Progress, *, timeout_s: float) -> Answer:
         """The answer where nobody waits any more: what is not refined yet is its draft, and failed at the deadline.

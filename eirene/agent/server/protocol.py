@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 from fastapi import FastAPI
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
@@ -186,28 +186,18 @@ def read_json(data: bytes) -> dict[str, Any]:
     return value
 
 
-def parse_chat(data: dict[str, Any]) -> ChatRequest:
-    """The checked request; raises `ApiError` that names the first field at fault."""
+B = TypeVar("B", bound=BaseModel)
+
+
+def parse_body(data: bytes, kind: type[B]) -> B:
+    """The checked request of this kind; raises `ApiError` that names the first field at fault."""
     try:
-        return ChatRequest.model_validate(data)
+        return kind.model_validate(read_json(data))
     except ValidationError as error:
-        _refuse(error, ChatRequest)
-
-
-def parse_run(data: dict[str, Any]) -> RunRequest:
-    """As `parse_chat`, for `POST /v1/runs`."""
-    try:
-        return RunRequest.model_validate(data)
-    except ValidationError as error:
-        _refuse(error, RunRequest)
-
-
-def parse_edits(data: dict[str, Any]) -> EditsRequest:
-    """As `parse_chat`, for `POST /v1/edits`."""
-    try:
-        return EditsRequest.model_validate(data)
-    except ValidationError as error:
-        _refuse(error, EditsRequest)
+        problem = first_problem(error, kind)
+        field = ".".join(map(str, problem.path))
+        code = "missing_field" if problem.is_missing else "invalid_value"
+        raise ApiError(400, problem.text, param=field or None, code=code) from None
 
 
 def to_langchain(messages: list[AskedMessage]) -> list[BaseMessage]:
@@ -231,13 +221,6 @@ def draft_in(messages: list[BaseMessage]) -> AIMessage | None:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
-
-
-def _refuse(error: ValidationError, model: type[BaseModel]) -> NoReturn:
-    problem = first_problem(error, model)
-    field = ".".join(map(str, problem.path))
-    code = "missing_field" if problem.is_missing else "invalid_value"
-    raise ApiError(400, problem.text, param=field or None, code=code) from None
 
 
 _REF = "#/components/schemas/{model}"

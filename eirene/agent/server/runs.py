@@ -20,7 +20,11 @@ from eirene.core.logs import get_logger
 from eirene.data.json_rows import reason
 from eirene.data.line_checksum import sealed, unsealed
 
+logger = get_logger(__name__)
+
 RunState = Literal["running", "done", "failed", "cancelled"]
+_TAIL_BYTES = 16 * 2**20  # of the file, which are read back
+_TORN = b'{"id":"run-'  # how a line of ours begins
 _MOST_EVENTS = 5_000  # of one run: a hundred rounds of votes, and an end to it
 
 
@@ -159,12 +163,6 @@ class Runs:
             del self._runs[run.id]
             self._bytes -= run.size
             finished = finished[1:]
-
-
-logger = get_logger(__name__)
-
-_TAIL_BYTES = 16 * 2**20  # what is read back
-_TORN = b'{"id":"run-'  # how a line of ours begins
 
 
 def read_back(path: str, keep: int) -> list[ServerRun]:

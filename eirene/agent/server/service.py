@@ -8,8 +8,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -34,9 +33,7 @@ logger = get_logger(__name__)
 PREFIX = "refine/"
 DRAFT = "draft/"
 """Stands before the name of the model whose replies are passed on unrefined."""
-_SERVED: dict[str, ServedMode] = {
-    "improve": "improve", "generic": "generic", "fine-grained": "fine-grained", "edit": "edit"
-}  # fmt: skip
+_SERVED: dict[str, ServedMode] = {mode: mode for mode in get_args(ServedMode)}
 _CLOSE_S = 1.0
 """Seconds for the other loop to close its connections at the end."""
 RenderPage = Callable[[Record, Item], str]
@@ -105,26 +102,16 @@ class WorkerLoop:
         await self._stop.wait()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Service:
-    """One server's engine, limits and memory."""
+    """One server's engine, limits and memory. Raises `InputError` for a file of runs that cannot be written."""
 
-    engine: Engine
-    options: ServeOptions
-    runs: Runs
-    metrics: Metrics
-    admission: Admission
-    under_way: set[asyncio.Task[None]]
-    worker: WorkerLoop
-    grace: Grace
-
-    @classmethod
-    def of(cls, engine: Engine, options: ServeOptions) -> Service:
-        """With everything else made anew. Raises `InputError` for a file of runs that cannot be written."""
-        metrics = Metrics()
-        runs = Runs(keep=options.keep_runs, keep_bytes=options.keep_bytes, path=options.runs)
-        admission = Admission(concurrency=options.concurrency, queue=options.queue, metrics=metrics)
-        return cls(engine, options, runs, metrics, admission, set(), WorkerLoop(), Grace(options.grace_s))
+    def __init__(self, engine: Engine, options: ServeOptions) -> None:
+        self.engine, self.options = engine, options
+        self.runs = Runs(keep=options.keep_runs, keep_bytes=options.keep_bytes, path=options.runs)
+        self.metrics, self.grace = Metrics(), Grace(options.grace_s)
+        self._admission = Admission(concurrency=options.concurrency, queue=options.queue, metrics=self.metrics)
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._worker = WorkerLoop()
 
     @property
     def models(self) -> list[str]:
@@ -197,7 +184,7 @@ class Service:
         """Answers a task in its turn and keeps the run. Raises `ApiError`; `live` tells of every step."""
         deadline = asyncio.get_running_loop().time() + self.options.timeout_s
         try:
-            async with self.admission.place(deadline=deadline, timeout_s=self.options.timeout_s):
+            async with self._admission.place(deadline=deadline, timeout_s=self.options.timeout_s):
                 answer = await self._answered(task, deadline, _reporting(run) if live else None)
             data = await asyncio.to_thread(_finished, run, answer)
         except ApiError as error:
@@ -221,7 +208,7 @@ class Service:
         )
         try:
             async with asyncio.timeout_at(deadline + SLACK_S):
-                return await self.worker.run(work)
+                return await self._worker.run(work)
         except TimeoutError:
             return await asyncio.to_thread(self.engine.overdue, task, progress, timeout_s=self.options.timeout_s)
 
@@ -241,7 +228,7 @@ class Service:
 
     def start(self, task: ChatTask) -> ServerRun:
         """Begins a run apart from the request that asked for it; who wants to may watch."""
-        if len(self.under_way) >= self.options.concurrency + self.options.queue:
+        if len(self._under_way) >= self.options.concurrency + self.options.queue:
             raise ApiError(429, "the server is busy", code="server_busy", retry_after_s=5)
         run = self.begin(self.engine.model, task)
 
@@ -252,21 +239,21 @@ class Service:
                 logger.info("%s: %d", run.id, error.status)
 
         background = asyncio.create_task(work(), name=run.id)
-        self.under_way.add(background)
+        self._under_way.add(background)
         background.add_done_callback(self._done)
         return run
 
     async def close(self) -> None:
         """Waits for the runs that nobody's request holds, for what is left of the grace, and ends the rest."""
-        if self.under_way:
-            _, late = await asyncio.wait(set(self.under_way), timeout=self.grace.left_s)
+        if self._under_way:
+            _, late = await asyncio.wait(set(self._under_way), timeout=self.grace.left_s)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
-        await self.worker.close(within_s=_CLOSE_S)
+        await self._worker.close(within_s=_CLOSE_S)
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        self.under_way.discard(task)
+        self._under_way.discard(task)
         if not task.cancelled() and task.exception() is not None:
             logger.error("%s failed: %s", task.get_name(), type(task.exception()).__name__, exc_info=task.exception())
 
