@@ -150,13 +150,13 @@ def as_sentence(argument: str) -> str:
     return first + text[1:] if len(first) == 1 else text
 
 
-_AUXILIARY_WORDS = """
+AUXILIARIES = _words("""
     is are was were am has have had do does did can could will would shall should may might must cannot isn't aren't
     wasn't weren't hasn't haven't hadn't don't doesn't didn't can't couldn't won't wouldn't shouldn't mustn't it's
     that's there's they're we're you're they've we've they'll it'll we'll isnt arent dont doesnt didnt cant wont
-"""
+""")
 # Verbs of statements about public questions; regular forms follow from the base form.
-_BASE_WORDS = """
+_BASE_FORMS = _words("""
     accept achieve act add address adopt affect affirm agree aid aim alleviate allow alter apply argue arise ask
     assist assume attack attract avoid ban base bear become begin belong benefit bind block boost break breed bring
     build burden buy call care carry cause challenge change choose cite cling close come commit compel compete
@@ -183,33 +183,28 @@ _BASE_WORDS = """
     suggest suit support suppress survive sustain take target teach tend think threaten thrive tie tolerate touch
     train transform treat trigger trust turn undermine understand unite urge use violate vote want warrant waste
     weaken win work worsen yield
-"""
-_IRREGULAR_WORDS = """
+""")
+_IRREGULAR = _words("""
     became began broke brought built came chose fell felt found gave got grew held kept knew led left lost made
     meant met paid ran rose said saw showed sold sought spoke stood taught thought told took understood went won
     wrote
-"""
-_NOT_BEFORE_WORDS = """
+""")
+_NOT_BEFORE_A_VERB = _words("""
     a an the this that these those my your his her its our their no some any every each such more most many few
     several much of in on at by for from with to into onto about against between through under over without within
     and or as than like via per mental physical other same own free new good bad high low
-"""
-_PRONOUN_WORDS = """
+""")
+_PRONOUNS = _words("""
     i you we they it he she who people everyone anyone somebody nobody someone there this that which others children
     men women
-"""
-_SUBORDINATING_WORDS = """
+""")
+SUBORDINATORS = _words("""
     if when whenever because since although though unless until while whereas that which who whom whose where
     wherever how what why whether before after so
-"""
+""")
 
-AUXILIARIES = frozenset(_AUXILIARY_WORDS.split())
 CONTRACTED_SUBJECTS = frozenset(["it's", "there's", "we're", "you're", "we've", "it'll", "we'll"])
 """Auxiliaries contracted with their subject."""
-SUBORDINATORS = frozenset(_SUBORDINATING_WORDS.split())
-_IRREGULAR = frozenset(_IRREGULAR_WORDS.split())
-_NOT_BEFORE_A_VERB = frozenset(_NOT_BEFORE_WORDS.split())
-_PRONOUNS = frozenset(_PRONOUN_WORDS.split())
 _ADJECTIVE = re.compile(r"(?:al|ive|ous|ic|ary|ful|less|ible|able|ish|est)$")
 
 
@@ -221,7 +216,6 @@ def _third_person(base: str) -> str:
     return base + "s"
 
 
-_BASE_FORMS = frozenset(_BASE_WORDS.split())
 _THIRD_PERSON = frozenset(_third_person(base) for base in _BASE_FORMS)
 
 
