@@ -126,7 +126,7 @@ def loaders(source: str) -> list[ast.Call]:
     by_class = [
         c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr in {"from_pretrained", "from_config"}
     ]
-    # peft has no such switch: it runs no code of an adapter, but for the module that `local_adapter` looks for.
+    # peft has no such switch: it runs no code of an adapter, but for the module that `loading` looks for.
     return by_name + [c for c in by_class if not ast.unparse(c.func).startswith("Peft")]
 
 
