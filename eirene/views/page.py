@@ -10,17 +10,15 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from eirene import views
 from eirene._version import __version__
+from eirene.views import asset
 from eirene.views.facts import visible
 
-_SHOWN = frozenset({"findings.css", "findings.js"})
 Cell = str | Markup
 
 
@@ -55,20 +53,11 @@ class HtmlTable:
 
 def page(template: str, *, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
     """A page from a template: one style, one script, and a policy that names both by digest."""
-    css, js = (Markup("".join(map(_own_or_shown, names))) for names in (styles, scripts))
+    css, js = (Markup("".join(map(asset, names))) for names in (styles, scripts))
     sources = ["default-src 'none'", f"style-src {_digest(css)}", f"script-src {_digest(js)}"]
     policy = Markup("; ".join([*sources, "base-uri 'none'", "form-action 'none'"]))
     found = _environment().get_template(template)
     return found.render(css=css, js=js, policy=policy, version=__version__, **values)
-
-
-def asset(name: str) -> str:
-    """The text of a file that ships beside this one."""
-    return resources.files("eirene.views").joinpath(name).read_text("utf-8")
-
-
-def _own_or_shown(name: str) -> str:
-    return views.asset(name) if name in _SHOWN else asset(name)
 
 
 def script_safe(text: str) -> Markup:

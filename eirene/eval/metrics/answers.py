@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eirene.core.errors import InputError
-from eirene.eval.statistics.bootstrap import Estimate, Resamples, clusters_of
+from eirene.eval.statistics.bootstrap import Estimate, Resamples, cluster_sums, clusters_of
 from eirene.eval.statistics.ranking import f1_precision_recall
 
 SENTENCE_ASPECTS = ("factuality", "relevance", "completeness")
@@ -85,9 +85,7 @@ def error_correction(
     had, has = np.array(before, dtype=bool), np.array(after, dtype=bool)
     table = np.stack([had & ~has, ~had & has, had & has], axis=1).astype(np.float64).reshape(-1, 3)
     count, numbers = clusters_of(labels)
-    summed = np.zeros((count, 3))
-    np.add.at(summed, numbers, table)
-    metric = f1_precision_recall(summed)
+    metric = f1_precision_recall(cluster_sums(table, count, numbers))
     found = (Resamples() if resamples is None else resamples).estimate(count, metric, n=len(had))
     if not count:
         found = found * 3

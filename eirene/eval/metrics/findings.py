@@ -19,7 +19,7 @@ import numpy as np
 
 from eirene.core.critique import Finding
 from eirene.eval.datasets.annotated import Annotated, Taxonomy
-from eirene.eval.statistics.bootstrap import Array, Estimate, Metric, Resamples, clusters_of, ratio
+from eirene.eval.statistics.bootstrap import Array, Estimate, Metric, Resamples, cluster_sums, clusters_of, ratio
 from eirene.text.sentences import Sentence
 
 
@@ -72,10 +72,7 @@ def findings_report(
 
 def _summed(counts: Sequence[CaseCounts], level: str, size: int, numbers: Any) -> Counts:
     """The counts of each cluster, [clusters, classes, 4]."""
-    cases = np.stack([getattr(one, level) for one in counts])
-    total = np.zeros((size, *cases.shape[1:]))
-    np.add.at(total, numbers, cases)
-    return total
+    return cluster_sums(np.stack([getattr(one, level) for one in counts]), size, numbers)
 
 
 def _level(counts: Counts, taxonomy: Taxonomy, resamples: Resamples) -> dict[str, Any]:
@@ -137,8 +134,7 @@ def _gains(scored: Sequence[CaseFindings], size: int, numbers: Any, resamples: R
     for name in names:
         values = np.array([_number((one.gain or {}).get(name)) for one in scored])
         there = ~np.isnan(values)
-        table = np.zeros((size, 2))
-        np.add.at(table, numbers[there], np.stack([values[there], np.ones(there.sum())], axis=1))
+        table = cluster_sums(np.stack([values[there], np.ones(there.sum())], axis=1), size, numbers[there])
         (estimate,) = resamples.estimate(size, _quotient(table)) if there.any() else [Estimate(None)]
         report[name] = {
             **replace(estimate, n=int(there.sum())).of_clusters(size).to_json(),

@@ -21,6 +21,7 @@ import numpy as np
 from eirene.core.errors import InputError
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+Ints = np.ndarray[Any, np.dtype[np.int64]]
 Metric = Callable[[Array], Array]
 """(resamples, rows) weights -> (resamples,) or (resamples, metrics) values, NaN where a resample defines none."""
 
@@ -146,11 +147,18 @@ class Mcnemar:
     p: float
 
 
-def clusters_of(labels: Sequence[Hashable]) -> tuple[int, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def clusters_of(labels: Sequence[Hashable]) -> tuple[int, Ints]:
     """How many distinct labels there are, and for each row the number of its own, by first appearance."""
     known: dict[Hashable, int] = {}
     numbers = [known.setdefault(label, len(known)) for label in labels]
     return len(known), np.array(numbers, dtype=np.int64)
+
+
+def cluster_sums(table: Array, count: int, numbers: Ints) -> Array:
+    """The sums of `table` (rows, ...) over clusters, (count, ...); `numbers` are the clusters of the rows."""
+    found = np.zeros((count, *table.shape[1:]))
+    np.add.at(found, numbers, table)
+    return found
 
 
 def cluster_means(values: Array, clusters: Sequence[Hashable]) -> tuple[int, Metric]:
@@ -161,10 +169,9 @@ def cluster_means(values: Array, clusters: Sequence[Hashable]) -> tuple[int, Met
     """
     table = values if values.ndim == 2 else values[:, None]
     count, numbers = clusters_of(clusters)
-    sums, counts = np.zeros((count, table.shape[1])), np.zeros((count, table.shape[1]))
     there = ~np.isnan(table)
-    np.add.at(sums, numbers, np.where(there, table, 0.0))
-    np.add.at(counts, numbers, there.astype(np.float64))
+    sums = cluster_sums(np.where(there, table, 0.0), count, numbers)
+    counts = cluster_sums(there.astype(np.float64), count, numbers)
 
     def metric(weights: Array) -> Array:
         return ratio(weights @ sums, weights @ counts)
@@ -229,8 +236,7 @@ def mcnemar(a: Array, b: Array, clusters: Sequence[Hashable]) -> Mcnemar:
     there = ~np.isnan(a - b)
     labels = [label for label, is_there in zip(clusters, there, strict=True) if is_there]
     count, numbers = clusters_of(labels)
-    lead = np.zeros(count)
-    np.add.at(lead, numbers, (a - b)[there])
+    lead = cluster_sums((a - b)[there], count, numbers)
     only_a, only_b = int((lead > 0).sum()), int((lead < 0).sum())
     return Mcnemar(only_a, only_b, count - only_a - only_b, mcnemar_exact(only_a, only_b))
 

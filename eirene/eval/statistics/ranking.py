@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from eirene.core.errors import InputError
-from eirene.eval.statistics.bootstrap import LEVEL, Array, Estimate, Metric, Resamples, ratio
+from eirene.eval.statistics.bootstrap import LEVEL, Array, Estimate, Ints, Metric, Resamples, cluster_sums, ratio
 
 _GATHERED = 64
 """Entries of a table that are multiplied in the time in which one thing's weight is looked up, about."""
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def auc_and_ap(rows: int, row_of: Sequence[int], scores: Sequence[float], labels: Sequence[bool]) -> Metric:
@@ -235,7 +234,7 @@ class RankingEstimates:
     auc_draws: Array
 
 
-Clusters = tuple[int, np.ndarray[tuple[int], np.dtype[np.int64]]]
+Clusters = tuple[int, Ints]
 """How many clusters there are, and the number of each thing's own (see `clusters_of`)."""
 
 
@@ -277,9 +276,8 @@ def thresholded(
     called = np.asarray(scores, dtype=np.float64) >= threshold
     table = np.stack([called & flags, called & ~flags, ~called & flags], axis=1).astype(np.float64).reshape(-1, 3)
     count, numbers = clusters
-    summed = np.zeros((count, 3))
-    np.add.at(summed, numbers, table)
-    found = resamples.estimate(count, f1_precision_recall(summed), n=len(flags))[0]
+    metric = f1_precision_recall(cluster_sums(table, count, numbers))
+    found = resamples.estimate(count, metric, n=len(flags))[0]
     return found if len(np.unique(numbers)) > 1 else replace(found, low=None, high=None)
 
 
