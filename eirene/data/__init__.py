@@ -12,7 +12,7 @@ from eirene.data.open import check_outside, open_dataset, open_source, opened, r
 from eirene.data.published import Reader, reader_named
 from eirene.data.selection import Selection
 from eirene.data.source import RowSource
-from eirene.data.topics import read_topics_of
+from eirene.data.topics import read_topics
 
 __all__ = [
     "ColumnMap",
@@ -26,6 +26,6 @@ __all__ = [
     "open_source",
     "opened",
     "read_items",
-    "read_topics_of",
+    "read_topics",
     "reader_named",
 ]

@@ -16,7 +16,7 @@ from eirene.core.json import jsonable
 from eirene.core.signature import digest
 from eirene.core.validation import CheckedModel, validated
 from eirene.data.columns import arguments_value, field_value
-from eirene.data.json_rows import Row, read_source
+from eirene.data.json_rows import Row
 from eirene.data.open import opened
 from eirene.data.source import RowSource
 from eirene.text.unicode import Text
@@ -67,12 +67,16 @@ class Topic:
         return (self.question, *self.aliases)
 
 
-def read_topics(path: str) -> list[Topic]:
-    """All topics of a JSON or JSON Lines file, or of standard input where `path` is `-`.
+def read_topics(data: str | RowSource) -> list[Topic]:
+    """All topics of a file, a dataset or standard input (see `open_source`), in whatever format.
 
-    Raises `InputError` that names file, row and field at the first fault, and at an id that two topics share.
+    A table has a topic a row (`question`, `perspectives` as JSON text or the columns `pro` and `con`, each a list as
+    JSON text or one text, and optionally `id`, `aliases`, `sources`), or an argument a row (`question`, `side`,
+    `argument`, optionally `id` of the topic). Raises `InputError` that names place and field at the first fault, and at
+    an id that two topics share.
     """
-    return list(checked_ids((row.where, parse_topic(row.data, where=row.where)) for row in read_source(path).rows()))
+    source = opened(data)
+    return list(checked_ids((row.where, parse_topic(row.data, where=row.where)) for row in topic_rows(source)))
 
 
 def checked_ids(topics: Iterator[tuple[str, Topic]]) -> Iterator[Topic]:
@@ -80,11 +84,8 @@ def checked_ids(topics: Iterator[tuple[str, Topic]]) -> Iterator[Topic]:
     seen: dict[str, str] = {}
     for where, topic in topics:
         if topic.id in seen:
-            raise InputError(
-                f"the id {topic.id!r} is taken by {seen[topic.id]}; give every topic its own id",
-                field="id",
-                where=where,
-            )
+            said = f"the id {topic.id!r} is taken by {seen[topic.id]}; give every topic its own id"
+            raise InputError(said, field="id", where=where)
         seen[topic.id] = where
         yield topic
 
@@ -229,18 +230,6 @@ def _sides(topic: str, rows: list[tuple[str, list[_ArgumentRow], str | None]], w
 _SIDES = ("pro", "con")
 _LONG = ("question", "side", "argument")
 _LISTS = ("aliases", "sources")
-
-
-def read_topics_of(data: str | RowSource) -> list[Topic]:
-    """All topics of a file, a dataset or standard input (see `open_source`), in whatever format.
-
-    A table has a topic a row (`question`, `perspectives` as JSON text or the columns `pro` and `con`, each a list as
-    JSON text or one text, and optionally `id`, `aliases`, `sources`), or an argument a row (`question`, `side`,
-    `argument`, optionally `id` of the topic). Raises `InputError` that names place and field at the first fault, and at
-    an id that two topics share.
-    """
-    source = opened(data)
-    return list(checked_ids((row.where, parse_topic(row.data, where=row.where)) for row in topic_rows(source)))
 
 
 def topic_rows(source: RowSource) -> Iterator[Row]:

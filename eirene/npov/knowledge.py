@@ -18,7 +18,7 @@ from eirene.core import memo
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
 from eirene.core.logs import get_logger
-from eirene.data import read_topics_of
+from eirene.data import read_topics
 from eirene.data.json_rows import read_source
 from eirene.data.topics import Topic, key_of, parse_topic
 
@@ -112,7 +112,7 @@ class KnowledgeBase:
 def load_topics(
     path: str, *, encoder: Encodes | None = None, cache_folder: Path | None = None, progress: Progress | None = None
 ) -> KnowledgeBase:
-    """The knowledge base in a file or dataset (see `read_topics_of`), or on standard input (`-`); every row is checked.
+    """The knowledge base in a file or dataset (see `read_topics`), or on standard input (`-`); every row is checked.
 
     The index of a large JSON Lines file is kept in `cache_folder` (default: the user's), by the file's hash: the next
     time nothing is encoded, and only the topics that are asked for are parsed. `progress` hears of the encoding.
@@ -128,7 +128,7 @@ def load_topics(
         kept = load(file, size=len(data))
         if kept is not None:
             return KnowledgeBase(_Shelf(path, data, kept.spans), encoder, index=kept)
-    topics = read_topics_of(path)
+    topics = read_topics(path)
     if spans is not None and len(spans) != len(topics):  # an array after all, whatever the name says
         spans = file = None
     index = build(topics, encoder, spans=spans, progress=progress)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eirene.core.errors import InputError
-from eirene.data.topics import read_topics_of
+from eirene.data.topics import read_topics
 
 ROW = {
     "id": "zoos",
@@ -36,15 +36,15 @@ def write(tmp_path: Path, name: str, text: str) -> str:
     ("name", "text"), [("long.csv", LONG), ("wide.csv", WIDE), ("long.tsv", LONG.replace(",", "\t"))]
 )
 def test_an_argument_a_row_and_a_topic_a_row_are_the_topics_of_json(tmp_path: Path, name: str, text: str) -> None:
-    known = read_topics_of(write(tmp_path, "rows.jsonl", json.dumps(ROW) + "\n"))
-    assert read_topics_of(write(tmp_path, name, text)) == known
+    known = read_topics(write(tmp_path, "rows.jsonl", json.dumps(ROW) + "\n"))
+    assert read_topics(write(tmp_path, name, text)) == known
 
 
 def test_lists_of_parquet_are_lists(tmp_path: Path) -> None:
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(arrow.Table.from_pylist([ROW]), tmp_path / "rows.parquet")
-    known = read_topics_of(write(tmp_path, "rows.jsonl", json.dumps(ROW) + "\n"))
-    assert read_topics_of(str(tmp_path / "rows.parquet")) == known
+    known = read_topics(write(tmp_path, "rows.jsonl", json.dumps(ROW) + "\n"))
+    assert read_topics(str(tmp_path / "rows.parquet")) == known
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_lists_of_parquet_are_lists(tmp_path: Path) -> None:
 )
 def test_a_table_that_holds_no_topics_names_the_place(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        read_topics_of(write(tmp_path, "rows.csv", text))
+        read_topics(write(tmp_path, "rows.csv", text))

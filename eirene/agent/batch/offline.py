@@ -184,32 +184,35 @@ class _Files:
             held = len(lines), size
         self._held = held
         assert self._file is not None
-        try:
+        with _write_errors(self.paths[-1]):
             self._file.writelines(lines)
-        except OSError as error:
-            raise InputError(f"cannot be written: {reason(error)}", where=str(self.paths[-1])) from None
 
     def _next(self) -> None:
         number = len(self.paths) + 1
         path = self._first if number == 1 else self._first.with_stem(f"{self._first.stem}-{number}")
         check_output(str(path), force=True)
         self._close()
-        try:
+        with _write_errors(path):
             self._file = path.open("xb")
-        except FileExistsError:
-            raise InputError("exists already; name another file, or take it away", where=str(path)) from None
-        except OSError as error:
-            raise InputError(f"cannot be written: {reason(error)}", where=str(path)) from None
         self.paths.append(path)
 
     def _close(self) -> None:
         """Writes what is held back, which is where a full disk may show."""
         file, self._file = self._file, None
-        try:
-            if file is not None:
+        if file is not None:
+            with _write_errors(self.paths[-1]):
                 file.close()
-        except OSError as error:
-            raise InputError(f"cannot be written: {reason(error)}", where=str(self.paths[-1])) from None
+
+
+@contextlib.contextmanager
+def _write_errors(path: Path) -> Iterator[None]:
+    """What the system says of writing becomes an `InputError` that names the file."""
+    try:
+        yield
+    except FileExistsError:
+        raise InputError("exists already; name another file, or take it away", where=str(path)) from None
+    except OSError as error:
+        raise InputError(f"cannot be written: {reason(error)}", where=str(path)) from None
 
 
 _OK = 200

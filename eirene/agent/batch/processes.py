@@ -21,6 +21,7 @@ from eirene.agent.batch.pool import Pool
 from eirene.agent.batch.runner import RowOutcome, RowWork
 from eirene.agent.batch.worker import PARENT_SIGNALS, MakeParts, log_here, log_level, serve
 from eirene.agent.settings import Settings
+from eirene.core.concurrency import usable_cores
 from eirene.core.errors import EireneError, WorkerError
 from eirene.core.logs import get_logger
 from eirene.core.records import Record
@@ -213,11 +214,6 @@ def _context() -> ForkServerContext | SpawnContext:
 def workers_for(n_rows: int) -> int:
     """How many workers so many rows of the embedded backend are worth; 1 where starting them takes longer."""
     return usable_cores() if n_rows >= 2 * CHUNK_ROWS else 1
-
-
-def usable_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

@@ -177,6 +177,7 @@ class JournalWriter(Generic[O]):
 
 
 Case = TypeVar("Case")
+V = TypeVar("V")
 Row = TypeVar("Row", bound=BaseModel)
 
 
@@ -207,15 +208,11 @@ class MadeRows(Generic[Row]):
 
 
 @dataclass(frozen=True, slots=True)
-class _KeyedCase(Generic[Case]):
-    key: str
-    case: Case
+class _KeyedValue(Generic[V]):
+    """A case, or its row."""
 
-
-@dataclass(frozen=True, slots=True)
-class _KeyedRow(Generic[Row]):
     key: str
-    row: Row
+    value: V
 
 
 class RowJournal(Generic[Row]):
@@ -263,17 +260,17 @@ class RowJournal(Generic[Row]):
             if key not in self.rows:
                 todo.setdefault(key, case)
 
-        async def one(piece: _KeyedCase[Case]) -> _KeyedRow[Row]:
-            return _KeyedRow(piece.key, await make(piece.key, piece.case))
+        async def one(piece: _KeyedValue[Case]) -> _KeyedValue[Row]:
+            return _KeyedValue(piece.key, await make(piece.key, piece.value))
 
-        def on_written(made: _KeyedRow[Row]) -> None:
-            self.rows[made.key] = made.row
+        def on_written(made: _KeyedValue[Row]) -> None:
+            self.rows[made.key] = made.value
             if on_row is not None:
-                on_row(made.row)
+                on_row(made.value)
 
         await run_rows(
             lambda work: run_bounded(work, one, room=lambda: concurrency),
-            (_KeyedCase(key, case) for key, case in todo.items()), write=self._write, on_written=on_written,
+            (_KeyedValue(key, case) for key, case in todo.items()), write=self._write, on_written=on_written,
         )  # fmt: skip
         rows = tuple(self.rows[key] for key, _ in wanted)
         return MadeRows(rows, len(keys) - len(todo), len(self.rows) - len(keys))
@@ -289,9 +286,9 @@ class RowJournal(Generic[Row]):
             raise InputError(f"{fault}; name another {kind.place}")
         self.rows[kind.key_of(line)] = row
 
-    def _write(self, some: Sequence[_KeyedRow[Row]]) -> None:
+    def _write(self, some: Sequence[_KeyedValue[Row]]) -> None:
         if self._journal is not None:
-            self._journal.extend([made.row.model_dump(mode="json") for made in some])
+            self._journal.extend([made.value.model_dump(mode="json") for made in some])
 
     def _drop(self, keys: set[str]) -> None:
         if self._journal is not None:

@@ -84,8 +84,9 @@ def _ray_runner(
     Without `--workers`: an actor for each GPU where a local model has use for one, else for each core. `--concurrency`
     is that of all actors together, and each gets the same share.
     """
-    from eirene.agent.batch.processes import CHUNK_ROWS, usable_cores
+    from eirene.agent.batch.processes import CHUNK_ROWS
     from eirene.agent.batch.ray import LOCAL, ActorShape, RayRunner, cluster_slots, ray_session
+    from eirene.core.concurrency import usable_cores
 
     flags = models.flags
     with ray_session(address, slots=run.workers or usable_cores()) as ray:

@@ -103,7 +103,7 @@ def _rows(
     import hashlib
     import json
 
-    from eirene.data import open_source, read_items, read_topics_of
+    from eirene.data import open_source, read_items, read_topics
     from eirene.data.json_rows import STDIN
     from eirene.models.training.folder import sha256
     from eirene.synth import synthesise
@@ -111,7 +111,7 @@ def _rows(
     if topics == responses == STDIN:
         raise InputError("TOPICS and --responses cannot both be standard input; name a file for one", field="responses")
     source = open_source(topics)
-    known = read_topics_of(source)
+    known = read_topics(source)
     inputs = [{"name": source.name, "sha256": sha256(source)}]
     given: list[Item] | None = None
     if responses is not None:
