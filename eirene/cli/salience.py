@@ -47,8 +47,8 @@ def salience(
     from eirene.data.output import STDOUT, check_output, write_text
     from eirene.eval.base import case_of
     from eirene.models.local.model import load_local
-    from eirene.views.comparison.plots import check_matplotlib
     from eirene.views.facts import shown_score
+    from eirene.views.figures import check_matplotlib
     from eirene.views.salience import ENDINGS, write_heatmap
 
     is_page = out.lower().endswith(_PAGE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table
 
-from eirene.views.comparison.plots import COLOURS, check_matplotlib, new_figure, save, tidy
+from eirene.views.figures import COLOURS, check_matplotlib, new_figure, save, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from eirene.core.errors import InputError
-from eirene.views.comparison.plots import check_matplotlib
 from eirene.views.facts import visible
+from eirene.views.figures import DPI, check_matplotlib
 from eirene.views.page import HtmlTable, page
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ MOST_WORDS = 200
 """On a side. A longer one is cut, and the picture says so."""
 ENDINGS = (".png", ".svg")
 _INCHES_A_WORD = 0.19
-_DPI = 150
 _MAP, _ERRORS = "Blues", "Oranges"  # light is little: both are read without telling red from green
 _TICK: dict[str, Any] = {"fontsize": 7, "parse_math": False}  # a dollar sign in a word is no formula
 _LETTERS, _TITLE = 18, 160
@@ -61,7 +60,7 @@ def write_heatmap(heatmap: Heatmap, path: Path) -> None:
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a script that the font lacks shows as boxes
         # Without a date, the same map gives the same file.
         metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-        draw_heatmap(heatmap).savefig(path, dpi=_DPI, metadata=metadata)
+        draw_heatmap(heatmap).savefig(path, dpi=DPI, metadata=metadata)
 
 
 def draw_heatmap(heatmap: Heatmap) -> Figure:

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eirene.core.extras import importing
 from eirene.views.comparison.tables import KINDS, drawn
+from eirene.views.figures import COLOURS, check_matplotlib, new_figure, save, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,9 +28,7 @@ VERDICTS = {
 """Colour, marker and words of each verdict: told apart without colour as well. An open one is hollow."""
 SAME = 0.0005
 """A smaller change is none: it does not show in three decimals."""
-COLOURS = ("#0b5cad", "#c26a00", "#14602f", "#8f1f1f")  # tell apart without red against green alone
 MARKERS = ("o", "s", "^", "D")
-_DPI = 150
 _MOST_POINTS = 3000  # of a mode in a scatter: more are a blot, and a huge SVG
 
 
@@ -47,20 +45,6 @@ def write_plots(summary: Json, points: Points, folder: Path) -> list[Path]:
         if figure is not None:
             written += save(figure, folder / name)
     return written
-
-
-def save(figure: Figure, path: Path) -> list[Path]:
-    """Writes a figure as `path.png` and `path.svg`. Without a date, the same figures give the same files."""
-    files = [path.with_name(f"{path.name}.{ending}") for ending in ("png", "svg")]
-    for file in files:
-        figure.savefig(file, dpi=_DPI, metadata={"Date": None} if file.suffix == ".svg" else None)
-    return files
-
-
-def check_matplotlib() -> None:
-    """Raises `MissingExtraError` where matplotlib is not installed."""
-    with importing("matplotlib"):
-        import matplotlib as _  # noqa: F401
 
 
 def forest(summary: Json) -> Figure | None:
@@ -210,19 +194,3 @@ def _legend(figure: Figure, looks: Sequence[dict[str, Any]]) -> None:
 
     handles = [Line2D([], [], **look) for look in looks]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(looks), fontsize=8, frameon=False)
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of so many inches, drawn without a screen."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)  # draws without a screen, whatever the environment says
-    return figure
-
-
-def tidy(axes: Axes) -> None:
-    """Takes the frame's upper and right lines away."""
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
