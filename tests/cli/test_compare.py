@@ -85,7 +85,7 @@ def test_figures_are_not_written_over_a_file_of_the_users(run: Run, tmp_path: Pa
 
 def test_a_folder_that_is_a_file_is_named(run: Run, tmp_path: Path) -> None:
     rows = write(tmp_path / "in.jsonl", GIVEN)
-    assert_error(run("compare", rows, "--out", rows), "cannot be used as a folder")
+    assert_error(run("compare", rows, "--out", rows), "is a file; name a folder")
 
 
 def reply(request: ScriptedRequest, _: int) -> str:
