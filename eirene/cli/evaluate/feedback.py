@@ -75,7 +75,7 @@ def _cases(data: str, format: str, split: str, selection: Selection) -> list[Fee
         cases = read_feedback_cases(source)
     else:
         train, test = published_split(read_tagged_answers(source))
-        cases = with_own_ids([case_of(answer) for answer in (train if split == "train" else test)])
+        cases = list(with_own_ids(map(case_of, train if split == "train" else test)))
     places = selection.places(len(cases))
     return cases if places is None else [cases[place] for place in places]
 
