@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import eirene
-from eirene._moved import is_there, table
+from eirene._moved import is_there, renamed, table
 
 ROOT = Path(eirene.__file__).parents[1]
 
@@ -63,6 +63,18 @@ def test_a_package_with_the_name_of_an_old_module_has_its_names(old: str, name: 
     assert found is getattr(importlib.import_module(table()[old]), name)
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = package.no_such_name
+
+
+@pytest.mark.parametrize(("old", "new"), renamed().items())
+def test_a_documented_name_that_was_changed_is_found_under_the_old_one(old: str, new: str) -> None:
+    (module, name), (module_now, name_now) = old.split(":"), new.split(":")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if module in table():
+            sys.modules.pop(module, None)  # it warns when it is loaded
+        found = getattr(importlib.import_module(module), name)
+    assert found is getattr(importlib.import_module(module_now), name_now)
+    assert {warning.category for warning in caught} == {DeprecationWarning}
 
 
 def test_the_warning_names_the_line_that_imports() -> None:

@@ -1,7 +1,7 @@
 """Deprecated module names: for one release, importing an old name gives the new module, with a warning.
 
 `names.txt` has a line for each: the old name and the new one. What lies below an old package is found below its new
-name.
+name. A line with colons is one of a class or function that the docs named: `old.module:Old new.module:New`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,27 @@ from typing import Any
 
 
 @cache
-def table() -> dict[str, str]:
-    """Old names and new ones."""
+def _lines() -> dict[str, str]:
     lines = files("eirene").joinpath("_moved/names.txt").read_text("utf-8").splitlines()
     return {old: new for old, _, new in (line.partition(" ") for line in lines)}
+
+
+@cache
+def table() -> dict[str, str]:
+    """Old names of modules and new ones."""
+    return {old: new for old, new in _lines().items() if ":" not in old}
+
+
+@cache
+def renamed() -> dict[str, str]:
+    """Old `module:name` and new one, of classes and functions."""
+    return {old: new for old, new in _lines().items() if ":" in old}
+
+
+def _value(module: str, name: str) -> Any:
+    """What a name of an old module is now; raises `AttributeError` where it is gone."""
+    now, _, name_now = renamed().get(f"{module}:{name}", f"{table().get(module, module)}:{name}").partition(":")
+    return getattr(importlib.import_module(now), name_now)
 
 
 def new_name(name: str) -> str | None:
@@ -63,7 +80,7 @@ class _Loader(Loader):
         there = importlib.import_module(self._now)
         # What Python asks of a module itself stays the stand-in's, above all where to look for what lies below it.
         vars(module).update({name: value for name, value in vars(there).items() if not name.startswith("__")})
-        vars(module).update(__doc__=there.__doc__, __getattr__=lambda name: getattr(there, name))
+        vars(module).update(__doc__=there.__doc__, __getattr__=lambda name: _value(module.__name__, name))
 
 
 def names_of(package: str) -> Callable[[str], Any]:
@@ -72,9 +89,11 @@ def names_of(package: str) -> Callable[[str], Any]:
     def find(name: str) -> Any:
         if name.startswith("__") or is_there(f"{package}.{name}"):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        now = table()[package]
-        value = getattr(importlib.import_module(now), name)
-        _warn(f"{package}.{name}", f"{now}.{name}", above=3)
+        now = renamed().get(f"{package}:{name}") or (f"{table()[package]}:{name}" if package in table() else None)
+        if now is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = _value(package, name)
+        _warn(f"{package}.{name}", now.replace(":", "."), above=3)
         return value
 
     return find
