@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from eirene.agent.batch.control import Budget, Control, Limits
 from eirene.agent.batch.entries import DAMAGED, ENTRY, Entries, Totals, failed
-from eirene.agent.batch.journal import BatchJournal, rescue
+from eirene.agent.batch.journal import BatchJournal, save_unwritten
 from eirene.agent.batch.rows import run_rows
 from eirene.agent.batch.runner import RowOutcome, RowWork, Runner
 from eirene.agent.critics import critique_from_notes
@@ -166,7 +166,7 @@ async def run_batch(
     try:
         await run_rows(
             runner.run, batch.work(), write=batch.journal.append, on_written=on_written, control=control, budget=budget,
-            under_way=batch.under_way, rescue=rescue,
+            under_way=batch.under_way, save_unwritten=save_unwritten,
         )  # fmt: skip
     finally:
         batch.stopped = control.reason

@@ -192,7 +192,7 @@ def line_of(outcome: RowOutcome) -> bytes:
     return sealed(f'{text[:-1]},"hash":"{outcome.work.hash}"}}'.encode()) + b"\n"
 
 
-def rescue(outcomes: Sequence[RowOutcome], error: OSError) -> OSError:
+def save_unwritten(outcomes: Sequence[RowOutcome], error: OSError) -> OSError:
     """Writes the rows to a file in the system's folder for temporary ones; the error to raise says where it is."""
     n = len(outcomes)
     try:

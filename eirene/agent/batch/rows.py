@@ -54,13 +54,13 @@ async def run_rows(
     control: Control | None = None,
     budget: Budget | None = None,
     under_way: dict[str, W] | None = None,
-    rescue: Callable[[Sequence[O], OSError], OSError] = lambda _, error: error,
+    save_unwritten: Callable[[Sequence[O], OSError], OSError] = lambda _, error: error,
 ) -> None:
     """Has work done until none is left, `control` stops it or a limit of the `budget` is reached.
 
     `write` puts outcomes on disk, in a thread; `on_written` hears of each that is there. `under_way` is kept up to
     date. What the runner raises is raised when everything finished is on disk; so is the `OSError` of a disk that takes
-    no more, as `rescue` makes it of the outcomes that it did not take.
+    no more, as `save_unwritten` makes it of the outcomes that it did not take.
     """
     control = Control(grace_s=_GRACE_S) if control is None else control
     under_way = {} if under_way is None else under_way
@@ -80,7 +80,7 @@ async def run_rows(
         try:
             await writer.finish()
         except OSError as error:
-            raise rescue(writer.waiting, error) from None
+            raise save_unwritten(writer.waiting, error) from None
 
 
 def _let_in(

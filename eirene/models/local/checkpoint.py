@@ -124,7 +124,7 @@ def listed(names: Collection[str]) -> str:
     return f"{len(names)} tensor{'' if len(names) == 1 else 's'} ({shown})"
 
 
-def said(error: BaseException) -> str:
+def short_message(error: BaseException) -> str:
     """An error's message on one line, shortened."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
@@ -216,7 +216,7 @@ def _unloadable(path: str, error: Exception, *, what: str, field: str) -> InputE
     if "trust_remote_code" in str(error):  # what transformers says where it has no code of its own for the model
         mapped = (n for n in (_CONFIG, _TOKENIZER_CONFIG) if "auto_map" in dict(_entries(_json(file_beside(path, n)))))
         return _code(path, f"auto_map in {next(mapped, _CONFIG)}", what=what, field=field)
-    return InputError(f"the {what} {path!r} cannot be loaded: {said(error)}", field=field)
+    return InputError(f"the {what} {path!r} cannot be loaded: {short_message(error)}", field=field)
 
 
 def _code(path: str, named: str, *, what: str, field: str) -> InputError:

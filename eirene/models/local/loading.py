@@ -22,7 +22,7 @@ from eirene.models.local.checkpoint import (
     logger,
     pickles,
     refuse_not_finite,
-    said,
+    short_message,
 )
 from eirene.models.local.spec import ADAPTER_CONFIG, LocalSpec, read_object
 
@@ -72,7 +72,7 @@ def choose_device(wanted: str | None) -> str:
     try:
         torch.empty(0, device=wanted)
     except (RuntimeError, AssertionError) as error:  # torch asserts where it was built without CUDA
-        raise InputError(f"device {wanted!r} cannot be used: {said(error)}", field="device") from None
+        raise InputError(f"device {wanted!r} cannot be used: {short_message(error)}", field="device") from None
     return wanted
 
 
@@ -113,7 +113,7 @@ def _attached(model: PreTrainedModel, adapter: str, where: str) -> Any:
     except KeyError as error:  # a prompt tuning's vectors, or the like, by their name
         raise _lacking({str(error.args[0])}, where) from error
     except Exception as error:  # peft, torch and the hub's client raise whatever they like, without a root
-        raise InputError(f"{where} does not go with this model: {said(error)}", field="backend") from error
+        raise InputError(f"{where} does not go with this model: {short_message(error)}", field="backend") from error
 
 
 @contextlib.contextmanager
@@ -138,7 +138,7 @@ def _checked_weights(adapter: str, where: str) -> set[str]:
     except InputError:
         raise
     except Exception as error:  # safetensors has an error of its own, and raises others
-        raise InputError(f"{where} cannot be loaded: {said(error)}", field="backend") from error
+        raise InputError(f"{where} cannot be loaded: {short_message(error)}", field="backend") from error
     return names
 
 
