@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import ConfigDict
 
@@ -136,18 +135,6 @@ def _less(before: float | Unscored, after: float | Unscored) -> float | None:
 def _critic_key(case: Annotated, line: str) -> str:
     cut = [[s.start, s.end] for s in case.sentences]
     return digest([case.item.model_dump(mode="json"), cut, line])[:24]
-
-
-def lines_of(found: Sequence[CaseFindings]) -> list[dict[str, Any]]:
-    """What was found and what was marked, an object for each answer: for looking at single cases."""
-    return [
-        {
-            "id": f.case.item.id,
-            "marked": [g.model_dump(mode="json") for g in f.case.findings],
-            "findings": None if f.findings is None else [g.model_dump(mode="json") for g in f.findings],
-        }
-        for f in found
-    ]
 
 
 OnFeedbackRow = Callable[[FeedbackRow], None]
