@@ -16,6 +16,7 @@ from eirene.core.critique import Finding
 from eirene.core.errors import InputError
 from eirene.core.findings.kinds import REMOVED
 from eirene.core.findings.tags import in_order
+from eirene.text.edits import apply_edits, undo_edits
 from eirene.text.unicode import is_unspaced
 
 _SPACES = " \t"
@@ -27,7 +28,7 @@ Removal = Literal["remove", "mark"]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`text[start:end]`, which is `old`, becomes `new`, as its `findings` ask."""
+    """An edit as its `findings` ask for it: `text[start:end]`, which is `old`, becomes `new`."""
 
     start: int
     end: int
@@ -79,26 +80,21 @@ def is_noted(text: str, finding: Finding) -> bool:
 
 def apply_operations(text: str, operations: Sequence[Operation]) -> str:
     """The text with operations made; raises `InputError` where one does not fit, or two overlap."""
-    pieces, at = [], 0
     for operation in operations:
-        if operation.start < at or text[operation.start : operation.end] != operation.old:
+        if text[operation.start : operation.end] != operation.old:
             raise InputError(f"the operation at {operation.start} to {operation.end} does not fit the text")
-        pieces += [text[at : operation.start], operation.new]
-        at = operation.end
-    return "".join([*pieces, text[at:]])
+    try:
+        return apply_edits(text, operations)
+    except ValueError as error:
+        raise InputError(f"the operations do not fit the text: {error}") from None
 
 
 def undo(edited: str, operations: Sequence[Operation]) -> str:
     """The text before `operations`; raises `InputError` where `edited` is not what they made."""
-    pieces, at, shift = [], 0, 0
-    for operation in operations:
-        start = operation.start + shift
-        end = start + len(operation.new)
-        if start < at or edited[start:end] != operation.new:
-            raise InputError(f"the operation at {operation.start} to {operation.end} was not made on this text")
-        pieces += [edited[at:start], operation.old]
-        at, shift = end, shift + len(operation.new) - len(operation.old)
-    return "".join([*pieces, edited[at:]])
+    try:
+        return undo_edits(edited, operations)
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 def _without_overlaps(text: str, findings: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:

@@ -1,0 +1,25 @@
+"""Edits between two texts: sentences and words that changed, texts rebuilt without some, replacements at offsets."""
+
+from __future__ import annotations
+
+from eirene.text.edits.base import EditKind, Likeness, SentenceEdit, WordEdit
+from eirene.text.edits.replacements import Edit, apply_edits, compatible, undo_edits
+from eirene.text.edits.sentences import sentence_edits
+from eirene.text.edits.undo import Rebuilt, RebuiltPiece, undone
+from eirene.text.edits.words import word_edits
+
+__all__ = [
+    "Edit",
+    "EditKind",
+    "Likeness",
+    "Rebuilt",
+    "RebuiltPiece",
+    "SentenceEdit",
+    "WordEdit",
+    "apply_edits",
+    "compatible",
+    "sentence_edits",
+    "undo_edits",
+    "undone",
+    "word_edits",
+]

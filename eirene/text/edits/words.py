@@ -1,0 +1,93 @@
+"""Changed words between two sentences: what is one change is one edit, what is two is two."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from eirene.text.edits.base import WordEdit
+from eirene.text.matching import BoundedMatcher, Span
+from eirene.text.unicode import UNSPACED
+
+_SINGLE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED)
+_MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0981-\u0dff\u200c\u200d\u20d0-\u20ff\ufe0f"
+_LETTERS = rf"[^\W{_SINGLE}][{_MARKS}]*+"
+# A word with its apostrophes, a number with its points; every other visible or invisible sign is one by itself.
+_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*+(?!\w)|(?:{_LETTERS})++(?:['’](?:{_LETTERS})++)*+|\S")
+_MOST_WORDS = 2_000
+"""A sentence of more words than this counts as changed as a whole."""
+_JOINTS = {
+    *("a", "an", "the", "of", "to", "in", "on", "at", "by", "for", "with", "from", "and", "or", "that", "which", "who"),
+    *("as", "is", "are", "was", "were", "be", "it", "its", "this"),
+}
+"""Words that join two changes to one, where they alone stand between them."""
+
+Opcode = tuple[int, int, int, int]
+"""Tokens `i` to `i_end` of one sentence became tokens `j` to `j_end` of the other."""
+
+
+def word_tokens(text: str) -> list[str]:
+    """The words and signs of a text: all that is no white space, joined, in order."""
+    return _TOKEN.findall(text)
+
+
+def word_edits(before: str, after: str, old: Span, new: Span) -> tuple[WordEdit, ...]:
+    """The changed words between two sentences, as offsets in their texts; at least one where the words differ.
+
+    Changes with nothing but a sign between them are one change, and so are replaced words with one small word between
+    them; words that only came, or only went, at two places are two. A very long sentence is one change.
+    """
+    a, b = _token_spans(before, old), _token_spans(after, new)
+    if max(len(a), len(b)) > _MOST_WORDS:
+        return (WordEdit(old, new),)
+    words_a, words_b = [before[slice(*s)] for s in a], [after[slice(*s)] for s in b]
+    opcodes = BoundedMatcher(words_a, words_b).get_opcodes()
+    changes = _joined([(i, i_end, j, j_end) for op, i, i_end, j, j_end in opcodes if op != "equal"], words_a)
+    edits = tuple(WordEdit(_span(a, i, i_end, old), _span(b, j, j_end, new)) for i, i_end, j, j_end in changes)
+    return edits or ((WordEdit(old, new),) if before[slice(*old)].split() != after[slice(*new)].split() else ())
+
+
+def _token_spans(text: str, span: Span) -> list[Span]:
+    return [found.span() for found in _TOKEN.finditer(text, *span)]
+
+
+def _joined(codes: Sequence[Opcode], words: Sequence[str]) -> list[Opcode]:
+    joined: list[Opcode] = []
+    for code in codes:
+        if joined and _is_one_change(joined[-1], code, words):
+            joined[-1] = (joined[-1][0], code[1], joined[-1][2], code[3])
+        else:
+            joined.append(code)
+    return joined
+
+
+def _is_one_change(first: Opcode, second: Opcode, words: Sequence[str]) -> bool:
+    between = words[first[1] : second[0]]
+    if not between:
+        return True
+    replaced = [code[1] > code[0] and code[3] > code[2] for code in (first, second)]
+    if not any(replaced) and (first[1] > first[0]) == (second[1] > second[0]):
+        return False
+    is_joint = any(replaced) and between[0].lower() in _JOINTS
+    return len(between) == 1 and (is_joint or not between[0][0].isalnum())
+
+
+def _span(spans: Sequence[Span], first: int, end: int, whole: Span) -> Span:
+    if first < end:
+        return spans[first][0], spans[end - 1][1]
+    at = spans[first - 1][1] if first else whole[0]
+    return at, at
+
+
+def shared_runs(old: str, new: str) -> Iterator[tuple[str, str]]:
+    """Two texts of the same words, which may differ in white space, in parts: what differs is in parts of its own."""
+    a, b = _token_spans(old, (0, len(old))), _token_spans(new, (0, len(new)))
+    if old == new or [old[slice(*s)] for s in a] != [new[slice(*s)] for s in b]:
+        yield old, new
+        return
+    at = (0, 0)
+    for (start, end), (new_start, new_end) in zip(a, b, strict=True):
+        yield old[at[0] : start], new[at[1] : new_start]
+        yield old[start:end], new[new_start:new_end]
+        at = end, new_end
+    yield old[at[0] :], new[at[1] :]
