@@ -20,6 +20,7 @@ _MARKER = re.compile(r"[ \t]*(?:(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z]|[
 _ENDS_LINE = re.compile(r"[.!?:;…。！？：؟۔।][\"'”’)\]»*_`]*\s*$")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ODD_SPACE = re.compile(r"[^\S\x00-\x7f]")
 
 # Belongs to a sentence end without a space: end tags, footnote marks, closing quotes, brackets, emphasis, emoji.
 _CLOSERS = re.compile(
@@ -150,15 +151,13 @@ def _found_cuts(text: str, language: str) -> list[int]:
     Its time is quadratic, so a long text goes through it in stretches. The last sentence of a stretch may be cut off,
     and opens the next stretch, unless it fills the longest one.
     """
-    import sentencex
-
     plain = _SURROGATE.sub("\ufffd", text)  # it takes no lone surrogates
     cuts: list[int] = []
     at, stretch = 0, _STRETCH
     while at < len(plain):
         part = plain[at : at + stretch]
         is_last = at + stretch >= len(plain)
-        pieces = list(sentencex.segment(language, part))
+        pieces = _segmented(part, language)
         if sum(map(len, pieces)) != len(part):  # a character was lost: never seen, but all offsets depend on it
             pieces = [part]
         inner = [at + end for end in accumulate(map(len, pieces))][:-1]
@@ -172,6 +171,22 @@ def _found_cuts(text: str, language: str) -> list[int]:
         else:
             at += _LONGEST - _STRETCH
     return cuts
+
+
+def _segmented(part: str, language: str) -> list[str]:
+    """The pieces of `sentencex`, which panics at some no-break spaces: those are then shown to it as plain ones."""
+    import sentencex
+
+    try:
+        return list(sentencex.segment(language, part))
+    except BaseException as panic:  # no subclass of Exception
+        if type(panic).__name__ != "PanicException":
+            raise
+    cut, at = [], 0
+    for piece in sentencex.segment(language, _ODD_SPACE.sub(" ", part)):
+        cut.append(part[at : at + len(piece)])
+        at += len(piece)
+    return cut
 
 
 def _mend(text: str, cuts: list[int]) -> list[int]:

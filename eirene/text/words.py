@@ -112,6 +112,11 @@ def stem(word: str) -> str:
         return unicodedata.normalize("NFC", word)
     if not word.isalpha():
         return word
+    return _stemmed(word)
+
+
+@lru_cache(maxsize=32768)
+def _stemmed(word: str) -> str:
     with _lock:  # the stemmer is not thread-safe
         return _stemmer()(word)
 

@@ -1,0 +1,143 @@
+"""Number words of a text: "one hundred and twenty-three", "half a million", "two thirds", "third", "twice"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+_UNITS = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINALS = """
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+    sixteenth seventeenth eighteenth nineteenth twentieth
+"""
+SMALL = {word: n for n, word in enumerate(_UNITS.split())} | {
+    word: 10 * n for n, word in enumerate(_TENS.split(), start=2)
+}
+"""Cardinal words below a hundred, by value."""
+SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
+"""Words that multiply what stands before them."""
+ORDINALS = {word: n for n, word in enumerate(_ORDINALS.split(), start=1)} | {
+    "thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60, "seventieth": 70, "eightieth": 80,
+    "ninetieth": 90, "hundredth": 100, "thousandth": 1000, "millionth": 10**6,
+}  # fmt: skip
+"""Ordinal words, by value."""
+_PARTS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4, "thirds": 3, "third": 3} | {
+    word + ending: n for word, n in ORDINALS.items() if 5 <= n <= 10 for ending in ("", "s")
+}  # fmt: skip
+_TIMES = {"twice": 2, "thrice": 3}
+_VAGUE = {f"{word}s": value for word, value in SCALES.items()}
+_ALL = sorted({*SMALL, *SCALES, *ORDINALS, *_PARTS, *_TIMES, *_VAGUE}, key=len, reverse=True)
+_WORD = re.compile(r"(?<![\w])(?:" + "|".join(_ALL) + r")(?!\w)", re.IGNORECASE)
+_GAP = re.compile(r"(?:\s{1,3}|-|\s?-\s?)(?:and\s(?:a\s)?|a\s)?$", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?<!\w)an?\s{1,3}$", re.IGNORECASE)
+_OF = re.compile(r"[\s-]{1,3}(?:of|an?|the|as|less|more)\b", re.IGNORECASE)
+_PLAIN = frozenset(["zero", "one", "two", "first", "second"])
+
+
+@dataclass(frozen=True, slots=True)
+class WordNumber:
+    """A number in words, by offsets. `is_vague`: "thousands"; `is_plain`: a word that is mostly no number ("one")."""
+
+    start: int
+    end: int
+    value: Fraction
+    is_ordinal: bool = False
+    is_vague: bool = False
+    is_plain: bool = False
+
+
+@dataclass(slots=True)
+class _NumberWord:
+    word: str
+    start: int
+    end: int
+
+
+def word_numbers(text: str) -> Iterator[WordNumber]:
+    """The numbers of a text that are written in words, in order."""
+    run: list[_NumberWord] = []
+    for match in _WORD.finditer(text):
+        token = _NumberWord(match.group().lower(), match.start(), match.end())
+        if run and not (_joins(text[run[-1].end : token.start]) and _extends(run, token.word)):
+            yield from _read(text, run)
+            run = []
+        run.append(token)
+    if run:
+        yield from _read(text, run)
+
+
+def _joins(gap: str) -> bool:
+    return len(gap) <= 8 and _GAP.match(gap) is not None
+
+
+def _extends(run: Sequence[_NumberWord], word: str) -> bool:
+    """Whether a word goes on with the number before it: "twenty five" and "two hundred", not "two three"."""
+    last = run[-1].word
+    if word in SCALES:
+        return last in SMALL or last in SCALES or last == "half"
+    if last in SCALES:
+        return word in SMALL or word in ORDINALS or word == "half"
+    if last in SMALL:
+        tens = SMALL[last] >= 20
+        is_part = word in _PARTS and word not in ORDINALS
+        below = SMALL.get(word, ORDINALS.get(word, 10))
+        return is_part or (tens and 0 < below < 10) or (10 <= SMALL[last] <= 20 and SMALL.get(word, 0) >= 20)
+    return False
+
+
+def _read(text: str, run: Sequence[_NumberWord]) -> Iterator[WordNumber]:
+    """The number that a run of words is, if it is one."""
+    first, last = run[0], run[-1]
+    start, end = first.start, last.end
+    article = _ARTICLE.search(text, max(0, start - 5), start)
+    words = [token.word for token in run]
+    if len(run) == 1 and first.word in _VAGUE:
+        yield WordNumber(start, end, Fraction(_VAGUE[first.word]), is_vague=True)
+        return
+    if first.word in SCALES and not article:
+        return  # the end of "1.5 million"
+    if first.word in SCALES and article:
+        start = article.start()
+    if last.word in _PARTS and (len(run) > 1 or first.word not in ORDINALS or (article and _OF.match(text, end))):
+        value = _with_part(words)
+        if value is not None and (last.word not in ("quarter", "quarters") or len(run) > 1 or article):
+            yield WordNumber(start, end, value)
+        return
+    yield WordNumber(
+        start, end, _value(words), is_ordinal=last.word in ORDINALS, is_plain=len(run) == 1 and first.word in _PLAIN
+    )
+
+
+def _with_part(words: Sequence[str]) -> Fraction | None:
+    """ "two thirds", "half", "one and a half"."""
+    part = _PARTS[words[-1]]
+    if len(words) == 1:
+        return Fraction(1, part)
+    count = _value(words[:-1])
+    return count + Fraction(1, 2) if part == 2 and count >= 1 else count / part
+
+
+def _value(words: Sequence[str]) -> Fraction:
+    total = current = Fraction(0)
+    for word in words:
+        if word in _TIMES:
+            current = Fraction(_TIMES[word])
+        elif word == "half":
+            current += Fraction(1, 2)
+        elif word in SCALES:
+            scale = SCALES[word]
+            if scale in (100, 12):
+                current = (current or Fraction(1)) * scale
+            else:
+                total, current = total + (current or 1) * scale, Fraction(0)
+        else:
+            n = SMALL[word] if word in SMALL else ORDINALS[word]
+            year = n >= 20 and 10 <= current <= 20  # "nineteen ninety"
+            current = current * 100 + n if year else current * n if n >= 100 else current + n
+    return total + current

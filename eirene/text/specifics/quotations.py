@@ -1,0 +1,29 @@
+"""Quotations in a text, by offsets: three words or more between double quotation marks, to stand verbatim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from eirene.text.specifics.mention import Mention
+
+_QUOTED = re.compile(r"“([^“”\r\n]{1,1000})”|„([^“”„\r\n]{1,1000})[“”]|«([^«»\r\n]{1,1000})»|\"([^\"\r\n]{1,1000})\"")
+_LEFT_OUT = re.compile(r"\.\.\.|…|\[[^\]]{0,80}\]")
+_WORD = re.compile(r"[^\W_]+")
+_FEWEST = 3
+"""Words that a quotation has at least; fewer are a name, or words that the writer keeps at a distance."""
+
+
+def find_quotations(text: str) -> Iterator[Mention]:
+    """The quotations of a text, in order. Each part between "..." or "[...]" is asked for by itself."""
+    for match in _QUOTED.finditer(text):
+        at = match.lastindex or 0
+        parts = [flat(part) for part in _LEFT_OUT.split(match.group(at))]
+        if sum(len(part.split()) for part in parts) >= _FEWEST:
+            asks = tuple(frozenset([part]) for part in parts if part)
+            yield Mention("quotation", match.start(), match.end(), asks)
+
+
+def flat(text: str) -> str:
+    """A text's words in lower case, with one space between them, for a verbatim search."""
+    return " ".join(_WORD.findall(text.replace("’", "'").casefold()))

@@ -1,0 +1,130 @@
+"""Which specifics stand in a text, in any spelling."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eirene.text.specifics.index import find_specifics, specifics_index
+
+
+def stands(text: str, source: str) -> bool:
+    mentions = [m for m in find_specifics(text) if not m.is_weak]
+    assert mentions, text
+    return all(specifics_index(source).holds(m) for m in mentions)
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("It had 1,000 members.", "It had a thousand members."),
+        ("It had 1 000 members.", "It had one thousand members."),
+        ("It cost 1.5 million.", "It cost 1,500,000."),
+        ("About 50 % agree.", "Some fifty percent agree."),
+        ("50 per cent agree.", "Half agree."),
+        ("It cost $5.", "It cost 5 dollars."),
+        ("It cost £8.74m.", "It cost 8.74 million pounds."),
+        ("They came 3rd.", "They came third."),
+        ("Two thirds agree.", "2/3 agree."),
+        ("It is 5 km away.", "It is 5 kilometres away."),
+        ("A dozen came.", "12 came."),
+        ("It has 123 parts.", "It has one hundred and twenty-three parts."),
+        ("Born on 12 May 2019.", "Born on May 12th, 2019."),
+        ("Born on 2019-05-12.", "Born on 12 May 2019."),
+        ("Born in 2019.", "Born on 12 May 2019."),
+        ("Music of the nineties.", "Music of the 1990s."),
+        ("Music of the 1990s.", "Music of 1994."),
+        ("Built in the nineteenth century.", "Built in 1850."),
+        ("It began in 1993.", "It was made in 1992-93."),
+        ("It opens at 5 pm.", "It opens at 17:00."),
+        ("The party met Miller.", "Sarah Miller was there."),
+        ("They met Sarah Miller's team.", "SARAH MILLER"),
+        ("They met sarah's friend José.", "jose came"),
+        ("The rise of China.", "Chinese growth."),
+        ("They left the EU.", "They left the European Union."),
+        ("They left the European Union.", "They left the EU."),
+        ("Those in America.", "Those in the United States."),
+        ('They call it "a great leap forward".', "It was a great leap  forward, they said."),
+        ("See https://www.example.com/a.", "http://example.com/a"),
+        ("Researchers found that it works.", "A survey by some scientists."),
+    ],
+)
+def test_two_spellings_of_one_thing_stand_in_each_other(text: str, source: str) -> None:
+    assert stands(text, source)
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("It had 1,001 members.", "It had 1,000 members."),
+        ("It is 5 km away.", "It is 5 miles away."),
+        ("It cost $5.", "It cost 5 euros."),
+        ("They came 4th.", "They came third."),
+        ("Born on 12 May 2019.", "Born on 13 May 2019."),
+        ("Born on 12 May 2019.", "Born on 12 May 2018."),
+        ("Born in May 2019.", "Born in June 2019, and May is a month."),
+        ("Music of the nineties.", "Music of the 1980s."),
+        ("It opens at 5 pm.", "It opens at 5 am."),
+        ("They met Sarah Kramer.", "Sarah Miller was there."),
+        ("They left the EU.", "They left the union of states."),
+        ('They call it "a great step forward".', "It was a great leap forward."),
+        ("Write to me@example.org.", "Write to you@example.org."),
+        ("Call +49 170 1234567.", "Call +49 170 1234568."),
+        ("Researchers found that it works.", "It works."),
+        ("According to a recent study it works.", "It works."),
+        ("A Nobel laureate says so.", "Researchers say so."),
+        ("In 73 percent of cases.", "In most cases."),
+    ],
+)
+def test_two_things_do_not_stand_in_each_other(text: str, source: str) -> None:
+    assert not stands(text, source)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Supporters say that it is cheap. Execution helps.",
+        "1. It is cheap.\n2. It lasts.",
+        "It is cheap [1], and it lasts [2, 3].",
+        "However, I think it may help. The State must act.",
+        "Collective Bargaining Hurts the Democratic Process",
+        "We should not report crimes, and the evidence is here.",
+        'They call it "free speech".',
+    ],
+)
+def test_plain_words_are_no_specifics(text: str) -> None:
+    assert [text[m.start : m.end] for m in find_specifics(text) if not m.is_weak] == []
+
+
+def test_a_headline_says_nothing_about_the_sentences_after_it() -> None:
+    text = "Boston. In May they met Tom Brown. In June they met Sarah Miller and Anna Kramer in Denver."
+    assert [text[m.start : m.end] for m in find_specifics(text) if m.kind == "name" and not m.is_weak] == [
+        "Tom Brown", "Sarah Miller", "Anna Kramer", "Denver",
+    ]  # fmt: skip
+
+
+def test_rough_numbers_stand_for_those_nearby() -> None:
+    assert stands("About 1,500 came.", "1,498 came.")
+    assert not stands("Exactly 1,500 came.", "1,498 came.")
+
+
+def test_other_languages_give_figures_only() -> None:
+    found = find_specifics("Im Jahr 2019 sagte die Regierung Nein zu one hundred.", english=False)
+    assert [m.kind for m in found] == ["number"]
+
+
+@given(st.text(max_size=300) | st.text(alphabet="0123456789.,/-:$%@ \n\"'aAtmhMay“”[]()", max_size=200))
+def test_any_text_has_specifics_with_valid_offsets_that_stand_in_it(text: str) -> None:
+    index = specifics_index(text)
+    for mention in index.mentions:
+        assert 0 <= mention.start < mention.end <= len(text)
+        assert index.holds(mention) or not any(mention.asks)
+
+
+@pytest.mark.parametrize(
+    "unit", ["1,", "[1, ", "A ", "half a ", '"a ', "a.b@", "12 May 2019 ", "0", "Xy-", "(0", "U.", "1/"]
+)
+def test_long_texts_without_an_end_are_read(unit: str) -> None:
+    text = unit * 4000
+    assert all(0 <= m.start < m.end <= len(text) for m in find_specifics(text))
