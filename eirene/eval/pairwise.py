@@ -1,0 +1,242 @@
+"""The pairwise judge: a model compares two answers, A and B, in both orders, without knowing which is the rewrite.
+
+It is what can tell whether a question is better answered where nothing was given to measure that by. What cannot be
+read is counted and never guessed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+from eirene.core.errors import BackendError, EireneError
+from eirene.core.logs import get_logger
+from eirene.core.pairwise import ORDERS, PairVote, PairVotes, Side
+from eirene.core.signature import derive_seed
+from eirene.core.usage import Meter
+from eirene.eval.detectors.judge import Section, fenced
+from eirene.eval.detectors.verdict import cleaned
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.drawing import draw_replies
+from eirene.models.replies import Reply
+from eirene.prompts import Message, load_prompt
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from eirene.models.local.model import LocalModel
+
+logger = get_logger(__name__)
+
+PAIRWISE_PROMPT = "pairwise"
+TEMPERATURE = 1.0
+"""The model's own distribution: at 0 the votes of an order would be copies of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A question, the text before, and the rewrite."""
+
+    question: str
+    before: str
+    after: str
+
+
+class PairwiseJudge(Protocol):
+    """Compares a rewrite with the text before it. A model that fails gives votes that are unscored, with the reason."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """What a vote hangs on beside the texts: the model, the prompt, the temperature."""
+        ...
+
+    async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
+        """`votes` votes (1 or more) in each of the two orders; every call goes on `meter`."""
+        ...
+
+
+class ChatPairwise:
+    """The pairwise judge on a chat model: the votes of an order are one request where the provider takes `n`.
+
+    `model` is a LangChain chat model, or a `ChatModel` shared with other roles.
+
+    Example:
+        >>> from eirene.models.scripted import ScriptedChatModel
+        >>> def longer(messages):
+        ...     a, b = messages[-1].text.split("answer A")[1].split("answer B")[:2]
+        ...     return f"Faulty: neither\\nBetter: {'A' if len(a) > len(b.split('TEXT-')[0]) else 'B'}"
+        >>> pair = Pair("Trams?", "Trams are quiet.", "Trams are quiet, and pollute less than cars do.")
+        >>> judge = ChatPairwise(ScriptedChatModel(longer))
+        >>> asyncio.run(judge.compare(pair, votes=2, seed=0, meter=Meter())).outcome
+        'better'
+    """
+
+    def __init__(self, model: BaseChatModel | ChatModel, *, temperature: float = TEMPERATURE) -> None:
+        self.chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self._temperature = temperature
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.chat.name
+
+    @property
+    def version(self) -> str:
+        """The model, the prompt's digest, the temperature."""
+        return f"{self.name},prompt={load_prompt(PAIRWISE_PROMPT).digest},t={self._temperature:g}"
+
+    async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
+        """Two requests for `votes` replies, at once; 2 * `votes` where the provider does not take `n`."""
+
+        async def one(first: Side) -> list[Reply | BackendError] | EireneError:
+            replies = draw_replies(
+                self.chat,
+                pairwise_messages(pair, first=first),
+                sampling=Sampling(temperature=self._temperature),
+                seeds=_seeds(seed, first, votes),
+                meter=meter,
+            )
+            try:
+                async with aclosing(replies):
+                    return [reply async for reply in replies]
+            except EireneError as error:  # no access, no credit: the other order meets it, too
+                return error
+
+        found = await asyncio.gather(*(one(first) for first in ORDERS))
+        return _votes(self.name, votes, dict(zip(ORDERS, found, strict=True)))
+
+
+class LocalPairwise:
+    """The pairwise judge on a local model; `hf:` backends use it."""
+
+    def __init__(self, model: LocalModel, *, temperature: float = TEMPERATURE) -> None:
+        self._model = model
+        self._temperature = temperature
+
+    @property
+    def name(self) -> str:
+        """The model's name, `hf:...`."""
+        return self._model.name
+
+    @property
+    def version(self) -> str:
+        """The model, the prompt's digest, the temperature."""
+        return f"{self.name},prompt={load_prompt(PAIRWISE_PROMPT).digest},t={self._temperature:g}"
+
+    async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
+        """One call an order, which reads the prompt once for all its votes."""
+        from eirene.models.local.sampling import LocalSampling
+
+        sampling = LocalSampling(temperature=self._temperature, top_p=1.0)
+        found: dict[Side, Sequence[Reply | BackendError] | EireneError] = {}
+        for first in ORDERS:
+            ids = self._model.encode_messages(pairwise_messages(pair, first=first))
+            try:
+                found[first] = await self._model.sample(ids, _seeds(seed, first, votes), sampling=sampling, meter=meter)
+            except EireneError as error:
+                found[first] = error
+        return _votes(self.name, votes, found)
+
+
+def _seeds(seed: int, first: Side, votes: int) -> list[int]:
+    return [derive_seed(seed, first, n) for n in range(votes)]
+
+
+def _votes(judge: str, requested: int, found: Mapping[Side, Sequence[Reply | BackendError] | EireneError]) -> PairVotes:
+    """The votes of both orders; a call that failed is a vote that cannot be read, for that reason."""
+    votes: list[PairVote] = []
+    failures: list[EireneError] = []
+    for first, replies in found.items():
+        for reply in [replies] * requested if isinstance(replies, EireneError) else replies:
+            if isinstance(reply, EireneError):
+                failures.append(reply)
+                votes.append(PairVote(first=first, unread=f"the call failed: {reply.kind}: {reply}"))
+            else:
+                votes.append(read_pair_vote(reply, first=first))
+    if failures and len(failures) == len(votes):
+        logger.warning("the pairwise judge %s failed: %s", judge, failures[-1])
+        return PairVotes.failed(f"{failures[-1].kind}: {failures[-1]}", judge=judge, requested=requested)
+    return PairVotes.of(votes, judge=judge, requested=requested)
+
+
+def pairwise_messages(pair: Pair, *, first: Side) -> tuple[Message, ...]:
+    """The request, with the text before or the rewrite as answer A; question and answers stand in a fence."""
+    texts = (pair.before, pair.after) if first == "before" else (pair.after, pair.before)
+    named = (Section(f"answer {letter}", text) for letter, text in zip("AB", texts, strict=True))
+    material, mark = fenced([Section("question", pair.question), *named])
+    return load_prompt(PAIRWISE_PROMPT).fill({"material": material, "mark": mark})
+
+
+_LINE = re.compile(
+    r"^[ \t]*+(?:(?:[-•]|\d[.)])[ \t]+)?+(?P<label>better|faulty)(?:[ \t]+(?:answer|verdict))?+[ \t]*+[:=][ \t]*+"
+    r"(?P<value>[^\n]*+)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_VALUE = re.compile(
+    r"[\"'(\[]?(?:answer[ \t]+)?(?P<value>a|b|tie|both|neither|none|equal|same|draw)\b[\"')\]]?(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_RETRACTS = re.compile(
+    r"\b(?:actually|wait|correction|on reflection|rather|sorry|scratch that|but|however|although)\b", re.IGNORECASE
+)
+_NAMED = re.compile(r"\b(?:A|B|tie|both|neither)\b")
+_MEANS = {
+    "better": {"a": "a", "b": "b", **dict.fromkeys(("tie", "both", "neither", "none", "equal", "same", "draw"), "tie")},
+    "faulty": {"a": "a", "b": "b", "both": "both", "neither": "neither", "none": "neither"},
+}
+
+
+def read_pair_vote(reply: Reply, *, first: Side) -> PairVote:
+    """The reply as a vote; unread where it was cut off, is blank, or has no two clear verdicts.
+
+    The last line of each label counts, unless an earlier one says something else.
+    """
+    text = cleaned(reply.text)
+    why = None
+    if reply.is_cut_off:
+        why = "the reply was cut off"
+    elif reply.is_filtered:
+        why = "the provider's filter ended the reply"
+    elif not text.strip():
+        why = "nothing but thinking" if reply.text.strip() else "empty"
+    lines = [] if why else list(_LINE.finditer(text))
+    if lines and _RETRACTS.search(text, lines[-1].end()):
+        why = "the verdict is taken back"
+    better, faulty = (_said(label, lines) for label in ("better", "faulty"))
+    if why is None and (better is None or faulty is None):
+        why = f"no clear verdict on which is {'better' if better is None else 'faulty'}"
+    if why is not None:
+        return PairVote(first=first, text=reply.text, unread=why)
+    sides = {"a": first, "b": "after" if first == "before" else "before"}
+    return PairVote(
+        first=first,
+        better=cast(Literal["before", "after", "tie"], sides.get(better or "", better)),
+        faulty=cast(Literal["before", "after", "both", "neither"], sides.get(faulty or "", faulty)),
+        text=reply.text,
+    )
+
+
+def _said(label: str, lines: Sequence[re.Match[str]]) -> str | None:
+    """The verdict under a label; None where there is none, the last cannot be read, or there are two."""
+    found = [_value(label, line["value"]) for line in lines if line["label"].lower() == label]
+    return found[-1] if found and len({value for value in found if value is not None}) == 1 else None
+
+
+def _value(label: str, text: str) -> str | None:
+    found = _VALUE.fullmatch(text.strip())
+    if found is None:
+        return None
+    rest = found["rest"].strip()
+    # "A matter of taste" is no verdict, and "A, but B is safer" is two.
+    if rest and (rest[0] not in ".,;:(-–—" or _NAMED.search(rest) or _RETRACTS.search(rest)):
+        return None
+    return _MEANS[label].get(found["value"].lower())
