@@ -18,7 +18,12 @@ LONG = 12_000
 TIMES = 10.0
 FLOOR_S = 0.3
 """Processor seconds that say nothing, on a busy machine too: a long text that takes no more is not looked at again."""
-IN_A_WINDOW = {"text/sentences.py _ABBREVIATION": "reads the 80 characters before a cut"}
+IN_A_WINDOW = {
+    "agent/gate/checks/rewording.py _COUNTED": "reads the 40 characters before a changed word",
+    "text/sentences.py _ABBREVIATION": "reads the 80 characters before a cut",
+    "agent/gate/checks/talk.py RULES": "reads 1,500 characters of a sentence",
+    "agent/gate/checks/work_talk.py RULES": "reads 1,500 characters of a sentence",
+}
 
 
 def taken(work: Callable[[], object]) -> float:

@@ -39,6 +39,7 @@ from eirene.retrieval.search import names_of
 from eirene.synth.fava.rules import entities
 from eirene.synth.material import unusable
 from eirene.text.clauses import units_of
+from eirene.text.edits import sentence_edits, undone
 from eirene.text.english import Decapitalizer, as_sentence, is_english, is_statement, side_of
 from eirene.text.language import language_of
 from eirene.text.refusals import is_refusal
@@ -105,6 +106,12 @@ def _verbatim(text: str) -> object:
     return verbatim([text[:60], "cats sleep at night"], text, units_of(text, cuts), cuts)
 
 
+def _undone(text: str) -> object:
+    after = text[len(text) // 3 :] + " New.\n- " + text[:30]
+    edits = sentence_edits(text, after)
+    return undone(text, after, edits, {n: None if n % 2 else (0,) for n in range(0, len(edits), 3)})
+
+
 READERS: dict[str, Reads] = {
     "sentences": split_sentences,
     "clauses": lambda text: units_of(text, split_sentences(text)),
@@ -147,6 +154,7 @@ READERS: dict[str, Reads] = {
     "passages": lambda text: list(cut(text)),
     "names": names_of,
     "verbatim": _verbatim,
+    "undone edits": _undone,
     "diff": lambda text: diff(text, text[len(text) // 3 :] + " New."),
     "diff of others": lambda text: diff(text, text.replace("a", "o") + text[::-1]),
     "entities": lambda text: entities([text]),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from eirene.eval.base import Detector
+    from eirene.eval.pairwise import PairwiseJudge
     from eirene.feedback_model.base import FeedbackModel
     from eirene.models.cache import CallCache
     from eirene.models.costs import Price
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 
     Backend = str | Parts | BaseChatModel | LocalModel
 
-ADVISORY = frozenset({"rouge"})
-"""Shown, not decisive: dropping an unsupported sentence also drops words that arguments happen to share with it, and
-ROUGE takes that for lost coverage (docs/loop.md has the figures)."""
+ADVISORY = frozenset({"rouge", "arrangement"})
+"""Shown, not decisive. Dropping an unsupported sentence also drops words that arguments happen to share with it, and
+ROUGE takes that for lost coverage (docs/loop.md has the figures). What `arrangement` measures of a whole answer, the
+checks of the gate judge edit by edit: an argument in the wrong mouth, or made twice."""
 
 _KNOWN = (
     "'embedded', provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2, "
@@ -96,7 +98,7 @@ def _embedded() -> Parts:
     from eirene.feedback_model.embedded.critic import EmbeddedFeedback, EmbeddedHallucination, rules_digest
     from eirene.refiners.embedded.refiner import EmbeddedRefiner
 
-    encoder, critic = _encoder(), load_critic()
+    encoder, critic = shipped_encoder(), load_critic()
     detectors = _detectors(encoder)
     return Parts(
         backend="embedded",
@@ -107,11 +109,13 @@ def _embedded() -> Parts:
         version=f"{_made_of(detectors)},critic={critic.digest}",
         hallucination_model=EmbeddedHallucination(encoder, critic=critic),
         hallucination_version=f"rules={rules_digest()}",
+        encoder=encoder,
     )
 
 
 def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
     """One chat model as feedback model and refiner, with one limit and one memory of what its provider takes."""
+    from eirene.eval.pairwise import PAIRWISE_PROMPT, ChatPairwise
     from eirene.feedback_model.model import HALLUCINATION, ChatFeedback
     from eirene.feedback_model.request import CHAT_PROMPT
     from eirene.models.resolve import ChatOptions, resolve_chat
@@ -134,13 +138,15 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
         chat.name,
         (draw(), ChatRefiner(chat, reasons_only=options.reasons_only), draw(asking=HALLUCINATION)),
         how=_how(options.temperature, options.top_p, "", reasons_only=options.reasons_only),
-        prompts=[CHAT_PROMPT, *PROMPTS.values(), *PARTS],
+        prompts=[CHAT_PROMPT, PAIRWISE_PROMPT, *PROMPTS.values(), *PARTS],
+        pairwise=ChatPairwise(chat),
     )
 
 
 @functools.lru_cache(maxsize=1)  # items refined in turn share one loaded model; a second would not fit beside it
 def _local(named: str | LocalModel, temperature: float, top_p: float, reasons_only: bool) -> Parts:
     """One local model as feedback model and refiner."""
+    from eirene.eval.pairwise import PAIRWISE_PROMPT, LocalPairwise
     from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
     from eirene.feedback_model.request import CHAT_PROMPT, INSTRUCT_PROMPT
     from eirene.models.local.model import load_local
@@ -156,16 +162,23 @@ def _local(named: str | LocalModel, temperature: float, top_p: float, reasons_on
         model.name,
         (draw(), LocalRefiner(model, reasons_only=reasons_only), draw(asking=HALLUCINATION)),
         how=f"{model.version},{how}",
-        prompts=[CHAT_PROMPT, INSTRUCT_PROMPT, *PROMPTS.values(), *PARTS],
+        prompts=[CHAT_PROMPT, INSTRUCT_PROMPT, PAIRWISE_PROMPT, *PROMPTS.values(), *PARTS],
+        pairwise=LocalPairwise(model),
     )
 
 
 def _model_parts(
-    name: str, models: tuple[FeedbackModel, Refiner, FeedbackModel], *, how: str, prompts: Iterable[str]
+    name: str,
+    models: tuple[FeedbackModel, Refiner, FeedbackModel],
+    *,
+    how: str,
+    prompts: Iterable[str],
+    pairwise: PairwiseJudge,
 ) -> Parts:
-    """The parts of one model that critiques, rewrites and finds hallucinations, behind the usual detectors."""
+    """The parts of one model that critiques, rewrites, finds hallucinations and compares; the usual detectors."""
     feedback, refiner, hallucination = models
-    detectors = _detectors(_encoder())
+    encoder = shipped_encoder()
+    detectors = _detectors(encoder)
     return Parts(
         backend=name,
         feedback_model=feedback,
@@ -173,8 +186,10 @@ def _model_parts(
         detectors=detectors,
         advisory=ADVISORY,
         version=f"{how},prompts={_prompts_digest(prompts)},{_made_of(detectors)}",
+        pairwise=pairwise,
         hallucination_model=hallucination,
         hallucination_version=_hallucination_prompt(),
+        encoder=encoder,
     )
 
 
@@ -183,7 +198,8 @@ def _how(temperature: float, top_p: float, more: str, *, reasons_only: bool) -> 
 
 
 @functools.cache
-def _encoder() -> Encoder:
+def shipped_encoder() -> Encoder:
+    """The encoder that ships, loaded once a process."""
     from eirene.models.encoder import load_encoder
 
     return load_encoder()

@@ -22,6 +22,7 @@ from eirene.core.scores import Scores, SentenceScore, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import NOTHING, Case, Detector, Need, only_computes
+from eirene.eval.pairwise import ChatPairwise
 from eirene.eval.registry import build_detector, build_detectors
 from eirene.eval.resources import POLLS, Resources
 from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
@@ -52,7 +53,8 @@ def with_judge(
     cache: CallCache | None = None,
     offline: bool = False,
 ) -> Parts:
-    """The parts with a polled judge behind the other detectors: it decides with them, and can measure a gain.
+    """The parts with a polled judge behind the other detectors: it decides with them, and can measure a gain. It takes
+    the place of the backend's pairwise judge, too.
 
     Its scores move in steps of one poll (0.2 of five), so that one poll more that finds a hallucination is harm by any
     tolerance below. `offline`: a judge that will not be called, and so needs no key. Raises `InputError` for a judge
@@ -76,6 +78,7 @@ def with_judge(
         parts,
         detectors=(*parts.detectors, detector),
         judges=parts.judges | {detector.name},
+        pairwise=ChatPairwise(resources.judge),
         version=made_of if parts.version is None else f"{parts.version},{made_of}",
     )
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
+from eirene.agent.backends import shipped_encoder
+from eirene.agent.comparison import votes_on_rewrite
 from eirene.agent.critics import critics_of, critique_from_notes, selected
 from eirene.agent.detectors import detectors_for
-from eirene.agent.gate import Verdict, judge, rejections, unusable
+from eirene.agent.gate import Verdict, judge, unusable
+from eirene.agent.gate.warrant import Rewrite, Warranted, warrant
 from eirene.agent.record import failure, new_round, reach_of, why_kept
+from eirene.agent.rejections import rejections, told_undone, undone_before
 from eirene.agent.settings import Settings
 from eirene.agent.state import (
     Event,
@@ -29,6 +33,7 @@ from eirene.agent.state import (
     ended,
     item_of,
     load_critique,
+    load_pairwise,
     load_scores,
 )
 from eirene.core.concurrency import off_loop
@@ -53,6 +58,7 @@ from eirene.text.unicode import mend_json
 logger = get_logger(__name__)
 
 Step = Callable[[State, Meter], Awaitable[Json]]
+_UNCHECKED: Json = {"written": None, "edits": [], "mended": [], "pairwise": None}
 
 
 class _Node(Protocol):
@@ -159,25 +165,32 @@ class Nodes:
         best = best_text(state)
         turned_down = rejections(state, advisory=self.parts.advisory)
         task = RefineTask(
-            item_of(state), best, self.settings.mode, load_critique(state), turned_down, self._seed(state, "refine")
+            item=item_of(state),
+            answer=best,
+            mode=self.settings.mode,
+            critique=load_critique(state),
+            rejections=turned_down,
+            seed=self._seed(state, "refine"),
+            undone=undone_before(state),
         )
         try:
             candidate = await self.refiner.refine(task, meter=meter)
         except UnusableReplyError as error:  # cut off or filtered: this round is lost, not the run
-            return {"candidate": error.reply or "", "unusable": str(error)}
+            return {"candidate": error.reply or "", "unusable": str(error), **_UNCHECKED}
         except UnsupportedLanguageError as error:
             return ended(state, "abstained", str(error))
         why = unusable(candidate, answer=task.item.answer, best=best, rejected=[r.candidate for r in turned_down])
-        return {"candidate": candidate, "unusable": why}
+        return {"candidate": candidate, "unusable": why, **_UNCHECKED}
 
     async def rescore(self, state: State, meter: Meter) -> Json:
-        """Scores the original, the best text so far and the rewrite against the same given text."""
+        """Undoes what may not stay of the rewrite; scores it, the original and the best text so far."""
         item, critique = item_of(state), load_critique(state)
         given = grounding_for(item, critique)
         derived = given.source == "derived"
-        candidate = None if state.get("unusable") else state.get("candidate")
+        checked = await self._checked(state, given)
+        candidate = None if checked["unusable"] else checked["candidate"]
         if derived and candidate is None:
-            return {"candidate_scores": {}, "gain_measurable": False}
+            return {**checked, "candidate_scores": {}, "gain_measurable": False}
         known: dict[str, dict[str, Scores]] = {}
         if not derived:  # derived groups change with the critique, and with them every score
             known = {item.answer: load_scores(state.get("original_scores", {}))}
@@ -188,13 +201,15 @@ class Nodes:
         found = await self._score(item, missing, given, meter)
         known = {text: known.get(text, {}) | found.get(text, {}) for text in wanted}
         changes: Json = {
+            **checked,
             "original_scores": dump_scores(known[item.answer]),
             "best_scores": dump_scores(known[best_text(state)]),
             "candidate_scores": {} if candidate is None else dump_scores(known[candidate]),
             "gain_measurable": self._gain_measurable(given, known[best_text(state)]),
         }
         self.emit(state, "rescore", "scores", text=f"{len(detectors)} detectors")
-        return changes
+        scored = cast(State, {**state, **changes})
+        return {**changes, "pairwise": await votes_on_rewrite(scored, self.parts, self.settings, meter)}
 
     async def gate(self, state: State, meter: Meter) -> Json:
         """Accepts the rewrite, asks for another round, or keeps what there is."""
@@ -209,6 +224,41 @@ class Nodes:
         changes |= self._accepted(state, verdict) if verdict.accept else self._rejected(state, verdict)
         return changes
 
+    async def _checked(self, state: State, given: Grounding) -> Json:
+        """The rewrite with every edit undone that may not stay; `unusable` where none may, or none is to be undone."""
+        candidate, best = state.get("candidate"), best_text(state)
+        if state.get("unusable") or candidate is None:
+            return {"candidate": candidate, "unusable": state.get("unusable")}
+        item = item_of(state)
+        drafts = () if item.answer == best else (item.answer,)
+        asks_a_judge = bool(self.parts.judges) or (self.parts.pairwise is not None and self.settings.judge_votes > 0)
+        marks = self.settings.mode == "edit" and self.settings.removal == "mark"
+        rewrite = Rewrite(item.question, best, candidate, given, load_critique(state), drafts, asks_a_judge, marks)
+        found = await asyncio.to_thread(self._warranted, rewrite)
+        edits = [d.model_dump(mode="json") for d in found.decisions]
+        checked: Json = {"candidate": candidate, "unusable": None, "edits": edits, "mended": list(found.mended)}
+        why = self._refused(state, found)
+        if why is not None:
+            return {**checked, "unusable": why}
+        return checked if found.text == candidate else {**checked, "candidate": found.text, "written": candidate}
+
+    def _warranted(self, rewrite: Rewrite) -> Warranted:
+        checks = self.parts.checks
+        return warrant(rewrite, checks, (self.parts.encoder or shipped_encoder()) if checks else None)
+
+    def _refused(self, state: State, found: Warranted) -> str | None:
+        """Why nothing of a checked rewrite is scored, or None where what is left of it is."""
+        said = told_undone(found.undone)
+        if not said:
+            return None
+        if self.settings.partial == "reject":
+            return f"the rewrite has edits that may not stay: {said}"
+        before = best_text(state)
+        if found.text.strip() == before.strip():
+            return f"no edit of the rewrite may stay: {said}"
+        tried = [r["candidate"] or "" for r in state.get("rounds", [])]
+        return unusable(found.text, answer=item_of(state).answer, best=before, rejected=tried)
+
     def _judge(self, state: State) -> Verdict:
         reason = state.get("unusable")
         if reason:
@@ -218,6 +268,8 @@ class Nodes:
             {name: s for name, s in before.items() if name not in self.parts.advisory},
             load_scores(state.get("candidate_scores", {})),
             gain_measurable=state.get("gain_measurable", False),
+            mended=state.get("mended", []),
+            pairwise=load_pairwise(state),
             settings=self.settings,
         )
 
@@ -239,6 +291,7 @@ class Nodes:
             "samples": [],
             "critique": None,
             "candidate": None,
+            **_UNCHECKED,
         }
 
     def _rejected(self, state: State, verdict: Verdict) -> Json:

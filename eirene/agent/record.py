@@ -11,6 +11,7 @@ from langgraph.types import Overwrite
 from eirene.agent.critics import critics_of
 from eirene.agent.detectors import with_findings
 from eirene.agent.gate import unusable
+from eirene.agent.gate.checks.registry import CHECKS, VERSION
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, best_text, item_of, load_critique, load_scores
 from eirene.core.critique import Critique
@@ -89,12 +90,22 @@ def run_signature(parts: Parts, settings: Settings) -> str:
         patience=settings.patience,
         after=settings.after_accept,
         gate=f"{settings.tolerance:g}/{settings.min_gain:g}/{settings.when_gain_unmeasured}",
+        checks=_checks(parts, settings),
+        votes=settings.judge_votes if parts.pairwise is not None else None,
         detectors="+".join(f"({d.name})" if d.name in parts.advisory else d.name for d in parts.detectors),
         backend=parts.backend,
         model=parts.version,
         seed=settings.seed,
         v=__version__,
     )
+
+
+def _checks(parts: Parts, settings: Settings) -> str | None:
+    """The checks of the gate: the version of those that ship, else their names; None where there are none."""
+    if not parts.checks:
+        return None
+    named = str(VERSION) if parts.checks is CHECKS else "+".join(check.name for check in parts.checks)
+    return named if settings.partial == "undo" else f"{named}/{settings.partial}"
 
 
 def record_outcome(record: Record) -> dict[str, Any]:
@@ -131,6 +142,10 @@ def new_round(state: State, *, candidate_scores: Json, decision: Literal["accept
             "critique": state.get("critique"),
             "samples": state.get("samples", []),
             "candidate": state.get("candidate"),
+            "written": state.get("written"),
+            "edits": state.get("edits", []),
+            "mended": state.get("mended", []),
+            "pairwise": state.get("pairwise"),
             "scores": candidate_scores,
             "decision": decision,
             "why": why,
@@ -223,10 +238,10 @@ def _against_rewrites(state: State, last: str) -> Iterator[str]:
     """The gate's reasons against the rewrites of the text as it stands, oldest first."""
     rounds = state.get("rounds", [])
     accepted = [n for n, round_ in enumerate(rounds, start=1) if round_["decision"] == "accept"]
-    tried = [(r["candidate"], r["why"]) for r in rounds[accepted[-1] if accepted else 0 :]]
+    tried = [(r.get("written") or r["candidate"], r["why"]) for r in rounds[accepted[-1] if accepted else 0 :]]
     texts = {"answer": item_of(state).answer, "best": best_text(state)}
     rejected: list[str] = []
-    for candidate, why in [*tried, (state.get("candidate"), last)]:
+    for candidate, why in [*tried, (state.get("written") or state.get("candidate"), last)]:
         if candidate is not None and unusable(candidate, rejected=rejected, **texts) is None:
             rejected.append(candidate)
             yield why

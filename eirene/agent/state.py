@@ -5,15 +5,21 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
+from eirene.agent.gate.checks.registry import CHECKS, NamedCheck
 from eirene.core.critique import Critique, Sample
+from eirene.core.pairwise import PairVotes
 from eirene.core.records import Item
 from eirene.core.scores import Scores
 from eirene.core.usage import Usage
 from eirene.eval.base import Detector
+from eirene.eval.pairwise import PairwiseJudge
 from eirene.feedback_model.base import FeedbackModel
 from eirene.refiners.base import Refiner
+
+if TYPE_CHECKING:
+    from eirene.models.encoder.runtime import Encodes
 
 Json = dict[str, Any]
 
@@ -34,7 +40,8 @@ class State(Required, total=False):
     """Everything a run knows. Values are JSON; only `rounds` and `usage` add up, the rest is overwritten.
 
     `samples` holds the current vote alone: an appending list would grow over rounds. `candidate` is None before the
-    first rewrite; `unusable` says why a rewrite is not worth scoring.
+    first rewrite; `unusable` says why a rewrite is not worth scoring. `written`, `edits` and `mended`: what the refiner
+    wrote, what the gate made of its edits, and what faults they took out. `pairwise`: the votes on it.
     """
 
     round: int
@@ -45,6 +52,10 @@ class State(Required, total=False):
     critique: Json | None
     candidate: str | None
     unusable: str | None
+    written: str | None
+    edits: list[Json]
+    mended: list[str]
+    pairwise: Json | None
     best_scores: Json
     candidate_scores: Json
     original_scores: Json
@@ -62,8 +73,11 @@ class Parts:
 
     `detectors` run in the given order, cheap to dear. All of them decide but those in `advisory`, whose scores are
     shown and no more. `judges` names those that can measure a gain where nothing was given. `version` goes into the
-    signature (the encoder's or model's digest). `hallucination_model` is the critic of fine-grained hallucinations,
-    None where there is none; its version goes into the signature of the runs that ask it.
+    signature (the encoder's or model's digest). `pairwise` compares text and rewrite where nothing was given and no
+    judge measures; None where no model is at hand that could. `hallucination_model` is the critic of fine-grained
+    hallucinations, None where there is none; its version goes into the signature of the runs that ask it. `checks` are
+    those of the gate, each of which may object to an edit; `encoder` is what they compare sentences with, by
+    default the one that ships.
     """
 
     backend: str
@@ -73,8 +87,11 @@ class Parts:
     advisory: frozenset[str] = frozenset()
     judges: frozenset[str] = frozenset()
     version: str | None = None
+    pairwise: PairwiseJudge | None = None
     hallucination_model: FeedbackModel | None = None
     hallucination_version: str | None = None
+    checks: Sequence[NamedCheck] = CHECKS
+    encoder: Encodes | None = None
 
 
 def item_of(state: State) -> Item:
@@ -109,6 +126,12 @@ def load_samples(state: State) -> list[Sample]:
 def load_scores(data: Json) -> dict[str, Scores]:
     """Scores by detector from their JSON form."""
     return {name: Scores.model_validate(s) for name, s in data.items()}
+
+
+def load_pairwise(state: State) -> PairVotes | None:
+    """The votes of the pairwise judge on this round's rewrite, where it was asked."""
+    data = state.get("pairwise")
+    return None if data is None else PairVotes.model_validate(data)
 
 
 def dump_scores(scores: dict[str, Scores]) -> Json:

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 from pydantic import ConfigDict, Field, model_validator
 
 from eirene.core.errors import FormError, InputError
-from eirene.core.validation import FrozenModel, described, validated
+from eirene.core.validation import FrozenModel, described, is_none, validated
 from eirene.text.unicode import Text
 
 Action = Literal["go on", "all complete", "stop", "save"]
@@ -99,10 +99,6 @@ FindingKind = Literal[
 CriticKind = Literal["completeness", "hallucination"]
 
 
-def _is_none(value: object) -> bool:
-    return value is None
-
-
 class Finding(FrozenModel):
     """A fault at a place: character offsets into the original answer, the reason, and the replacement if one is known.
 
@@ -115,7 +111,7 @@ class Finding(FrozenModel):
     end: Annotated[int, Field(ge=0)]
     reason: str
     edit: str | None = None
-    share: Annotated[float, Field(gt=0.0, le=1.0)] | None = Field(default=None, exclude_if=_is_none)
+    share: Annotated[float, Field(gt=0.0, le=1.0)] | None = Field(default=None, exclude_if=is_none)
 
 
 def findings_in(entries: object) -> tuple[Finding, ...]:
@@ -162,7 +158,7 @@ class Sample(FrozenModel):
     reasons: tuple[str | None, ...] = ()
     findings: tuple[Finding, ...] = ()
     invalid: str | None = None
-    critic: CriticKind | None = Field(default=None, exclude_if=_is_none)
+    critic: CriticKind | None = Field(default=None, exclude_if=is_none)
 
     @model_validator(mode="after")
     def _check_tags(self) -> Self:
@@ -224,9 +220,9 @@ class Critique(FrozenModel):
     n_distinct: int | None = None
     early_stop: bool = False
     review: Review | None = None
-    hallucination: FindingVote | None = Field(default=None, exclude_if=_is_none)
-    abstained: str | None = Field(default=None, exclude_if=_is_none)
-    unchecked: str | None = Field(default=None, exclude_if=_is_none)
+    hallucination: FindingVote | None = Field(default=None, exclude_if=is_none)
+    abstained: str | None = Field(default=None, exclude_if=is_none)
+    unchecked: str | None = Field(default=None, exclude_if=is_none)
 
     @property
     def is_complete(self) -> bool:

@@ -69,10 +69,27 @@ class LoopSettings:
     min_gain: Annotated[
         float, Ge(0), Le(1), Setting("How much better one error score must get, as a difference.", "The gate")
     ] = 0.02
+    partial: Annotated[
+        Literal["undo", "reject"],
+        Setting(
+            "What becomes of a rewrite with edits that may not stay: those are undone, or all of it is rejected.",
+            "The gate",
+        ),
+    ] = "undo"
     when_gain_unmeasured: Annotated[
         Literal["accept", "keep"],
         Setting("What becomes of a harmless rewrite whose gain cannot be measured.", "The gate"),
-    ] = "accept"
+    ] = "keep"
+    judge_votes: Annotated[
+        int,
+        Ge(0),
+        Le(20),
+        Setting(
+            "Where nothing was given: votes of the pairwise judge in each of the two orders of text and rewrite (0 is "
+            "off).",
+            "The gate",
+        ),
+    ] = 2
     critic: Annotated[
         Critic,
         Setting("What critiques look for; mode edit takes hallucination (six kinds, with edits) or both."),

@@ -16,10 +16,11 @@ from eirene.core import loop_settings
 from eirene.core.coercion import as_id, as_meta, as_notes, as_passages, as_sides, as_texts
 from eirene.core.critique import Critique, FeedbackNote, Sample
 from eirene.core.errors import InputError
+from eirene.core.pairwise import PairVotes
 from eirene.core.scores import Scores
 from eirene.core.signature import digest
 from eirene.core.usage import Usage
-from eirene.core.validation import CheckedModel, FrozenModel, described, validated
+from eirene.core.validation import CheckedModel, FrozenModel, described, is_none, validated
 from eirene.text.unicode import LONE_SURROGATE, Text
 
 Mode = loop_settings.Mode
@@ -123,12 +124,44 @@ class Item(_InputModel):
         return self
 
 
+class EditDecision(FrozenModel):
+    """One edit of a rewrite, and what the gate made of it.
+
+    `before` and `after`: offsets in the text before and in the rewrite as the refiner wrote it, null where a sentence
+    was added or removed; `old` and `new` the words there. An edit that was not `taken` is undone, for the reason `why`
+    of the check `check`. A sentence that was taken in part has an entry of its own for the words that were not.
+    """
+
+    kind: Literal["reworded", "added", "removed", "moved", "characters"]
+    before: tuple[int, int] | None
+    after: tuple[int, int] | None
+    old: str
+    new: str
+    taken: bool
+    check: str | None = Field(default=None, exclude_if=is_none)
+    why: str | None = Field(default=None, exclude_if=is_none)
+
+
+def _is_empty(value: object) -> bool:
+    return value == ()
+
+
 class Round(FrozenModel):
-    """One turn of the loop. `samples`: the critiques drawn for it, none where an earlier round's were reused."""
+    """One turn of the loop. `samples`: the critiques drawn for it, none where an earlier round's were reused.
+
+    `candidate` is the rewrite that was scored: with the edits undone that may not stay. `written` is what the refiner
+    wrote where that is another text. `edits`: every edit with what became of it. `mended`: faults of the text before
+    that the rewrite took out, as the gate's checks found them. `pairwise`: the votes on the rewrite where the pairwise
+    judge was asked.
+    """
 
     critique: Critique | None
     samples: tuple[Sample, ...] = ()
     candidate: str | None
+    written: str | None = Field(default=None, exclude_if=is_none)
+    edits: tuple[EditDecision, ...] = Field(default=(), exclude_if=_is_empty)
+    mended: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    pairwise: PairVotes | None = Field(default=None, exclude_if=is_none)
     scores: dict[str, Scores]
     decision: Literal["accept", "reject"]
     why: str

@@ -303,3 +303,8 @@ def short_repr(value: object, limit: int = 60) -> str:
     except Exception:  # a number of thousands of digits, or somebody's broken `__repr__`
         return ""
     return f"{text[:limit]}…" if len(text) > limit else text
+
+
+def is_none(value: object) -> bool:
+    """For fields that a record leaves out where they hold nothing (`exclude_if`)."""
+    return value is None

@@ -22,7 +22,8 @@ class Rejection:
 class RefineTask:
     """One rewriting job. `answer` is the best text so far; `critique` is None in the modes that use none.
 
-    `seed` is derived for this round; the same task gives the same rewrite where the model can be seeded.
+    `seed` is derived for this round; the same task gives the same rewrite where the model can be seeded. `undone`:
+    edits of earlier, accepted rewrites that the gate undid, each in words with its reason.
     """
 
     item: Item
@@ -31,6 +32,7 @@ class RefineTask:
     critique: Critique | None
     rejections: tuple[Rejection, ...]
     seed: int
+    undone: tuple[str, ...] = ()
 
 
 class Refiner(Protocol):

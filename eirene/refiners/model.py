@@ -29,7 +29,14 @@ PROMPTS: dict[Mode, str] = {
     "fine-grained": "refine_fine_grained",
     "human": "refine_human",
 }
-PARTS = ("refine_perspectives", "refine_context", "refine_rejected", "refine_attempt", "refine_fault")
+PARTS = (
+    "refine_perspectives",
+    "refine_context",
+    "refine_rejected",
+    "refine_attempt",
+    "refine_fault",
+    "refine_undone",
+)
 """The prompts that stand inside those of `PROMPTS`."""
 _SHOWN_ATTEMPTS = 3  # the latest; more would crowd out the answer
 
@@ -121,14 +128,20 @@ def refine_messages(
         values["faults"] = _faults(_critique(task), reasons_only=reasons_only)
     arguments, passages = _arguments(item), _passages(item)
     attempts = _attempts(task.rejections)
-    mark = fence_word(*values.values(), arguments, passages, attempts)
+    undone = "\n".join(f"- {break_control_tokens(edit)}" for edit in task.undone)
+    mark = fence_word(*values.values(), arguments, passages, attempts, undone)
     values["given"] = "".join(
         [
             _part("refine_perspectives", mark=mark, arguments=arguments) if arguments else "",
             _part("refine_context", mark=mark, passages=passages) if passages else "",
         ]
     )
-    values["rejected"] = _part("refine_rejected", mark=mark, attempts=attempts) if attempts else ""
+    values["rejected"] = "".join(
+        [
+            _part("refine_rejected", mark=mark, attempts=attempts) if attempts else "",
+            _part("refine_undone", mark=mark, undone=undone) if undone else "",
+        ]
+    )
     return (prompt or load_prompt(PROMPTS[task.mode])).fill({**values, "mark": mark}), mark
 
 

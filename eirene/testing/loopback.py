@@ -180,13 +180,11 @@ class LoopbackServer:
                 return await self._send_broken(writer, outcome, is_stream=bool(request.body.get("stream")))
             choices.append(TextReply(outcome) if isinstance(outcome, str) else outcome)
         counts = token_counts(request, choices)
-        if request.body.get("stream"):
-            goes_on = await send_stream(writer, stream_events(choices[0], counts))
-        else:
-            goes_on = await send_json(writer, 200, completion_body(request, choices))
-        self.input_tokens += counts["prompt_tokens"]
+        self.input_tokens += counts["prompt_tokens"]  # first: who has the reply may ask for these at once
         self.output_tokens += counts["completion_tokens"]
-        return goes_on
+        if request.body.get("stream"):
+            return await send_stream(writer, stream_events(choices[0], counts))
+        return await send_json(writer, 200, completion_body(request, choices))
 
     async def _together(self) -> None:
         self._missing -= 1

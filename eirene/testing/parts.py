@@ -20,12 +20,16 @@ def scripted_parts(
     rewrites: Sequence[str | BackendError] = (),
     scores: Mapping[str, Scores | BackendError] | None = None,
 ) -> Parts:
-    """Parts that give the scripted samples, rewrites and scores (by answer), in this order."""
+    """Parts that give the scripted samples, rewrites and scores (by answer), in this order.
+
+    Their gate has no checks: a rewrite is judged by its scripted scores alone.
+    """
     return Parts(
         backend="scripted",
         feedback_model=ScriptedFeedback(samples),
         refiner=ScriptedRefiner(rewrites),
         detectors=(ScriptedDetector(scores or {}),),
+        checks=(),
     )
 
 

@@ -2,7 +2,7 @@
 
 Makes characters visible that would otherwise act on a terminal or a page, or hide in it.
 
-What polled judges said of the original and of what is shown, for both views.
+What polled judges said of the original and of what is shown, and pairwise judges of rewrites, for both views.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eirene.core.critique import Critique, FindingVote, Review, TaggedSentence
+from eirene.core.pairwise import Outcome, PairVote, PairVotes
 from eirene.core.records import Record, Round, Status
 from eirene.core.scores import Poll, Polls, Score, Scores, Unscored, number
 from eirene.core.usage import Usage
@@ -246,7 +247,9 @@ _QUESTIONS = {"adherence": "something that was not given", "correctness": "somet
 
 @dataclass(frozen=True, slots=True)
 class PolledText:
-    """A judge's polls on one text: which, the outcome in one line, and the replies as (verdict in words, text)."""
+    """A judge's replies on a text, or on a rewrite and the text before: of what, the outcome in one line, and the
+    replies as (verdict in words, text).
+    """
 
     summary: str
     replies: tuple[tuple[str, str], ...]
@@ -283,3 +286,42 @@ def _said(poll: Poll) -> str:
     if poll.error is None:
         return f"not read: {poll.unread or 'no reason'}"
     return "yes" if poll.error else "no"
+
+
+def compared_texts(record: Record) -> tuple[PolledText, ...]:
+    """The votes of the pairwise judge in each round in which it was asked."""
+    return tuple(
+        PolledText(
+            f"pairwise, round {n}: {_compared(round_.pairwise)}",
+            tuple((_preferred(vote), vote.text) for vote in round_.pairwise.votes),
+        )
+        for n, round_ in enumerate(record.rounds, start=1)
+        if round_.pairwise is not None
+    )
+
+
+_OUTCOMES: Mapping[Outcome, str] = {
+    "better": "the rewrite is better in both orders",
+    "harm": "harm came in",
+    "no gain": "the rewrite is not better in both orders",
+    "unscored": "unscored",
+}
+
+
+def _compared(votes: PairVotes) -> str:
+    unread = sum(vote.unread is not None for vote in votes.votes)
+    text = f"{_OUTCOMES[votes.outcome]}; {len(votes.votes)} votes"
+    if unread:
+        text += f", {unread} could not be read"
+    if votes.first_place is not None:
+        text += f"; {votes.first_place:.2f} of the preferences are for the text shown first (0.50 is no bias)"
+    return text
+
+
+def _preferred(vote: PairVote) -> str:
+    shown = "rewrite shown second" if vote.first == "before" else "rewrite shown first"
+    if vote.unread is not None:
+        return f"not read: {vote.unread} ({shown})"
+    better = {"before": "the text before is better", "after": "the rewrite is better", "tie": "a tie"}
+    faulty = {"before": "; faulty: the text before", "after": "; faulty: the rewrite", "both": "; faulty: both"}
+    return f"{better[vote.better or 'tie']}{faulty.get(vote.faulty or '', '')} ({shown})"

@@ -13,9 +13,11 @@ from eirene.core.records import Item, Record, Round
 from eirene.core.scores import Score, Scores, number
 from eirene.views import ShownSpan, spans_of
 from eirene.views.diff import diff
+from eirene.views.edits import ShownEdit, edits_taken, edits_undone
 from eirene.views.facts import (
     PolledText,
     Vote,
+    compared_texts,
     consistency,
     last_candidate,
     other_findings,
@@ -162,11 +164,16 @@ class ShownArgument:
 
 @dataclass(frozen=True, slots=True)
 class ShownRound:
-    """A round's decision. `candidate` is None where nothing was rewritten, "" where it is the rewrite of the diff."""
+    """A round's decision. `candidate` is None where nothing was rewritten, "" where it is the rewrite of the diff.
+
+    `taken` says how many edits were; `undone` has a line and a reason for each that was not.
+    """
 
     decision: str
     why: str
     candidate: str | None
+    taken: str
+    undone: tuple[ShownEdit, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +202,7 @@ def view_of(record: Record, item: Item | None = None) -> RecordView:
             ShownScores(row.detector, row.error, tuple(map(_rounded, row.scores)), row.advisory) for row in table.rows
         ),
         notes=table.notes,
-        polls=polled_texts(record),
+        polls=(*polled_texts(record), *compared_texts(record)),
         arguments=tuple(_arguments(record, item)),
         rounds=tuple(_rounds(record)),
         maps=tuple(word_maps(record, item)),
@@ -296,7 +303,8 @@ def _arguments(record: Record, item: Item | None) -> Iterator[ShownArgument]:
 def _rounds(record: Record) -> Iterator[ShownRound]:
     shown = last_candidate(record)
     for round_, rewrite in zip(record.rounds, rewrites(record), strict=True):
-        yield ShownRound(round_.decision, round_.why, "" if rewrite is not None and rewrite == shown else rewrite)
+        candidate = "" if rewrite is not None and rewrite == shown else rewrite
+        yield ShownRound(round_.decision, round_.why, candidate, edits_taken(round_), edits_undone(round_))
 
 
 def _rounded(score: Score) -> Number:

@@ -103,9 +103,13 @@ function drawPolls([summary, replies]) {
   return folded(summary, make("ol", "", ...drawn));
 }
 
-function drawRound([decision, why, candidate], at) {
+const drawUndone = ([what, why]) => make("li", "", make("span", "badge reject", "undone"), " ", what, " ", make("span", "dim", why));
+
+function drawRound([decision, why, candidate, taken, undone], at) {
   const done = candidate === null ? "nothing rewritten" : `${decision}ed`;
   return make("li", "", make("span", `badge ${candidate === null ? "plain" : decision}`, done), " ", why,
+    taken ? paragraph("dim", taken) : null,
+    undone.length ? make("ul", "undone", ...undone.map(drawUndone)) : null,
     candidate ? folded(`The rewrite of round ${at + 1}`, paragraph("text", candidate)) : null);
 }
 

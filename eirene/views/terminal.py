@@ -18,12 +18,14 @@ from eirene.core.records import Record, Round
 from eirene.core.scores import Unscored
 from eirene.views import LETTERS, kinds_in, spans_of
 from eirene.views.diff import DiffLine, DiffLineKind, diff
+from eirene.views.edits import edits_taken, edits_undone
 from eirene.views.facts import (
     ADVISORY,
     HOW_TO_GIVE,
     STATUS_WORDS,
     ScoreRow,
     Tone,
+    compared_texts,
     consistency,
     cost,
     last_candidate,
@@ -234,3 +236,12 @@ def _decisions(record: Record) -> Iterator[RenderableType]:
         word = "nothing rewritten" if rewrite is None else f"{round_.decision}ed"
         style = "green" if round_.decision == "accept" else "yellow"
         yield Text.assemble(f"Round {n}: ", (word, f"bold {style}"), f": {visible(round_.why)}")
+        taken = edits_taken(round_)
+        if taken:
+            yield Padding(Text(visible(taken), style="dim"), (0, 0, 0, 2))
+        for edit in edits_undone(round_):
+            line = Text.assemble(
+                ("undone", "bold yellow"), f": {visible(edit.what)} ", (f"({visible(edit.why)})", "yellow")
+            )
+            yield Padding(line, (0, 0, 0, 2))
+    yield from (Text(visible(compared.summary), style="dim") for compared in compared_texts(record))

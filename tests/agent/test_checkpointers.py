@@ -169,7 +169,7 @@ class Dying:
 async def test_after_a_crash_a_run_goes_on_behind_its_last_step(store: Store) -> None:
     """Neither the vote nor the rewrite is asked for again: the scripts hold one of each."""
     whole = parts()
-    models = Parts("scripted", whole.feedback_model, whole.refiner, (Dying(),))
+    models = Parts("scripted", whole.feedback_model, whole.refiner, (Dying(),), checks=())
     async with store.opened() as saver:
         with pytest.raises(Killed):
             await store.run(eirene.build_graph(models, checkpointer=saver), begin())

@@ -159,17 +159,10 @@ def test_human_mode_without_usable_notes_is_an_input_error(item: dict[str, Any],
 def test_an_open_question_without_critique_falls_to_the_setting() -> None:
     """Nothing was given: the scores can show harm, never gain."""
     table = {"longer": scores(0.1, 0.6)}
-    accepted = run(OPEN_ITEM, samples=[], rewrites=["longer"], scores=table, mode="improve")
+    options: dict[str, Any] = {"samples": [], "rewrites": ["longer"], "scores": table, "mode": "improve"}
+    accepted = run(OPEN_ITEM, **options, when_gain_unmeasured="accept")
     assert "nothing to measure a gain" in accepted.why
-    kept = run(
-        OPEN_ITEM,
-        samples=[],
-        rewrites=["longer"],
-        scores=table,
-        mode="improve",
-        max_rounds=1,
-        when_gain_unmeasured="keep",
-    )
+    kept = run(OPEN_ITEM, **options, max_rounds=1)  # as it is by default
     assert (accepted.status, kept.status) == ("accepted", "kept")
 
 
@@ -238,7 +231,7 @@ def test_an_advisory_detector_is_shown_and_does_not_decide() -> None:
     parts = scripted_parts(samples=[FAULTY] * 20, rewrites=["better"], scores={ORIGINAL: BAD, "better": GOOD})
     veto = ScriptedDetector({ORIGINAL: GOOD, "better": WORSE}, name="adviser")
     both = eirene.Parts(
-        "x", parts.feedback_model, parts.refiner, (veto, *parts.detectors), advisory=frozenset({"adviser"})
+        "x", parts.feedback_model, parts.refiner, (veto, *parts.detectors), advisory=frozenset({"adviser"}), checks=()
     )
     record = run(parts=both)
     assert record.status == "accepted"
@@ -262,6 +255,6 @@ def test_detectors_that_ask_a_model_are_asked_about_every_text_at_once() -> None
     parts = scripted_parts(samples=[FAULTY] * 20, rewrites=["better"], scores=texts)
     asks: frozenset[Any] = frozenset({"judge"})
     judges = Meets(texts, name="one", needs=asks), Meets(texts, name="two", needs=asks)
-    record = run(parts=eirene.Parts("x", parts.feedback_model, parts.refiner, judges), deadline_s=5.0)
+    record = run(parts=eirene.Parts("x", parts.feedback_model, parts.refiner, judges, checks=()), deadline_s=5.0)
     assert record.status == "accepted", record.why
     assert list(record.scores.final) == ["one", "two"]

@@ -167,5 +167,5 @@ def test_a_run_without_detectors_ends_without_scores() -> None:
 
 
 def test_a_record_names_the_detectors_that_decide_nothing() -> None:
-    assert refine(ITEM).advisory == ("rouge",)
+    assert refine(ITEM).advisory == ("rouge", "arrangement")
     assert refine(ITEM, backend=scripted_parts(samples=[SPOTLESS] * 20, scores={ORIGINAL: GOOD})).advisory == ()

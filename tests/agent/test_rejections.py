@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eirene.agent import refine
-from eirene.agent.gate import faults
+from eirene.agent.rejections import faults
 from eirene.core.critique import Sample
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored

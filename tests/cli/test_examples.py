@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,17 @@ def test_notes_by_a_person_are_followed(run: Run) -> None:
 def test_the_open_question_says_what_would_help(run: Run) -> None:
     why = run("refine", EXAMPLES / "open-question.json", "--json").record["why"]
     assert all(option in why for option in ("perspectives", "context", "backend"))
+
+
+def test_of_the_mixed_rewrite_the_argument_stays_and_the_rest_is_undone(capsys: pytest.CaptureFixture[str]) -> None:
+    example = EXAMPLES / "mixed-rewrite.py"
+    runpy.run_path(str(example), run_name="__main__")
+    shown = " ".join(capsys.readouterr().out.split())
+    answer = shown.partition("Answer ")[2]
+    assert "one commuting day less cuts traffic and emissions" in answer
+    assert not any(harm in answer for harm in ("would not finally", "https://", "fool"))
+    assert shown.count("undone: left out") == 3
+    assert f"`{example.name}`" in (EXAMPLES / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)

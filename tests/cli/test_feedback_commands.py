@@ -48,7 +48,17 @@ def test_a_model_is_trained_and_then_measured(run: Run, tmp_path: Path) -> None:
     assert report["sentences"]["always first"]["overall"]["auc"]["value"] == 0.5
     assert report["signature"].startswith("n:5|")
     item = write(tmp_path / "item.json", {"question": "is it 1?", "answer": "this is bad. this is good."})
-    refined = run("refine", item, "--backend", f"hf:{tmp_path / 'out'}?device=cpu", "--max-rounds", "1", "--json")
+    refined = run(
+        "refine",
+        item,
+        "--backend",
+        f"hf:{tmp_path / 'out'}?device=cpu",
+        "--max-rounds",
+        "1",
+        "--judge-votes",
+        "0",
+        "--json",
+    )
     record = refined.record
     critique = record["rounds"][0]["critique"]
     assert (critique["n_drawn"], critique["n_requested"]) == (20, 20)

@@ -25,7 +25,7 @@ def judge(request: ScriptedRequest, index: int) -> ScriptedReply:
 
 def backend(request: ScriptedRequest, index: int) -> ScriptedReply:
     if "improved answer" in request.text:
-        return "Trams are quiet. A bus costs 900,000 euros to build."
+        return "Trams are quiet. A bus costs a great deal to build."
     return judge(request, index)
 
 

@@ -26,6 +26,7 @@ PAST_THE_DOOR = {
     "eirene.eval.detectors.classifier.detector": "is given a loaded model",
     "eirene.eval.detectors.salience.detector": "is given a loaded model",
     "eirene.eval.detectors.selfcheck.samples": "is given a loaded model",
+    "eirene.eval.pairwise": "is given a loaded model",
     "eirene.feedback_model.model": "is given a loaded model",
     "eirene.models.faults": "is around a pass of a loaded model",
     "eirene.refiners.model": "is given a loaded model",

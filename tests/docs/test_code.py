@@ -16,7 +16,7 @@ from eirene.models.costs import read_prices
 from .pages import ROOT, code_blocks, read_page, run_blocks, section, stated_output
 
 
-@pytest.mark.parametrize("name", ["backends", "checkpoints", "costs", "wrapping"])
+@pytest.mark.parametrize("name", ["backends", "checkpoints", "costs", "gate", "wrapping"])
 def test_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ from typing import get_args
 
 import pytest
 
+from eirene.agent.gate.checks.registry import CHECKS
 from eirene.core.critique import Action, Review
 from eirene.data.published import READERS
 from eirene.eval.datasets import FORMS
@@ -64,6 +65,12 @@ def test_no_page_in_docs_is_written_by_a_program() -> None:
 def test_every_detector_stands_in_the_table() -> None:
     table = section(read_page("detectors"), "One interface")
     assert [name for name in DETECTORS if f"`{name}`" not in table] == []
+
+
+def test_every_check_of_the_gate_stands_in_the_table_with_what_it_mends() -> None:
+    table = section(read_page("gate"), "Checks")
+    rows = re.findall(r"^\| `([a-z ]+)` \|.*\| (\w+) \|$", table, re.MULTILINE)
+    assert rows == [(check.name, check.mends) for check in CHECKS]
 
 
 def test_every_labelled_set_stands_in_the_table() -> None:

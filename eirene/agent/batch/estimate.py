@@ -22,6 +22,7 @@ from eirene.core.records import VOTED_MODES, Item
 from eirene.core.signature import derive_seed
 from eirene.eval.base import case_of
 from eirene.eval.detectors.chainpoll import ChainPoll, chainpoll_messages
+from eirene.eval.pairwise import ChatPairwise, Pair, pairwise_messages
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.request import render_reply
@@ -99,6 +100,8 @@ def of_loop(item: Item, parts: Parts, settings: Settings, count: Count) -> Numbe
                 total += _vote(critic, request, settings, count, again=again, is_tagged=kind == "hallucination")
     if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":
         total += _rewrites(item, sentences, settings, count)
+    if is_compared(item, parts, settings):
+        total += _comparisons(item, parts, settings, count)
     return total
 
 
@@ -151,6 +154,24 @@ def _rewrites(item: Item, sentences: Sequence[Sentence], settings: Settings, cou
     return np.array(
         [[least, least * prompt, least * REWRITE[0] * answer], [most, most * prompt + told, most * REWRITE[1] * answer]]
     )
+
+
+def is_compared(item: Item, parts: Parts, settings: Settings) -> bool:
+    """Whether the pairwise judge, a chat model, is asked about the rewrites of a row."""
+    is_asked = isinstance(parts.pairwise, ChatPairwise) and settings.judge_votes > 0 and not parts.judges
+    # In mode edit, and with its critic, the hallucination critic's re-vote measures.
+    return is_asked and settings.critic == "completeness" and not (item.perspectives or item.context)
+
+
+def _comparisons(item: Item, parts: Parts, settings: Settings, count: Count) -> Numbers:
+    """None where every rewrite shows harm by its scores, or is not one; else both orders of every rewrite."""
+    assert isinstance(parts.pairwise, ChatPairwise)
+    messages = pairwise_messages(Pair(item.question, item.answer, item.answer), first="before")
+    longer = (REWRITE[1] - 1) * count(item.answer)
+    votes = 2 * settings.judge_votes
+    calls = rounds(settings) * (2 if parts.pairwise.chat.takes_n else votes)
+    read = calls * (_prompt(messages, count) + longer * (REWRITE[1] + 1))  # the text before may be a rewrite, too
+    return np.array([[0, 0, 0], [calls, read, rounds(settings) * votes * POLL[1]]], float)
 
 
 def _worst(sentences: Sequence[Sentence]) -> Critique:
@@ -230,6 +251,9 @@ def assumptions(parts: Parts, settings: Settings, *, counted_by: str) -> list[st
     if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":
         said.append(f"a rewrite has {REWRITE[0]:g} to {REWRITE[1]:g} times the tokens of the answer, "
                     f"and there are at most {rounds(settings)}")  # fmt: skip
+    if isinstance(parts.pairwise, ChatPairwise) and settings.judge_votes and not parts.judges:
+        said.append(f"where nothing is given, the pairwise judge votes on a rewrite at most {2 * settings.judge_votes} "
+                    f"times, with up to {POLL[1]} tokens each")  # fmt: skip
     if any(isinstance(detector, ChainPoll) for detector in parts.detectors):
         said.append(f"a poll of the judge writes {POLL[0]} to {POLL[1]} tokens, about the original and every rewrite")
     return said

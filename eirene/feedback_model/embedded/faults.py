@@ -17,6 +17,7 @@ from eirene.core.critique import Finding
 from eirene.feedback_model.embedded.calibration import Critic
 from eirene.feedback_model.embedded.evidence import UNSUPPORTED, Evidence
 from eirene.text.language import other_language
+from eirene.text.quoting import one_line
 
 _FAINT = -6.0
 """Log odds under which a fault is left out: no draw in a thousand would name it."""
@@ -232,7 +233,5 @@ def _at(group: str | None) -> str:
 
 def _quoted(text: str) -> str:
     """On one line, in double quotes, without a full stop at the end; long texts are cut at a word."""
-    line = " ".join(text.split())
-    if len(line) > _LONGEST:
-        line = line[:_LONGEST].rsplit(" ", 1)[0] + " ..."
+    line = one_line(text, _LONGEST)
     return f'"{line.rstrip(".") or line}"'

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 
-from eirene.refiners.edit import Edit, apply_edits, compatible
 from eirene.refiners.embedded.layout import AnswerText, Layout, ListItem, renumbered
 from eirene.refiners.embedded.plan import Addition, Changes
 from eirene.refiners.embedded.wording import sets_side
 from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import Unit, opening_length
+from eirene.text.edits import Edit, apply_edits, compatible
 from eirene.text.english import Decapitalizer
 
 Phrase = Callable[[Addition, str, bool], str]

@@ -19,12 +19,14 @@ from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.records import parse_item
+from eirene.eval.pairwise import ChatPairwise
 from eirene.feedback_model.model import ChatFeedback
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel
 from eirene.models.costs import Price, rough_count
 from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.model import ChatRefiner
+from eirene.testing.pair_judge import ScriptedPairJudge, longer
 
 ITEMS = [
     parse_item({"id": f"row-{n}", "question": "Trams or buses?",
@@ -74,6 +76,32 @@ async def test_a_run_takes_no_less_and_no_more_than_was_said(mode: Any, script: 
         slack = 0 if name == "calls" else 0.35 * took  # the chat format's own tokens, and words of other lengths
         assert found.loop[0, at] - slack <= took <= found.loop[1, at] + slack, (name, took, found.loop)
     assert not found.judge.any()
+
+
+@pytest.mark.parametrize("takes_n", [True, False])
+@pytest.mark.parametrize("judge", [longer, lambda *_: "tie"])
+async def test_where_nothing_is_given_the_votes_on_every_rewrite_are_in_the_bounds(judge: Any, takes_n: bool) -> None:
+    """The backend's own model compares each rewrite with the text before, unless that is turned off."""
+    rows = [item.model_copy(update={"perspectives": None}) for item in ITEMS]
+    pairs, settings = ScriptedPairJudge(better=judge), Settings(mode="improve")
+
+    def script(messages: list[Any]) -> str:
+        rewrite = f"{messages[-1].content.split('TEXT-')[-2]} It is {len(str(messages))}."
+        return pairs.reply("\n".join(str(m.content) for m in messages)) or rewrite.partition("\n")[2]
+
+    def made() -> Parts:
+        parts = parts_with(script, n=takes_n)
+        assert isinstance(parts.refiner, ChatRefiner)
+        return replace(parts, pairwise=ChatPairwise(parts.refiner._chat), checks=())
+
+    found = estimate(rows, rows=4, parts=made(), settings=settings, polls=5, count=words)
+    records = [await arefine(row, backend=made(), settings=settings) for row in rows]
+    assert all(record.rounds[0].pairwise is not None for record in records)
+    for at, name in enumerate(("calls", "input_tokens", "output_tokens")):
+        assert sum(getattr(record.usage, name) for record in records) <= found.loop[1, at], name
+    off = Settings(mode="improve", judge_votes=0)
+    assert estimate(rows, rows=4, parts=made(), settings=off, polls=5, count=words).loop[1, 0] == 4 * 2
+    assert any("pairwise" in said for said in assumptions(made(), settings, counted_by="words"))
 
 
 def test_one_request_for_all_critiques_reads_the_prompt_once(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, SIDES, embedded
 
 pytestmark = pytest.mark.usefixtures("loopback")
 CRITIQUE = "1. [Incomplete] Reasons: the suffering of animals is missing"
-BETTER = "Zoos teach children about animals, but cages make animals suffer."
+BETTER = "Supporters say that zoos teach children about animals, but cages make animals suffer."
 
 
 def ollama(n: int, texts: list[str]) -> dict[str, Any]:

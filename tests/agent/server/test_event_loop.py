@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -16,7 +17,6 @@ import pytest
 
 from eirene.agent.server.engine import Engine
 from eirene.agent.settings import Settings
-from eirene.agent.state import Parts
 from tests.agent.server.serving import ASK, DRAFT, SIDES, Served, embedded_engine, served
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -40,7 +40,7 @@ class Stuck:
 @contextmanager
 def stuck_server(**options: Any) -> Iterator[tuple[Stuck, Served]]:
     parts, refiner = embedded_engine().parts, Stuck()
-    engine = Engine(Parts("embedded", parts.feedback_model, refiner, parts.detectors), Settings(mode="improve"))
+    engine = Engine(replace(parts, refiner=refiner), Settings(mode="improve"))
     with served(engine, **options) as server:
         try:
             yield refiner, server

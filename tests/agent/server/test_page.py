@@ -120,8 +120,8 @@ def test_scores_that_decide_nothing_stand_last_and_muted_here_and_on_the_runs_pa
     with served(embedded_engine(), render=render) as server:
         ask_by_keyboard(tab, server)
         rows = tab.read("[...document.querySelectorAll('#steps tbody tr')].map((it) => [it.className, it.innerText])")
-        assert [kind for kind, text in rows if "(advisory)" in text] == ["muted", "muted"]
-        assert [kind for kind, _ in rows][-2:] == ["muted", "muted"] and rows[0][0] == ""
+        assert [kind for kind, text in rows if "(advisory)" in text] == ["muted"] * 4
+        assert [kind for kind, _ in rows][-4:] == ["muted"] * 4 and rows[0][0] == ""
         change = "getComputedStyle([...document.querySelectorAll('.muted .better, .muted .worse')][0] || document.body)"
         dim = "getComputedStyle(document.querySelector('.hint')).color"
         assert tab.read(f"{change}.color") == tab.read(dim)

@@ -24,7 +24,7 @@ SIDES = [
 DRAFT = "Supporters say that zoos teach children about animals."
 QUESTION = "Should zoos be closed?"
 CRITIQUE = "1. [Incomplete] Reasons: the suffering of animals is missing"
-BETTER = "Zoos teach children about animals, but cages make animals suffer."
+BETTER = "Supporters say that zoos teach children about animals, but cages make animals suffer."
 
 
 def around(*drafts: Any, **options: Any) -> RefiningChatModel:

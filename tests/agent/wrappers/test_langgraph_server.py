@@ -73,7 +73,9 @@ def test_a_setting_that_cannot_be_used_is_named() -> None:
 @pytest.mark.usefixtures("loopback")
 def test_the_backend_is_the_environments_and_never_a_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that could name a server or a path would spend, or read, what is not its own."""
-    with LoopbackServer("Zoos teach children; cages make animals suffer.") as server:
+    with LoopbackServer(
+        "Supporters say that zoos teach children about animals. Critics say that cages make animals suffer."
+    ) as server:
         monkeypatch.setenv("EIRENE_BACKEND", "openai:test")
         monkeypatch.setenv("EIRENE_BASE_URL", server.base_url)
         asked = {"backend": "hf:/etc", "base_url": "http://192.0.2.1/v1", "mode": "improve"}

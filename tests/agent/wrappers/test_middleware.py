@@ -79,7 +79,7 @@ SECRET = "a word of the draft alone"
 async def test_no_stream_of_any_kind_shows_the_draft_as_a_reply(mode: Any) -> None:
     """The draft stands in the trace, as `original`, and in the events that trace calls of models; nowhere else."""
     critique = "1. [Incomplete] Reasons: cages are missing"
-    better = "Zoos teach children about animals, but cages make animals suffer."
+    better = "Supporters say that zoos teach children about animals, but cages make animals suffer."
     settings = Settings(samples=3)
     built = agent(f"Zoos teach children: {SECRET}.", *[critique] * 3, better, backend=None, settings=settings)
     asked = {"messages": [QUESTION]}
@@ -108,7 +108,7 @@ def _without_traces(found: Any) -> Any:
 
 def test_without_a_backend_the_agents_own_model_refines() -> None:
     critique = "1. [Incomplete] Reasons: cages are missing"
-    better = "Zoos teach children about animals, but cages make animals suffer."
+    better = "Supporters say that zoos teach children about animals, but cages make animals suffer."
     state = agent(DRAFT, *[critique] * 3, better, backend=None, settings=Settings(samples=3)).invoke(
         {"messages": [QUESTION]}
     )

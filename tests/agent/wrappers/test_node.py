@@ -28,7 +28,7 @@ SIDES = [
 DRAFT = "Supporters say that zoos teach children about animals."
 QUESTION = "Should zoos be closed?"
 CRITIQUE = "1. [Incomplete] Reasons: the suffering of animals is missing"
-BETTER = "Zoos teach children about animals, but cages make animals suffer."
+BETTER = "Supporters say that zoos teach children about animals, but cages make animals suffer."
 STEPS = ["sample_feedback", "select_critique", "refine", "rescore", "gate"]
 ASKED: Any = {"question": QUESTION, "answer": DRAFT, "perspectives": SIDES}
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -214,8 +214,9 @@ def test_what_is_no_final_reply_stays_as_it_is(messages: Sequence[Any], options:
 
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_without_a_backend_the_chats_model_critiques_and_rewrites_itself(is_async: bool) -> None:
-    """As in the other wrappers, and without anything given: the model is asked."""
-    models = ScriptedChatModel([*[CRITIQUE] * 3, BETTER])
+    """As in the other wrappers, and without anything given: the model is asked, and compares draft and rewrite."""
+    votes = ["Faulty: neither\nBetter: B"] * 2 + ["Faulty: neither\nBetter: A"] * 2  # the rewrite, second and first
+    models = ScriptedChatModel([*[CRITIQUE] * 3, BETTER, *votes])
     built = graph(Chat, mapping=eirene.StateMessages(), model=models, samples=3)
     state = await built.ainvoke(CHAT) if is_async else built.invoke(CHAT)
     assert (state["record"]["status"], state["messages"][-1].text) == ("accepted", BETTER)

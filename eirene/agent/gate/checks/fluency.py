@@ -1,0 +1,149 @@
+"""Fluency check: words in an order that is no sentence, a torn end, a beginning cut off; in English prose.
+
+Beginnings, ends and neighbouring words that a source has are no fault of the edit, and a sentence that is as odd as the
+one it replaces is no objection either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from eirene.agent.gate.checks.base import EditCase, Objection
+from eirene.text.cancellation import check_cancelled
+from eirene.text.edits import SentenceEdit
+from eirene.text.fluency import (
+    ANY,
+    STRANGE,
+    TIDY,
+    Joints,
+    Pairs,
+    Torn,
+    broken_at,
+    is_readable,
+    is_torn,
+    joints_of,
+    pairs_of,
+    strangeness_of,
+)
+from eirene.text.language import other_language
+from eirene.text.sentences import split_sentences
+
+MARGIN = 0.6
+"""By so much a sentence must be stranger than the one it replaces."""
+STRANGE_ORDER, BROKEN_ORDER = -2.0, 1.2
+"""As `STRANGE` and `BROKEN`, for the joints of a sentence that has the same words in another order."""
+SHORT, SHORT_MARGIN = 8, 0.6
+"""Words under which a new sentence must be stranger by so much: few joints say little."""
+SAME_WORDS = 0.85
+"""Share of words that two sentences have in common from which one is the other in another order."""
+
+_LONGEST = 20_000
+"""Characters of a new sentence that are read."""
+_NO_PROSE = re.compile(r"^(?: {4}|\t|\s*(?:[|>]|\$\$|```|~~~|#{1,6}\s))|[{}\\<>]|\|.*\||\w\(\)|\w_\w")
+
+
+_NO_SENTENCE = "words in an order that is no sentence"
+
+
+def fluency(case: EditCase) -> Iterator[Objection]:
+    """Objects to new sentences whose words make none, that break off or that begin in the middle."""
+    known: Pairs | None = None
+    bounds: Torn | None = None
+    for n, edit in case.changed():
+        new = case.new(edit)[:_LONGEST] if edit.kind != "removed" else ""
+        if not new or _NO_PROSE.search(new):
+            continue
+        if known is None or bounds is None:
+            known, bounds = _known(case), TIDY if _is_tidy(case.before) else ANY
+        for objection in _objections(case, n, new, known, bounds):
+            # Asked last, for it takes longest.
+            if other_language(new) is None and other_language(case.after) is None:
+                yield objection
+
+
+def _known(case: EditCase) -> Pairs:
+    found: set[tuple[str, str]] = set()
+    for source in case.sources:
+        found |= pairs_of(source)
+    return found
+
+
+def _objections(case: EditCase, n: int, new: str, known: Pairs, bounds: Torn) -> Iterator[Objection]:
+    """At most one: the first fault of the first sentence that has one."""
+    check_cancelled()
+    edit, at = case.edits[n], 0
+    old = case.old(edit)[:_LONGEST]
+    for piece in split_sentences(new):
+        sentence = piece.text
+        at = new.find(sentence, at)
+        joints = joints_of(sentence)
+        if joints is None:
+            continue
+        start = at + (edit.after[0] if edit.after else 0)
+        why = _disorder(joints, known, old) if is_readable(joints) else None
+        if why is not None:
+            yield Objection(n, f'{why}: "{_short(sentence)}"', _few_words(edit, joints, known, start))
+            return
+        torn = is_torn(sentence, known, bounds)
+        if torn is not None and not (old and is_torn(old, bounds=bounds)):
+            yield Objection(n, f"a sentence that {torn}")
+            return
+        place = broken_at(sentence, known)
+        if place is not None and not (old and broken_at(old) is not None):
+            quoted = sentence[joints.spans[max(0, place - 2)][0] : joints.spans[place : place + 2][-1][1]]
+            words = _touching(edit, joints, [place], start)
+            yield Objection(n, f'words that do not belong together: "{_short(quoted)}"', words)
+            return
+
+
+def _disorder(joints: Joints, known: Pairs, old: str) -> str | None:
+    """Why a sentence's words are in no order; None where they are."""
+    strange = strangeness_of(joints.odds[joints.novel(known)])
+    before = joints_of(old) if old else None
+    if before is None or not is_readable(before):
+        return _NO_SENTENCE if strange > STRANGE + (SHORT_MARGIN if joints.words < SHORT else 0.0) else None
+    lost = before.odds[before.novel(set(joints.pairs()))]
+    usual = max(strangeness_of(lost), strangeness_of(before.odds))
+    if strange > max(STRANGE, usual + MARGIN):
+        return _NO_SENTENCE
+    new = joints.odds[joints.novel(set(before.pairs()))]
+    if joints.words < 4 or len(new) < 2 or not _same_words(joints, before):
+        return None
+    is_broken = max(new[1:-1], default=-9.0) > BROKEN_ORDER + 0.6 * np.log(len(new)) and new.max() > before.odds.max()
+    is_strange = strangeness_of(new) > STRANGE_ORDER
+    return f"the same {_NO_SENTENCE}" if (is_broken or is_strange) and strangeness_of(new) > usual + MARGIN else None
+
+
+def _same_words(a: Joints, b: Joints) -> bool:
+    ours, theirs = (Counter(t for t in j.tokens if t[0].isalnum()) for j in (a, b))
+    return (ours & theirs).total() >= SAME_WORDS * max(ours.total(), theirs.total())
+
+
+def _is_tidy(text: str) -> bool:
+    """Whether all but a tenth of a text's longer sentences begin with a capital letter and end with a mark."""
+    long = [s.text for s in split_sentences(text[:_LONGEST]) if s.text.count(" ") > 2]
+    tidy = sum(s[0].isupper() and s[-1] in ".!?\"')”’:]" for s in long)
+    return bool(long) and tidy >= 0.9 * len(long)
+
+
+def _few_words(edit: SentenceEdit, joints: Joints, known: Pairs, start: int) -> tuple[int, ...] | None:
+    """The changed words at the odd places, where most of the sentence is the old one."""
+    novel = joints.novel(known)
+    places = [i for i in range(1, len(joints.tokens)) if novel[i] and joints.odds[i] > -1.0]
+    return _touching(edit, joints, places, start) if 2 * novel.sum() < len(novel) else None
+
+
+def _touching(edit: SentenceEdit, joints: Joints, places: list[int], start: int) -> tuple[int, ...] | None:
+    """The changed words at some joints of a sentence that begins at `start`; None where there are none."""
+    at = [(start + joints.spans[i - 1][0], start + joints.spans[i][1]) for i in places]
+    found = [i for i, w in enumerate(edit.words) if any(w.after[0] <= b and a <= w.after[1] for a, b in at)]
+    return tuple(found) or None
+
+
+def _short(text: str) -> str:
+    text = " ".join(text[:200].split())
+    return text if len(text) <= 80 else text[:77] + "..."

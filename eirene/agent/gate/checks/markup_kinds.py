@@ -1,0 +1,167 @@
+"""Kinds of markup: what links, HTML, images, code, formulas and templates look like in running text.
+
+Every pattern is bounded, so that no text takes longer than its length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# Endings of names of hosts; beside these every ending of two letters counts, unless it is one of a file.
+_ENDINGS = (
+    "com|org|net|edu|gov|mil|info|biz|name|app|dev|xyz|online|site|shop|store|club|top|blog|cloud|tech|live|link|page"
+    "|website|space|world|news|media|email|agency|support|click|int|museum|pro|mobi|wiki|chat|art|bank|money|vip|icu"
+)
+_FILES = "py|sh|rs|md|js|ts|pl|cs|so|cc|ps|gz|db|go|rb|hs|ml|vb|rc|no|is|it|in|to|my|be|me|am|as|at|by|do|us|id"
+_LABEL = r"[^\W_](?:[\w-]{0,61}[^\W_])?"
+_HOST = rf"(?:{_LABEL}\.){{1,6}}(?:{_ENDINGS}|(?-i:(?!(?:{_FILES})\b)[a-z]{{2}}))\b"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkupKind:
+    """A kind of markup. `free`: new ones are fine where the text before has any, or the question asks for such.
+
+    `is_it` tells what the pattern finds from what only looks like it.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    free: bool = False
+    is_it: Callable[[str], bool] = lambda found: True
+
+
+def _is_phone(found: str) -> bool:
+    digits = sum(map(str.isdigit, found))
+    groups = re.findall(r"\d+", found)
+    if digits < 7 or re.fullmatch(r"\d{4}-\d\d?-\d\d?|\d\d?[-.]\d\d?[-.]\d{4}|\d{4}\s?[-–]\s?\d{4}", found):
+        return False
+    if found[0] in "+(0":
+        return True
+    return len(groups) > 2 and not (" " in found and all(len(g) == 3 for g in groups[1:]))
+
+
+def _is_blob(found: str) -> bool:
+    return bool(re.search(r"\d", found) and re.search(r"[A-Z]", found) and re.search(r"[a-z]", found)) or (
+        found.startswith("0x") or re.fullmatch(r"[0-9a-fA-F]{26,}", found) is not None
+    )
+
+
+def _is_element(found: str) -> bool:
+    """Whether it is an element and no comparison, such as "a <b and c> d"."""
+    inside = found[1:-1].strip("/ ")
+    return " " not in inside or "=" in inside or inside.startswith(("!", "?"))
+
+
+KINDS = (
+    MarkupKind("a link", re.compile(r"\b[a-z][a-z0-9+.-]{1,20}:/?/[^\s<>\"'”)\]]+", re.IGNORECASE)),
+    MarkupKind(
+        "a link",
+        re.compile(
+            r"\b(?:https?|ftp|javascript|vbscript|mailto|tel|sms|magnet|callto|skype|whatsapp):[^\s<>\"]+",
+            re.IGNORECASE,
+        ),
+    ),
+    MarkupKind("a link", re.compile(r"\bdata:[a-z]{1,20}/[^\s<>\"]+|\bdata:[;,][^\s<>\"]+", re.IGNORECASE)),
+    MarkupKind("an e-mail address", re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,6}[^\W\d_]{2,24}\b")),
+    MarkupKind("a link", re.compile(rf"(?<![\w.@/-])(?:www\.[^\s<>\"]+|{_HOST}(?:[/:?#][^\s<>\"]*)?)", re.IGNORECASE)),
+    MarkupKind(
+        "a link", re.compile(r"(?<![\w.@/-])(?:[A-Za-z0-9-]{1,63}\.){1,6}[a-z]{1,24}/[A-Za-z0-9_~?#%-][^\s<>\"]*")
+    ),
+    MarkupKind(
+        "a disguised address",
+        re.compile(
+            rf"\bh(?:xx|\*\*|tt?x)ps?\b\S*|[\[({{]\s?(?:dot|at|punkt|point|\.|@)\s?[\])}}]"
+            rf"|\b\w{{2,63}} dot (?:{_ENDINGS}|[a-z]{{2}})\b|\[\.\]",
+            re.IGNORECASE,
+        ),
+    ),
+    MarkupKind(
+        "a telephone number",
+        re.compile(r"(?<![\w.,/$€£-])\+?\(?\d[\d().\u2010-\u2015 /-]{5,22}\d(?![\w,%])"),
+        False,
+        _is_phone,
+    ),
+    MarkupKind("a telephone number", re.compile(r"\b1?-?8\d\d-(?=[\w-]*[A-Z])[\w-]{4,15}")),
+    MarkupKind("an account", re.compile(r"(?<![\w@./])@[^\W\d]\w{2,30}(?!\w)"), True),
+    MarkupKind("a hashtag", re.compile(r"(?<![\w&#/])#[^\W\d_]\w{1,40}"), True),
+    MarkupKind("an image", re.compile(r"!\[[^\]\n]{0,300}\](?:\([^)\n]{0,2000}\)?|\[[^\]\n]{0,100}\])")),
+    MarkupKind(
+        "a Markdown link", re.compile(r"\[(?![\d, ]{1,9}\])[^\]\n]{1,300}\](?:\([^)\n]{1,2000}\)|\[[^\]\n]{1,100}\])")
+    ),
+    MarkupKind("a link's definition", re.compile(r"^[ \t]*\[[^\]\n]{1,100}\]:[ \t]*\S+", re.MULTILINE)),
+    MarkupKind("an HTML comment", re.compile(r"<!--|-->")),
+    MarkupKind(
+        "an HTML element",
+        re.compile(r"</?[a-z!?][\w:.-]{0,40}(?:\s[^<>]{0,2000})?/?>", re.IGNORECASE),
+        False,
+        _is_element,
+    ),
+    MarkupKind(
+        "an HTML element",
+        re.compile(r"<(?:script|iframe|img|a|svg|form|style|link|meta)\b[^<>]{0,2000}", re.IGNORECASE),
+    ),
+    MarkupKind("an HTML entity", re.compile(r"&(?:[a-z]{2,10}\d{0,2}|#\d{1,7}|#x[0-9a-f]{1,6});", re.IGNORECASE), True),
+    MarkupKind("a mark of a chat template", re.compile(r"<[|｜][^|｜<>\n]{1,60}[|｜]>|\[/?(?:INST|SYS)\]|<</?SYS>>")),
+    MarkupKind(
+        "a placeholder",
+        re.compile(r"\{\{[^{}\n]{0,300}\}\}|\{%[^%\n]{0,300}%\}|<%[^%\n]{0,300}%>|\$\{[^{}\n]{0,300}\}"),
+    ),
+    MarkupKind(
+        "a placeholder", re.compile(r"\[\[[^\[\]\n]{1,200}\]\]|<<[^<>\n]{1,200}>>|(?<!\w)__[A-Z][A-Z_]{1,40}__(?!\w)")
+    ),
+    MarkupKind(
+        "a placeholder",
+        re.compile(
+            r"\[/?[A-Z][A-Z _/-]{2,60}\]|\{[A-Za-z_]\w{0,40}\}"
+            r"|<(?![^<>]* (?:and|or|but) )[a-z]{1,30}(?:[ _-][a-z]{1,30}){1,5}>"
+        ),
+    ),
+    MarkupKind(
+        "BBCode",
+        re.compile(r"\[/?(?:b|i|u|s|url|img|code|quote|color|size|spoiler|list)(?:=[^\]\n]{0,500})?\]", re.IGNORECASE),
+    ),
+    MarkupKind("a code block", re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*|`{3,}", re.MULTILINE), True),
+    MarkupKind("code", re.compile(r"(?<!`)`[^`\n]{1,500}`(?!`)"), True),
+    MarkupKind(
+        "code",
+        re.compile(
+            r"(?<![\w.])[^\W\d]\w{0,60}(?:\.[^\W\d]\w{0,60}){0,6}\(\s?[\"'][^\"'\n]{0,200}[\"'][^()\n]{0,50}\)|(?<![\w.])[^\W\d]\w{0,60}(?:\.[^\W\d]\w{0,60}){1,6}\([^()\n]{0,200}\)"
+        ),
+        True,
+    ),
+    MarkupKind(
+        "code",
+        re.compile(
+            r"\{\s*[\"'][\w -]{1,60}[\"']\s*:|\{[^{}\n]{0,300}[;=][^{}\n]{0,300}\}|[\w)\]]\s?;\s*(?:$|\})|=>|&&|\|\|",
+            re.MULTILINE,
+        ),
+        True,
+    ),
+    MarkupKind("a command", re.compile(r"(?<![\w-])[a-z][\w.-]{1,20} (?:--?[a-zA-Z][\w=-]{0,30} )+\S+"), True),
+    MarkupKind(
+        "an escape",
+        re.compile(
+            r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})|(?:%[0-9A-F]{2}){2,}|\[\d{1,2}(?:;\d{1,2})*m|\\[nrt](?![a-z])"
+        ),
+        True,
+    ),
+    MarkupKind(
+        "a formula", re.compile(r"\$\$|\$(?=[^$\n]{0,200}[\\^_{}])[^$\n]{1,300}\$|\\[()\[\]]|\\[a-zA-Z]{2,20}\b"), True
+    ),
+    MarkupKind(
+        "a heading",
+        re.compile(
+            r"^[ \t]{0,3}#{1,6}[ \t]+\S[^\n]*|^[ \t]{0,3}(?:={3,}+|-{3,}+|\*{3,}+|_{3,}+)[ \t]*+$", re.MULTILINE
+        ),
+        True,
+    ),
+    MarkupKind(
+        "a table", re.compile(r"^[ \t]*\|[^\n]{0,2000}\|[ \t]*$|^(?=[ \t|:+-]*[|+])[ \t|:+-]{5,}+$", re.MULTILINE), True
+    ),
+    MarkupKind("a quotation mark of Markdown", re.compile(r"^[ \t]{0,3}>+[ \t]?", re.MULTILINE), True),
+    MarkupKind(
+        "a coded text", re.compile(r"(?<![\w/+-])(?:0x[0-9a-fA-F]{12,}+|[A-Za-z0-9+/_-]{26,}+={0,2})"), False, _is_blob
+    ),
+)

@@ -1,0 +1,138 @@
+"""New language: sentences, and words, in a language or script that none of the texts before has."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+
+from eirene.agent.gate.checks.base import EditCase
+from eirene.agent.gate.checks.places import PlacedFault, quoted
+from eirene.text.cancellation import check_cancelled
+from eirene.text.function_words import ENGLISH_WORDS, FUNCTION_WORDS, function_words_of, plain_words
+from eirene.text.language import ENGLISH, language_of
+
+_WORD = re.compile(r"[^\W\d_]+")
+_READ = 4_000
+"""Characters of a sentence, or of each source, that are read."""
+_IDENTIFIED = 200
+"""Sentences of one rewrite whose letters are looked at, which takes a third of a millisecond each."""
+_LEAST_ENGLISH, _FOREIGN = 0.2, 2
+"""Share of function words from which a text is English, unless it has so many of another language's."""
+_WORDS, _UNSPACED = 3, 5
+"""Words in another script that are more than a name; characters, in scripts without spaces."""
+_NO_SCRIPT_NAMES = """
+    MODIFIER SUPERSCRIPT SUBSCRIPT FEMININE MASCULINE MICRO FULLWIDTH MATHEMATICAL DOUBLE-STRUCK SCRIPT BLACK-LETTER
+    KELVIN ANGSTROM OHM
+"""
+_NO_SCRIPT = frozenset(_NO_SCRIPT_NAMES.split())
+_SPACELESS = frozenset(["CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"])
+_PHONETIC = re.compile(r"[\u0250-\u02af\u1d00-\u1dbf\ua720-\ua7ff]")
+
+
+def new_language(case: EditCase) -> Iterator[PlacedFault]:
+    """Sentences in a language, and runs of words in a script, that no source has, as faults of the text after."""
+    sources = [text[:_READ] for text in case.sources]
+    scripts = frozenset(script for text in sources for script, _, _ in _scripts(text))
+    told = _Languages(case, sources)
+    for _, edit in case.changed():
+        if edit.after is None:
+            continue
+        check_cancelled()
+        start, text = edit.after[0], case.new(edit)[:_READ]
+        foreign = [place for place in _scripts(text) if place[0] not in scripts]
+        if foreign and _is_much(text, foreign):
+            first, last = foreign[0][1], foreign[-1][2]
+            yield PlacedFault(start + first, start + last, f"words in another script: {quoted(text[first:last])}")
+        elif len(_PHONETIC.findall(text)) > 3 and not any(_PHONETIC.search(s) for s in sources):
+            yield PlacedFault(*edit.after, f"letters of another alphabet: {quoted(text)}", whole=True)
+        elif language := told.other(text):
+            yield PlacedFault(*edit.after, f"words in {language}, which no text before has: {quoted(text)}", whole=True)
+
+
+def _reads_as_english(words: list[str]) -> bool:
+    """Whether most of some words are, or lean on, the function words of English and of no other language."""
+    english = sum(word in ENGLISH_WORDS for word in words)
+    return english >= _LEAST_ENGLISH * len(words) and not any(
+        len(function_words_of(language, [w for w in words if w not in ENGLISH_WORDS])) >= _FOREIGN
+        for language in FUNCTION_WORDS
+    )
+
+
+def _scripts(text: str) -> Iterator[tuple[str, int, int]]:
+    """The words in other scripts than Latin: script, start and end."""
+    if text.isascii():
+        return
+    for found in _WORD.finditer(text):
+        word = found[0]
+        script = "LATIN" if word.isascii() else _script(word[0])
+        if script != "LATIN" and (len(word) > 1 or script in _SPACELESS):
+            yield script, found.start(), found.end()
+
+
+@lru_cache(maxsize=4096)
+def _script(character: str) -> str:
+    name = unicodedata.name(character, "LATIN").split()[0]
+    return "LATIN" if name in _NO_SCRIPT else name
+
+
+def _is_much(text: str, foreign: list[tuple[str, int, int]]) -> bool:
+    """Whether words in another script are more than a name that is given beside its English form."""
+    spaceless = sum(end - start for script, start, end in foreign if script in _SPACELESS)
+    spaced = [place for place in foreign if place[0] not in _SPACELESS]
+    letters = sum(map(str.isalpha, text))
+    share = sum(end - start for _, start, end in foreign) / max(letters, 1)
+    return spaceless >= _UNSPACED or len(spaced) >= _WORDS or share > 0.3
+
+
+class _Languages:
+    """The languages of the texts before, and whether a sentence is in another one."""
+
+    def __init__(self, case: EditCase, sources: list[str]) -> None:
+        whole = " ".join(sources)
+        self._sources = (*sources, whole)
+        self._asked = " ".join([case.question, *(a.reason for a in case.asked)]).lower()
+        self._words = frozenset(plain_words(whole))
+        self._left = _IDENTIFIED
+
+    @cached_property
+    def _known(self) -> set[str]:
+        known = {language for text in self._sources if (language := language_of(text))}
+        for language in (*FUNCTION_WORDS, ENGLISH):
+            if len(function_words_of(language, self._words)) >= (1 if language == ENGLISH else 4):
+                known.add(language)
+        return known
+
+    def other(self, text: str) -> str | None:
+        """The language of a sentence, or of a clause of it, where that is clearly none of those known."""
+        words = plain_words(text)
+        if _reads_as_english(words) and _reads_as_english(list(self._words)):
+            return None  # told without the identifier of languages, which takes a second to load
+        if not self._known:
+            return None
+        found = self._by_letters(text, words) or self._by_words(words)
+        return None if found is None or found.lower() in self._asked else found
+
+    def _by_letters(self, text: str, words: list[str]) -> str | None:
+        self._left -= 1
+        language = language_of(text) if self._left >= 0 else None
+        if language is None or language in self._known:
+            return None
+        if language == ENGLISH or self._known == {ENGLISH}:
+            return language
+        # Related languages are taken for each other: only where nothing speaks for one that is known.
+        listed = [k for k in self._known if k in FUNCTION_WORDS]
+        return language if listed and not any(function_words_of(k, words) for k in listed) else None
+
+    def _by_words(self, words: list[str]) -> str | None:
+        new = [word for word in words if word not in self._words and word not in ENGLISH_WORDS]
+        best, most = None, 1
+        for language in FUNCTION_WORDS:
+            count = len(function_words_of(language, new))
+            if language not in self._known and count > most:
+                best, most = language, count
+        if best is None or any(2 * len(function_words_of(k, words)) >= most for k in self._known if k != ENGLISH):
+            return None
+        english = sum(word in ENGLISH_WORDS for word in words)
+        return best if most >= 3 or (3 * most >= len(words) and 2 * english <= most) else None

@@ -1,0 +1,69 @@
+"""The registry of checks: their names and order, cheapest first, and where a mended fault counts as a gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from eirene.agent.gate.checks.attribution import attribution
+from eirene.agent.gate.checks.base import Check, EditCase
+from eirene.agent.gate.checks.characters import characters
+from eirene.agent.gate.checks.fluency import fluency
+from eirene.agent.gate.checks.length import length
+from eirene.agent.gate.checks.loss import loss
+from eirene.agent.gate.checks.markup import markup
+from eirene.agent.gate.checks.polarity import polarity
+from eirene.agent.gate.checks.relevance import relevance
+from eirene.agent.gate.checks.repeated_argument import argument_made_twice, repeated_argument
+from eirene.agent.gate.checks.repetition import repetition
+from eirene.agent.gate.checks.rewording import rewording
+from eirene.agent.gate.checks.shouting import shouting
+from eirene.agent.gate.checks.specifics import specifics
+from eirene.agent.gate.checks.support import support
+from eirene.agent.gate.checks.talk import talk
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCheck:
+    """A check by name.
+
+    `mends`: whether what the edits took out counts as a gain where the check would have objected to it; "given" only
+    where arguments or passages can tell that it was wrong. `reads`: its words alone, or the meaning of whole sentences
+    too, by the encoder; those come last, when the others have had taken out what they object to. `mended`: what is
+    asked on the swapped case, where that is not `find`. `yields`: what it objects to is a change that nobody asked for;
+    that gives way where another check tells that a fault was taken out.
+    """
+
+    name: str
+    find: Check
+    mends: Literal["always", "given", "never"] = "never"
+    reads: Literal["words", "meaning"] = "words"
+    mended: Check | None = None
+    yields: bool = False
+
+    def tells(self, case: EditCase) -> bool:
+        """Whether what the edits of a case took out can be told to be a fault by this check."""
+        return self.mends == "always" or (self.mends == "given" and case.has_given)
+
+
+CHECKS: tuple[NamedCheck, ...] = (
+    NamedCheck("characters", characters, "always"),
+    NamedCheck("markup", markup, "always"),
+    NamedCheck("talk", talk, "always"),
+    NamedCheck("shouting", shouting, "always"),
+    NamedCheck("fluency", fluency, "always"),
+    NamedCheck("rewording", rewording, yields=True),
+    NamedCheck("specifics", specifics, "given"),
+    NamedCheck("polarity", polarity, "given", yields=True),
+    NamedCheck("repetition", repetition, "always", "meaning", yields=True),
+    NamedCheck("repeated argument", repeated_argument, "given", "meaning", argument_made_twice),
+    NamedCheck("support", support, "given", "meaning"),
+    NamedCheck("attribution", attribution, "given", "meaning"),
+    NamedCheck("loss", loss, "never", "meaning"),
+    NamedCheck("relevance", relevance, "never", "meaning"),
+    NamedCheck("length", length),
+)
+"""The checks that ship, in the order in which they are asked."""
+
+VERSION = 1
+"""Goes up when the same edits may be judged otherwise; part of every signature."""
