@@ -1,0 +1,180 @@
+"""Runs of all trials over processes: a task is one kind in one setting; finished tasks are kept in a journal."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from itertools import chain, islice, zip_longest
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from gate.drafts import Subject
+from gate.rightful import RIGHTFUL
+from gate.rows import mixed_subjects, qa_subjects, user_subjects
+from gate.trials import CONTROL, RIGHT, SETTINGS, Bench, Setting, Trial
+from gate.wordings import load_wordings
+from rich.progress import Progress
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every process must know to make the same subjects and the same choices."""
+
+    data: str | None
+    rows: str | None
+    wordings: str
+    seed: int
+    limit: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """One kind in one setting; `rows` names the rows that may be used, None for all of the setting."""
+
+    kind: str
+    setting: str
+    rows: frozenset[str] | None = None
+
+
+@dataclass
+class Journal:
+    """Finished tasks in a file, a line each; the first line is the plan, and another plan is an error."""
+
+    file: Path | None
+    plan: Plan
+    done: dict[tuple[str, str], list[Trial]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.file is None:
+            return
+        lines = self.file.read_text("utf-8").splitlines() if self.file.exists() else []
+        if not lines:
+            self.file.write_text(json.dumps(asdict(self.plan)) + "\n", encoding="utf-8")
+        elif json.loads(lines[0]) != asdict(self.plan):
+            raise SystemExit(f"{self.file} is of other rows, wordings, seed or limit: {lines[0]}")
+        for entry in map(json.loads, lines[1:]):
+            self.done[entry["kind"], entry["setting"]] = [Trial(**trial) for trial in entry["trials"]]
+
+    def add(self, task: Task, trials: list[Trial]) -> None:
+        """Keeps the trials of a finished task."""
+        self.done[task.kind, task.setting] = trials
+        if self.file is not None:
+            entry = {"kind": task.kind, "setting": task.setting, "trials": [asdict(t) for t in trials]}
+            with self.file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+
+
+def pool_of(setting: Setting, subjects: Sequence[Subject]) -> list[Subject]:
+    """The setting's subjects in seeded order, of its pools in turn."""
+    lines = [[s for s in subjects if s.pool == pool] for pool in setting.pools]
+    return [s for s in chain(*zip_longest(*lines)) if s is not None]
+
+
+@cache
+def bench_of(plan: Plan) -> tuple[Bench, tuple[Subject, ...]]:
+    """The loops and the subjects of a plan, once a process."""
+    subjects: list[Subject] = []
+    if plan.data is not None:
+        data = Path(plan.data)
+        subjects += mixed_subjects(data / "npov_perspectrum", "dev", plan.seed)
+        if (data / "qa_feedback").exists():
+            subjects += qa_subjects(data / "qa_feedback", plan.seed)
+    if plan.rows is not None:
+        subjects += user_subjects(Path(plan.rows), plan.seed)
+    return Bench(load_wordings(Path(plan.wordings)), plan.seed), tuple(subjects)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A trial with the texts that it was about, to be looked at."""
+
+    trial: Trial
+    before: str
+    rewrite: str
+    shown: str
+
+
+def run_task(plan: Plan, task: Task) -> list[Trial]:
+    """The trials of one task."""
+    bench, subjects = bench_of(plan)
+    if task.kind == CONTROL:
+        setting = SETTINGS[task.setting]
+        return [t for s in pool_of(setting, subjects) if (t := bench.control(setting, s)) is not None]
+    return [example.trial for example in examples(plan, task)]
+
+
+def examples(plan: Plan, task: Task) -> Iterator[Example]:
+    """The trials of a task on the first rows that give a hold for its kind, as many as the plan's limit."""
+    bench, subjects = bench_of(plan)
+    return islice(_tried(bench, task, subjects), plan.limit)
+
+
+def _tried(bench: Bench, task: Task, subjects: Sequence[Subject]) -> Iterator[Example]:
+    if task.setting == RIGHT:
+        for subject in (s for s in subjects if s.pool in RIGHTFUL[task.kind].pools):
+            if (tried := bench.rightful(task.kind, subject)) is not None:
+                yield Example(tried[0], tried[2].item.answer, tried[2].rewrite, tried[1].answer)
+        return
+    setting = SETTINGS[task.setting]
+    for subject in pool_of(setting, subjects):
+        if task.rows is not None and subject.id not in task.rows:
+            continue
+        if (attacked := bench.attacked(task.kind, setting, subject)) is not None:
+            yield Example(attacked[0], subject.item.answer, attacked[2].text, attacked[1].answer)
+
+
+def run_all(
+    plan: Plan,
+    kinds: Sequence[str],
+    settings: Sequence[str],
+    right: Sequence[str],
+    *,
+    workers: int,
+    journal: Path | None,
+) -> list[Trial]:
+    """The controls of the settings, then the attacks (with passages only on rows where the gain alone passes), then
+    the rightful rewrites.
+    """
+    book = Journal(journal, plan)
+    with Progress() as progress:
+        gains = [s for s in settings if SETTINGS[s].with_gain]
+        controls = [Task(CONTROL, s) for s in gains]
+        _run(book, controls, workers, progress, "controls")
+        attacks = [Task(kind, s, _rows_for(book, s)) for kind in kinds for s in settings]
+        _run(book, attacks, workers, progress, "attacks")
+        rights = [Task(kind, RIGHT) for kind in right]
+        _run(book, rights, workers, progress, "rightful")
+    wanted = {(task.kind, task.setting) for task in (*controls, *attacks, *rights)}
+    return [trial for key, trials in book.done.items() if key in wanted for trial in trials]
+
+
+def _rows_for(book: Journal, setting: str) -> frozenset[str] | None:
+    """With passages, few rows let anything pass: the others would flatter the gate."""
+    if SETTINGS[setting].pools != ("qa",):
+        return None
+    return frozenset(t.row for t in book.done[CONTROL, setting] if t.gain)
+
+
+def _run(book: Journal, tasks: Sequence[Task], workers: int, progress: Progress, title: str) -> None:
+    left = [task for task in tasks if (task.kind, task.setting) not in book.done]
+    bar = progress.add_task(title, total=len(left))
+    for task, trials in _results(book.plan, left, workers):
+        book.add(task, trials)
+        progress.advance(bar)
+
+
+def _results(plan: Plan, tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, list[Trial]]]:
+    if workers == 1:
+        for task in tasks:
+            yield task, run_task(plan, task)
+        return
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        futures: dict[Future[Any], Task] = {pool.submit(run_task, plan, task): task for task in tasks}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
