@@ -205,7 +205,7 @@ class Loop:
                     on_event(cast(Event, value))
 
         try:
-            in_thread(work, name="eirene-refine", timeout_s=limit_s)
+            in_thread(work, name="eirene-refine", timeout_s=limit_s, grace_s=SLACK_S)
         except TimeoutError:
             return late_state(reached[-1], limit_s)
         return reached[-1]

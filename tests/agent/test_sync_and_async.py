@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from typing import Any, TypedDict
 
@@ -73,6 +74,9 @@ def test_past_the_deadline_a_run_that_is_not_async_fails_with_the_original() -> 
     slow = Parts("scripted", Slow(), models.refiner, models.detectors)
     with SqliteSaver.from_conn_string(":memory:") as saver:
         record = eirene.refine(ITEM, backend=slow, checkpointer=saver, deadline_s=0.01)
+        for thread in threading.enumerate():  # on a busy machine it may still be at work, on the connection
+            if thread.name == "eirene-refine":
+                thread.join()
     assert record.error is not None
     assert (record.status, record.error.kind, record.answer) == ("failed", "Deadline", ORIGINAL)
 
