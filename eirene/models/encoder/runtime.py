@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from eirene.core.errors import EncoderError
 from eirene.core.memo import Memo
+from eirene.models.encoder.tokens import LAYERS, TokenVectors, with_outputs
 from eirene.text.cancellation import check_cancelled
 
 if TYPE_CHECKING:
@@ -43,7 +44,12 @@ CACHED_TEXTS = 4096
 CACHED_CHARACTERS = 2000
 """Longer texts are encoded each time: the cache's size stays bounded in bytes, not in entries alone."""
 
+CACHED_TOKEN_TEXTS = 256
+CACHED_TEXT_TOKENS = 96
+"""Token vectors are kept for the last texts of at most so many tokens: at most 38 MB, mostly a fifth of it."""
+
 Vectors = NDArray[np.float32]
+TokenRows = NDArray[np.float16]
 MAX_TOKENS = 256
 """The longest input the base model was trained on, the two marks at its ends included."""
 
@@ -81,6 +87,7 @@ class Encoder:
         self._tokenizer = tokenizer
         self._digest = digest
         self._cache: Memo[str, Vectors] = Memo(cached_texts)
+        self._token_cache: Memo[str, TokenRows] | None = None
         self.width = int(session.get_outputs()[0].shape[-1])
 
     @property
@@ -104,8 +111,36 @@ class Encoder:
             return np.zeros((0, self.width), np.float32)
         return np.stack([known[text] for text in texts])
 
-    def _compute(self, texts: list[str]) -> Vectors:
-        """Encodes distinct texts: windows, runs of similar length, then the mean over each text's windows."""
+    def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """The token vectors of the texts, in their order. Texts that `encode` has just been given are not run again.
+
+        They are float16 and the same whether they come from the cache or not. Raises `EncoderError` where the model in
+        use has no such layers.
+        """
+        if isinstance(texts, str):
+            raise TypeError("tokens takes a sequence of texts, got one str: pass [text]")
+        if self._token_cache is None:
+            if [o.name for o in self._session.get_outputs()[1:]] != list(LAYERS):
+                raise EncoderError("this encoder gives no vectors of tokens: the verifier needs the shipped one")
+            self._token_cache = Memo(CACHED_TOKEN_TEXTS)  # from now on `encode` fills it
+        found = {text: rows for text in texts if (rows := self._token_cache.get(text)) is not None}
+        wanted = [text for text in dict.fromkeys(texts) if text not in found]
+        if wanted:
+            for text, vector in zip(wanted, self._compute(wanted, found), strict=True):
+                if len(text) <= CACHED_CHARACTERS:
+                    self._cache.put(text, vector)
+        out = []
+        for text in texts:
+            encoding = self._tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))
+            ids, spans = np.array(encoding.ids[1:-1], np.int32), np.array(encoding.offsets[1:-1], np.int32)
+            out.append(TokenVectors(ids, spans.reshape(-1, 2), found[text]))
+        return out
+
+    def _compute(self, texts: list[str], found: dict[str, TokenRows] | None = None) -> Vectors:
+        """Encodes distinct texts: windows, runs of similar length, then the mean over each text's windows.
+
+        `found` takes the rows of their tokens.
+        """
         # A lone surrogate is legal in a str and not in a tokenizer.
         clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
         windows: list[list[int]] = []
@@ -120,31 +155,59 @@ class Encoder:
         total = np.zeros((len(texts), self.width), np.float32)
         if windows:
             lengths = np.array([len(window) - 2 for window in windows], np.float32)
-            np.add.at(total, np.array(owners), self._run_sorted(windows) * lengths[:, None])
+            rows: list[TokenRows] | None = [] if found is not None or self._token_cache is not None else None
+            np.add.at(total, np.array(owners), self._run_sorted(windows, rows) * lengths[:, None])
+            if rows is not None:
+                self._keep_tokens(texts, owners, rows, found)
         if not np.isfinite(total).all():  # below, it would become a vector of zeros: a text that says nothing
             raise EncoderError("the encoder's weights are damaged: a vector is no number; reinstall, or train it again")
         norms = np.linalg.norm(total, axis=1, keepdims=True)
         vectors: Vectors = np.divide(total, norms, out=np.zeros_like(total), where=norms > 0)
         return vectors
 
-    def _run_sorted(self, windows: list[list[int]]) -> Vectors:
+    def _keep_tokens(
+        self, texts: list[str], owners: list[int], rows: list[TokenRows], found: dict[str, TokenRows] | None
+    ) -> None:
+        by_text: dict[int, list[TokenRows]] = {n: [] for n in range(len(texts))}
+        for owner, part in zip(owners, rows, strict=True):
+            by_text[owner].append(part)
+        for n, parts in by_text.items():
+            joined = np.concatenate(parts) if parts else np.zeros((0, 2 * self.width), np.float16)
+            if found is not None:
+                found[texts[n]] = joined
+            if self._token_cache is not None and len(joined) <= CACHED_TEXT_TOKENS:
+                self._token_cache.put(texts[n], joined)
+
+    def _run_sorted(self, windows: list[list[int]], rows: list[TokenRows] | None) -> Vectors:
+        """The vectors of windows; `rows`, where given, takes the vectors of each one's tokens without its marks."""
         order = sorted(range(len(windows)), key=lambda index: len(windows[index]))
         out = np.empty((len(windows), self.width), np.float32)
+        by_window: dict[int, TokenRows] = {}
         for start in range(0, len(order), BATCH_TEXTS):
             check_cancelled()
             chosen = order[start : start + BATCH_TEXTS]
-            out[chosen] = self._run([windows[index] for index in chosen])
+            out[chosen], read = self._run([windows[index] for index in chosen], with_tokens=rows is not None)
+            by_window.update(zip(chosen, read, strict=False))
+        if rows is not None:
+            rows.extend(by_window[index] for index in range(len(windows)))
         return out
 
-    def _run(self, windows: list[list[int]]) -> Vectors:
+    def _run(self, windows: list[list[int]], *, with_tokens: bool) -> tuple[Vectors, list[TokenRows]]:
         longest = max(map(len, windows))
         ids = np.zeros((max(len(windows), 2), -(-longest // _STEP) * _STEP), np.int64)
         mask = np.zeros_like(ids)
         for row, window in enumerate(windows):
             ids[row, : len(window)] = window
             mask[row, : len(window)] = 1
-        (vectors,) = self._session.run(None, {"input_ids": ids, "attention_mask": mask})
-        return np.asarray(vectors, np.float32)[: len(windows)]
+        feed = {"input_ids": ids, "attention_mask": mask}
+        if not with_tokens:
+            (vectors,) = self._session.run([self._session.get_outputs()[0].name], feed)
+            return np.asarray(vectors, np.float32)[: len(windows)], []
+        vectors, *layers = self._session.run(None, feed)
+        joined = np.concatenate(layers, axis=1).astype(np.float16)
+        ends = np.cumsum([len(window) for window in windows])
+        rows = [joined[end - len(window) + 1 : end - 1].copy() for window, end in zip(windows, ends, strict=True)]
+        return np.asarray(vectors, np.float32)[: len(windows)], rows
 
 
 def load_encoder(path: Path | None = None, threads: int | None = None, *, cached_texts: int = CACHED_TEXTS) -> Encoder:
@@ -160,11 +223,10 @@ def load_encoder(path: Path | None = None, threads: int | None = None, *, cached
     digest = hashlib.sha256(model + vocabulary).hexdigest()[:12]
     if path is None and digest != SHIPPED_DIGEST:
         raise EncoderError(f"the encoder in {folder} is not the one that ships (digest {digest}); reinstall eirene")
-    import onnxruntime
     import tokenizers
 
     try:
-        session = onnxruntime.InferenceSession(model, _options(threads), providers=["CPUExecutionProvider"])
+        session = _session(model, _options(threads))
         tokenizer = tokenizers.Tokenizer.from_str(vocabulary.decode("utf-8"))
         encoder = Encoder(session, tokenizer, digest, cached_texts=cached_texts)
         (vector,) = encoder._compute([_PROBE])
@@ -173,6 +235,17 @@ def load_encoder(path: Path | None = None, threads: int | None = None, *, cached
     if not vector.any():
         raise EncoderError(f"the encoder in {folder} is damaged: a text's vector is zero; train it again")
     return encoder
+
+
+def _session(model: bytes, options: onnxruntime.SessionOptions) -> onnxruntime.InferenceSession:
+    """The model with its token layers as outputs; as it is where its graph is another one."""
+    import onnxruntime
+
+    providers = ["CPUExecutionProvider"]
+    try:
+        return onnxruntime.InferenceSession(with_outputs(model), options, providers=providers)
+    except Exception:  # no exception class of its own; a file that is no model fails again, and says why
+        return onnxruntime.InferenceSession(model, options, providers=providers)
 
 
 def _options(threads: int | None) -> onnxruntime.SessionOptions:

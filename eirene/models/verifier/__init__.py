@@ -1,0 +1,1 @@
+"""The verifier: a small head on the encoder's token vectors that reads a premise and a claim."""

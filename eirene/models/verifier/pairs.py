@@ -1,0 +1,167 @@
+"""Pairs as the verifier's head reads them: tokens of premise and claim, what their words are, which are the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eirene.models.encoder.tokens import TokenVectors
+from eirene.text.function_words import ENGLISH_WORDS
+from eirene.text.specifics.number_words import ORDINALS, SCALES, SMALL
+from eirene.text.words import stem
+
+FLAGS = (
+    "same token",
+    "same word",
+    "same stem",
+    "same word after the same word",
+    "number",
+    "number not there",
+    "negation",
+    "name",
+    "name not there",
+    "function word",
+    "content word not there",
+    "goes on",
+    "first of its sentence",
+)
+"""What is known of a token of one text beside the other text, 0 or 1 each."""
+LINKS = ("same token", "same word or stem", "after the same word", "before the same word")
+"""What is known of a token of the claim and one of the premise, 0 or 1 each."""
+MOST_TOKENS = 192
+"""Of a premise, and of a claim; what stands after them is not read."""
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[^\w\s]")
+_NEGATIONS = frozenset(
+    """
+    no not never none nobody nothing neither nor without cannot hardly barely scarcely false falsely deny denies denied
+    fail fails failed lack lacks lacked unable unlikely
+    """.split()  # noqa: SIM905
+)
+Bits = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenText:
+    """A text's tokens with what its words are: the part of the flags that needs no other text.
+
+    `words`: the word that each token belongs to, as an index into `keys`; -1 for none. `keys`: the words, lower case,
+    numbers as their value.
+    """
+
+    tokens: TokenVectors
+    words: NDArray[np.int32]
+    keys: tuple[str, ...]
+    stems: tuple[str, ...]
+    kinds: Bits
+    """[words, 5]: number, negation, name, function word, content word."""
+
+
+def token_text(text: str, tokens: TokenVectors) -> TokenText:
+    """The words of a text beside its tokens."""
+    found = list(_WORD.finditer(text))
+    keys = tuple(_key(m.group()) for m in found)
+    stemmed = tuple(stem(key) if key[:1].isalpha() else key for key in keys)
+    kinds = np.zeros((len(found), 5), np.uint8)
+    starts = np.array([m.start() for m in found], np.int32)
+    for n, match in enumerate(found):
+        word = match.group()
+        is_number = keys[n][:1].isdigit()
+        is_word = word[0].isalpha()
+        is_function = keys[n] in ENGLISH_WORDS
+        is_name = is_word and word[0].isupper() and (n > 0 or any(c.isupper() for c in word[1:])) and not is_function
+        negates = keys[n] in _NEGATIONS or keys[n].endswith(("n't", "n’t"))
+        kinds[n] = is_number, negates, is_name, is_function and not negates, is_word and not is_function
+    words = np.searchsorted(starts, tokens.spans[:, 0], side="right").astype(np.int32) - 1
+    return TokenText(tokens, words, keys, stemmed, kinds)
+
+
+def _key(word: str) -> str:
+    lower = word.lower()
+    if lower[0].isdigit():
+        figure = lower.replace(",", "")
+        return figure.rstrip("0").rstrip(".") if "." in figure else figure
+    if lower in SMALL and lower != "one":
+        return str(SMALL[lower])
+    if lower in ORDINALS and lower not in ("first", "second"):
+        return str(ORDINALS[lower])
+    return str(SCALES[lower]) if lower in SCALES and lower != "dozen" else lower.replace("’", "'")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """A premise of p tokens and a claim of c: their flags [., 13] and the links between them [c, p, 4]; 0 or 1."""
+
+    claim_flags: Bits
+    premise_flags: Bits
+    links: Bits
+
+
+def pair_of(premise: Sequence[TokenText], claim: TokenText) -> Pair:
+    """The flags and links of a claim beside a premise of one or more sentences, at most `MOST_TOKENS` tokens each."""
+    given, said = _Joined.of(premise), _Joined.of([claim])
+    same_word = said.word[:, None] == given.word[None, :]
+    same_stem = same_word | (said.stem[:, None] == given.stem[None, :])
+    has_word = (said.word >= 0)[:, None] & (given.word >= 0)[None, :]
+    same_stem &= has_word
+    same_token = said.ids[:, None] == given.ids[None, :]
+    after = same_stem & ((said.before[:, None] == given.before[None, :]) & (said.before >= 0)[:, None])
+    ahead = same_stem & ((said.after[:, None] == given.after[None, :]) & (said.after >= 0)[:, None])
+    links = np.stack([same_token, same_stem, after, ahead], axis=-1).astype(np.uint8)
+    exact = same_word & has_word
+    return Pair(_flags(said, links, exact), _flags(given, links.swapaxes(0, 1), exact.T), links)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Joined:
+    """The tokens of some sentences as one row: ids of wordpieces, words, stems, and of the words beside."""
+
+    ids: NDArray[np.int32]
+    word: NDArray[np.int64]
+    stem: NDArray[np.int64]
+    before: NDArray[np.int64]
+    after: NDArray[np.int64]
+    kinds: Bits
+    goes_on: NDArray[np.bool_]
+    first: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, texts: Sequence[TokenText]) -> _Joined:
+        columns: list[list[NDArray[np.int64]]] = [[], [], [], [], []]
+        kinds, goes_on, first = [], [], []
+        for text in texts:
+            n = text.words
+            word = np.array([_number(key) for key in text.keys] or [-1])
+            stemmed = np.array([_number("~" + key) for key in text.stems] or [-1])
+            before = np.concatenate([[-1], stemmed[:-1]])
+            after = np.concatenate([stemmed[1:], [-1]])
+            known = (text.tokens.ids, word[n], stemmed[n], before[n], after[n])
+            for column, values in zip(columns, known, strict=True):
+                column.append(np.asarray(values, np.int64))
+            kinds.append(text.kinds[n] if len(text.keys) else np.zeros((len(n), 5), np.uint8))
+            goes_on.append(np.concatenate([[False], n[1:] == n[:-1]]) if len(n) else np.zeros(0, np.bool_))
+            first.append(n == 0)
+        ids, word, stemmed, before, after = (np.concatenate(column)[:MOST_TOKENS] for column in columns)
+        joined = (np.concatenate(part)[:MOST_TOKENS] for part in (kinds, goes_on, first))
+        return cls(ids.astype(np.int32), word, stemmed, before, after, *joined)
+
+
+def _number(key: str) -> int:
+    """A word as a number that is the same in every process."""
+    return int.from_bytes(key.encode("utf-8", "replace")[:7].ljust(7, b"\0") + bytes([len(key) % 127]), "big") >> 1
+
+
+def _flags(own: _Joined, links: Bits, exact: NDArray[np.bool_]) -> Bits:
+    there = links.any(axis=1) if links.shape[1] else np.zeros((len(own.ids), len(LINKS)), np.bool_)
+    word_there = exact.any(axis=1) if exact.shape[1] else np.zeros(len(own.ids), np.bool_)
+    number, negation, name, function, content = (own.kinds[:, k].astype(np.bool_) for k in range(5))
+    stem_there = there[:, 1]
+    columns = (
+        there[:, 0], word_there, stem_there, there[:, 2], number, number & ~word_there, negation, name,
+        name & ~stem_there, function, content & ~stem_there, own.goes_on, own.first,
+    )  # fmt: skip
+    return np.stack(columns, axis=-1).astype(np.uint8)

@@ -1,0 +1,179 @@
+"""Cache of training vectors on disk: every claim and the window of its premise as tokens, encoded once.
+
+A chunk of rows is a folder; a chunk that is there is not made again. About 80 kB a row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eirene.models.encoder import load_encoder
+from eirene.models.encoder.runtime import Encoder
+from eirene.models.encoder.tokens import TokenVectors
+from eirene.models.verifier.pairs import FLAGS, LINKS, TokenText, pair_of, token_text
+from eirene.models.verifier.training.data import VerifierRow
+from eirene.models.verifier.windows import Rarity, pick, pieces_of
+
+CHUNK = 500
+VERSION = 1
+"""Of what a chunk holds: raised where windows, flags or links change."""
+_MOST_PIECES = 10
+"""Pieces of a long premise that are encoded, those that share most words with the claim."""
+
+
+@lru_cache(maxsize=1)
+def _encoder() -> Encoder:
+    """One for each process."""
+    return load_encoder(threads=1, cached_texts=20_000)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CachedPair:
+    """A row's vectors, float16 [., 768], flags [., 13] and links [c, p, 4], uint8."""
+
+    claim: NDArray[np.float16]
+    premise: NDArray[np.float16]
+    claim_flags: NDArray[np.uint8]
+    premise_flags: NDArray[np.uint8]
+    links: NDArray[np.uint8]
+
+
+class PairCache:
+    """The pairs of some rows, by their index; vectors stay on disk until they are read."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self._chunks = [_Chunk(folder / _name(n)) for n in range(-(-count // CHUNK))]
+        self.lengths = np.concatenate([chunk.lengths for chunk in self._chunks])
+        """Tokens of claim and premise, int64 [rows, 2]."""
+
+    def __getitem__(self, row: int) -> CachedPair:
+        return self._chunks[row // CHUNK].pair(row % CHUNK)
+
+
+class _Chunk:
+    def __init__(self, folder: Path) -> None:
+        self._vectors = np.load(folder / "vectors.npy", mmap_mode="r")
+        with np.load(folder / "pairs.npz") as file:
+            self._rows = file["rows"]  # of each token of each pair, claim first: its row in `vectors`
+            self._flags, self._links = file["flags"], file["links"]
+            self.lengths = file["lengths"]
+        self._starts = np.concatenate([[0], np.cumsum(self.lengths.sum(1))])
+        self._link_starts = np.concatenate([[0], np.cumsum(self.lengths.prod(1))])
+
+    def pair(self, n: int) -> CachedPair:
+        c, p = self.lengths[n]
+        start, end = self._starts[n], self._starts[n + 1]
+        vectors = self._vectors[self._rows[start:end]]
+        flags = self._flags[start:end]
+        links = self._links[self._link_starts[n] : self._link_starts[n + 1]].reshape(c, p, len(LINKS))
+        return CachedPair(vectors[:c], vectors[c:], flags[:c], flags[c:], links)
+
+
+def cached_pairs(
+    rows: Sequence[VerifierRow],
+    folder: Path,
+    *,
+    workers: int = 2,
+    progress: Callable[[int, int], None] | None = None,
+) -> PairCache:
+    """The pairs of the rows from a folder under `folder`, which is named for rows and encoder; made where missing."""
+    encoder = load_encoder(threads=1)
+    digest = hashlib.sha256(json.dumps([VERSION, encoder.digest, [(r.premise, r.claim) for r in rows]]).encode())
+    home = folder / digest.hexdigest()[:12]
+    home.mkdir(parents=True, exist_ok=True)
+    chunks = [(home / _name(n), rows[at : at + CHUNK]) for n, at in enumerate(range(0, len(rows), CHUNK))]
+    missing = [(path, part) for path, part in chunks if not path.exists()]
+    done = len(chunks) - len(missing)
+    if workers > 1 and len(missing) > 1:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            for future in as_completed([pool.submit(_make, path, part) for path, part in missing]):
+                future.result()
+                done += 1
+                if progress is not None:
+                    progress(done, len(chunks))
+    else:
+        for path, part in missing:
+            _make(path, part)
+            done += 1
+            if progress is not None:
+                progress(done, len(chunks))
+    return PairCache(home, len(rows))
+
+
+def _name(n: int) -> str:
+    return f"chunk-{n:05d}"
+
+
+def _make(path: Path, rows: Sequence[VerifierRow]) -> None:
+    encoder = _encoder()
+    read: dict[str, TokenText] = {}
+    windows = list(_windows(rows, encoder, read))
+    texts = list(read)
+    starts = dict(zip(texts, np.cumsum([0, *(len(t.tokens.ids) for t in read.values())]), strict=False))
+    lengths, places, flags, links = [], [], [], []
+    for row, window in zip(rows, windows, strict=True):
+        pair = pair_of([read[text] for text in window], read[row.claim])
+        c, p, _ = pair.links.shape
+        lengths.append((c, p))
+        places.append(np.arange(starts[row.claim], starts[row.claim] + c))
+        premise = [np.arange(starts[t], starts[t] + len(read[t].tokens.ids)) for t in window]
+        places.append(np.concatenate(premise)[:p])
+        flags += [pair.claim_flags, pair.premise_flags]
+        links.append(pair.links.reshape(-1, len(LINKS)))
+    trial = path.with_name(f"{path.name}.{os.getpid()}")
+    trial.mkdir(exist_ok=True)
+    np.save(trial / "vectors.npy", np.concatenate([t.tokens.vectors for t in read.values()]))
+    np.savez(
+        trial / "pairs.npz",
+        rows=np.concatenate(places).astype(np.int32),
+        flags=np.concatenate(flags).reshape(-1, len(FLAGS)),
+        links=np.concatenate(links),
+        lengths=np.array(lengths, np.int64),
+    )
+    try:
+        os.replace(trial, path)
+    except OSError:  # another process made it meanwhile
+        shutil.rmtree(trial)
+
+
+def _windows(rows: Sequence[VerifierRow], encoder: Encoder, read: dict[str, TokenText]) -> list[tuple[str, ...]]:
+    """The window of each row's premise; at least one piece, "" where it has none. `read` takes the texts in use."""
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for row in rows:
+        if row.premise not in known:
+            known[row.premise] = pieces_of(row.premise) or ("",)
+    wanted = {}
+    for n, row in enumerate(rows):
+        pieces = known[row.premise]
+        if len(pieces) > _MOST_PIECES:
+            shares = Rarity(pieces).shares(row.claim)
+            best = np.sort(np.argsort(-shares, kind="stable")[:_MOST_PIECES])
+            pieces = tuple(pieces[k] for k in best)
+        wanted[n] = pieces
+    texts = list(dict.fromkeys([row.claim for row in rows] + [piece for own in wanted.values() for piece in own]))
+    tokens: dict[str, TokenVectors] = {}
+    for start in range(0, len(texts), 512):
+        part = texts[start : start + 512]
+        tokens |= zip(part, encoder.tokens(part), strict=True)
+    windows = []
+    for n, row in enumerate(rows):
+        pieces = wanted[n]
+        cosines = encoder.encode(pieces) @ encoder.encode([row.claim])[0]
+        chosen = pick(cosines, Rarity(pieces).shares(row.claim), [len(piece.split()) for piece in pieces])
+        windows.append(tuple(pieces[k] for k in chosen))
+        for text in (row.claim, *windows[-1]):
+            if text not in read:
+                read[text] = token_text(text, tokens[text])
+    return windows

@@ -1,0 +1,240 @@
+"""Fits the verifier's head on cached vectors: partial labels, a margin between twins, an average of late weights.
+
+Needs the extra `train`. The encoder is not trained.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+
+from eirene.core.errors import TrainingStoppedError
+from eirene.models.verifier.graph import PairReader, Pairs, Shape, Side
+from eirene.models.verifier.training.cache import CachedPair, PairCache
+from eirene.models.verifier.training.data import VerifierRow, twins, units
+
+Progress = Callable[[int, int, float], None]
+"""Called after each step with (step from 1, steps, smoothed loss)."""
+_CLASSES = {"supported": (0,), "unsupported": (1,), "contradicted": (2,), "not_supported": (1, 2)}
+_POOL = 40
+"""Batches that are drawn together and sorted by length, so that little is padded."""
+CHECKPOINT = "checkpoint.pt"
+
+
+@dataclass(frozen=True)
+class VerifierRecipe:
+    """Everything that decides a run besides data and seed. `margin`: wanted difference in log odds between twins."""
+
+    epochs: int = 6
+    batch: int = 64
+    learning_rate: float = 1e-3
+    warmup: float = 0.05
+    weight_decay: float = 0.02
+    margin: float = 2.0
+    margin_weight: float = 0.3
+    noise: float = 0.05
+    averaged: float = 0.999
+    shape: Shape = field(default_factory=Shape)
+
+
+def collate(pairs: Sequence[CachedPair]) -> Pairs:
+    """The pairs as one padded batch, float32."""
+    n = len(pairs)
+    c, p = max(len(x.claim) for x in pairs), max(len(x.premise) for x in pairs)
+    width, flags, links = pairs[0].claim.shape[1], pairs[0].claim_flags.shape[1], pairs[0].links.shape[2]
+    vectors = [np.zeros((n, size, width), np.float32) for size in (c, p)]
+    known = [np.zeros((n, size, flags), np.float32) for size in (c, p)]
+    masks = [np.zeros((n, size), np.float32) for size in (c, p)]
+    linked = np.zeros((n, c, p, links), np.float32)
+    for row, x in enumerate(pairs):
+        for side, (rows, own) in enumerate(((x.claim, x.claim_flags), (x.premise, x.premise_flags))):
+            vectors[side][row, : len(rows)] = rows
+            known[side][row, : len(rows)] = own
+            masks[side][row, : len(rows)] = 1.0
+        linked[row, : len(x.claim), : len(x.premise)] = x.links
+    sides = [Side(*map(torch.from_numpy, arrays)) for arrays in zip(vectors, known, masks, strict=True)]
+    return Pairs(sides[0], sides[1], torch.from_numpy(linked))
+
+
+def batches(
+    groups: Sequence[tuple[int, ...]], lengths: NDArray[np.int64], size: int, rng: np.random.Generator
+) -> Iterator[list[int]]:
+    """Every group once, in random order, groups of like length beside each other."""
+    order = rng.permutation(len(groups))
+    pool: list[tuple[int, ...]] = []
+    for place, index in enumerate(order):
+        pool.append(groups[index])
+        if sum(map(len, pool)) < size * _POOL and place + 1 < len(order):
+            continue
+        pool.sort(key=lambda group: int(lengths[list(group), 1].max()))
+        cut: list[list[int]] = [[]]
+        for group in pool:
+            if len(cut[-1]) + len(group) > size and cut[-1]:
+                cut.append([])
+            cut[-1] += group
+        for n in rng.permutation(len(cut)):
+            yield cut[n]
+        pool = []
+
+
+def log_odds(logits: torch.Tensor) -> torch.Tensor:
+    """Of "supported", [n]."""
+    return logits[:, 0] - torch.logsumexp(logits[:, 1:], dim=1)
+
+
+def loss_of(
+    logits: torch.Tensor, rows: Sequence[VerifierRow], chosen: Sequence[int], recipe: VerifierRecipe
+) -> torch.Tensor:
+    """The mean loss: the probability of all classes that a label allows, and hinge losses between twins."""
+    allowed = torch.full_like(logits, -1e4)
+    for place, n in enumerate(chosen):
+        allowed[place, list(_CLASSES[rows[n].label])] = 0.0
+    log_p = logits.log_softmax(1)
+    loss = -torch.logsumexp(log_p + allowed, dim=1).mean()
+    pairs = twins(rows, chosen)
+    if pairs and recipe.margin_weight:
+        odds = log_odds(logits)
+        good, bad = (torch.tensor(part) for part in zip(*pairs, strict=True))
+        loss = loss + recipe.margin_weight * functional.relu(recipe.margin - odds[good] + odds[bad]).mean()
+    return loss
+
+
+def fit(
+    rows: Sequence[VerifierRow],
+    cache: PairCache,
+    *,
+    recipe: VerifierRecipe,
+    seed: int,
+    folder: Path | None = None,
+    max_steps: int | None = None,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+    after_epoch: Callable[[int, PairReader], None] | None = None,
+) -> tuple[PairReader, list[float]]:
+    """The trained head (averaged weights, in evaluation mode) and the loss of each step.
+
+    A checkpoint is written after every epoch into `folder`, where one that is found goes on. Raises
+    `TrainingStoppedError` when asked to stop; the epoch under way is lost.
+    """
+    torch.manual_seed(seed)
+    groups = units(rows)
+    state = _State(recipe)
+    model, optimiser, averaged, losses = state.model, state.optimiser, state.averaged, state.losses
+    counts = [sum(1 for _ in _epoch_batches(groups, cache, recipe, seed, n)) for n in range(recipe.epochs)]
+    steps = sum(counts) if max_steps is None else min(sum(counts), max_steps)
+    for epoch in range(state.load(folder), recipe.epochs):
+        model.train()
+        for chosen in _epoch_batches(groups, cache, recipe, seed, epoch):
+            if len(losses) >= steps:
+                break
+            if should_stop():
+                raise TrainingStoppedError(f"stopped in epoch {epoch + 1}; the epochs before it are kept")
+            for part in optimiser.param_groups:
+                part["lr"] = recipe.learning_rate * _rate(len(losses), steps, recipe.warmup)
+            batch = _noisy(collate([cache[n] for n in chosen]), recipe.noise)
+            loss = loss_of(model(batch), rows, chosen, recipe)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            losses.append(float(loss))
+            keep = min(recipe.averaged, len(losses) / (len(losses) + 10))
+            for name, tensor in model.state_dict().items():
+                averaged[name].lerp_(tensor, 1.0 - keep)
+            if progress is not None:
+                progress(len(losses), steps, sum(losses[-50:]) / len(losses[-50:]))
+        state.save(folder, epoch + 1)
+        if after_epoch is not None:
+            after_epoch(epoch, _averaged(recipe, averaged))
+    return _averaged(recipe, averaged), losses
+
+
+def _noisy(pairs: Pairs, noise: float) -> Pairs:
+    claim, premise = (
+        side._replace(vectors=side.vectors * (1.0 + noise * torch.randn_like(side.vectors)))
+        for side in (pairs.claim, pairs.premise)
+    )
+    return Pairs(claim, premise, pairs.links)
+
+
+def _epoch_batches(
+    groups: Sequence[tuple[int, ...]], cache: PairCache, recipe: VerifierRecipe, seed: int, epoch: int
+) -> Iterator[list[int]]:
+    return batches(groups, cache.lengths, recipe.batch, np.random.default_rng([seed, epoch]))
+
+
+def _averaged(recipe: VerifierRecipe, weights: dict[str, torch.Tensor]) -> PairReader:
+    model = PairReader(recipe.shape)
+    model.load_state_dict(weights)
+    return model.eval()
+
+
+def _rate(step: int, steps: int, warmup: float) -> float:
+    rising = max(int(steps * warmup), 1)
+    if step < rising:
+        return (step + 1) / rising
+    return 0.5 * (1.0 + math.cos(math.pi * (step - rising) / max(steps - rising, 1)))
+
+
+class _State:
+    """What a training changes: weights, their running average, the optimiser's moments, the losses so far."""
+
+    def __init__(self, recipe: VerifierRecipe) -> None:
+        self.model = PairReader(recipe.shape)
+        self.averaged = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
+        self.optimiser = torch.optim.AdamW(
+            self.model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
+        )
+        self.losses: list[float] = []
+
+    def save(self, folder: Path | None, epoch: int) -> None:
+        """Writes the checkpoint after so many epochs, all at once."""
+        if folder is None:
+            return
+        held: dict[str, Any] = {
+            "model": self.model.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "averaged": self.averaged,
+            "losses": self.losses,
+            "epoch": epoch,
+            "random": torch.get_rng_state(),
+        }
+        trial = folder / f"{CHECKPOINT}.new"
+        torch.save(held, trial)
+        trial.replace(folder / CHECKPOINT)
+
+    def load(self, folder: Path | None) -> int:
+        """The epoch to go on with."""
+        if folder is None or not (folder / CHECKPOINT).is_file():
+            return 0
+        held = torch.load(folder / CHECKPOINT, weights_only=True)
+        self.model.load_state_dict(held["model"])
+        self.optimiser.load_state_dict(held["optimiser"])
+        self.averaged.update(held["averaged"])
+        self.losses += held["losses"]
+        torch.set_rng_state(held["random"])
+        return int(held["epoch"])
+
+
+@torch.no_grad()
+def probabilities(model: PairReader, cache: PairCache, count: int, *, batch: int = 64) -> NDArray[np.float32]:
+    """The probabilities of the three labels for the first `count` rows of a cache, float32 [count, 3]."""
+    out = np.zeros((count, 3), np.float32)
+    order = np.argsort(cache.lengths[:count, 1], kind="stable")
+    for start in range(0, count, batch):
+        chosen = order[start : start + batch]
+        out[chosen] = model(collate([cache[int(n)] for n in chosen])).softmax(1).numpy()
+    return out
+
+
+def described(recipe: VerifierRecipe) -> dict[str, Any]:
+    """The recipe for a card."""
+    return asdict(recipe)
