@@ -28,18 +28,18 @@ _WORD = re.compile(r"\S+")
 def pieces_of(texts: Sequence[str]) -> tuple[str, ...]:
     """The sentences of the texts in order, long ones in overlapping pieces; blank ones and copies left out."""
     sentences = (s.text for text in texts for s in split_sentences(text) if s.text)
-    return tuple(dict.fromkeys(piece for sentence in sentences for piece in _cut(sentence)))
+    return tuple(dict.fromkeys(text[a:b] for text in sentences for a, b in cut_sentence(text)))
 
 
-def _cut(sentence: str) -> list[str]:
+def cut_sentence(sentence: str, *, longest: int = LONGEST) -> list[tuple[int, int]]:
+    """The offsets of a sentence's pieces of at most `longest` words, which overlap; the whole of a shorter one."""
     words = list(_WORD.finditer(sentence))
-    if len(words) <= LONGEST:
-        return [sentence]
-    count = math.ceil((len(words) - _OVERLAP) / (LONGEST - _OVERLAP))
-    step = (len(words) - _OVERLAP) / count
-    starts = [round(n * step) for n in range(count)]
-    ends = [min(round((n + 1) * step) + _OVERLAP, len(words)) for n in range(count)]
-    return [sentence[words[a].start() : words[b - 1].end()] for a, b in zip(starts, ends, strict=True)]
+    if len(words) <= longest:
+        return [(0, len(sentence))]
+    step = longest - _OVERLAP
+    count = math.ceil((len(words) - _OVERLAP) / step)
+    starts = [n * (len(words) - longest) // (count - 1) for n in range(count)]
+    return [(words[a].start(), words[a + longest - 1].end()) for a in starts]
 
 
 class Rarity:
@@ -60,16 +60,21 @@ class Rarity:
         return np.array([sum(weight for word, weight in own.items() if word in has) for has in self.stems]) / total
 
 
+def pick_score(cosines: NDArray[np.float32], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How near pieces are to a claim, by meaning and by words."""
+    return cosines.astype(np.float64) + _BY_WORDS * shares
+
+
 def pick(cosines: NDArray[np.float32], shares: NDArray[np.float64], lengths: Sequence[int]) -> list[int]:
     """The pieces of a window, in order: the nearest one, then the next ones and their neighbours while they fit.
 
     `cosines` [n] of the claim with the pieces, `shares` [n] of its words in them, `lengths` [n] in words.
     """
-    score = cosines.astype(np.float64) + _BY_WORDS * shares
+    score = pick_score(cosines, shares)
     chosen: list[int] = []
     room = MOST_WORDS
-    near = score.copy()
-    for _ in range(len(score)):
+    near = score
+    for _ in range(len(near)):
         best = int(near.argmax())
         if not np.isfinite(near[best]):
             break
