@@ -21,6 +21,7 @@ PACKAGES = (
     "models",
     "alignment",
     "retrieval",
+    "verification",
     "feedback_model",
     "refiners",
     "eval",

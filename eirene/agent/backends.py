@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from eirene.models.costs import Price
     from eirene.models.encoder import Encoder
     from eirene.models.local.model import LocalModel
+    from eirene.models.verifier.runtime import Verifier
     from eirene.refiners.base import Refiner
 
     Backend = str | Parts | BaseChatModel | LocalModel
@@ -30,6 +31,9 @@ ADVISORY = frozenset({"rouge", "arrangement"})
 """Shown, not decisive. Dropping an unsupported sentence also drops words that arguments happen to share with it, and
 ROUGE takes that for lost coverage (docs/loop.md has the figures). What `arrangement` measures of a whole answer, the
 checks of the gate judge edit by edit: an argument in the wrong mouth, or made twice."""
+
+READS_PASSAGES = False
+"""Whether the embedded critic reads passages with the verifier."""
 
 _KNOWN = (
     "'embedded', provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2, "
@@ -99,18 +103,27 @@ def _embedded() -> Parts:
     from eirene.refiners.embedded.refiner import EmbeddedRefiner
 
     encoder, critic = shipped_encoder(), load_critic()
+    verifier, reading = (shipped_verifier, _how_read()) if READS_PASSAGES else (None, "")
     detectors = _detectors(encoder)
     return Parts(
         backend="embedded",
-        feedback_model=EmbeddedFeedback(encoder, critic=critic),
+        feedback_model=EmbeddedFeedback(encoder, critic=critic, verifier=verifier),
         refiner=EmbeddedRefiner(encoder),
         detectors=detectors,
         advisory=ADVISORY,
-        version=f"{_made_of(detectors)},critic={critic.digest}",
-        hallucination_model=EmbeddedHallucination(encoder, critic=critic),
+        version=f"{_made_of(detectors)},critic={critic.digest}{reading}",
+        hallucination_model=EmbeddedHallucination(encoder, critic=critic, verifier=verifier),
         hallucination_version=f"rules={rules_digest()}",
         encoder=encoder,
     )
+
+
+def _how_read() -> str:
+    """What stands in a signature for how passages are read."""
+    from eirene.feedback_model.embedded.reading import VERSION
+    from eirene.models.verifier.runtime import SHIPPED_DIGEST
+
+    return f",verifier={SHIPPED_DIGEST},reading={VERSION}"
 
 
 def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
@@ -203,6 +216,14 @@ def shipped_encoder() -> Encoder:
     from eirene.models.encoder import load_encoder
 
     return load_encoder()
+
+
+@functools.cache
+def shipped_verifier() -> Verifier:
+    """The verifier that ships, on the shipped encoder, loaded once a process."""
+    from eirene.models.verifier.runtime import load_verifier
+
+    return load_verifier(shipped_encoder())
 
 
 def _detectors(encoder: Encoder) -> tuple[Detector, ...]:

@@ -16,7 +16,7 @@ from eirene.text.cancellation import check_cancelled
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from eirene.models.verifier.runtime import Verifier
+    from eirene.models.verifier.runtime import ReadsPairs
 
 SINGLES = 3
 """Pieces that are read by themselves, beside the window: a claim costs up to four pairs."""
@@ -46,7 +46,7 @@ class Reading:
 class ContextReader:
     """Reads claims against some given texts. What is made of the texts is made once."""
 
-    def __init__(self, verifier: Verifier, texts: Sequence[str]) -> None:
+    def __init__(self, verifier: ReadsPairs, texts: Sequence[str]) -> None:
         self._verifier = verifier
         self._texts = tuple(texts)
 
@@ -74,6 +74,14 @@ class ContextReader:
             of_claim, readings = readings[: len(own)], readings[len(own) :]
             found.append(min(of_claim, key=lambda r: r.supported - r.contradicted))
         return found
+
+    def nearest(self, claim: str, count: int) -> list[Piece]:
+        """The pieces nearest to a claim by meaning and by words, the nearest first; at most `count`."""
+        if not self.pieces:
+            return []
+        cosines = self._vectors @ self._verifier.encoder.encode([claim])[0]
+        score = pick_score(cosines, self._rarity.shares(claim))
+        return [self.pieces[k] for k in np.argsort(-score, kind="stable")[:count]]
 
     @cached_property
     def _rarity(self) -> Rarity:

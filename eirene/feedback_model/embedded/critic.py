@@ -1,6 +1,7 @@
-"""The embedded feedback models, of completeness and of hallucinations: critiques from an alignment with what is given.
+"""The embedded feedback models, of completeness and of hallucinations: critiques from a comparison with what is given.
 
-An answer is compared once; samples are drawn from the faults that were found.
+Arguments are aligned with the answer; passages are read beside its sentences, where there is a verifier. An answer is
+compared once; samples are drawn from the faults that were found.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from eirene.feedback_model.citation import cite_passage
 from eirene.feedback_model.embedded.calibration import Critic, OperatingPoint, load_critic
 from eirene.feedback_model.embedded.evidence import gather, texts_of
 from eirene.feedback_model.embedded.faults import AnswerFault, faults_of
+from eirene.feedback_model.embedded.reading import faults_by_reading
 from eirene.feedback_model.embedded.rules import RULES_DIGEST, RuleFinding, find_by_rules
 from eirene.feedback_model.parsing.tagged import references_of
 from eirene.text.cancellation import check_cancelled
@@ -34,6 +36,7 @@ from eirene.text.language import unsupported_language
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
+    from eirene.models.verifier.runtime import ReadsPairs
 
 _OF_PASSAGES = Reach(
     "no sentence was found unsupported by the passages", "whether something of the passages is missing"
@@ -42,19 +45,26 @@ _OF_PASSAGES = Reach(
 _REMEMBERED = 16
 Judge = Callable[[FeedbackRequest], tuple[AnswerFault, ...] | str]
 """The faults of an answer, those of one sentence with the surest first; or why it cannot be judged."""
+LoadsVerifier = Callable[[], "ReadsPairs"]
+"""Gives the verifier, which is loaded when passages are read for the first time."""
 
 
 class EmbeddedFeedback:
-    """Critiques from an alignment of an English answer with what its item gives; calls no model and costs nothing.
+    """Critiques from a comparison of an English answer with what its item gives; calls no model and costs nothing.
 
-    The alignment is computed once for an answer, however many critiques are drawn. Without perspectives and context,
-    and in another language than English, every sample is invalid and says what would help.
+    It is compared once for an answer, however many critiques are drawn. With a `verifier` the answer is read beside
+    passages, and what they do not support is named, mended or dropped (`eirene.feedback_model.embedded.reading`).
+    Without perspectives and context, and in another language than English, every sample is invalid and says what would
+    help.
     """
 
-    def __init__(self, encoder: Encodes, *, critic: Critic | None = None) -> None:
+    def __init__(
+        self, encoder: Encodes, *, critic: Critic | None = None, verifier: LoadsVerifier | None = None
+    ) -> None:
         self._encoder = encoder
-        critic = load_critic() if critic is None else critic
-        self._judged = Judged(lambda request: compared(request, encoder, critic), critic.point)
+        self._critic = load_critic() if critic is None else critic
+        self._verifier = verifier
+        self._judged = Judged(self._judge, self._critic.point)
 
     @property
     def name(self) -> str:
@@ -63,7 +73,7 @@ class EmbeddedFeedback:
 
     def reach(self, item: Item) -> Reach | None:
         """Against passages it looks for what they do not support; against arguments for all that a critic is to."""
-        return _OF_PASSAGES if item.context and not item.perspectives else None
+        return _OF_PASSAGES if _has_passages(item) else None
 
     def prepare(self, items: Sequence[Item]) -> None:
         """Encodes in large batches what these items will need, into the encoder's cache; changes no critique."""
@@ -74,20 +84,42 @@ class EmbeddedFeedback:
         for sample in await self._judged.samples(request, start=start, count=count):
             yield sample
 
+    def _judge(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
+        faults = compared(request, self._encoder, self._critic)
+        if isinstance(faults, str) or self._verifier is None or not _has_passages(request.item):
+            return faults
+        others = [f for f in faults if all(finding.kind != "unsupported" for finding in f.findings)]
+        return _in_order([*faults_by_reading(request, self._verifier()), *others])
+
+
+def _has_passages(item: Item) -> bool:
+    """Whether an answer is held against passages: arguments come first."""
+    return bool(item.context) and not item.perspectives
+
+
+def _in_order(faults: Sequence[AnswerFault]) -> tuple[AnswerFault, ...]:
+    return tuple(sorted(faults, key=lambda f: (f.sentence, -f.margin)))
+
 
 def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tuple[AnswerFault, ...] | str:
     """The faults that an alignment of the answer with what its item gives shows.
 
     Why there is none: nothing is given, or the answer or what is given is not in English.
     """
-    why = unsupported_language(request.answer, given_texts(request.item))
+    why = _not_judged(request)
     if why is not None:
-        return f"{why}; give a model as the backend"
+        return why
     comparison = compare(request.item, request.answer, encoder, sentences=request.sentences)
     if comparison is None:
         return NOTHING_GIVEN
     faults = faults_of(comparison, gather(comparison, request.item.question, request.answer, encoder), critic)
     return tuple(cite_passage(f, (f.findings[0].edit or "") if _is_missing(f) else "", request.item) for f in faults)
+
+
+def _not_judged(request: FeedbackRequest) -> str | None:
+    """Why answer or given text cannot be read."""
+    why = unsupported_language(request.answer, given_texts(request.item))
+    return None if why is None else f"{why}; give a model as the backend"
 
 
 def _is_missing(fault: AnswerFault) -> bool:
@@ -164,18 +196,23 @@ def rules_digest() -> str:
 
 
 class EmbeddedHallucination:
-    """Findings from an alignment of the answer with what its item gives; calls no model service and costs nothing.
+    """Findings from a comparison of the answer with what its item gives; calls no model service and costs nothing.
 
-    Parts that nothing given supports are `unverifiable`; names, numbers and dates that differ from the closest given
-    sentences are `entity`, negations, opposites and other words in their place `relation`, sentences with words of
-    opinion `subjective` (`eirene.feedback_model.embedded.rules`). Samples differ as those of `EmbeddedFeedback`
-    do. Without perspectives and context every sample is invalid and says what would help,
+    With a `verifier`, sentences are read beside passages: what these contradict is `contradictory`, what they do not
+    say `unverifiable`, and what other words mend `entity` or `relation` (`eirene.feedback_model.embedded.reading`).
+    Against arguments, and without a verifier, parts that nothing given supports are `unverifiable`; names, numbers and
+    dates that differ from the closest given sentences are `entity`, negations, opposites and other words in their place
+    `relation`, sentences with words of opinion `subjective` (`eirene.feedback_model.embedded.rules`). Samples differ as
+    those of `EmbeddedFeedback` do. Without perspectives and context every sample is invalid and says what would help,
     as it does where answer or given text is not in English.
     """
 
-    def __init__(self, encoder: Encodes, *, critic: Critic | None = None) -> None:
+    def __init__(
+        self, encoder: Encodes, *, critic: Critic | None = None, verifier: LoadsVerifier | None = None
+    ) -> None:
         self._encoder = encoder
         self._critic = load_critic() if critic is None else critic
+        self._verifier = verifier
         self._judged = Judged(self._judge, self._critic.point)
 
     @property
@@ -189,6 +226,9 @@ class EmbeddedHallucination:
             yield sample.model_copy(update={"critic": "hallucination"})
 
     def _judge(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
+        if self._verifier is not None and _has_passages(request.item):
+            why = _not_judged(request)
+            return why or faults_by_reading(request, self._verifier(), "unverifiable")
         faults = compared(request, self._encoder, self._critic)
         if isinstance(faults, str):
             return faults
@@ -196,7 +236,7 @@ class EmbeddedHallucination:
             request.answer, request.sentences, references_of(request.item), request.item.question, self._encoder
         )
         found = [*_by_rules(ruled, request), *_unsupported(faults, request, ruled)]
-        return tuple(sorted(found, key=lambda f: (f.sentence, -f.margin)))
+        return _in_order(found)
 
 
 def _by_rules(ruled: tuple[RuleFinding, ...], request: FeedbackRequest) -> Iterator[AnswerFault]:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from eirene.text.cancellation import check_cancelled
 
 if TYPE_CHECKING:
     import onnxruntime
+
+    from eirene.models.encoder.runtime import Encodes
 
 WEIGHTS = Path(__file__).parent / "weights"
 """The folder of the shipped head."""
@@ -40,6 +42,24 @@ class PremiseClaim:
 
     premise: tuple[str, ...]
     claim: str
+
+
+class ReadsPairs(Protocol):
+    """Anything that reads pairs as `Verifier` does, and has an encoder to pick with what is read."""
+
+    @property
+    def encoder(self) -> Encodes:
+        """Compares whole sentences."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Stands for it in signatures."""
+        ...
+
+    def read(self, pairs: Sequence[PremiseClaim]) -> Probabilities:
+        """Supported, unsupported, contradicted for each pair, float32 [n, 3], each row summing to 1."""
+        ...
 
 
 class Verifier:

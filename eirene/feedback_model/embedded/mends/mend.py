@@ -1,0 +1,113 @@
+"""Mends: a few words of a faulted sentence put right from the passages, where the verifier tells both apart.
+
+The proposals come from words alone (values, opposites, negations); the verifier judges each beside the sentence as it
+stands, and the gate judges what is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from eirene.feedback_model.embedded.mends.negations import negation_proposals
+from eirene.feedback_model.embedded.mends.proposal import MendKind, Proposal, fitted
+from eirene.feedback_model.embedded.mends.sense import stays_sentence
+from eirene.feedback_model.embedded.mends.values import value_proposals
+from eirene.feedback_model.embedded.mends.words import word_proposals
+from eirene.text.cancellation import check_cancelled
+from eirene.text.words import stems
+from eirene.verification.claims import claim_of
+from eirene.verification.context import ContextReader, Piece, Reading
+
+OLD_SUPPORTED = 0.35
+"""Probability of support up to which a sentence may be mended."""
+NEW_SUPPORTED = 0.65
+"""Probability of support that the mended sentence must reach."""
+GAIN = 0.4
+"""How much more of it it must have than the sentence had."""
+CONTRADICTED = 0.3
+"""Probability of contradiction from which the passages speak against a sentence; below it the margins are wider."""
+UNSPOKEN_NEW, UNSPOKEN_GAIN = 0.85, 0.6
+"""The same two where nothing speaks against the sentence."""
+CLEAR = 0.05
+"""How far the best mend must be ahead of another one at the same place."""
+GIVEN = 3
+"""Sentences of the passages that proposals are made from."""
+MOST = 24
+"""Proposals for one sentence that are read."""
+LONGEST = 600
+"""Characters of a sentence that is mended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """`sentence[start:end]` becomes `new`; the sentence's readings without and with it."""
+
+    start: int
+    end: int
+    new: str
+    kind: MendKind
+    before: Reading
+    after: Reading
+
+    @property
+    def margin(self) -> float:
+        """By how much the passages support the mended sentence more, and contradict it less."""
+        supported = self.after.supported - self.before.supported
+        return supported + self.before.contradicted - self.after.contradicted
+
+
+def best_mend(sentence: str, before: Reading, reader: ContextReader, others: Iterable[str] = ()) -> Mend | None:
+    """The mend of a sentence that stands by clear margins; None where none does, or two do as well at one place.
+
+    `before` is the sentence's reading. `others` are the other sentences of the answer, none of which a mend says again.
+    """
+    if before.supported > OLD_SUPPORTED or len(sentence) > LONGEST:
+        return None
+    proposals = list(_proposals(sentence, _given(sentence, before, reader)))
+    if not proposals:
+        return None
+    said = {frozenset(stems(other)) for other in others}
+    proposals = [p for p in proposals if frozenset(stems(p.applied(sentence))) not in said]
+    check_cancelled()
+    readings = reader.read([claim_of(p.applied(sentence)) for p in proposals])
+    mends = [Mend(p.start, p.end, p.new, p.kind, before, after) for p, after in zip(proposals, readings, strict=True)]
+    return _clearest([m for m in mends if _stands(m)], mends)
+
+
+def _given(sentence: str, before: Reading, reader: ContextReader) -> Sequence[Piece]:
+    """The deciding sentence, then the nearest ones."""
+    nearest = reader.nearest(claim_of(sentence), GIVEN)
+    first = [before.evidence] if before.evidence is not None else []
+    return list(dict.fromkeys([*first, *nearest]))[:GIVEN]
+
+
+def _proposals(sentence: str, given: Sequence[Piece]) -> Iterator[Proposal]:
+    """Proposals that leave the sentence one, each of them once, from the deciding sentence first."""
+    makers = (value_proposals, word_proposals, negation_proposals)
+    seen: set[Proposal] = set()
+    texts = [piece.text for piece in given]
+    for proposal in chain.from_iterable(make(sentence, text) for text in texts for make in makers):
+        fit = fitted(sentence, proposal)
+        if fit in seen or len(seen) >= MOST:
+            continue
+        seen.add(fit)
+        here, there = (fit.start, fit.end), (fit.start, fit.start + len(fit.new))
+        if stays_sentence(sentence, fit.applied(sentence), here, there):
+            yield fit
+
+
+def _stands(mend: Mend) -> bool:
+    old, new = mend.before, mend.after
+    spoken = old.contradicted >= CONTRADICTED
+    least, gain = (NEW_SUPPORTED, GAIN) if spoken else (UNSPOKEN_NEW, UNSPOKEN_GAIN)
+    return new.supported >= least and new.supported - old.supported >= gain and new.contradicted <= old.contradicted
+
+
+def _clearest(standing: Sequence[Mend], every: Sequence[Mend]) -> Mend | None:
+    if not standing:
+        return None
+    best = max(standing, key=lambda m: m.margin)
+    rivals = (m for m in every if m is not best and m.start < best.end and best.start < m.end)
+    return best if all(m.margin <= best.margin - CLEAR for m in rivals) else None

@@ -1,0 +1,65 @@
+"""Mends: a proposal stands by clear margins of the verifier alone, and where the sentence stays one."""
+
+from __future__ import annotations
+
+import pytest
+
+from eirene.feedback_model.embedded.mends.mend import Mend, best_mend
+from eirene.verification.claims import claim_of
+from tests.feedback_model.embedded.reader import reader
+
+PASSAGE = (
+    "The harbour bridge was opened in 1932 by the mayor. Fold the top right corner down to the centre. "
+    "The harbour bridge does not carry trains at night."
+)
+
+
+def mended(sentence: str, *passages: str, others: tuple[str, ...] = ()) -> str | None:
+    """The sentence with its best mend."""
+    given = reader(*(passages or (PASSAGE,)))
+    before = given.read([claim_of(sentence)])[0]
+    found = best_mend(sentence, before, given, others)
+    return None if found is None else sentence[: found.start] + found.new + sentence[found.end :]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        ("The harbour bridge was opened in 1899.", "The harbour bridge was opened in 1932."),
+        ("- The harbour bridge was opened in 1899.", "- The harbour bridge was opened in 1932."),
+        ("Fold the top left corner down to the centre.", "Fold the top right corner down to the centre."),
+        ("The harbour bridge carries trains at night.", "The harbour bridge does not carry trains at night."),
+    ],
+)
+def test_a_contradicted_sentence_is_mended_in_a_few_words(sentence: str, wanted: str) -> None:
+    assert mended(sentence) == wanted
+
+
+def test_a_supported_sentence_is_left_alone() -> None:
+    assert mended("The harbour bridge was opened in 1932.") is None
+
+
+def test_a_sentence_about_something_else_is_not_bent_to_the_passages() -> None:
+    assert mended("Lisbon had two rivers and a castle in 1899.") is None
+
+
+def test_what_the_answer_says_elsewhere_is_not_said_again() -> None:
+    sentence = "Fold the top left corner down to the centre."
+    assert mended(sentence, others=("Fold the top right corner down to the centre.",)) is None
+
+
+def test_two_values_that_would_do_as_well_are_none() -> None:
+    two = "The harbour bridge was opened in 1932. The harbour bridge was opened in 1950."
+    assert mended("The harbour bridge was opened in 1899.", two) is None
+
+
+def test_a_mend_knows_its_readings() -> None:
+    sentence = "The harbour bridge was opened in 1899."
+    given = reader(PASSAGE)
+    found = best_mend(sentence, given.read([sentence])[0], given)
+    assert isinstance(found, Mend)
+    assert found.kind == "entity"
+    assert found.after.supported > found.before.supported
+    assert found.margin > 1.0
+    assert found.before.evidence is not None
+    assert found.before.evidence.text == "The harbour bridge was opened in 1932 by the mayor."

@@ -1,0 +1,104 @@
+"""Proposals of mends: which words of a given sentence could take the place of which, by form alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from eirene.feedback_model.embedded.mends.negations import negation_proposals
+from eirene.feedback_model.embedded.mends.proposal import Proposal, fitted
+from eirene.feedback_model.embedded.mends.values import value_proposals
+from eirene.feedback_model.embedded.mends.words import word_proposals
+
+Maker = Callable[[str, str], Iterator[Proposal]]
+
+
+def made(maker: Maker, sentence: str, given: str) -> set[str]:
+    """The sentences that the proposals make."""
+    return {fitted(sentence, proposal).applied(sentence) for proposal in maker(sentence, given)}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "given", "wanted"),
+    [
+        ("It opened in 1899.", "The bridge was opened in 1932.", "It opened in 1932."),
+        ("It opened in 1899.", "It was opened on 12 May 1932.", "It opened in 1932."),
+        ("It opened on 12 June 1932.", "It was opened on May 14, 1932.", "It opened on 14 May 1932."),
+        ("It weighs 40 kg.", "Its weight is 55 kg.", "It weighs 55 kg."),
+        ("It costs $5 million.", "The price was $7.5 million.", "It costs $7.5 million."),
+        ("Smith wrote it with Alan Turing's help.", "It was done with Grace Hopper.",
+         "Smith wrote it with Grace Hopper's help."),
+    ],
+)  # fmt: skip
+def test_a_value_takes_the_place_of_one_of_its_kind(sentence: str, given: str, wanted: str) -> None:
+    assert wanted in made(value_proposals, sentence, given)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "given"),
+    [
+        ("It weighs 40 kg.", "It has 55 seats."),  # another unit
+        ("It was the 3rd bridge.", "It has 7 arches."),  # an ordinal is no count
+        ("It has 40 seats.", "It was opened in 1932."),  # a year is no count
+        ("It has one arch in 40 rows.", "It has 1 row."),  # "1 rows"
+        ("It opened in 1932.", "In 1932 it opened, and in 1950 it closed."),  # what is given is not wrong
+        ("The Italian team won.", "It happened in Germany."),  # a country is no adjective
+        ("It opened in 1899.", "It was opened by the mayor."),
+    ],
+)
+def test_a_value_of_another_form_takes_no_place(sentence: str, given: str) -> None:
+    assert made(value_proposals, sentence, given) == set()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "given", "wanted"),
+    [
+        ("Fold the left corner up.", "Take the right corner and fold it.", "Fold the right corner up."),
+        ("Prices increased last year.", "Last year prices decreased.", "Prices decreased last year."),
+        ("The safe way is north.", "To go is dangerous.", "The dangerous way is north."),
+        (
+            "The walls are painted green inside.",
+            "The walls are painted purple.",
+            "The walls are painted purple inside.",
+        ),
+    ],
+)
+def test_an_opposite_or_the_given_word_takes_a_words_place(sentence: str, given: str, wanted: str) -> None:
+    assert wanted in made(word_proposals, sentence, given)
+
+
+def test_a_word_that_is_given_stays() -> None:
+    assert made(word_proposals, "Fold the left corner up.", "Fold the left corner, then the right, up.") == set()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "given", "wanted"),
+    [
+        ("It is not open.", "It opens.", "It is open."),
+        ("It isn't open.", "It opens.", "It is open."),
+        ("It cannot swim.", "It swims.", "It can swim."),
+        ("It won't swim.", "It swims.", "It will swim."),
+        ("It never sleeps.", "It sleeps.", "It sleeps."),
+        ("It does not carry trains.", "Trains are carried.", "It carries trains."),
+        ("They do not carry trains.", "It carries trains.", "They carry trains."),
+        ("It did not carry trains.", "It carried trains.", "It carried trains."),
+        ("It is open.", "It is not open.", "It is not open."),
+        ("It can swim.", "It cannot swim.", "It cannot swim."),
+        ("It carries trains.", "It does not carry trains.", "It does not carry trains."),
+    ],
+)
+def test_a_negation_goes_or_comes_with_the_verb_in_its_form(sentence: str, given: str, wanted: str) -> None:
+    assert wanted in made(negation_proposals, sentence, given)
+
+
+def test_a_past_that_no_rule_knows_is_not_guessed() -> None:
+    assert made(negation_proposals, "It did not sink.", "It sank.") == set()
+
+
+def test_the_first_word_of_a_sentence_keeps_its_capital_and_an_article_fits_what_follows() -> None:
+    assert fitted("Left is better.", Proposal(0, 4, "right", "relation")).applied("Left is better.")[:5] == "Right"
+    sentence = "It has a big arch."
+    assert fitted(sentence, Proposal(9, 12, "enormous", "relation")).applied(sentence) == "It has an enormous arch."
+    sentence = "It has an old arch."
+    assert fitted(sentence, Proposal(10, 13, "new", "relation")).applied(sentence) == "It has a new arch."
