@@ -17,7 +17,7 @@ _PAIRS = """
     tallest/shortest faster/slower fastest/slowest earlier/later earliest/latest heavier/lighter stronger/weaker
     strongest/weakest warmer/colder hotter/cooler richer/poorer richest/poorest cheaper/dearer wider/narrower
     deeper/shallower better/worse best/worst safer/riskier easier/harder closer/farther nearest/farthest more/less
-    more/fewer most/least majority/minority maximum/minimum before/after during/before until/after since/before
+    more/fewer most/least majority/minority before/after during/before until/after since/before
     first/last initially/finally begin/end began/ended beginning/end start/finish started/finished opened/closed
     opening/closing opens/closes arrive/depart arrived/departed arrival/departure joined/left entered/left win/lose
     won/lost wins/loses winning/losing victory/defeat winner/loser success/failure successful/unsuccessful
@@ -29,7 +29,7 @@ _PAIRS = """
     male/female males/females man/woman men/women boy/girl boys/girls brother/sister brothers/sisters father/mother
     husband/wife son/daughter sons/daughters uncle/aunt king/queen he/she buy/sell bought/sold buys/sells
     buying/selling buyer/seller lend/borrow lent/borrowed import/export imports/exports imported/exported
-    employer/employee teacher/pupil parent/child predecessor/successor ancestor/descendant summer/winter spring/autumn
+    employer/employee teacher/pupil predecessor/successor ancestor/descendant summer/winter spring/autumn
     morning/evening day/night daytime/night-time hot/cold warm/cold wet/dry black/white light/dark young/old tall/short
     rich/poor strong/weak fast/slow quickly/slowly high/low large/small big/small long/short wide/narrow deep/shallow
     heavy/light full/empty hard/easy difficult/easy early/late positive/negative positively/negatively
