@@ -32,7 +32,7 @@ def test_a_wording_is_supported_where_its_argument_is_given_and_not_where_it_is_
     assert all("Clean air saves lives." in row.premise[0] for row in rows if row.edit is None)
     left_out = [row for row in rows if row.edit == "left_out"]
     assert left_out
-    assert all("Clean air" not in row.premise[0] and row.label == "unsupported" for row in left_out)
+    assert all("Clean air" not in row.premise[0] and row.label == "not_supported" for row in left_out)
 
 
 def test_arguments_of_other_topics_and_turned_ones_are_not_supported() -> None:

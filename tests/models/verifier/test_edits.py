@@ -7,7 +7,7 @@ import random
 import pytest
 
 from eirene.models.verifier.training.data import VerifierRow
-from eirene.models.verifier.training.edits import own_edits, paired
+from eirene.models.verifier.training.edits import own_edits, paired, sentence_rows
 from eirene.models.verifier.training.edits.additions import Additions, both
 from eirene.models.verifier.training.edits.given import ClaimGiven, plain, quotations
 from eirene.models.verifier.training.edits.make import FALSE, TRUE
@@ -79,6 +79,11 @@ def test_a_rule_makes_the_edit_that_it_is_named_after(rule: str, claim: str, wan
         ("hedge", "Prices can often rise."),
         ("hedge", "The staff did not try some of the food."),
         ("direction", "They left early."),
+        ("direction", "They make up 12 percent."),
+        ("bound", "Spain's Under 21s came."),
+        ("roles", "The head of Acme bought Beta."),
+        ("roles", "Acme bought Beta and Gamma."),
+        ("same:passive", "Acme bought Beta, which is in Graz."),
         ("direction", "You have the right to stay."),
         ("negation_in", "Some people are here."),
         ("negation_out", "Prices did not only rise."),
@@ -156,3 +161,12 @@ def test_what_is_supported_by_rule_is_marked_so() -> None:
 def test_a_share_outside_its_range_is_refused() -> None:
     with pytest.raises(ValueError, match="share"):
         own_edits(ROWS, seed=0, share=1.5)
+
+
+def test_sentences_of_premises_that_a_rare_rule_can_edit_are_supported_claims() -> None:
+    rows = sentence_rows(ROWS, seed=1, most=20)
+    assert {row.claim for row in rows} >= {"In March 2004 Acme bought Beta for 400 million dollars."}
+    assert all(row.label == "supported" and row.claim in TEXT and row.premise == (TEXT,) for row in rows)
+    assert len(sentence_rows(ROWS, seed=1, most=1)) == 1
+    assert sentence_rows([VerifierRow("infotabs", (TEXT,), "It rose.", "supported")], seed=1) == []
+    assert any(twin.label != "supported" for twin in own_edits(paired(rows), seed=1, share=1.0))

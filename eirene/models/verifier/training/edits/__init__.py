@@ -1,7 +1,12 @@
-"""Training pairs made by rule from supported rows; see `own_edits`."""
+"""Training pairs made by rule from supported rows.
+
+rows = paired([*read_rows(file), *sentence_rows(given, seed=0)])
+rows += own_edits(rows, seed=0, share=0.5)
+"""
 
 from __future__ import annotations
 
 from eirene.models.verifier.training.edits.make import own_edits, pair_of, paired
+from eirene.models.verifier.training.edits.sentences import sentence_rows
 
-__all__ = ["own_edits", "pair_of", "paired"]
+__all__ = ["own_edits", "pair_of", "paired", "sentence_rows"]

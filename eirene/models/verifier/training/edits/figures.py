@@ -22,7 +22,6 @@ _UNITS = (
     ("hours", "days"), ("days", "weeks"), ("weeks", "months"), ("months", "years"), ("decades", "years"),
     ("thousand", "million"), ("million", "billion"), ("billion", "trillion"), ("litres", "gallons"),
     ("euros", "dollars"), ("pounds", "dollars"), ("Celsius", "Fahrenheit"), ("acres", "hectares"),
-    ("percentage points", "percent"),
 )  # fmt: skip
 _OF_UNIT: dict[str, list[str]] = {}
 for _one, _other in _UNITS:

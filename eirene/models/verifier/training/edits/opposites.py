@@ -71,7 +71,7 @@ def _table() -> dict[str, tuple[str, ...]]:
 
 OPPOSITES = _table()
 _NUMBERED = re.compile(
-    r"\b(?P<word>more than|less than|fewer than|at least|at most|over|under)(?= (?:[$£€]\s?)?\d)", re.I
+    r"\b(?P<word>more than|less than|fewer than|at least|at most|over|under)(?= (?:[$£€]\s?)?\d)(?! \d{1,3}s)", re.I
 )
 _COMPARED = {
     "more than": "less than",
@@ -89,7 +89,7 @@ _SIDED = re.compile(
     r"|(?<=turn |side )(?P<four>left|right)\b)",
     re.I,
 )
-_PAST = re.compile(r"\b(?P<word>up|down)(?= (?:by |from |\d))", re.I)
+_PAST = re.compile(r"\b(?P<word>up|down)(?= (?:by \d|from \d|[$£€]?\d))", re.I)
 _STEM = 5
 _BEARS = 0.6
 """Share of the claim's other longer words that stand in the premise where the word itself does not."""
@@ -143,11 +143,18 @@ def _is_in_a_name(match: re.Match[str], before: str) -> bool:
     )
 
 
+_WITH_UP = words(
+    "make makes made making picked pick set sets take takes took speed put and build built up add adds added"
+)
+
+
 def direction(given: ClaimGiven) -> str | None:
     """Left for right, up for down."""
 
     def turned(match: re.Match[str]) -> str | None:
         word = match.group().lower()
+        if given.claim[: match.start()].rstrip().rsplit(" ", 1)[-1].lower() in _WITH_UP:
+            return None
         return {"left": "right", "right": "left", "up": "down", "down": "up"}[word] if word in given.words else None
 
     return given.one_of(_SIDED, turned) or given.one_of(_PAST, turned)
@@ -155,4 +162,10 @@ def direction(given: ClaimGiven) -> str | None:
 
 def bound(given: ClaimGiven) -> str | None:
     """A bound before a number turned round: "more than 5", "less than 5"."""
-    return given.one_of(_NUMBERED, lambda match: same_case(_COMPARED[match.group().lower()], match.group()))
+
+    def turned(match: re.Match[str]) -> str | None:
+        if match.start() and match.group()[0].isupper():
+            return None  # a name: "Under 21"
+        return same_case(_COMPARED[match.group().lower()], match.group())
+
+    return given.one_of(_NUMBERED, turned)

@@ -58,6 +58,7 @@ _NO_NAMES = re.compile(
 )
 
 
+_GOES_ON = re.compile(r",? (?:[A-Z\d]|and |who |which )|[-/]")
 _BEFORE_A_PART = words("of from for and or in by with at between to on")
 
 
@@ -78,9 +79,7 @@ def _exchanged(given: ClaimGiven, match: re.Match[str]) -> str | None:
         return None
     if " and " in match.group("v") or _NO_NAMES.match(a) or _NO_NAMES.match(b):
         return None
-    if given.claim[: match.start("a")].rstrip().rsplit(" ", 1)[-1].lower() in _BEFORE_A_PART:
-        return None
-    if given.claim[match.end() :].startswith((" and ", "'s ", "’s ", " of ", " or ")):
+    if not _is_whole(given, match) or (match.re is _THAN and match.start() > 0):
         return None
     start = match.start("a") - match.start()
     held = match.group()[:start]
@@ -90,6 +89,15 @@ def _exchanged(given: ClaimGiven, match: re.Match[str]) -> str | None:
     if match.re is _BETWEEN_BEINGS:
         verb = _agreeing(verb, first)
     return f"{held}{first} {verb} {second}"
+
+
+def _is_whole(given: ClaimGiven, match: re.Match[str]) -> bool:
+    """Whether neither name is a part of a longer phrase."""
+    before = given.claim[: match.start("a")].rstrip().rsplit(" ", 1)[-1]
+    after = given.claim[match.end() :]
+    if before.lower() in _BEFORE_A_PART or before[:1].isupper():
+        return False
+    return not after.startswith((" and ", "'", "’", " of ", " or ", " (")) and not _GOES_ON.match(after)
 
 
 def _inside(side: str, *, opens: bool) -> str:
@@ -150,9 +158,11 @@ def passive(given: ClaimGiven) -> str | None:
 
     def turned(match: re.Match[str]) -> str | None:
         a, v, b = match.group("a"), match.group("v"), match.group("b")
-        if _NO_NAMES.match(a) or _NO_NAMES.match(b):
+        rest = given.claim[match.end() :]
+        if _NO_NAMES.match(a) or _NO_NAMES.match(b) or "," in rest or " and " in rest or _GOES_ON.match(rest):
             return None
+        be = "were" if b.endswith("s") else "was"
         a, b = _inside(a, opens=False), _inside(b, opens=True)
-        return f"{b} was {_IRREGULAR.get(v, v)} by {a}" if match.re is _PAST else f"{b} {_BACK.get(v, v)} {a}"
+        return f"{b} {be} {_IRREGULAR.get(v, v)} by {a}" if match.re is _PAST else f"{b} {_BACK.get(v, v)} {a}"
 
     return given.one_of(_PAST, turned) or given.one_of(_WAS, turned)
