@@ -54,7 +54,7 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 _HOW = re.compile(
-    r"\W*(?:how\s+(?:to|do|does|can|should|would)|steps|instructions|directions|what\s+steps)\b", re.IGNORECASE
+    r"\W{0,3}(?:how\s(?:to|do|does|can|should)|(?:what\s)?steps|instructions|directions)\b", re.IGNORECASE
 )
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 _FIRST_WORDS = 80
@@ -99,11 +99,8 @@ class Removals:
     def _instructs(self, text: str) -> bool:
         opening = _ORDER.match(text)
         orders = opening is not None and looks_like_base(opening.group(1).lower())
-        return (
-            orders
-            or any(p.match(t) for p, t in ((_HOW, self.question), (_STEP, text)))
-            or bool(_INSTRUCTS.search(text))
-        )
+        is_step = _HOW.match(self.question) or _STEP.match(text) or _INSTRUCTS.search(text)
+        return orders or is_step is not None
 
     def _text(self, index: int) -> str:
         return self.sentences[index].text if 0 <= index < len(self.sentences) else ""
