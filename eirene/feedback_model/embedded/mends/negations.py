@@ -15,7 +15,7 @@ _CANNOT = re.compile(r"\b(ca|wo)n['’]t\b|\bcannot\b", re.IGNORECASE)
 _CONTRACTED = {"ca": "can", "wo": "will"}
 _NEVER = re.compile(r"\b(?:never|not)[ \t]+", re.IGNORECASE)
 _DO_NOT = re.compile(r"\b(do|does|did)(?:\s+not|n['’]t)\s+([^\W\d_]{2,30})\b", re.IGNORECASE)
-_PLAIN_VERB = re.compile(rf"\b(?:{_PLAIN})\b(?!\s+(?:not|never|no|only|also)\b)", re.IGNORECASE)
+_PLAIN_VERB = re.compile(rf"\b(?:{_PLAIN}|do|does|did)\b(?!\s+(?:not|never|no|only|also)\b)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 _MOST = 3
 """Places of a sentence where a "not" is tried."""

@@ -84,6 +84,7 @@ def test_a_word_that_is_given_stays() -> None:
         ("They do not carry trains.", "It carries trains.", "They carry trains."),
         ("It did not carry trains.", "It carried trains.", "It carried trains."),
         ("It is open.", "It is not open.", "It is not open."),
+        ("It does swim.", "It does not swim.", "It does not swim."),
         ("It can swim.", "It cannot swim.", "It cannot swim."),
         ("It carries trains.", "It does not carry trains.", "It does not carry trains."),
     ],
