@@ -72,7 +72,7 @@ _SAID = (
     (re.compile(r"\b(?:refused|declined)(?= to\b)"), ("agreed",)),
     (re.compile(r"\bfailed to\b"), ("managed to",)),
     (re.compile(r"\bmanaged to\b"), ("failed to",)),
-    (re.compile(r"\bcontinues? to\b"), ("no longer wants to",)),
+    (re.compile(r"\bcontinues to\b"), ("no longer wants to",)),
     (re.compile(r"\bcontinued to\b"), ("ceased to", "stopped trying to")),
 )  # fmt: skip
 
@@ -156,7 +156,7 @@ def negation_in(given: ClaimGiven) -> str | None:
     after = given.claim[match.end() :].lower()
     if not before or before[0] in ("there",) or _SCOPED & set(before) or ". " in given.claim[: match.start()]:
         return None
-    if after.startswith((" not", "n't", "n’t", " no ", " never", " only", " some", " also", " still")):
+    if after.startswith((" not", "n't", "n’t", "'t", "’t", " no ", " never", " only", " some", " also", " still")):
         return None
     words = match.group().split()
     return given.replaced(match.start(), match.end(), " ".join([words[0], "not", *words[1:]]))

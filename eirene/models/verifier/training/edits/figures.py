@@ -155,6 +155,11 @@ _OPEN_SORTS = words("""
 """Words that names of any sort follow."""
 
 
+def _are_parts(premise: str, one: str, other: str) -> bool:
+    """Whether one is a part of the other: "in Las Cruces, New Mexico" both are true."""
+    return f"{one}, {other}" in premise or f"{other}, {one}" in premise
+
+
 def name(given: ClaimGiven) -> str | None:
     """A name exchanged for another one of the premise that follows the same word ("in", "by") and is as long."""
     found = list(_NAME.finditer(given.premise))
@@ -171,6 +176,7 @@ def name(given: ClaimGiven) -> str | None:
             for other in found
             if sort(given.premise, other) == kind
             and not set(other.group().split()) & (own | _NO_NAMES)
+            and not _are_parts(given.premise, match.group(), other.group())
             and not any(part in given.claim for part in other.group().split())
         ]
         return given.rng.choice(others) if others else None

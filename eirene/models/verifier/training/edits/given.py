@@ -67,6 +67,9 @@ class ClaimGiven:
     def lowered(self) -> str:
         """The claim as it stands inside a sentence: no capital where its first word is no name."""
         text = self.claim.strip()
+        first = WORD.match(text)
+        if first is not None and "-" in first.group():
+            return text
         known = None if self.letters is None else self.letters.lowered(text)
         return known or Decapitalizer([self.premise]).lowered(text) or text
 

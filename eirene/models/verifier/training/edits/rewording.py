@@ -33,7 +33,7 @@ def opened(given: ClaimGiven) -> str | None:
 
 _SAME_WORDS = """
     about/around approximately/about roughly/approximately movie/film movies/films purchase/buy purchased/bought
-    bought/purchased began/started started/began starts/begins begins/starts big/large large/big
+    bought/purchased began/started started/began starts/begins begins/starts  
     kids/children assist/help assisted/helped assists/helps obtain/get obtained/got received/got quickly/rapidly
     rapidly/quickly often/frequently frequently/often usually/normally however/nevertheless
     also/additionally nearly/almost almost/nearly perhaps/possibly possibly/perhaps

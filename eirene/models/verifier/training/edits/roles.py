@@ -58,6 +58,10 @@ _NO_NAMES = re.compile(
 )
 
 
+_ENDS = re.compile(
+    r"$|[.,;:!]|[\"”]| (?:in|on|at|by|for|from|to|with|as|when|after|before|during|while|last|earlier|shortly|because"
+    r"|via|than|some|a|an|the|who|which|until|since|over|into|under|did|does|was|is|has)\b"
+)
 _GOES_ON = re.compile(r",? (?:[A-Z\d]|and |who |which )|[-/]")
 _BEFORE_A_PART = words("of from for and or in by with at between to on")
 
@@ -97,7 +101,7 @@ def _is_whole(given: ClaimGiven, match: re.Match[str]) -> bool:
     after = given.claim[match.end() :]
     if before.lower() in _BEFORE_A_PART or before[:1].isupper():
         return False
-    return not after.startswith((" and ", "'", "’", " of ", " or ", " (")) and not _GOES_ON.match(after)
+    return match.re is _BETWEEN_BEINGS or (_ENDS.match(after) is not None and not _GOES_ON.match(after))
 
 
 def _inside(side: str, *, opens: bool) -> str:
