@@ -25,9 +25,11 @@ from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import Rebuilt, SentenceEdit, sentence_edits, undone
 from eirene.text.language import unsupported_language
 from eirene.text.new_characters import CharacterEdit, without_new_characters
+from eirene.verification import ContextReader
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
+    from eirene.models.verifier.runtime import Verifier
 
 _MOST_TURNS = 8
 """Times that a rewrite is checked; past them every edit is undone."""
@@ -66,12 +68,15 @@ class Warranted:
         return tuple(d for d in self.decisions if not d.taken)
 
 
-def warrant(rewrite: Rewrite, checks: Sequence[NamedCheck], encoder: Encodes | None) -> Warranted:
+def warrant(
+    rewrite: Rewrite, checks: Sequence[NamedCheck], encoder: Encodes | None, verifier: Verifier | None = None
+) -> Warranted:
     """The rewrite with every edit undone that a check objects to; the same rewrite gives the same result.
 
-    `encoder` compares sentences; None for words alone. It is not asked about texts in a language that it cannot read.
+    `encoder` compares sentences, `verifier` reads them against what was given; None for words alone. Neither is asked
+    about texts in a language that it cannot read.
     """
-    return _Work(rewrite, checks, encoder).done()
+    return _Work(rewrite, checks, encoder, verifier).done()
 
 
 def asked_for(critique: Critique | None, before: str, *, marked: bool = False) -> tuple[Asked, ...]:
@@ -98,6 +103,7 @@ class _Work:
     rewrite: Rewrite
     checks: Sequence[NamedCheck]
     encoder: Encodes | None
+    verifier: Verifier | None = None
     undo: Undo = field(default_factory=dict)
     why: Reasons = field(default_factory=dict)
 
@@ -121,6 +127,13 @@ class _Work:
     def _read_by(self) -> Encodes | None:
         given = self.rewrite.given.arguments if self.rewrite.given.source != "derived" else ()
         return None if unsupported_language(self.rewrite.before, given) else self.encoder
+
+    @cached_property
+    def _reader(self) -> ContextReader | None:
+        given = self.rewrite.given
+        if self.verifier is None or self._read_by is None or given.source == "derived":
+            return None
+        return ContextReader(self.verifier, given.arguments)
 
     @cached_property
     def _cleaned(self) -> tuple[str, tuple[CharacterEdit, ...]]:
@@ -161,6 +174,7 @@ class _Work:
             drafts=self.rewrite.drafts,
             is_judged=self.rewrite.is_judged,
             encoder=self._read_by,
+            reader=self._reader,
         )
 
     def _object(self, case: EditCase, rebuilt: Rebuilt) -> bool:

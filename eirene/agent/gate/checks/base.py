@@ -15,8 +15,8 @@ from eirene.core.grounding import Grounding
 from eirene.text.edits import SentenceEdit, WordEdit
 
 if TYPE_CHECKING:
-    from eirene.agent.gate.carrying import Carries
     from eirene.models.encoder.runtime import Encodes
+    from eirene.verification import ContextReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class EditCase:
     `given`: arguments or passages; with source `derived` nothing was given. `asked`: what the text before is to be
     changed for. `drafts`: earlier texts (the original answer) whose words may come back. `is_judged`: a model will
     compare the texts, and so may tell a new fact from a false one. `encoder` is None where the texts are in a language
-    that it does not read; checks that need it then say nothing. `carries`: who tells what the given text carries; None
-    for alignment and words.
+    that it does not read; checks that need it then say nothing. `reader` reads claims against the given text; None
+    where nothing was given, and without a verifier.
     """
 
     question: str
@@ -53,7 +53,7 @@ class EditCase:
     drafts: tuple[str, ...] = ()
     is_judged: bool = False
     encoder: Encodes | None = None
-    carries: Carries | None = None
+    reader: ContextReader | None = None
     _found: dict[Check, tuple[Objection, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def objections(self, check: Check) -> tuple[Objection, ...]:

@@ -21,6 +21,7 @@ from eirene.agent.gate.checks.shouting import shouting
 from eirene.agent.gate.checks.specifics import specifics
 from eirene.agent.gate.checks.support import support
 from eirene.agent.gate.checks.talk import talk
+from eirene.agent.gate.checks.verification import verification
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ CHECKS: tuple[NamedCheck, ...] = (
     NamedCheck("repetition", repetition, "always", "meaning", yields=True),
     NamedCheck("repeated argument", repeated_argument, "given", "meaning", argument_made_twice),
     NamedCheck("support", support, "given", "meaning"),
+    NamedCheck("verification", verification, "given", "meaning"),
     NamedCheck("attribution", attribution, "given", "meaning"),
     NamedCheck("loss", loss, "never", "meaning"),
     NamedCheck("relevance", relevance, "never", "meaning"),

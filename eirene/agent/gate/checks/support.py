@@ -134,7 +134,7 @@ class _CarriedEdits:
     def _supported(self, texts: Sequence[str]) -> NDArray[np.float64]:
         case = self.case
         before = None if case.given.source == "context" else case.before
-        carries = case.carries or CarriedByMeaning(case.question, self.encoder, before)
+        carries = CarriedByMeaning(case.question, self.encoder, before)
         found = carries(premises_of(source=case.given.source, given=case.given_texts), texts)
         return np.minimum(found.supported, 1.0 - found.contradicted)
 

@@ -1,0 +1,95 @@
+"""Verification check: what an edit says is read against the given text, and so is what it replaces.
+
+A contradiction with the given text is harm by itself; so is a sentence that the text supports clearly less than the one
+it replaces. The changed words that do it, each put into the old sentence alone, are those that are undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from eirene.agent.gate.checks.base import EditCase, Objection
+from eirene.agent.gate.checks.places import quoted
+from eirene.text.cancellation import check_cancelled
+from eirene.text.clauses import core_text
+from eirene.text.edits import SentenceEdit
+from eirene.verification import ContextReader, Reading, claims_nothing
+from eirene.verification.claims import claim_of
+
+CONTRADICTED = 0.6
+"""Probability from which a sentence counts as contradicted by the given text."""
+MORE = 0.25
+"""By how much a reworded sentence must be contradicted more than the one before."""
+FALL = 0.35
+"""By how much the support of a reworded sentence must fall."""
+_MOST_WORDS = 6
+"""Changed words of a sentence that are tried one by one."""
+
+
+def verification(case: EditCase) -> Iterator[Objection]:
+    """Objects to edits that the given text contradicts, or supports less than what they replace."""
+    if case.reader is None or not case.has_given:
+        return
+    check = _VerifiedEdits(case, case.reader)
+    for n, edit in case.changed():
+        check_cancelled()
+        if edit.after is not None and edit.kind != "moved" and not check.is_known(edit):
+            yield from check.objections(n, edit)
+
+
+@dataclass(frozen=True)
+class _VerifiedEdits:
+    case: EditCase
+    reader: ContextReader
+
+    def is_known(self, edit: SentenceEdit) -> bool:
+        """Whether the new sentence stands in a source as it is, was asked for, or claims nothing."""
+        new = self.case.new(edit).strip()
+        if claims_nothing(new) or any(new in text for text in (*self.case.given_texts, *self.case.drafts)):
+            return True
+        return any(a.edit and a.edit.strip() and a.edit.strip() in new for a in self.case.asked_at(edit))
+
+    def objections(self, n: int, edit: SentenceEdit) -> Iterator[Objection]:
+        old, new = self.case.old(edit), self.case.new(edit)
+        if not old or claims_nothing(old):
+            (after,) = self._read([new])
+            if after.contradicted >= CONTRADICTED:
+                yield Objection(n, _against(after))
+            return
+        before, after = self._read([old, new])
+        why = _fault(before, after)
+        if why is not None:
+            yield Objection(n, why, self._at_fault(edit, old, before))
+
+    def _at_fault(self, edit: SentenceEdit, old: str, before: Reading) -> tuple[int, ...] | None:
+        """The changed words that make the old sentence worse when they alone are put into it; None for all."""
+        assert edit.before is not None
+        if not edit.mostly_stays or not 1 < len(edit.words) <= _MOST_WORDS:
+            return None
+        start = edit.before[0]
+        trials = [
+            old[: w.before[0] - start] + self.case.after[slice(*w.after)] + old[w.before[1] - start :]
+            for w in edit.words
+        ]
+        found = [k for k, after in enumerate(self._read(trials)) if _fault(before, after) is not None]
+        return tuple(found) if 0 < len(found) < len(edit.words) else None
+
+    def _read(self, sentences: list[str]) -> list[Reading]:
+        claims = [claim_of(text) for text in sentences]
+        if self.case.given.source == "perspectives":
+            claims = [core_text(claim) or claim for claim in claims]
+        return self.reader.read(claims)
+
+
+def _fault(before: Reading, after: Reading) -> str | None:
+    if after.contradicted >= CONTRADICTED and after.contradicted - before.contradicted >= MORE:
+        return _against(after)
+    if before.supported - after.supported >= FALL and after.supported < 0.5:
+        return "the given text supports it less than what it replaces"
+    return None
+
+
+def _against(reading: Reading) -> str:
+    said = "" if reading.evidence is None else f": {quoted(reading.evidence.text)}"
+    return f"the given text says otherwise{said}"
