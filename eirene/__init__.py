@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from eirene.models.costs import Price
     from eirene.models.scripted import ScriptedChatModel
     from eirene.text.sentences import Sentence, split_sentences
+    from eirene.verification import VerifiedSentence, verify
 
 _EXPORTS = {
     "eirene.agent.backends": "BackendOptions resolve_backend",
@@ -93,6 +94,7 @@ _EXPORTS = {
     "eirene.models.costs": "Price",
     "eirene.models.scripted": "ScriptedChatModel",
     "eirene.text.sentences": "Sentence split_sentences",
+    "eirene.verification": "VerifiedSentence verify",
 }
 """The public names by the module that defines each."""
 _HOME_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
@@ -105,9 +107,9 @@ __all__ = [
     "RefiningChatModel", "ReplyTooLargeError", "RequestRefusedError", "Review", "Round", "Sample", "Scores",
     "ScriptExhaustedError", "ScriptedChatModel", "Sentence", "Settings", "StateKeys", "StateMessages",
     "TaggedSentence", "TooLongError", "TrainingStoppedError", "UnreachableError", "Unscored",
-    "UnsupportedLanguageError", "UnusableReplyError", "Usage", "Verdict", "WorkerError", "__version__", "arefine",
-    "build_graph", "initial_state", "judge", "make_record", "refine", "refine_node", "resolve_backend",
-    "split_sentences",
+    "UnsupportedLanguageError", "UnusableReplyError", "Usage", "Verdict", "VerifiedSentence", "WorkerError",
+    "__version__", "arefine", "build_graph", "initial_state", "judge", "make_record", "refine", "refine_node",
+    "resolve_backend", "split_sentences", "verify",
 ]  # fmt: skip
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 _find_old_names()
