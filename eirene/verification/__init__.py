@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from eirene.verification.claims import claims_nothing
-from eirene.verification.context import ContextReader, Piece, Reading
-from eirene.verification.verify import Evidence, Verdict, VerifiedSentence, verify
+from eirene.verification.context import ClaimReading, ContextPiece, ContextReader
+from eirene.verification.verify import DecidingSentence, SentenceVerdict, VerifiedSentence, verify
 
 __all__ = [
+    "ClaimReading",
+    "ContextPiece",
     "ContextReader",
-    "Evidence",
-    "Piece",
-    "Reading",
-    "Verdict",
+    "DecidingSentence",
+    "SentenceVerdict",
     "VerifiedSentence",
     "claims_nothing",
     "verify",

@@ -25,7 +25,7 @@ LONGEST_CLAIM = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ContextPiece:
     """A sentence of a given text (a long one: a part of it), its text by index, and its offsets there."""
 
     text: str
@@ -35,12 +35,12 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClaimReading:
     """What the given texts say of a claim: probabilities in [0, 1], and the piece that decides, None without any."""
 
     supported: float
     contradicted: float
-    evidence: Piece | None
+    evidence: ContextPiece | None
 
 
 class ContextReader:
@@ -51,22 +51,24 @@ class ContextReader:
         self._texts = tuple(texts)
 
     @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[ContextPiece, ...]:
         """The texts' sentences in order, copies left out."""
-        found: dict[str, Piece] = {}
+        found: dict[str, ContextPiece] = {}
         for n, text in enumerate(self._texts):
             for sentence in split_sentences(text):
                 if not sentence.text:
                     continue
                 for start, end in cut_sentence(sentence.text):
                     piece = sentence.text[start:end]
-                    found.setdefault(piece, Piece(piece, n, sentence.text_start + start, sentence.text_start + end))
+                    found.setdefault(
+                        piece, ContextPiece(piece, n, sentence.text_start + start, sentence.text_start + end)
+                    )
         return tuple(found.values())
 
-    def read(self, claims: Sequence[str]) -> list[Reading]:
+    def read(self, claims: Sequence[str]) -> list[ClaimReading]:
         """One reading for each claim, in order."""
         if not self.pieces:
-            return [Reading(0.0, 0.0, None) for _ in claims]
+            return [ClaimReading(0.0, 0.0, None) for _ in claims]
         parts = [[claim[a:b] for a, b in cut_sentence(claim, longest=LONGEST_CLAIM)] for claim in claims]
         readings = self._read([part for own in parts for part in own])
         found = []
@@ -75,7 +77,7 @@ class ContextReader:
             found.append(min(of_claim, key=lambda r: r.supported - r.contradicted))
         return found
 
-    def nearest(self, claim: str, count: int) -> list[Piece]:
+    def nearest(self, claim: str, count: int) -> list[ContextPiece]:
         """The pieces nearest to a claim by meaning and by words, the nearest first; at most `count`."""
         if not self.pieces:
             return []
@@ -95,7 +97,7 @@ class ContextReader:
     def _lengths(self) -> list[int]:
         return [len(piece.text.split()) for piece in self.pieces]
 
-    def _read(self, claims: Sequence[str]) -> list[Reading]:
+    def _read(self, claims: Sequence[str]) -> list[ClaimReading]:
         cosines = self._vectors @ self._verifier.encoder.encode(claims).T
         asked: list[PremiseClaim] = []
         chosen: list[list[tuple[int, ...]]] = []
@@ -114,11 +116,11 @@ class ContextReader:
             probabilities = probabilities[len(own) :]
         return found
 
-    def _decide(self, windows: Sequence[tuple[int, ...]], probabilities: NDArray[np.float32]) -> Reading:
+    def _decide(self, windows: Sequence[tuple[int, ...]], probabilities: NDArray[np.float32]) -> ClaimReading:
         """The surest support; without it, the surest contradiction. The piece that says so most plainly is evidence."""
         supported = float(probabilities[:, 0].max())
         contradicted = min(float(probabilities[:, 2].max()), 1.0 - supported)
         column = 0 if supported >= contradicted else 2
         singles = [k for k, rows in enumerate(windows) if len(rows) == 1]
         best = max(singles, key=lambda k: (float(probabilities[k, column]), -k))
-        return Reading(supported, contradicted, self.pieces[windows[best][0]])
+        return ClaimReading(supported, contradicted, self.pieces[windows[best][0]])

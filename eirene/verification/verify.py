@@ -15,7 +15,7 @@ from eirene.verification.context import ContextReader
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import Verifier
 
-Verdict = Literal["supported", "unsupported", "contradicted", "not judged"]
+SentenceVerdict = Literal["supported", "unsupported", "contradicted", "not judged"]
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
 CONTRADICTED = 0.5
@@ -23,7 +23,7 @@ CONTRADICTED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class DecidingSentence:
     """The sentence of a given text that decides: the text's index, and offsets into it."""
 
     source: int
@@ -43,10 +43,10 @@ class VerifiedSentence:
     start: int
     end: int
     text: str
-    verdict: Verdict
+    verdict: SentenceVerdict
     supported: float | None = None
     contradicted: float | None = None
-    evidence: Evidence | None = None
+    evidence: DecidingSentence | None = None
     why: str | None = None
 
 
@@ -83,13 +83,13 @@ def verify(answer: str, context: Sequence[str], *, verifier: Verifier | None = N
             continue
         reading = next(readings)
         piece = reading.evidence
-        evidence = None if piece is None else Evidence(piece.source, piece.start, piece.end, piece.text)
+        evidence = None if piece is None else DecidingSentence(piece.source, piece.start, piece.end, piece.text)
         verdict = verdict_of(reading.supported, reading.contradicted)
         found.append(VerifiedSentence(*place, verdict, reading.supported, reading.contradicted, evidence))
     return tuple(found)
 
 
-def verdict_of(supported: float, contradicted: float) -> Verdict:
+def verdict_of(supported: float, contradicted: float) -> SentenceVerdict:
     """The verdict for the two probabilities."""
     if supported >= SUPPORTED:
         return "supported"

@@ -20,7 +20,7 @@ from eirene.text.language import other_language
 from eirene.text.quoting import one_line
 from eirene.text.sentences import Sentence
 from eirene.verification.claims import claim_of, claims_nothing
-from eirene.verification.context import ContextReader, Reading
+from eirene.verification.context import ClaimReading, ContextReader
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
@@ -62,7 +62,7 @@ def faults_by_reading(
     return tuple(found)
 
 
-def _readings(sentences: Sequence[Sentence], reader: ContextReader) -> dict[int, Reading]:
+def _readings(sentences: Sequence[Sentence], reader: ContextReader) -> dict[int, ClaimReading]:
     """The readings of the sentences that claim something, by index."""
     judged = [i for i, s in enumerate(sentences) if s.text and claims_nothing(s.text) is None]
     readings = reader.read([claim_of(sentences[i].text) for i in judged])
@@ -81,7 +81,7 @@ def _log_odds(p: float) -> float:
 
 
 def _finding(
-    sentence: Sentence, reading: Reading, mend: Mend | None, *, gone: bool, unsupported: FindingKind
+    sentence: Sentence, reading: ClaimReading, mend: Mend | None, *, gone: bool, unsupported: FindingKind
 ) -> Finding:
     reason = _reason(reading)
     if mend is not None:
@@ -93,7 +93,7 @@ def _finding(
     return Finding(kind=kind, start=sentence.text_start, end=sentence.text_end, reason=reason, edit=edit)
 
 
-def _reason(reading: Reading) -> str:
+def _reason(reading: ClaimReading) -> str:
     if reading.evidence is None:
         return "Not in the passages."
     said = one_line(reading.evidence.text, _SHOWN)

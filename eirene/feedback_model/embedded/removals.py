@@ -11,7 +11,7 @@ from eirene.text.english import looks_like_base
 from eirene.text.sentences import Sentence
 from eirene.text.words import content_words, stems
 from eirene.verification.claims import claim_of, claims_nothing
-from eirene.verification.context import ContextReader, Reading
+from eirene.verification.context import ClaimReading, ContextReader
 
 SUPPORTED = 0.08
 """Probability of support up to which a sentence may go."""
@@ -68,7 +68,7 @@ class Removals:
     answer: str
     question: str
     sentences: Sequence[Sentence]
-    readings: Mapping[int, Reading]
+    readings: Mapping[int, ClaimReading]
     reader: ContextReader
 
     def chosen(self, faulted: Sequence[int]) -> frozenset[int]:

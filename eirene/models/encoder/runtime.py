@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from eirene.core.errors import EncoderError
 from eirene.core.memo import Memo
-from eirene.models.encoder.tokens import LAYERS, TokenVectors, with_outputs
+from eirene.models.encoder.tokens import LAYERS, TokenLayers, with_outputs
 from eirene.text.cancellation import check_cancelled
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Encoder:
             return np.zeros((0, self.width), np.float32)
         return np.stack([known[text] for text in texts])
 
-    def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+    def tokens(self, texts: Sequence[str]) -> list[TokenLayers]:
         """The token vectors of the texts, in their order. Texts that `encode` has just been given are not run again.
 
         They are float16 and the same whether they come from the cache or not. Raises `EncoderError` where the model in
@@ -133,7 +133,7 @@ class Encoder:
         for text in texts:
             encoding = self._tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))
             ids, spans = np.array(encoding.ids[1:-1], np.int32), np.array(encoding.offsets[1:-1], np.int32)
-            out.append(TokenVectors(ids, spans.reshape(-1, 2), found[text]))
+            out.append(TokenLayers(ids, spans.reshape(-1, 2), found[text]))
         return out
 
     def _compute(self, texts: list[str], found: dict[str, TokenRows] | None = None) -> Vectors:

@@ -22,7 +22,7 @@ _NAME = 1  # ValueInfoProto.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TokenVectors:
+class TokenLayers:
     """The t tokens of a text, without the marks at its ends.
 
     `ids`: int32 [t]. `spans`: character offsets into the text, int32 [t, 2]. `vectors`: float16 [t, 2 * width], the
@@ -42,7 +42,7 @@ class ReadsTokens(Protocol):
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
-    def tokens(self, texts: Sequence[str]) -> list[TokenVectors]: ...
+    def tokens(self, texts: Sequence[str]) -> list[TokenLayers]: ...
 
 
 def with_outputs(model: bytes, names: Sequence[str] = LAYERS) -> bytes:

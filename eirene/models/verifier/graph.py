@@ -22,7 +22,7 @@ _MASKED = -1e4
 
 
 @dataclass(frozen=True)
-class Shape:
+class HeadShape:
     """Sizes of the head. `vectors`: width of one layer of the encoder; two are given."""
 
     vectors: int = 384
@@ -32,7 +32,7 @@ class Shape:
     dropout: float = 0.15
 
 
-class Side(NamedTuple):
+class PairSide(NamedTuple):
     """The claims or the premises of n pairs: vectors [n, t, 768], flags [n, t, 13], mask [n, t], float32."""
 
     vectors: torch.Tensor
@@ -40,18 +40,18 @@ class Side(NamedTuple):
     mask: torch.Tensor
 
 
-class Pairs(NamedTuple):
+class PairBatch(NamedTuple):
     """n pairs, padded at the end; `links` [n, c, p, 4]."""
 
-    claim: Side
-    premise: Side
+    claim: PairSide
+    premise: PairSide
     links: torch.Tensor
 
 
 class PairReader(nn.Module):
     """Logits of the three `LABELS` for pairs."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: HeadShape) -> None:
         super().__init__()
         self.shape = shape
         self.project = nn.Linear(2 * shape.vectors, shape.width)
@@ -66,7 +66,7 @@ class PairReader(nn.Module):
             nn.Linear(3 * shape.width + 8, shape.width), nn.GELU(), nn.Dropout(shape.dropout), nn.Linear(shape.width, 3)
         )
 
-    def forward(self, pairs: Pairs) -> torch.Tensor:
+    def forward(self, pairs: PairBatch) -> torch.Tensor:
         """Float32 [n, 3]."""
         (claim, claim_flags, claim_mask), (premise, premise_flags, premise_mask), links = pairs
         half = self.shape.vectors
@@ -116,7 +116,7 @@ def _unit(vectors: torch.Tensor) -> torch.Tensor:
 class _Layer(nn.Module):
     """The claim attends to itself and to the premise, and is compared with what it finds."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: HeadShape) -> None:
         super().__init__()
         width = shape.width
         self.heads = shape.heads
@@ -148,6 +148,6 @@ class _Layer(nn.Module):
         return (weights @ value).transpose(1, 2).reshape(n, tokens, width)
 
 
-def described(shape: Shape) -> dict[str, float]:
+def described(shape: HeadShape) -> dict[str, float]:
     """The shape for a card."""
     return asdict(shape)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.models.encoder.tokens import TokenVectors
+from eirene.models.encoder.tokens import TokenLayers
 from eirene.text.function_words import ENGLISH_WORDS
 from eirene.text.specifics.number_words import ORDINALS, SCALES, SMALL
 from eirene.text.words import stem
@@ -53,7 +53,7 @@ class TokenText:
     numbers as their value.
     """
 
-    tokens: TokenVectors
+    tokens: TokenLayers
     words: NDArray[np.int32]
     keys: tuple[str, ...]
     stems: tuple[str, ...]
@@ -61,7 +61,7 @@ class TokenText:
     """[words, 5]: number, negation, name, function word, content word."""
 
 
-def token_text(text: str, tokens: TokenVectors) -> TokenText:
+def token_text(text: str, tokens: TokenLayers) -> TokenText:
     """The words of a text beside its tokens."""
     found = list(_WORD.finditer(text))
     keys = tuple(_key(m.group()) for m in found)
@@ -93,7 +93,7 @@ def _key(word: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class PairTokens:
     """A premise of p tokens and a claim of c: their flags [., 13] and the links between them [c, p, 4]; 0 or 1."""
 
     claim_flags: Bits
@@ -101,7 +101,7 @@ class Pair:
     links: Bits
 
 
-def pair_of(premise: Sequence[TokenText], claim: TokenText) -> Pair:
+def pair_of(premise: Sequence[TokenText], claim: TokenText) -> PairTokens:
     """The flags and links of a claim beside a premise of one or more sentences, at most `MOST_TOKENS` tokens each."""
     given, said = _Joined.of(premise), _Joined.of([claim])
     same_word = said.word[:, None] == given.word[None, :]
@@ -113,7 +113,7 @@ def pair_of(premise: Sequence[TokenText], claim: TokenText) -> Pair:
     ahead = same_stem & ((said.after[:, None] == given.after[None, :]) & (said.after >= 0)[:, None])
     links = np.stack([same_token, same_stem, after, ahead], axis=-1).astype(np.uint8)
     exact = same_word & has_word
-    return Pair(_flags(said, links, exact), _flags(given, links.swapaxes(0, 1), exact.T), links)
+    return PairTokens(_flags(said, links, exact), _flags(given, links.swapaxes(0, 1), exact.T), links)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from eirene.agent.gate.checks.places import quoted
 from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import core_text
 from eirene.text.edits import SentenceEdit
-from eirene.verification import ContextReader, Reading, claims_nothing
+from eirene.verification import ClaimReading, ContextReader, claims_nothing
 from eirene.verification.claims import claim_of
 
 CONTRADICTED = 0.6
@@ -62,7 +62,7 @@ class _VerifiedEdits:
         if why is not None:
             yield Objection(n, why, self._at_fault(edit, old, before))
 
-    def _at_fault(self, edit: SentenceEdit, old: str, before: Reading) -> tuple[int, ...] | None:
+    def _at_fault(self, edit: SentenceEdit, old: str, before: ClaimReading) -> tuple[int, ...] | None:
         """The changed words that make the old sentence worse when they alone are put into it; None for all."""
         assert edit.before is not None
         if not edit.mostly_stays or not 1 < len(edit.words) <= _MOST_WORDS:
@@ -75,14 +75,14 @@ class _VerifiedEdits:
         found = [k for k, after in enumerate(self._read(trials)) if _fault(before, after) is not None]
         return tuple(found) if 0 < len(found) < len(edit.words) else None
 
-    def _read(self, sentences: list[str]) -> list[Reading]:
+    def _read(self, sentences: list[str]) -> list[ClaimReading]:
         claims = [claim_of(text) for text in sentences]
         if self.case.given.source == "perspectives":
             claims = [core_text(claim) or claim for claim in claims]
         return self.reader.read(claims)
 
 
-def _fault(before: Reading, after: Reading) -> str | None:
+def _fault(before: ClaimReading, after: ClaimReading) -> str | None:
     if after.contradicted >= CONTRADICTED and after.contradicted - before.contradicted >= MORE:
         return _against(after)
     if before.supported - after.supported >= FALL and after.supported < 0.5:
@@ -90,6 +90,6 @@ def _fault(before: Reading, after: Reading) -> str | None:
     return None
 
 
-def _against(reading: Reading) -> str:
+def _against(reading: ClaimReading) -> str:
     said = "" if reading.evidence is None else f": {quoted(reading.evidence.text)}"
     return f"the given text says otherwise{said}"

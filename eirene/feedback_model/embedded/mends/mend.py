@@ -18,7 +18,7 @@ from eirene.feedback_model.embedded.mends.words import word_proposals
 from eirene.text.cancellation import check_cancelled
 from eirene.text.words import stems
 from eirene.verification.claims import claim_of
-from eirene.verification.context import ContextReader, Piece, Reading
+from eirene.verification.context import ClaimReading, ContextPiece, ContextReader
 
 OLD_SUPPORTED = 0.35
 """Probability of support up to which a sentence may be mended."""
@@ -48,8 +48,8 @@ class Mend:
     end: int
     new: str
     kind: MendKind
-    before: Reading
-    after: Reading
+    before: ClaimReading
+    after: ClaimReading
 
     @property
     def margin(self) -> float:
@@ -58,7 +58,7 @@ class Mend:
         return supported + self.before.contradicted - self.after.contradicted
 
 
-def best_mend(sentence: str, before: Reading, reader: ContextReader, others: Iterable[str] = ()) -> Mend | None:
+def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others: Iterable[str] = ()) -> Mend | None:
     """The mend of a sentence that stands by clear margins; None where none does, or two do as well at one place.
 
     `before` is the sentence's reading. `others` are the other sentences of the answer, none of which a mend says again.
@@ -76,14 +76,14 @@ def best_mend(sentence: str, before: Reading, reader: ContextReader, others: Ite
     return _clearest([m for m in mends if _stands(m)], mends)
 
 
-def _given(sentence: str, before: Reading, reader: ContextReader) -> Sequence[Piece]:
+def _given(sentence: str, before: ClaimReading, reader: ContextReader) -> Sequence[ContextPiece]:
     """The deciding sentence, then the nearest ones."""
     nearest = reader.nearest(claim_of(sentence), GIVEN)
     first = [before.evidence] if before.evidence is not None else []
     return list(dict.fromkeys([*first, *nearest]))[:GIVEN]
 
 
-def _proposals(sentence: str, given: Sequence[Piece]) -> Iterator[Proposal]:
+def _proposals(sentence: str, given: Sequence[ContextPiece]) -> Iterator[Proposal]:
     """Proposals that leave the sentence one, each of them once, from the deciding sentence first."""
     makers = (value_proposals, word_proposals, negation_proposals)
     seen: set[Proposal] = set()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from eirene.models.encoder import load_encoder
 from eirene.models.encoder.runtime import Encoder
-from eirene.models.encoder.tokens import TokenVectors
+from eirene.models.encoder.tokens import TokenLayers
 from eirene.models.verifier.pairs import FLAGS, LINKS, TokenText, pair_of, token_text
 from eirene.models.verifier.training.data import VerifierRow
 from eirene.models.verifier.windows import Rarity, pick, pieces_of
@@ -163,7 +163,7 @@ def _windows(rows: Sequence[VerifierRow], encoder: Encoder, read: dict[str, Toke
             pieces = tuple(pieces[k] for k in best)
         wanted[n] = pieces
     texts = list(dict.fromkeys([row.claim for row in rows] + [piece for own in wanted.values() for piece in own]))
-    tokens: dict[str, TokenVectors] = {}
+    tokens: dict[str, TokenLayers] = {}
     for start in range(0, len(texts), 512):
         part = texts[start : start + 512]
         tokens |= zip(part, encoder.tokens(part), strict=True)

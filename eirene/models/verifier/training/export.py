@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from eirene.core.errors import EncoderError
-from eirene.models.verifier.graph import PairReader, Pairs, Side
+from eirene.models.verifier.graph import PairBatch, PairReader, PairSide
 from eirene.models.verifier.runtime import INPUTS, MODEL_FILE, run_head
 from eirene.models.verifier.training.cache import CachedPair
 from eirene.models.verifier.training.fit import collate
@@ -37,9 +37,9 @@ class _OnePair(nn.Module):
         premise_flags: torch.Tensor,
         links: torch.Tensor,
     ) -> torch.Tensor:
-        said = Side(claim, claim_flags, torch.ones_like(claim[..., 0]))
-        given = Side(premise, premise_flags, torch.ones_like(premise[..., 0]))
-        logits = self.head(Pairs(said, given, links))
+        said = PairSide(claim, claim_flags, torch.ones_like(claim[..., 0]))
+        given = PairSide(premise, premise_flags, torch.ones_like(premise[..., 0]))
+        logits = self.head(PairBatch(said, given, links))
         return torch.softmax(logits / self.temperature, dim=1)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from eirene.core.errors import TrainingStoppedError
-from eirene.models.verifier.graph import PairReader, Pairs, Shape, Side
+from eirene.models.verifier.graph import HeadShape, PairBatch, PairReader, PairSide
 from eirene.models.verifier.training.cache import CachedPair, PairCache
 from eirene.models.verifier.training.data import VerifierRow, twins, units
 
@@ -42,10 +42,10 @@ class VerifierRecipe:
     margin_weight: float = 0.3
     noise: float = 0.05
     averaged: float = 0.999
-    shape: Shape = field(default_factory=Shape)
+    shape: HeadShape = field(default_factory=HeadShape)
 
 
-def collate(pairs: Sequence[CachedPair]) -> Pairs:
+def collate(pairs: Sequence[CachedPair]) -> PairBatch:
     """The pairs as one padded batch, float32."""
     n = len(pairs)
     c, p = max(len(x.claim) for x in pairs), max(len(x.premise) for x in pairs)
@@ -60,8 +60,8 @@ def collate(pairs: Sequence[CachedPair]) -> Pairs:
             known[side][row, : len(rows)] = own
             masks[side][row, : len(rows)] = 1.0
         linked[row, : len(x.claim), : len(x.premise)] = x.links
-    sides = [Side(*map(torch.from_numpy, arrays)) for arrays in zip(vectors, known, masks, strict=True)]
-    return Pairs(sides[0], sides[1], torch.from_numpy(linked))
+    sides = [PairSide(*map(torch.from_numpy, arrays)) for arrays in zip(vectors, known, masks, strict=True)]
+    return PairBatch(sides[0], sides[1], torch.from_numpy(linked))
 
 
 def batches(
@@ -145,7 +145,7 @@ def fit(
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
-            losses.append(float(loss))
+            losses.append(loss.item())
             keep = min(recipe.averaged, len(losses) / (len(losses) + 10))
             for name, tensor in model.state_dict().items():
                 averaged[name].lerp_(tensor, 1.0 - keep)
@@ -157,12 +157,12 @@ def fit(
     return _averaged(recipe, averaged), losses
 
 
-def _noisy(pairs: Pairs, noise: float) -> Pairs:
+def _noisy(pairs: PairBatch, noise: float) -> PairBatch:
     claim, premise = (
         side._replace(vectors=side.vectors * (1.0 + noise * torch.randn_like(side.vectors)))
         for side in (pairs.claim, pairs.premise)
     )
-    return Pairs(claim, premise, pairs.links)
+    return PairBatch(claim, premise, pairs.links)
 
 
 def _epoch_batches(
