@@ -1,4 +1,4 @@
-"""`eirene train`: a command for each model: classifier, critic, feedback, generator, refiner, encoder."""
+"""`eirene train`: a command for each model: classifier, critic, feedback, generator, refiner, encoder, verifier."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from eirene.cli.flags import with_groups
 from eirene.cli.train import training as flags
 from eirene.cli.train.encoder import encoder
 from eirene.cli.train.training import EpochFlags, PromptTuningFlags, TrainFlags, Training
+from eirene.cli.train.verifier import verifier
 from eirene.core.errors import InputError
 
 app = typer.Typer(help="Train the models that Eirene uses.", no_args_is_help=True)
@@ -208,3 +209,4 @@ def refiner(
 
 
 app.command("encoder")(encoder)
+app.command("verifier")(verifier)

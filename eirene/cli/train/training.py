@@ -1,4 +1,4 @@
-"""What `eirene train` commands that fine-tune a causal language model share: flags, progress, Ctrl-C, the end."""
+"""What `eirene train` commands share: progress and Ctrl-C; for a causal language model also flags and the end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import typer
 
@@ -104,22 +104,21 @@ class PromptTuningFlags:
     ] = None
 
 
-class Training:
-    """Around one training: shows its steps, ends it with what was done on disk, and tells what came of it.
+class Stoppable:
+    """Around one training: shows its steps, and ends it with what was done on disk.
 
     The first Ctrl-C lets the step end and a checkpoint be written, a second one stops at once; both end the command
     with 130. Before the first step there is nothing to keep, and one Ctrl-C stops at once.
     """
 
-    def __init__(self, common: TrainFlags) -> None:
-        self._common = common
+    def __init__(self) -> None:
         self._stack = ExitStack()
         self._bar: Bar
         self._has_begun = False
         self._is_asked = False
         self._before: Any = None
 
-    def __enter__(self) -> Training:
+    def __enter__(self) -> Self:
         self._stack.enter_context(output())
         self._bar = self._stack.enter_context(bar("preparing"))
         if threading.current_thread() is threading.main_thread():  # nobody else may set a handler
@@ -135,9 +134,32 @@ class Training:
             say(str(error))
             raise typer.Exit(_STOPPED) from None
 
+    def should_stop(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._is_asked
+
+    def show(self, text: str, done: int, total: int, *, is_step: bool = True) -> None:
+        """Shows how far it is; once a step is done, Ctrl-C keeps it."""
+        self._has_begun |= is_step
+        show_step(self._bar, text, done, total)
+
+    def _on_ctrl_c(self, _: int, __: FrameType | None) -> None:
+        if self._is_asked or not self._has_begun:
+            raise KeyboardInterrupt
+        self._is_asked = True
+        say("stopping after this step; Ctrl-C again stops at once")
+
+
+class Training(Stoppable):
+    """Around one training of a causal language model: also tells what came of it."""
+
+    def __init__(self, common: TrainFlags) -> None:
+        super().__init__()
+        self._common = common
+
     def options(self) -> dict[str, Any]:
         """What a training takes, beside its data, folder and recipe."""
-        told = {"progress": self.on_step, "should_stop": lambda: self._is_asked}
+        told = {"progress": self.on_step, "should_stop": self.should_stop}
         return {"base": self._common.base, "seed": self._common.seed, "device": self._common.device, **told}
 
     def tell(self, trained: Any, use: str, *, by_epoch: bool = False, more: str = "") -> None:
@@ -155,17 +177,10 @@ class Training:
 
     def on_step(self, step: Step) -> None:
         """Shows one step."""
-        self._has_begun = True
         accuracy = "" if step.accuracy is None else f", accuracy {step.accuracy:.2f}"
-        show_step(self._bar, f"step {step.step} of {step.steps}, loss {step.loss:.3f}{accuracy}", step.step, step.steps)
+        self.show(f"step {step.step} of {step.steps}, loss {step.loss:.3f}{accuracy}", step.step, step.steps)
         if step.step == step.steps:
             self._bar.close()
-
-    def _on_ctrl_c(self, _: int, __: FrameType | None) -> None:
-        if self._is_asked or not self._has_begun:
-            raise KeyboardInterrupt
-        self._is_asked = True
-        say("stopping after this step; Ctrl-C again stops at once")
 
 
 def show_step(shown: Bar, text: str, step: int, steps: int) -> None:

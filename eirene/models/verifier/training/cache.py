@@ -9,22 +9,27 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+import signal
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene.core.logs import get_logger
 from eirene.models.encoder import load_encoder
 from eirene.models.encoder.runtime import Encoder
 from eirene.models.encoder.tokens import TokenLayers
 from eirene.models.verifier.pairs import FLAGS, LINKS, TokenText, pair_of, token_text
 from eirene.models.verifier.training.data import VerifierRow
 from eirene.models.verifier.windows import Rarity, pick, pieces_of
+
+logger = get_logger(__name__)
 
 CHUNK = 500
 VERSION = 1
@@ -88,28 +93,67 @@ def cached_pairs(
     workers: int = 2,
     progress: Callable[[int, int], None] | None = None,
 ) -> PairCache:
-    """The pairs of the rows from a folder under `folder`, which is named for rows and encoder; made where missing."""
+    """The pairs of the rows from a folder under `folder`, which is named for rows and encoder; made where missing.
+
+    `progress` is called with (chunks that are there, chunks).
+    """
     encoder = load_encoder(threads=1)
     digest = hashlib.sha256(json.dumps([VERSION, encoder.digest, [(r.premise, r.claim) for r in rows]]).encode())
     home = folder / digest.hexdigest()[:12]
     home.mkdir(parents=True, exist_ok=True)
     chunks = [(home / _name(n), rows[at : at + CHUNK]) for n, at in enumerate(range(0, len(rows), CHUNK))]
-    missing = [(path, part) for path, part in chunks if not path.exists()]
-    done = len(chunks) - len(missing)
-    if workers > 1 and len(missing) > 1:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    missing = [(path, part) for path, part in chunks if not _is_whole(path)]
+    in_processes = workers > 1 and len(missing) > 1
+    made = _make_in_processes(missing, workers) if in_processes else _make_here(missing)
+    for done, _ in enumerate(made, start=len(chunks) - len(missing) + 1):
+        if progress is not None:
+            progress(done, len(chunks))
+    return PairCache(home, len(rows))
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a chunk is there; one that cannot be read is removed."""
+    if not path.exists():
+        return False
+    try:
+        _Chunk(path)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        logger.warning("%s is damaged, and is made again", path)
+        shutil.rmtree(path)
+        return False
+    return True
+
+
+def _make_here(missing: Sequence[tuple[Path, Sequence[VerifierRow]]]) -> Iterator[None]:
+    for path, part in missing:
+        _make(path, part)
+        yield
+
+
+def _make_in_processes(missing: Sequence[tuple[Path, Sequence[VerifierRow]]], workers: int) -> Iterator[None]:
+    others = set(active_children())
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_leave_signals) as pool:
+        try:
             for future in as_completed([pool.submit(_make, path, part) for path, part in missing]):
                 future.result()
-                done += 1
-                if progress is not None:
-                    progress(done, len(chunks))
-    else:
-        for path, part in missing:
-            _make(path, part)
-            done += 1
-            if progress is not None:
-                progress(done, len(chunks))
-    return PairCache(home, len(rows))
+                yield
+        except BaseException:  # Ctrl-C too: a chunk under way takes half a minute, and nobody waits for it
+            mine = set(active_children()) - others
+            for process in mine:
+                process.terminate()
+            pool.shutdown(cancel_futures=True)
+            for process in mine:
+                for half in missing[0][0].parent.glob(f"*.{process.pid}"):
+                    shutil.rmtree(half)
+            raise
+
+
+def _leave_signals() -> None:
+    """The parent alone decides what Ctrl-C or a hangup means."""
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 def _name(n: int) -> str:

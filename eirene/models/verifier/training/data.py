@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from eirene.core.errors import InputError
+from eirene.core.errors import EncoderError, InputError
 
 Label = Literal["supported", "unsupported", "contradicted", "not_supported"]
 """`not_supported`: unsupported or contradicted, the source does not tell which."""
@@ -28,8 +29,10 @@ MIXTURE: Mapping[str, float] = MappingProxyType(
         "faithdial_audit": 0.1,
     }
 )
-"""The share of each source's rows that an epoch draws; sources with documents, which are not named, in full. The claim
+"""The share of each source's rows that is trained on; sources with documents, which are not named, in full. The claim
 alone gives the label away in `breaking_nli` and `faithdial_audit`."""
+
+_MIXTURE_SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,37 +51,75 @@ class VerifierRow:
 def read_rows(file: Path) -> list[VerifierRow]:
     """The rows of a JSONL file. Raises `InputError` naming the line."""
     rows = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        lines = file.read_bytes().decode("utf-8").split("\n")  # `splitlines` would also cut inside of a text
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", where=str(file)) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not UTF-8: byte {error.start}", where=str(file)) from error
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
             rows.append(_row(json.loads(line)))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"not a row of premise, claim and label: {error!r}", where=f"{file}:{number}") from error
     if not rows:
         raise InputError("the file holds no rows", where=str(file))
     return rows
 
 
-def _row(found: dict[str, object]) -> VerifierRow:
+def _row(found: object) -> VerifierRow:
+    if not isinstance(found, dict):
+        raise ValueError(f"it must be a JSON object, got {type(found).__name__}")
     premise, claim, label = found["premise"], found["claim"], found["label"]
-    passages = (premise,) if isinstance(premise, str) else tuple(premise)  # type: ignore[arg-type]
-    if not isinstance(claim, str) or not claim.strip() or not passages or any(not isinstance(p, str) for p in passages):
-        raise ValueError("premise must be a text or a list of texts, claim a text that is not blank")
+    passages = (premise,) if isinstance(premise, str) else tuple(premise)
+    if not all(isinstance(p, str) for p in passages) or not any(_has_word(p) for p in passages):
+        raise ValueError("premise must be a text or a list of texts, one of them with a word")
+    if not isinstance(claim, str) or not _has_word(claim):
+        raise ValueError("claim must be a text with a word")
     if label not in get_args(Label):
         raise ValueError(f"label must be one of {', '.join(get_args(Label))}, got {label!r}")
     meta = found.get("meta") or {}
-    assert isinstance(meta, dict)
+    if not isinstance(meta, dict):
+        raise ValueError(f"meta must be a JSON object, got {type(meta).__name__}")
     pair, edit = meta.get("pair"), meta.get("edit")
     return VerifierRow(
         source=str(found.get("source", "own")),
         premise=passages,
         claim=claim,
-        label=label,  # type: ignore[arg-type]  # checked
+        label=label,
         pair=None if pair is None else str(pair),
         edit=None if edit is None else str(edit),
         by=str(found.get("by", "human")),
     )
+
+
+def _has_word(text: str) -> bool:
+    return any(character.isalnum() for character in text)
+
+
+def thinned(rows: Sequence[VerifierRow]) -> list[VerifierRow]:
+    """The rows that `MIXTURE` leaves of each source, the same ones in every run; rows of one pair stay together."""
+    return [row for row in rows if _draw(row) < MIXTURE.get(row.source, 1.0)]
+
+
+def _draw(row: VerifierRow) -> float:
+    """A number in [0, 1) that is the same for the rows of a pair."""
+    key = row.pair or row.claim + row.premise[0][:200]
+    digest = hashlib.sha256(f"{_MIXTURE_SEED}:{row.source}:{key}".encode("utf-8", "replace")).hexdigest()
+    return int(digest[:12], 16) / 16.0**12
+
+
+def refuse_leaks(train: Sequence[VerifierRow], dev: Sequence[VerifierRow], *, name: str) -> dict[str, int]:
+    """The sizes of the check. Raises `EncoderError` where a premise with its claim stands in both."""
+    known, kept = ({(row.premise, row.claim) for row in rows} for rows in (train, dev))
+    shared = known & kept
+    if shared:
+        raise EncoderError(
+            f"{len(shared)} training pairs stand in {name} too, such as {min(shared)[1][:100]!r}: remove them"
+        )
+    return {"training_pairs": len(known), "dev_pairs": len(kept), "shared": 0}
 
 
 def units(rows: Sequence[VerifierRow]) -> list[tuple[int, ...]]:

@@ -20,13 +20,13 @@ from eirene.core.errors import TrainingStoppedError
 from eirene.models.verifier.graph import HeadShape, PairBatch, PairReader, PairSide
 from eirene.models.verifier.training.cache import CachedPair, PairCache
 from eirene.models.verifier.training.data import VerifierRow, twins, units
+from eirene.models.verifier.training.state import TrainingState
 
 Progress = Callable[[int, int, float], None]
 """Called after each step with (step from 1, steps, smoothed loss)."""
 _CLASSES = {"supported": (0,), "unsupported": (1,), "contradicted": (2,), "not_supported": (1, 2)}
 _POOL = 40
 """Batches that are drawn together and sorted by length, so that little is padded."""
-CHECKPOINT = "checkpoint.pt"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class VerifierRecipe:
 def collate(pairs: Sequence[CachedPair]) -> PairBatch:
     """The pairs as one padded batch, float32."""
     n = len(pairs)
-    c, p = max(len(x.claim) for x in pairs), max(len(x.premise) for x in pairs)
+    c, p = (max(1, *map(len, texts)) for texts in ([x.claim for x in pairs], [x.premise for x in pairs]))
     width, flags, links = pairs[0].claim.shape[1], pairs[0].claim_flags.shape[1], pairs[0].links.shape[2]
     vectors = [np.zeros((n, size, width), np.float32) for size in (c, p)]
     known = [np.zeros((n, size, flags), np.float32) for size in (c, p)]
@@ -121,40 +121,52 @@ def fit(
 ) -> tuple[PairReader, list[float]]:
     """The trained head (averaged weights, in evaluation mode) and the loss of each step.
 
-    A checkpoint is written after every epoch into `folder`, where one that is found goes on. Raises
-    `TrainingStoppedError` when asked to stop; the epoch under way is lost.
+    A checkpoint is written into `folder` after every epoch, and where `should_stop` says so after a step: then
+    `TrainingStoppedError` is raised. The same call goes on there, to the same weights.
     """
     torch.manual_seed(seed)
     groups = units(rows)
-    state = _State(recipe)
-    model, optimiser, averaged, losses = state.model, state.optimiser, state.averaged, state.losses
+    state = TrainingState(recipe.shape, learning_rate=recipe.learning_rate, weight_decay=recipe.weight_decay)
+    state.load(folder)
+    losses = state.losses
     counts = [sum(1 for _ in _epoch_batches(groups, cache, recipe, seed, n)) for n in range(recipe.epochs)]
     steps = sum(counts) if max_steps is None else min(sum(counts), max_steps)
-    for epoch in range(state.load(folder), recipe.epochs):
-        model.train()
-        for chosen in _epoch_batches(groups, cache, recipe, seed, epoch):
-            if len(losses) >= steps:
+    for epoch in range(recipe.epochs):
+        first = sum(counts[:epoch])
+        if first >= steps or first + counts[epoch] <= len(losses):
+            continue
+        state.model.train()
+        for step, chosen in enumerate(_epoch_batches(groups, cache, recipe, seed, epoch), start=first):
+            if step < len(losses):
+                continue  # done before it was stopped
+            if step >= steps:
                 break
             if should_stop():
-                raise TrainingStoppedError(f"stopped in epoch {epoch + 1}; the epochs before it are kept")
-            for part in optimiser.param_groups:
-                part["lr"] = recipe.learning_rate * _rate(len(losses), steps, recipe.warmup)
+                state.save(folder)
+                raise TrainingStoppedError(f"stopped at step {step} of {steps}; the same command goes on there")
             batch = _noisy(collate([cache[n] for n in chosen]), recipe.noise)
-            loss = loss_of(model(batch), rows, chosen, recipe)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
-            losses.append(loss.item())
-            keep = min(recipe.averaged, len(losses) / (len(losses) + 10))
-            for name, tensor in model.state_dict().items():
-                averaged[name].lerp_(tensor, 1.0 - keep)
+            _learn(state, batch, [rows[n] for n in chosen], recipe, rate=_rate(step, steps, recipe.warmup))
             if progress is not None:
                 progress(len(losses), steps, sum(losses[-50:]) / len(losses[-50:]))
-        state.save(folder, epoch + 1)
+        state.save(folder)
         if after_epoch is not None:
-            after_epoch(epoch, _averaged(recipe, averaged))
-    return _averaged(recipe, averaged), losses
+            with torch.random.fork_rng(devices=[]):  # what it draws must not change the training
+                after_epoch(epoch, state.averaged())
+    return state.averaged(), losses
+
+
+def _learn(
+    state: TrainingState, batch: PairBatch, rows: Sequence[VerifierRow], recipe: VerifierRecipe, *, rate: float
+) -> None:
+    for part in state.optimiser.param_groups:
+        part["lr"] = recipe.learning_rate * rate
+    loss = loss_of(state.model(batch), rows, range(len(rows)), recipe)
+    state.optimiser.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(state.model.parameters(), 1.0)
+    state.optimiser.step()
+    state.losses.append(loss.item())
+    state.average(recipe.averaged)
 
 
 def _noisy(pairs: PairBatch, noise: float) -> PairBatch:
@@ -171,57 +183,11 @@ def _epoch_batches(
     return batches(groups, cache.lengths, recipe.batch, np.random.default_rng([seed, epoch]))
 
 
-def _averaged(recipe: VerifierRecipe, weights: dict[str, torch.Tensor]) -> PairReader:
-    model = PairReader(recipe.shape)
-    model.load_state_dict(weights)
-    return model.eval()
-
-
 def _rate(step: int, steps: int, warmup: float) -> float:
     rising = max(int(steps * warmup), 1)
     if step < rising:
         return (step + 1) / rising
     return 0.5 * (1.0 + math.cos(math.pi * (step - rising) / max(steps - rising, 1)))
-
-
-class _State:
-    """What a training changes: weights, their running average, the optimiser's moments, the losses so far."""
-
-    def __init__(self, recipe: VerifierRecipe) -> None:
-        self.model = PairReader(recipe.shape)
-        self.averaged = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
-        self.optimiser = torch.optim.AdamW(
-            self.model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
-        )
-        self.losses: list[float] = []
-
-    def save(self, folder: Path | None, epoch: int) -> None:
-        """Writes the checkpoint after so many epochs, all at once."""
-        if folder is None:
-            return
-        held: dict[str, Any] = {
-            "model": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "averaged": self.averaged,
-            "losses": self.losses,
-            "epoch": epoch,
-            "random": torch.get_rng_state(),
-        }
-        trial = folder / f"{CHECKPOINT}.new"
-        torch.save(held, trial)
-        trial.replace(folder / CHECKPOINT)
-
-    def load(self, folder: Path | None) -> int:
-        """The epoch to go on with."""
-        if folder is None or not (folder / CHECKPOINT).is_file():
-            return 0
-        held = torch.load(folder / CHECKPOINT, weights_only=True)
-        self.model.load_state_dict(held["model"])
-        self.optimiser.load_state_dict(held["optimiser"])
-        self.averaged.update(held["averaged"])
-        self.losses += held["losses"]
-        torch.set_rng_state(held["random"])
-        return int(held["epoch"])
 
 
 @torch.no_grad()
