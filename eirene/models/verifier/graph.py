@@ -103,14 +103,9 @@ class PairReader(nn.Module):
     def _read(self, vectors: torch.Tensor, flags: torch.Tensor, tops: torch.Tensor) -> torch.Tensor:
         # Near 1, small distances matter: a root spreads them.
         far = (1.0 - tops).clamp(min=1e-4).sqrt()
-        read: torch.Tensor = self.norm(
-            self.project(vectors) + self.flag(flags) + self.nearest(torch.cat([tops, far], dim=-1))
-        )
-        return self.drop(read)
-
-
-def _unit(vectors: torch.Tensor) -> torch.Tensor:
-    return functional.normalize(vectors, dim=-1)
+        read = self.project(vectors) + self.flag(flags) + self.nearest(torch.cat([tops, far], dim=-1))
+        out: torch.Tensor = self.drop(self.norm(read))
+        return out
 
 
 class _Layer(nn.Module):

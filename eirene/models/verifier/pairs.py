@@ -156,8 +156,7 @@ def _number(key: str) -> int:
 
 
 def _flags(own: _Joined, links: Bits, exact: NDArray[np.bool_]) -> Bits:
-    there = links.any(axis=1) if links.shape[1] else np.zeros((len(own.ids), len(LINKS)), np.bool_)
-    word_there = exact.any(axis=1) if exact.shape[1] else np.zeros(len(own.ids), np.bool_)
+    there, word_there = np.asarray(links.any(axis=1)), np.asarray(exact.any(axis=1))
     number, negation, name, function, content = (own.kinds[:, k].astype(np.bool_) for k in range(5))
     stem_there = there[:, 1]
     columns = (

@@ -118,7 +118,7 @@ class Verifier:
             return np.array([0.0, 1.0, 0.0], np.float32)
         pair = pair_of(premise, claim)
         c, p, _ = pair.links.shape
-        feed = {
+        feed: dict[str, NDArray[Any]] = {
             "claim": claim.tokens.vectors[None, :c],
             "claim_flags": pair.claim_flags[None],
             "premise": np.concatenate(vectors)[None, :p],
@@ -134,7 +134,8 @@ class Verifier:
 def run_head(session: onnxruntime.InferenceSession, feed: Mapping[str, NDArray[np.float32]]) -> Probabilities:
     """The three probabilities of one pair."""
     (found,) = session.run(None, dict(feed))
-    return np.asarray(found, np.float32)[0]
+    probabilities: Probabilities = np.asarray(found, np.float32)[0]
+    return probabilities
 
 
 def load_verifier(encoder: ReadsTokens, path: Path | None = None) -> Verifier:
