@@ -34,7 +34,8 @@ from eirene.feedback_model.embedded.reading import faults_by_reading
 from eirene.models.encoder import load_encoder
 from eirene.models.verifier.runtime import Verifier, load_verifier
 from eirene.text.sentences import split_sentences
-from eirene.text.specifics.index import find_specifics, specifics_index
+from eirene.text.specifics.index import find_specifics, keys_of, specifics_index
+from eirene.text.specifics.mention import Mention
 from eirene.verification.claims import claims_nothing
 
 OPPOSITE = """
@@ -203,23 +204,41 @@ def item_of(sound: Sound, answer: str) -> Item:
 
 
 def parts_with(verifier: Verifier) -> Parts:
-    """The embedded backend with this verifier in its critics."""
+    """The embedded backend with this verifier in its critics and in its gate."""
     parts = resolve_backend("embedded")
     encoder = load_encoder()
     return replace(
         parts,
         feedback_model=EmbeddedFeedback(encoder, verifier=lambda: verifier),
         hallucination_model=EmbeddedHallucination(encoder, verifier=lambda: verifier),
+        verifier=verifier,
     )
 
 
 def outcome(case: Planted, final: str) -> str:
     texts = [s.text for s in split_sentences(final)]
-    if case.right in texts:
+    if any(says_the_same(case.right, text) for text in texts):
         return "put right"
     if case.wrong in texts:
         return "left"
     return "otherwise" if len(texts) >= len(split_sentences(case.answer)) else "removed"
+
+
+def says_the_same(right: str, text: str) -> bool:
+    """Whether a sentence is another one, but for how a number or a date in it is written."""
+    if right == text:
+        return True
+    mine, theirs = find_specifics(right), find_specifics(text)
+    known = keys_of(text, theirs)
+    rest = [_without(t, found) for t, found in ((right, mine), (text, theirs))]
+    return rest[0] == rest[1] and all(m.stands_in(known) for m in mine)
+
+
+def _without(text: str, mentions: tuple[Mention, ...]) -> str:
+    for mention in reversed(mentions):
+        if mention.kind in ("number", "date"):
+            text = text[: mention.start] + "#" + text[mention.end :]
+    return text
 
 
 def changed(before: str, after: str) -> tuple[int, int]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from eirene.feedback_model.embedded.mends.negations import negation_proposals
 from eirene.feedback_model.embedded.mends.proposal import MendKind, Proposal, fitted
@@ -32,10 +31,10 @@ UNSPOKEN_NEW, UNSPOKEN_GAIN = 0.85, 0.6
 """The same two where nothing speaks against the sentence."""
 CLEAR = 0.05
 """How far the best mend must be ahead of another one at the same place."""
-GIVEN = 3
-"""Sentences of the passages that proposals are made from."""
-MOST = 24
-"""Proposals for one sentence that are read."""
+GIVEN, GIVEN_VALUES = 3, 6
+"""Sentences of the passages that words are proposed from, and values."""
+MOST = 30
+"""Proposals for one sentence that are looked at."""
 LONGEST = 600
 """Characters of a sentence that is mended."""
 
@@ -78,24 +77,31 @@ def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others
 
 def _given(sentence: str, before: ClaimReading, reader: ContextReader) -> Sequence[ContextPiece]:
     """The deciding sentence, then the nearest ones."""
-    nearest = reader.nearest(claim_of(sentence), GIVEN)
+    nearest = reader.nearest(claim_of(sentence), GIVEN_VALUES)
     first = [before.evidence] if before.evidence is not None else []
-    return list(dict.fromkeys([*first, *nearest]))[:GIVEN]
+    return list(dict.fromkeys([*first, *nearest]))[:GIVEN_VALUES]
 
 
 def _proposals(sentence: str, given: Sequence[ContextPiece]) -> Iterator[Proposal]:
     """Proposals that leave the sentence one, each of them once, from the deciding sentence first."""
-    makers = (value_proposals, word_proposals, negation_proposals)
     seen: set[Proposal] = set()
-    texts = [piece.text for piece in given]
-    for proposal in chain.from_iterable(make(sentence, text) for text in texts for make in makers):
+    for proposal in _raw(sentence, [piece.text for piece in given]):
         fit = fitted(sentence, proposal)
-        if fit in seen or len(seen) >= MOST:
+        if fit in seen:
             continue
         seen.add(fit)
-        here, there = (fit.start, fit.end), (fit.start, fit.start + len(fit.new))
-        if stays_sentence(sentence, fit.applied(sentence), here, there):
+        if len(seen) > MOST:
+            return
+        if stays_sentence(sentence, fit):
             yield fit
+
+
+def _raw(sentence: str, given: Sequence[str]) -> Iterator[Proposal]:
+    for text in given[:GIVEN]:
+        for make in (value_proposals, word_proposals, negation_proposals):
+            yield from make(sentence, text)
+    for text in given[GIVEN:]:
+        yield from value_proposals(sentence, text)
 
 
 def _stands(mend: Mend) -> bool:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from eirene.feedback_model.embedded.mends.proposal import Proposal
 from eirene.text.fluency import broken_at, is_torn, strangeness
 
-_SLACK = 0.15
-"""How much stranger a sentence may be read as a whole: a name or a number that is rare costs so much."""
+_SLACK = {"entity": 0.4, "relation": 0.15}
+"""How much stranger a sentence may be read as a whole: a name that is rare costs so much."""
 _SLACK_HERE = 0.8
 _USUAL_HERE = -1.2
 """Strangeness of the joints at the edit up to which nothing is odd there."""
 
 
-def stays_sentence(old: str, new: str, here: tuple[int, int], there: tuple[int, int]) -> bool:
-    """Whether `new` is as much a sentence as `old`; `here` and `there` are the edited words in them."""
-    if strangeness(new) > strangeness(old) + _SLACK:
+def stays_sentence(old: str, proposal: Proposal) -> bool:
+    """Whether a sentence is as much one with the proposal made as it is without."""
+    new, slack = proposal.applied(old), _SLACK[proposal.kind]
+    here, there = (proposal.start, proposal.end), (proposal.start, proposal.start + len(proposal.new))
+    if strangeness(new) > strangeness(old) + slack:
         return False
     if is_torn(new) is not None and is_torn(old) is None:
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from eirene.feedback_model.embedded.mends.proposal import Proposal
 from eirene.text.specifics.index import find_specifics, keys_of
@@ -26,13 +26,18 @@ _POSSESSIVE = ("'s", "’s")
 def value_proposals(sentence: str, given: str) -> Iterator[Proposal]:
     """Values of `given` that the sentence has not, each in the place of one of the sentence's that `given` has not."""
     own, theirs = find_specifics(sentence), find_specifics(given)
-    said, known = keys_of(sentence, own), keys_of(given, theirs)
-    new = [m for m in theirs if m.kind in _VALUES and not m.stands_in(said)]
+    known = keys_of(given, theirs)
+    new = [m for m in theirs if m.kind in _VALUES and _times(m, own) < _times(m, theirs)]
     for old in own:
         if old.kind not in _VALUES or old.stands_in(known) or (old.is_weak and old.kind == "name"):
             continue
         for other in new:
             yield from _in_place(sentence, old, given, other)
+
+
+def _times(value: Mention, mentions: Sequence[Mention]) -> int:
+    """How often a value is among some."""
+    return sum(value.is_same(other) for other in mentions if other.kind == value.kind)
 
 
 def _in_place(sentence: str, old: Mention, given: str, new: Mention) -> Iterator[Proposal]:
@@ -50,7 +55,7 @@ def _in_place(sentence: str, old: Mention, given: str, new: Mention) -> Iterator
         same = old.kind == new.kind and found is None and _date_kind(old) == _date_kind(new) != "month"
         text = there if same else found
     else:
-        text = there if _are_alike(here, old, there, new) else None
+        text = _written_as(here, there, new) if _are_alike(here, old, there, new) else None
     if text and text != here:
         yield Proposal(old.start, old.end, text, "entity")
 
@@ -65,11 +70,14 @@ def _is_people(name: str) -> bool:
 
 
 def _dated(here: str, there: str) -> str | None:
-    """A date written as it was, with the other's year, month and day; None where the other has not all its parts."""
+    """A date written as it was, with the other's year, month and day; None where these are not enough.
+
+    A day goes with its month; a year may stay.
+    """
     found, at = here, []
     for part in _PARTS:
         mine, other = part.search(here), part.search(there)
-        if mine is None:
+        if mine is None or (other is None and part is _YEAR):
             continue
         if other is None:
             return None
@@ -77,6 +85,14 @@ def _dated(here: str, there: str) -> str | None:
     for start, end, text in sorted(at, reverse=True):
         found = found[:start] + text + found[end:]
     return found if at else None
+
+
+def _written_as(here: str, there: str, number: Mention) -> str:
+    """A number in figures where the one before was, and without the capital of a sentence's first word."""
+    value = next((key[2:] for key in sorted(number.gives) if re.fullmatch(r"n:\d{1,9}", key)), None)
+    if here.isdecimal() and value is not None and not any(map(str.isdecimal, there)):
+        return value
+    return there[:1].lower() + there[1:] if here[:1].islower() and there[1:2].islower() else there
 
 
 def _date_kind(date: Mention) -> str:
