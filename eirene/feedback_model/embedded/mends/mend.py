@@ -25,10 +25,15 @@ NEW_SUPPORTED = 0.65
 """Probability of support that the mended sentence must reach."""
 GAIN = 0.4
 """How much more of it it must have than the sentence had."""
-CONTRADICTED = 0.3
-"""Probability of contradiction from which the passages speak against a sentence; below it the margins are wider."""
+CONTRADICTED = 0.35
+"""Probability of contradiction from which the passages speak against a sentence: without it no opposite and no negation
+is tried, and the margins of other mends are wider."""
 UNSPOKEN_NEW, UNSPOKEN_GAIN = 0.85, 0.6
 """The same two where nothing speaks against the sentence."""
+VALUE_NEW, VALUE_GAIN = 0.5, 0.3
+"""The same two for a number, date or name where the deciding sentence speaks of the same."""
+SHARED = 0.5
+"""Share of a sentence's words that the deciding sentence has where it speaks of the same."""
 CLEAR = 0.05
 """How far the best mend must be ahead of another one at the same place."""
 GIVEN, GIVEN_VALUES = 3, 6
@@ -72,7 +77,7 @@ def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others
     check_cancelled()
     readings = reader.read([claim_of(p.applied(sentence)) for p in proposals])
     mends = [Mend(p.start, p.end, p.new, p.kind, before, after) for p, after in zip(proposals, readings, strict=True)]
-    return _clearest([m for m in mends if _stands(m)], mends)
+    return _clearest([m for m in mends if _stands(m, sentence)], mends)
 
 
 def _given(sentence: str, before: ClaimReading, reader: ContextReader) -> Sequence[ContextPiece]:
@@ -104,11 +109,24 @@ def _raw(sentence: str, given: Sequence[str]) -> Iterator[Proposal]:
         yield from value_proposals(sentence, text)
 
 
-def _stands(mend: Mend) -> bool:
+def _stands(mend: Mend, sentence: str) -> bool:
     old, new = mend.before, mend.after
-    spoken = old.contradicted >= CONTRADICTED
-    least, gain = (NEW_SUPPORTED, GAIN) if spoken else (UNSPOKEN_NEW, UNSPOKEN_GAIN)
-    return new.supported >= least and new.supported - old.supported >= gain and new.contradicted <= old.contradicted
+    if new.contradicted > old.contradicted:
+        return False
+    spoken, alike = old.contradicted >= CONTRADICTED, _speaks_of(sentence, new)
+    if mend.kind == "relation" and not (spoken and alike):
+        return False
+    least, gain = (UNSPOKEN_NEW, UNSPOKEN_GAIN) if not spoken else (NEW_SUPPORTED, GAIN)
+    if mend.kind == "entity" and alike:
+        least, gain = VALUE_NEW, VALUE_GAIN
+    return new.supported >= least and new.supported - old.supported >= gain
+
+
+def _speaks_of(sentence: str, reading: ClaimReading) -> bool:
+    """Whether the deciding sentence has enough of the sentence's words to say the same or the opposite."""
+    own = set(stems(sentence))
+    has = set(stems(reading.evidence.text)) if reading.evidence is not None else set()
+    return len(own & has) >= SHARED * len(own)
 
 
 def _clearest(standing: Sequence[Mend], every: Sequence[Mend]) -> Mend | None:

@@ -16,13 +16,25 @@ _CONTRACTED = {"ca": "can", "wo": "will"}
 _NEVER = re.compile(r"\b(?:never|not)[ \t]+", re.IGNORECASE)
 _DO_NOT = re.compile(r"\b(do|does|did)(?:\s+not|n['’]t)\s+([^\W\d_]{2,30})\b", re.IGNORECASE)
 _PLAIN_VERB = re.compile(rf"\b(?:{_PLAIN}|do|does|did)\b(?!\s+(?:not|never|no|only|also)\b)", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"(?:[^\W\d_]{2,14},\s)?(?:it|they|he|she|this|these|that|those|there|i|we|you|the\s(?:passages?|texts?|contexts?))\b",
+    re.IGNORECASE,
+)
+_HANGS_ON_IT = re.compile(
+    r"\b(?:any|anyone|anything|either|yet|ever|at\sall|anymore|but|only|until|nor|neither)\b", re.I
+)
 _WORD = re.compile(r"[^\W\d_]+")
 _MOST = 3
 """Places of a sentence where a "not" is tried."""
 
 
 def negation_proposals(sentence: str, given: str) -> Iterator[Proposal]:
-    """What a sentence says without its negation; where it has none, with one."""
+    """What a sentence says without its negation; where it has none, with one.
+
+    None where the subject is a pronoun, which stands for something elsewhere, or where words hang on the negation.
+    """
+    if _PRONOUN.match(sentence) or _HANGS_ON_IT.search(sentence):
+        return
     without = list(_without(sentence, given))
     yield from without or _with(sentence, given)
 

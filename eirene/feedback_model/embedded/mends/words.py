@@ -22,7 +22,7 @@ _LONGEST = 3
 
 
 def word_proposals(sentence: str, given: str) -> Iterator[Proposal]:
-    """Opposites first, those that `given` has before those of the list; then words that stand in another's place."""
+    """Opposites that `given` has first; then its words that stand in another's place."""
     own, theirs = _words(sentence), _words(given)
     known = {stem(word) for word, _, _ in theirs}
     for word, start, end in own:
@@ -37,12 +37,11 @@ def _words(text: str) -> list[tuple[str, int, int]]:
 
 
 def _opposites(word: str, known: set[str], theirs: Sequence[tuple[str, int, int]]) -> list[str]:
-    """Opposites that fit in form; none for a word that the given sentence has."""
+    """Given opposites that fit in form; none for a word that the given sentence has."""
     if stem(word) in known:
         return []
     listed = OPPOSITES.get(word, ())
-    given = [other for other, _, _ in theirs if other in listed or _has_opposite_form(word, other)]
-    return list(dict.fromkeys([*given, *listed]))
+    return list(dict.fromkeys(w for w, _, _ in theirs if w in listed or _has_opposite_form(word, w)))
 
 
 def _has_opposite_form(word: str, other: str) -> bool:
