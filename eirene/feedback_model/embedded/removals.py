@@ -13,8 +13,10 @@ from eirene.text.words import content_words, stems
 from eirene.verification.claims import claim_of, claims_nothing
 from eirene.verification.context import ClaimReading, ContextReader
 
-SUPPORTED = 0.08
+SUPPORTED = 0.15
 """Probability of support up to which a sentence may go."""
+SPOKEN_AGAINST = (0.35, 0.65)
+"""The same where the passages speak against it, and the probability of contradiction from which they do."""
 CLAUSE = 0.3
 """Probability of support from which a clause holds its sentence back."""
 STAYS = 0.5
@@ -73,7 +75,7 @@ class Removals:
 
     def chosen(self, faulted: Sequence[int]) -> frozenset[int]:
         """Which of the faulted sentences may go, the least supported first, as long as enough of the answer stays."""
-        wanted = [i for i in faulted if self.readings[i].supported <= SUPPORTED and self._may_go(i)]
+        wanted = [i for i in faulted if _is_sure(self.readings[i]) and self._may_go(i)]
         wanted.sort(key=lambda i: self.readings[i].supported - self.readings[i].contradicted)
         stays = [i for i, reading in self.readings.items() if reading.supported >= STAYS]
         room = int(MOST * len(self.readings)) if stays else 0
@@ -149,3 +151,8 @@ class Removals:
         if len(clauses) < 2:
             return False
         return any(reading.supported >= CLAUSE for reading in self.reader.read([claim_of(c) for c in clauses]))
+
+
+def _is_sure(reading: ClaimReading) -> bool:
+    most, least = SPOKEN_AGAINST
+    return reading.supported <= SUPPORTED or (reading.supported <= most and reading.contradicted >= least)
