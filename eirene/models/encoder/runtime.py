@@ -153,12 +153,12 @@ class Encoder:
                     windows.append(window)
                     owners.append(index)
         total = np.zeros((len(texts), self.width), np.float32)
+        rows: list[TokenRows] | None = [] if found is not None or self._token_cache is not None else None
         if windows:
             lengths = np.array([len(window) - 2 for window in windows], np.float32)
-            rows: list[TokenRows] | None = [] if found is not None or self._token_cache is not None else None
             np.add.at(total, np.array(owners), self._run_sorted(windows, rows) * lengths[:, None])
-            if rows is not None:
-                self._keep_tokens(texts, owners, rows, found)
+        if rows is not None:
+            self._keep_tokens(texts, owners, rows, found)
         if not np.isfinite(total).all():  # below, it would become a vector of zeros: a text that says nothing
             raise EncoderError("the encoder's weights are damaged: a vector is no number; reinstall, or train it again")
         norms = np.linalg.norm(total, axis=1, keepdims=True)

@@ -1,0 +1,117 @@
+"""Windows: pieces cover a text, and what bears on a claim is found wherever it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eirene.models.encoder import Encoder
+from eirene.models.verifier.windows import LONGEST, MOST_WORDS, Rarity, cut_sentence, pick, pieces_of
+
+TARGET = "The lighthouse of Norra was painted green in 1874."
+CLAIM = "In 1874 the Norra lighthouse was painted green."
+THINGS = [
+    "bread",
+    "rain",
+    "wool",
+    "copper",
+    "geese",
+    "tea",
+    "ink",
+    "salt",
+    "ferries",
+    "apples",
+    "wheat",
+    "glass",
+    "coal",
+    "pepper",
+    "boats",
+]
+OTHERS = [f"{thing.capitalize()} of region {n} costs less in {month} than traders say." for n, (thing, month) in
+          enumerate((t, m) for t in THINGS for m in ("March", "June"))]  # fmt: skip
+
+words = st.text("abcdefgh.,", min_size=1, max_size=8)
+
+
+@given(st.lists(words, min_size=1, max_size=400).map(" ".join))
+def test_every_piece_is_at_most_60_words_and_all_words_are_covered(sentence: str) -> None:
+    pieces = cut_sentence(sentence)
+    assert all(len(sentence[a:b].split()) <= LONGEST for a, b in pieces)
+    covered = set().union(*(range(a, b) for a, b in pieces))
+    assert [n for n, character in enumerate(sentence) if not character.isspace() and n not in covered] == []
+    assert all(one[0] < other[0] < one[1] < other[1] for one, other in zip(pieces, pieces[1:], strict=False))
+
+
+@given(st.integers(1, 300), st.integers(20, 90))
+def test_pieces_overlap_and_have_whole_words(count: int, longest: int) -> None:
+    sentence = " ".join(f"w{n}" for n in range(count))
+    pieces = [sentence[a:b].split() for a, b in cut_sentence(sentence, longest=longest)]
+    assert all(len(piece) == min(longest, count) for piece in pieces)
+    assert all(len(set(one) & set(other)) >= 15 for one, other in zip(pieces, pieces[1:], strict=False))
+
+
+def test_pieces_are_the_sentences_in_order_without_copies_and_blanks() -> None:
+    texts = ["One sentence. Another one.", " \n ", "Another one. A third."]
+    assert pieces_of(texts) == ("One sentence.", "Another one.", "A third.")
+    assert pieces_of(["", "  "]) == () == pieces_of([])
+
+
+@pytest.fixture(scope="module")
+def vectors(encoder: Encoder) -> np.ndarray:
+    return encoder.encode([CLAIM, TARGET, *OTHERS])
+
+
+@pytest.mark.parametrize("by", ["words and meaning", "meaning"])
+def test_a_piece_at_every_position_of_a_long_premise_is_found(by: str, vectors: np.ndarray) -> None:
+    assert pieces_of([" ".join(OTHERS)]) == tuple(OTHERS)
+    for place in range(len(OTHERS) + 1):
+        pieces = [*OTHERS[:place], TARGET, *OTHERS[place:]]
+        rows = np.vstack([vectors[2 : 2 + place], vectors[1:2], vectors[2 + place :]])
+        shares = Rarity(pieces).shares(CLAIM) if by == "words and meaning" else np.zeros(len(pieces))
+        chosen = pick(rows @ vectors[0], shares, [len(piece.split()) for piece in pieces])
+        assert place in chosen
+
+
+def test_the_end_of_a_sentence_of_500_words_is_found(encoder: Encoder) -> None:
+    long = " ".join(other.rstrip(".") for other in OTHERS * 2) + " and " + TARGET
+    pieces = pieces_of([long])
+    assert len(pieces) > 5
+    shares = Rarity(pieces).shares(CLAIM)
+    chosen = pick(encoder.encode(pieces) @ encoder.encode([CLAIM])[0], shares, [len(p.split()) for p in pieces])
+    assert any("Norra was painted green in 1874." in pieces[n] for n in chosen)
+
+
+numbers = st.floats(-1, 1, width=32)
+rows = st.lists(st.tuples(numbers, st.floats(0, 1), st.integers(1, LONGEST)), max_size=40)
+
+
+@given(rows)
+def test_a_window_is_in_order_and_fits(pieces: list[tuple[float, float, int]]) -> None:
+    cosines = np.array([cosine for cosine, *_ in pieces], np.float32)
+    shares = np.array([share for _, share, _ in pieces], np.float64)
+    lengths = [length for *_, length in pieces]
+    chosen = pick(cosines, shares, lengths)
+    assert chosen == sorted(set(chosen))
+    assert sum(lengths[n] for n in chosen) <= MOST_WORDS
+    assert bool(chosen) == bool(pieces)
+    if pieces:
+        assert int((cosines.astype(np.float64) + 0.6 * shares).argmax()) in chosen
+
+
+def test_a_rare_word_counts_more_than_a_common_one() -> None:
+    pieces = ["the firm sold wool", "the firm sold bread", "the firm sold the Kestrel", "the firm closed"]
+    shares = Rarity(pieces).shares("The firm sold the Kestrel.")
+    assert shares.argmax() == 2
+    assert shares[2] == pytest.approx(1.0)
+    assert shares[2] - shares[0] > shares[0] - shares[3]
+
+
+@pytest.mark.parametrize("claim", ["", "the of and", "?!"])
+def test_a_claim_without_content_words_shares_nothing(claim: str) -> None:
+    assert not Rarity(["The firm sold wool.", "Rain fell."]).shares(claim).any()
+
+
+def test_no_pieces_share_nothing() -> None:
+    assert Rarity([]).shares("A claim.").shape == (0,)
