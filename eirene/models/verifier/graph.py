@@ -96,7 +96,7 @@ class PairReader(nn.Module):
         # Of the text as a whole: how near its tokens are on average, and at worst; what share of it is there.
         shares = (claim_flags[..., [0, 2, 5, 8]] * weight).sum(1) / total
         means = (tops * weight).sum(1) / total
-        lows = (tops + (1.0 - weight) * 2.0).amin(1)
+        lows = (tops + (1.0 - weight) * 4.0).amin(1)  # of what is padded: 2, above every cosine
         out: torch.Tensor = self.out(self.drop(torch.cat([mean, most, worst, shares, means, lows], dim=-1)))
         return out
 
