@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,15 +135,15 @@ class _Joined:
         columns: list[list[NDArray[np.int64]]] = [[], [], [], [], []]
         kinds, goes_on, first = [], [], []
         for text in texts:
-            n = text.words
-            word = np.array([_number(key) for key in text.keys] or [-1])
-            stemmed = np.array([_number("~" + key) for key in text.stems] or [-1])
-            before = np.concatenate([[-1], stemmed[:-1]])
+            n = text.words  # -1, for tokens of no word, is the last row of each array
+            word = np.array([*map(_number, text.keys), -1])
+            stemmed = np.array([*map(_number, text.stems), -1])
+            before = np.concatenate([[-1], stemmed[:-2], [-1]])[: len(word)]
             after = np.concatenate([stemmed[1:], [-1]])
             known = (text.tokens.ids, word[n], stemmed[n], before[n], after[n])
             for column, values in zip(columns, known, strict=True):
                 column.append(np.asarray(values, np.int64))
-            kinds.append(text.kinds[n] if len(text.keys) else np.zeros((len(n), 5), np.uint8))
+            kinds.append(np.concatenate([text.kinds, np.zeros((1, 5), np.uint8)])[n])
             goes_on.append(np.concatenate([[False], n[1:] == n[:-1]]) if len(n) else np.zeros(0, np.bool_))
             first.append(n == 0)
         ids, word, stemmed, before, after = (np.concatenate(column)[:MOST_TOKENS] for column in columns)
@@ -151,8 +152,8 @@ class _Joined:
 
 
 def _number(key: str) -> int:
-    """A word as a number that is the same in every process."""
-    return int.from_bytes(key.encode("utf-8", "replace")[:7].ljust(7, b"\0") + bytes([len(key) % 127]), "big") >> 1
+    """A word as a number of at least 0, the same in every process, that no other word of a text is likely to have."""
+    return int.from_bytes(hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=7).digest(), "big")
 
 
 def _flags(own: _Joined, links: Bits, exact: NDArray[np.bool_]) -> Bits:
