@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -41,7 +43,7 @@ def test_every_piece_is_at_most_60_words_and_all_words_are_covered(sentence: str
     assert all(len(sentence[a:b].split()) <= LONGEST for a, b in pieces)
     covered = set().union(*(range(a, b) for a, b in pieces))
     assert [n for n, character in enumerate(sentence) if not character.isspace() and n not in covered] == []
-    assert all(one[0] < other[0] < one[1] < other[1] for one, other in zip(pieces, pieces[1:], strict=False))
+    assert all(one[0] < other[0] < one[1] < other[1] for one, other in pairwise(pieces))
 
 
 @given(st.integers(1, 300), st.integers(20, 90))
@@ -49,7 +51,7 @@ def test_pieces_overlap_and_have_whole_words(count: int, longest: int) -> None:
     sentence = " ".join(f"w{n}" for n in range(count))
     pieces = [sentence[a:b].split() for a, b in cut_sentence(sentence, longest=longest)]
     assert all(len(piece) == min(longest, count) for piece in pieces)
-    assert all(len(set(one) & set(other)) >= 15 for one, other in zip(pieces, pieces[1:], strict=False))
+    assert all(len(set(one) & set(other)) >= 15 for one, other in pairwise(pieces))
 
 
 def test_pieces_are_the_sentences_in_order_without_copies_and_blanks() -> None:

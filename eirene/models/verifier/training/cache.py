@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing import active_children, get_context
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ from eirene.models.verifier.windows import Rarity, pick, pieces_of
 logger = get_logger(__name__)
 
 CHUNK = 500
-VERSION = 1
+VERSION = 2
 """Of what a chunk holds: raised where windows, flags or links change."""
 _MOST_PIECES = 10
 """Pieces of a long premise that are encoded, those that share most words with the claim."""
@@ -55,13 +56,35 @@ class CachedPair:
     links: NDArray[np.uint8]
 
 
+class HasPairs(Protocol):
+    """Pairs by the index of their row."""
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of claim and premise, [rows, 2]."""
+
+    def __getitem__(self, row: int) -> CachedPair: ...
+
+
+class JoinedPairs:
+    """The pairs of some rows after those of others."""
+
+    def __init__(self, parts: Sequence[HasPairs]) -> None:
+        self._parts = parts
+        self.lengths = np.concatenate([part.lengths for part in parts])
+        self._ends = np.cumsum([len(part.lengths) for part in parts])
+
+    def __getitem__(self, row: int) -> CachedPair:
+        part = int(np.searchsorted(self._ends, row, side="right"))
+        return self._parts[part][row - int(self._ends[part]) + len(self._parts[part].lengths)]
+
+
 class PairCache:
     """The pairs of some rows, by their index; vectors stay on disk until they are read."""
 
     def __init__(self, folder: Path, count: int) -> None:
         self._chunks = [_Chunk(folder / _name(n)) for n in range(-(-count // CHUNK))]
         self.lengths = np.concatenate([chunk.lengths for chunk in self._chunks])
-        """Tokens of claim and premise, int64 [rows, 2]."""
 
     def __getitem__(self, row: int) -> CachedPair:
         return self._chunks[row // CHUNK].pair(row % CHUNK)
@@ -70,7 +93,7 @@ class PairCache:
 class _Chunk:
     def __init__(self, folder: Path) -> None:
         self._vectors = np.load(folder / "vectors.npy", mmap_mode="r")
-        with np.load(folder / "pairs.npz") as file:
+        with (folder / "pairs.npz").open("rb") as opened, np.load(opened) as file:
             self._rows = file["rows"]  # of each token of each pair, claim first: its row in `vectors`
             self._flags, self._links = file["flags"], file["links"]
             self.lengths = file["lengths"]

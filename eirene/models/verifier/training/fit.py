@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from eirene.core.errors import TrainingStoppedError
 from eirene.models.verifier.graph import HeadShape, PairBatch, PairReader, PairSide
-from eirene.models.verifier.training.cache import CachedPair, PairCache
+from eirene.models.verifier.training.cache import CachedPair, HasPairs
 from eirene.models.verifier.training.data import VerifierRow, twins, units
 from eirene.models.verifier.training.state import TrainingState
 
@@ -31,7 +31,11 @@ _POOL = 40
 
 @dataclass(frozen=True)
 class VerifierRecipe:
-    """Everything that decides a run besides data and seed. `margin`: wanted difference in log odds between twins."""
+    """Everything that decides a run besides data and seed.
+
+    `margin`: wanted difference in log odds between twins. `edits`: the share of the rows that get twins made by rule.
+    `arguments`: the most rows that are made of a file of topics.
+    """
 
     epochs: int = 6
     batch: int = 64
@@ -42,6 +46,8 @@ class VerifierRecipe:
     margin_weight: float = 0.3
     noise: float = 0.05
     averaged: float = 0.999
+    edits: float = 0.5
+    arguments: int = 3000
     shape: HeadShape = field(default_factory=HeadShape)
 
 
@@ -109,7 +115,7 @@ def loss_of(
 
 def fit(
     rows: Sequence[VerifierRow],
-    cache: PairCache,
+    cache: HasPairs,
     *,
     recipe: VerifierRecipe,
     seed: int,
@@ -178,7 +184,7 @@ def _noisy(pairs: PairBatch, noise: float) -> PairBatch:
 
 
 def _epoch_batches(
-    groups: Sequence[tuple[int, ...]], cache: PairCache, recipe: VerifierRecipe, seed: int, epoch: int
+    groups: Sequence[tuple[int, ...]], cache: HasPairs, recipe: VerifierRecipe, seed: int, epoch: int
 ) -> Iterator[list[int]]:
     return batches(groups, cache.lengths, recipe.batch, np.random.default_rng([seed, epoch]))
 
@@ -191,7 +197,7 @@ def _rate(step: int, steps: int, warmup: float) -> float:
 
 
 @torch.no_grad()
-def probabilities(model: PairReader, cache: PairCache, count: int, *, batch: int = 64) -> NDArray[np.float32]:
+def probabilities(model: PairReader, cache: HasPairs, count: int, *, batch: int = 64) -> NDArray[np.float32]:
     """The probabilities of the three labels for the first `count` rows of a cache, float32 [count, 3]."""
     out = np.zeros((count, 3), np.float32)
     order = np.argsort(cache.lengths[:count, 1], kind="stable")

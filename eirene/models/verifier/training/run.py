@@ -12,7 +12,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,11 @@ from eirene.core.errors import InputError
 from eirene.core.extras import require
 from eirene.core.signature import check_seed
 from eirene.data.line_checksum import sealed_value
+from eirene.models.encoder.training.data import read_claims
 from eirene.models.training.recipe import write_json
 from eirene.models.verifier.runtime import MODEL_FILE
 from eirene.models.verifier.training.data import MIXTURE, VerifierRow, read_rows, refuse_leaks, thinned
+from eirene.models.verifier.training.own import OwnRows, own_rows
 
 if TYPE_CHECKING:
     from eirene.models.verifier.training.fit import VerifierRecipe
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 TRAIN_FILE = "train.jsonl"
 DEV_FILE = "dev.jsonl"
+TOPICS_FILE = "topics_train.jsonl"
 CARD_FILE = "training.json"
 RUN_FILE = "run.json"
 CACHE_FOLDER = "vectors"
@@ -74,12 +77,13 @@ def train_verifier(
     should_stop: Callable[[], bool] = lambda: False,
     measure: Measure | None = None,
 ) -> TrainedVerifier:
-    """Trains one head a seed on `train.jsonl`, thinned by `MIXTURE`, and exports it.
+    """Trains one head a seed on `train.jsonl`, thinned by `MIXTURE`, with rows of our own beside it, and exports it.
 
-    The head of the seed that is named first ships: heads that began apart cannot be averaged. The other seeds give the
-    range of its figures. `dev.jsonl` of `data_dir`, where there is one, is read to refuse leaks, to fit the temperature
-    and to `measure`, never to train. `cache_dir` (default: a folder in `out_dir`) takes the vectors, about 80 kB a row,
-    which other runs on the same rows share; `workers` processes make them.
+    These are made by rule, and of the arguments in `topics_train.jsonl` where there is one (see `own_rows`). The head
+    of the seed that is named first ships: heads that began apart cannot be averaged. The other seeds give the range of
+    its figures. `dev.jsonl`, where there is one, is read to refuse leaks, to fit the temperature and to `measure`,
+    never to train. `cache_dir` (default: a folder in `out_dir`) takes the vectors, about 80 kB a row, which other runs
+    on the same rows share; `workers` processes make them.
 
     Raises `InputError` on bad data or settings and for a folder of something else, `EncoderError` on a leak or a failed
     parity check, and after a step at which `should_stop` says so `TrainingStoppedError`: the same call goes on there.
@@ -91,13 +95,14 @@ def train_verifier(
 
     recipe = VerifierRecipe() if recipe is None else recipe
     _check(seeds, {"epochs": recipe.epochs, "batch": recipe.batch})
-    rows = _read(data_dir)
+    if not 0.0 <= recipe.edits <= 1.0:
+        raise InputError(f"edits must be a share in [0, 1], got {recipe.edits}", field="edits")
+    rows = _read(data_dir, recipe)
     _claim(out_dir)
     card = _described(rows, data_dir, recipe, max_steps)
-    train, dev = (
-        _cached(part, cache_dir or out_dir / CACHE_FOLDER, workers, progress) for part in (rows.kept, rows.dev)
-    )
-    assert train is not None  # there are rows
+    cache_dir = out_dir / CACHE_FOLDER if cache_dir is None else cache_dir
+    train = _cached([rows.own.given, rows.own.made], cache_dir, workers, progress)
+    dev = _cached([rows.dev], cache_dir, workers, progress) if rows.dev else None
     job = VerifierJob(card["identity"], train, dev, recipe, max_steps, measure, should_stop)
     card["seeds"] = list(seeds)
     card["runs"] = [run_seed(job, seed, _seed_folder(out_dir, seed), _told(seed, progress)) for seed in seeds]
@@ -119,22 +124,25 @@ def _check(seeds: Sequence[int], counts: Mapping[str, int | None]) -> None:
 
 @dataclass(frozen=True)
 class _VerifierRows:
-    """All rows of the training file, those of them that the mixture keeps, and the dev rows."""
+    """How many rows the training file has, those of them that are trained on with our own, and the dev rows."""
 
-    train: list[VerifierRow]
-    kept: list[VerifierRow]
+    train: int
+    own: OwnRows
     dev: list[VerifierRow]
     leak_check: dict[str, int] | None
 
 
-def _read(data_dir: Path) -> _VerifierRows:
+def _read(data_dir: Path, recipe: VerifierRecipe) -> _VerifierRows:
     train = read_rows(data_dir / TRAIN_FILE)
     dev = read_rows(data_dir / DEV_FILE) if (data_dir / DEV_FILE).exists() else []
     checked = refuse_leaks(train, dev, name=DEV_FILE) if dev else None
     kept = thinned(train)
     if not kept:
         raise InputError("the mixture leaves none of its rows", where=str(data_dir / TRAIN_FILE))
-    return _VerifierRows(train, kept, dev, checked)
+    topics = data_dir / TOPICS_FILE
+    claims = read_claims(topics) if recipe.arguments and topics.exists() else []
+    own = own_rows(kept, claims, edits=recipe.edits, arguments=recipe.arguments)
+    return _VerifierRows(len(train), own, dev, checked)
 
 
 def _claim(folder: Path) -> None:
@@ -164,31 +172,39 @@ def _described(rows: _VerifierRows, data_dir: Path, recipe: VerifierRecipe, max_
     from eirene.models.verifier.training.fit import described
     from eirene.models.verifier.training.seed import sha256
 
-    files = [data_dir / TRAIN_FILE, *([data_dir / DEV_FILE] if rows.dev else [])]
+    names = [TRAIN_FILE, *([DEV_FILE] if rows.dev else []), TOPICS_FILE]
+    trained = [*rows.own.given, *rows.own.made]
     card: dict[str, Any] = {
         "encoder": load_encoder(threads=1).digest,
-        "data": {file.name: sha256(file) for file in files},
-        "rows": {"train": len(rows.train), "kept": len(rows.kept), "dev": len(rows.dev)},
-        "kept": dict(sorted(Counter(row.source for row in rows.kept).items())),
+        "data": {name: sha256(data_dir / name) for name in names if (data_dir / name).is_file()},
+        "rows": {
+            "train": rows.train, "kept": len(rows.own.given), "own": len(rows.own.made), "dev": len(rows.dev),
+            "digest": hashlib.sha256(json.dumps([astuple(row) for row in trained]).encode()).hexdigest(),
+        },
+        "sources": dict(sorted(Counter(row.source for row in trained).items())),
         "mixture": dict(MIXTURE),
         "leak_check": rows.leak_check,
         "recipe": described(recipe),
         "max_steps": max_steps,
-    }
-    decides = [VERSION, *(card[name] for name in ("encoder", "data", "mixture", "recipe", "max_steps"))]
+    }  # fmt: skip
+    decides = [
+        VERSION,
+        *(card[name] for name in ("encoder", "rows", "recipe", "max_steps")),
+        card["data"].get(DEV_FILE),
+    ]
     card["identity"] = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
     return card
 
 
-def _cached(rows: list[VerifierRow], folder: Path, workers: int, progress: Progress | None) -> CachedRows | None:
-    from eirene.models.verifier.training.cache import cached_pairs
+def _cached(parts: Sequence[list[VerifierRow]], folder: Path, workers: int, progress: Progress | None) -> CachedRows:
+    """The rows of the parts with their vectors, each part in a folder of its own: one that changes costs no other."""
+    from eirene.models.verifier.training.cache import JoinedPairs, cached_pairs
     from eirene.models.verifier.training.seed import CachedRows
 
-    if not rows:
-        return None
     _make(folder)
     told = None if progress is None else lambda done, total: progress(VerifierStep(None, done, total))
-    return CachedRows(rows, cached_pairs(rows, folder, workers=workers, progress=told))
+    pairs = [cached_pairs(rows, folder, workers=workers, progress=told) for rows in parts if rows]
+    return CachedRows([row for rows in parts for row in rows], JoinedPairs(pairs))
 
 
 def _told(seed: int, progress: Progress | None) -> Callable[[int, int, float], None] | None:

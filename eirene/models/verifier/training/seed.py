@@ -19,7 +19,7 @@ from eirene.data.line_checksum import check_value, sealed_value
 from eirene.models.training.recipe import write_json
 from eirene.models.verifier.graph import PairReader
 from eirene.models.verifier.runtime import MODEL_FILE
-from eirene.models.verifier.training.cache import CachedPair, PairCache
+from eirene.models.verifier.training.cache import CachedPair, HasPairs
 from eirene.models.verifier.training.data import VerifierRow
 from eirene.models.verifier.training.export import export_head
 from eirene.models.verifier.training.fit import Progress, VerifierRecipe, fit, probabilities
@@ -42,7 +42,7 @@ class CachedRows:
     """Rows with their vectors."""
 
     rows: Sequence[VerifierRow]
-    cache: PairCache
+    cache: HasPairs
 
     def probes(self) -> list[CachedPair]:
         """Some pairs from all over the rows that have tokens on both sides."""
