@@ -80,7 +80,7 @@ class PairReader(nn.Module):
         links = torch.cat([links, torch.stack(near, dim=-1)], dim=-1)
         tops = torch.stack([cosine.amax(2) for cosine in near], dim=-1)  # [n, c, 2]
         back = torch.stack([cosine.amax(1) for cosine in near], dim=-1)
-        x = self._read(claim, claim_flags, tops)
+        x = self.drop(self._read(claim, claim_flags, tops))
         given = self._read(premise, premise_flags, back)
         own_bias = (1.0 - claim_mask)[:, None, None, :] * _MASKED
         other_bias = (1.0 - premise_mask)[:, None, None, :] * _MASKED
@@ -103,9 +103,10 @@ class PairReader(nn.Module):
     def _read(self, vectors: torch.Tensor, flags: torch.Tensor, tops: torch.Tensor) -> torch.Tensor:
         # Near 1, small distances matter: a root spreads them.
         far = (1.0 - tops).clamp(min=1e-4).sqrt()
-        read = self.project(vectors) + self.flag(flags) + self.nearest(torch.cat([tops, far], dim=-1))
-        out: torch.Tensor = self.drop(self.norm(read))
-        return out
+        read: torch.Tensor = self.norm(
+            self.project(vectors) + self.flag(flags) + self.nearest(torch.cat([tops, far], dim=-1))
+        )
+        return read
 
 
 class _Layer(nn.Module):

@@ -44,7 +44,6 @@ class VerifierRecipe:
     weight_decay: float = 0.02
     margin: float = 2.0
     margin_weight: float = 0.3
-    noise: float = 0.05
     averaged: float = 0.999
     edits: float = 0.5
     arguments: int = 3000
@@ -150,7 +149,7 @@ def fit(
             if should_stop():
                 state.save(folder)
                 raise TrainingStoppedError(f"stopped at step {step} of {steps}; the same command goes on there")
-            batch = _noisy(collate([cache[n] for n in chosen]), recipe.noise)
+            batch = collate([cache[n] for n in chosen])
             _learn(state, batch, [rows[n] for n in chosen], recipe, rate=_rate(step, steps, recipe.warmup))
             if progress is not None:
                 progress(len(losses), steps, sum(losses[-50:]) / len(losses[-50:]))
@@ -173,14 +172,6 @@ def _learn(
     state.optimiser.step()
     state.losses.append(loss.item())
     state.average(recipe.averaged)
-
-
-def _noisy(pairs: PairBatch, noise: float) -> PairBatch:
-    claim, premise = (
-        side._replace(vectors=side.vectors * (1.0 + noise * torch.randn_like(side.vectors)))
-        for side in (pairs.claim, pairs.premise)
-    )
-    return PairBatch(claim, premise, pairs.links)
 
 
 def _epoch_batches(
