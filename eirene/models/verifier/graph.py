@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from eirene.models.verifier.pairs import FLAGS, LINKS
 
@@ -71,11 +70,7 @@ class PairReader(nn.Module):
         (claim, claim_flags, claim_mask), (premise, premise_flags, premise_mask), links = pairs
         half = self.shape.vectors
         hidden = 1.0 - claim_mask[:, :, None] * premise_mask[:, None, :]
-        near = [
-            functional.normalize(claim[..., part], dim=-1)
-            @ functional.normalize(premise[..., part], dim=-1).transpose(1, 2)
-            for part in (slice(0, half), slice(half, 2 * half))
-        ]
+        near = [_cosines(claim[..., part], premise[..., part]) for part in (slice(0, half), slice(half, 2 * half))]
         near = [cosine - 2.0 * hidden for cosine in near]
         links = torch.cat([links, torch.stack(near, dim=-1)], dim=-1)
         tops = torch.stack([cosine.amax(2) for cosine in near], dim=-1)  # [n, c, 2]
@@ -107,6 +102,13 @@ class PairReader(nn.Module):
             self.project(vectors) + self.flag(flags) + self.nearest(torch.cat([tops, far], dim=-1))
         )
         return read
+
+
+def _cosines(claim: torch.Tensor, premise: torch.Tensor) -> torch.Tensor:
+    """Of every token of a claim with every one of its premise, [n, c, p]; 0 where one is padding."""
+    lengths = torch.linalg.vector_norm(claim, dim=-1), torch.linalg.vector_norm(premise, dim=-1)
+    products = lengths[0][:, :, None] * lengths[1][:, None, :]
+    return claim @ premise.transpose(1, 2) / products.clamp(min=1e-6)
 
 
 class _Layer(nn.Module):
