@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, cast
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
-from eirene.agent.backends import shipped_encoder, shipped_verifier
+from eirene.agent.backends import shipped_encoder
 from eirene.agent.comparison import votes_on_rewrite
 from eirene.agent.critics import critics_of, critique_from_notes, selected
 from eirene.agent.detectors import detectors_for
@@ -246,9 +246,7 @@ class Nodes:
         parts = self.parts
         if not parts.checks:
             return warrant(rewrite, (), None)
-        reads = rewrite.given.source != "derived"
-        verifier = (parts.verifier or shipped_verifier()) if reads else None
-        return warrant(rewrite, parts.checks, parts.encoder or shipped_encoder(), verifier)
+        return warrant(rewrite, parts.checks, parts.encoder or shipped_encoder(), parts.verifier)
 
     def _refused(self, state: State, found: Warranted) -> str | None:
         """Why nothing of a checked rewrite is scored, or None where what is left of it is."""
