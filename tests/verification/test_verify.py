@@ -92,5 +92,6 @@ def test_any_text_gives_a_verdict_for_every_sentence(answer: str, passage: str) 
 def test_the_same_texts_give_the_same_verdicts() -> None:
     answer = "The bridge was opened in 1932. The tower is 80 metres high."
     assert eirene.verify(answer, BRIDGE) == eirene.verify(answer, BRIDGE)
-    alone = [eirene.verify(s, BRIDGE)[0].supported for s in ("The bridge was opened in 1932.", "The tower is 80 metres high.")]
+    sentences = "The bridge was opened in 1932.", "The tower is 80 metres high."
+    alone = [eirene.verify(sentence, BRIDGE)[0].supported for sentence in sentences]
     assert [s.supported for s in eirene.verify(answer, BRIDGE)] == alone

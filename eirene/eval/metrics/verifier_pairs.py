@@ -51,4 +51,4 @@ def twin_accuracy(rows: Sequence[VerifierRow], supported: NDArray[np.float32]) -
 def _auc(good: NDArray[np.bool_], scores: NDArray[np.float32]) -> float | None:
     if good.all() or not good.any():
         return None
-    return float(roc_auc(good, scores))
+    return float(roc_auc(good, scores.astype(np.float64)))

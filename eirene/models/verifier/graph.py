@@ -108,7 +108,8 @@ def _cosines(claim: torch.Tensor, premise: torch.Tensor) -> torch.Tensor:
     """Of every token of a claim with every one of its premise, [n, c, p]; 0 where one is padding."""
     lengths = torch.linalg.vector_norm(claim, dim=-1), torch.linalg.vector_norm(premise, dim=-1)
     products = lengths[0][:, :, None] * lengths[1][:, None, :]
-    return claim @ premise.transpose(1, 2) / products.clamp(min=1e-6)
+    cosines: torch.Tensor = claim @ premise.transpose(1, 2) / products.clamp(min=1e-6)
+    return cosines
 
 
 class _Layer(nn.Module):

@@ -37,14 +37,14 @@ class VerifierRecipe:
     `arguments`: the most rows that are made of a file of topics.
     """
 
-    epochs: int = 6
+    epochs: int = 2
     batch: int = 64
-    learning_rate: float = 1e-3
+    learning_rate: float = 1.5e-3
     warmup: float = 0.05
     weight_decay: float = 0.02
     margin: float = 2.0
     margin_weight: float = 0.3
-    averaged: float = 0.999
+    averaged: float = 0.997
     edits: float = 0.5
     arguments: int = 3000
     shape: HeadShape = field(default_factory=HeadShape)
