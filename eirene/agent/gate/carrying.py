@@ -1,4 +1,4 @@
-"""Carrying: how surely given texts carry a claim. The place for a verifier that reads; alignment and words by default.
+"""Carrying: how surely given texts carry a claim. By alignment and words; the verifier has a check of its own.
 
 A claim is a sentence or a clause that an edit brings in, the premises are the arguments or the passages' sentences.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,15 +48,9 @@ class Carried:
     contradicted: Array
 
 
-class Carries(Protocol):
-    """Anything that tells how far premises carry claims: a verifier that reads both, or the alignment of this file."""
-
-    def __call__(self, premises: Sequence[str], claims: Sequence[str]) -> Carried: ...
-
-
 @dataclass(frozen=True, eq=False)
 class CarriedByMeaning:
-    """`Carries` by the sentence encoder and by words. It knows nothing of contradiction: those probabilities are 0.
+    """How surely claims are carried, by the sentence encoder and by words. It knows nothing of contradiction: those probabilities are 0.
 
     `before`: the text that a rewrite started from, for arguments; who says one that was missing there is more likely to
     be carried by it than one who says something beside all of them. None for passages.

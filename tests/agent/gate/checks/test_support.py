@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given as examples
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from eirene.agent.gate.carrying import Carried
 from eirene.agent.gate.checks.base import Asked, EditCase
 from eirene.agent.gate.checks.support import support
 from eirene.models.encoder import load_encoder
@@ -83,14 +80,6 @@ def test_what_a_person_asked_for_may_be_said() -> None:
     asked = Asked(len(BEFORE), len(BEFORE), f'add: "{more}"')
     assert reasons(support, case_of(f"{BEFORE} {more}")) != []
     assert reasons(support, case_of(f"{BEFORE} {more}", asked=(asked,))) == []
-
-
-def test_a_verifier_is_asked_in_place_of_the_alignment() -> None:
-    def all_carried(premises: Sequence[str], claims: Sequence[str]) -> Carried:
-        return Carried(np.ones(len(claims)), np.zeros(len(claims)))
-
-    case = case_of(f"{BEFORE} Elephants live in large herds.")
-    assert reasons(support, replace(case, carries=all_carried, _found={})) == []
 
 
 def test_without_given_text_or_encoder_nothing_is_said() -> None:
