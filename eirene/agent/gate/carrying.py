@@ -50,7 +50,7 @@ class Carried:
 
 @dataclass(frozen=True, eq=False)
 class CarriedByMeaning:
-    """How surely claims are carried, by the sentence encoder and by words. It knows nothing of contradiction: those probabilities are 0.
+    """How surely claims are carried, by the sentence encoder and by words; it knows nothing of contradiction (0).
 
     `before`: the text that a rewrite started from, for arguments; who says one that was missing there is more likely to
     be carried by it than one who says something beside all of them. None for passages.
