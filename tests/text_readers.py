@@ -26,10 +26,13 @@ from eirene.feedback_model.parsing.reply import read_reply
 from eirene.feedback_model.parsing.tagged import split_reasons
 from eirene.feedback_model.request import feedback_messages
 from eirene.models.costs import rough_count
+from eirene.models.encoder.tokens import TokenLayers
 from eirene.models.encoder.training.data import dress
 from eirene.models.redaction import redacted
 from eirene.models.replies import Reply
 from eirene.models.reply_text import unwrapped
+from eirene.models.verifier.pairs import pair_of, token_text
+from eirene.models.verifier.windows import Rarity, pieces_of
 from eirene.npov.chat_writer import read_generated, read_response
 from eirene.prompts.loader import break_control_tokens
 from eirene.refiners.embedded.plan import Addition, Changes, exact_repeats
@@ -106,6 +109,12 @@ def _verbatim(text: str) -> object:
     return verbatim([text[:60], "cats sleep at night"], text, units_of(text, cuts), cuts)
 
 
+def _paired(text: str) -> object:
+    nothing = TokenLayers(np.zeros(0, np.int32), np.zeros((0, 2), np.int32), np.zeros((0, 768), np.float16))
+    read = token_text(text, nothing)
+    return pair_of([read], read)
+
+
 def _undone(text: str) -> object:
     after = text[len(text) // 3 :] + " New.\n- " + text[:30]
     edits = sentence_edits(text, after)
@@ -114,6 +123,8 @@ def _undone(text: str) -> object:
 
 READERS: dict[str, Reads] = {
     "sentences": split_sentences,
+    "pieces": lambda text: Rarity(pieces_of([text])).shares(text[:200]),
+    "words of a pair": _paired,
     "clauses": lambda text: units_of(text, split_sentences(text)),
     "words": content_words,
     "language": language_of,
