@@ -101,10 +101,15 @@ def run_signature(parts: Parts, settings: Settings) -> str:
 
 
 def _checks(parts: Parts, settings: Settings) -> str | None:
-    """The checks of the gate: the version of those that ship, else their names; None where there are none."""
+    """The checks of the gate: the version of those that ship, else their names; with the verifier that they ask.
+
+    None where there are none.
+    """
     if not parts.checks:
         return None
     named = str(VERSION) if parts.checks is CHECKS else "+".join(check.name for check in parts.checks)
+    if parts.verifier is not None:
+        named += f"+verifier={parts.verifier.digest}"
     return named if settings.partial == "undo" else f"{named}/{settings.partial}"
 
 
