@@ -67,7 +67,7 @@ def test_ctrl_c_lets_the_step_end_and_the_same_command_goes_on(
     """Exit code 130; the head is in the end that of a training that was not stopped."""
     pytest.importorskip("torch")
     before, show = signal.getsignal(signal.SIGINT), training.show_step
-    command = ("train", "verifier", "--data", data, "--cache", tmp_path / "cache", "--max-steps", "4")
+    command = ("train", "verifier", "--data", data, "--cache", tmp_path / "cache", "--epochs", "4")
 
     def press(shown: Any, text: str, step: int, steps: int) -> None:
         show(shown, text, step, steps)

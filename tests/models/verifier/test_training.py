@@ -144,7 +144,7 @@ def test_a_damaged_head_or_card_is_made_again_without_training(train: Train) -> 
 
 def test_with_a_damaged_checkpoint_too_it_is_trained_again(train: Train) -> None:
     first = train()
-    for name in (MODEL_FILE, "checkpoint.pt"):
+    for name in (MODEL_FILE, "checkpoint.safetensors"):
         _flipped(first.folder / "seed-0" / name)
     seen: list[VerifierStep] = []
     assert train(progress=seen.append).card["runs"][0]["head"] == first.card["runs"][0]["head"]

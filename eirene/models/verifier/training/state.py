@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
+from safetensors.torch import load as safetensors_load
+from safetensors.torch import save as safetensors_save
 
 from eirene.core.logs import get_logger
 from eirene.models.verifier.graph import HeadShape, PairReader
 
 logger = get_logger(__name__)
 
-CHECKPOINT = "checkpoint.pt"
+CHECKPOINT = "checkpoint.safetensors"
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -43,20 +44,12 @@ class TrainingState:
         return model.eval()
 
     def save(self, folder: Path | None) -> None:
-        """Writes the checkpoint all at once, its SHA-256 before it: torch notices no flipped bit."""
+        """Writes the checkpoint all at once, its SHA-256 before it: nothing else would notice a flipped bit."""
         if folder is None:
             return
-        held = {
-            "model": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "weights": self.weights,
-            "losses": self.losses,
-            "random": torch.get_rng_state(),
-        }
-        buffer = io.BytesIO()
-        torch.save(held, buffer)
+        data = safetensors_save(self._tensors())
         trial = folder / f".{CHECKPOINT}"
-        trial.write_bytes(hashlib.sha256(buffer.getvalue()).digest() + buffer.getvalue())
+        trial.write_bytes(hashlib.sha256(data).digest() + data)
         os.replace(trial, folder / CHECKPOINT)
 
     def load(self, folder: Path | None) -> None:
@@ -68,9 +61,26 @@ class TrainingState:
         if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
             logger.warning("%s is damaged, the training begins again", file)
             return
-        held: dict[str, Any] = torch.load(io.BytesIO(data[_DIGEST:]), weights_only=True)
-        self.model.load_state_dict(held["model"])
-        self.optimiser.load_state_dict(held["optimiser"])
-        self.weights.update(held["weights"])
-        self.losses += held["losses"]
+        held = safetensors_load(data[_DIGEST:])
+        self.model.load_state_dict(_under("model.", held))
+        self.weights.update(_under("weights.", held))
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for name, tensor in _under("optimiser.", held).items():
+            number, _, what = name.partition(".")
+            moments.setdefault(int(number), {})[what] = tensor
+        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
+        self.losses += held["losses"].tolist()
         torch.set_rng_state(held["random"])
+
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        """Everything by name, in a form that holds tensors alone: nothing is unpickled from a checkpoint."""
+        found = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        found |= {f"weights.{name}": tensor for name, tensor in self.weights.items()}
+        for number, moments in self.optimiser.state_dict()["state"].items():
+            found |= {f"optimiser.{number}.{name}": tensor for name, tensor in moments.items()}
+        found |= {"losses": torch.tensor(self.losses, dtype=torch.float64), "random": torch.get_rng_state()}
+        return {name: tensor.detach().clone().contiguous() for name, tensor in found.items()}
+
+
+def _under(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
