@@ -12,19 +12,33 @@ _QUESTION = re.compile(r"[?？][\"'”’)\]*_]*\s*\Z")
 _LEADS_IN = re.compile(r"[:：][\"'”’)\]*_]*\s*\Z")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*\Z|__[^_]{1,80}__:?\s*\Z)")
 _TABLE = re.compile(r"\s*\|")
-_SOURCE = r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|information|excerpts?|paragraphs?)"
+_SOURCE = (
+    r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|information|excerpts?|paragraphs?|data|snippets?)"
+)
+_GIVEN = r"(?:given\s+|provided\s+|above\s+|structured\s+|retrieved\s+){0,2}"
+_NUMBERS = r"\d{1,3}(?:\s*(?:,|and|&|-|–)\s*\d{1,3}){0,4}"
 _NOT_THERE = re.compile(
     rf"\b{_SOURCE}\b[^.]{{0,80}}?\b(?:do(?:es)?\s+not|don['’]t|doesn['’]t|is\s+not|are\s+not|no)\b[^.]{{0,40}}?"
     r"\b(?:say|state|mention|provide|contain|specif|give|tell|include|discuss|indicate|enough|sufficient|available)"
-    rf"|\b(?:not|n['’]t|no)\b[^.]{{0,60}}?\b(?:in|from|by|based\s+on)\s+the\s+(?:given\s+|provided\s+)?{_SOURCE}\b"
+    rf"|\b(?:not|n['’]t|no)\b[^.]{{0,60}}?\b(?:in|from|by|based\s+on)\s+the\s+{_GIVEN}{_SOURCE}\b"
+    r"|\b(?:it|they|this|these)\s+(?:do(?:es)?\s+not|don['’]t|doesn['’]t)\s+(?:\w+ly\s+)?(?:mention|specify|state"
+    r"|(?:provide|give|contain|include)\s+(?:any\s+|an?\s+|the\s+|enough\s+)?(?:\w+\s+){0,2}"
+    r"(?:information|instructions?|details?|answers?|guidance|steps))\b"
     r"|\bunable\s+to\s+(?:answer|find|determine)\b|\bcannot\s+(?:answer|be\s+(?:answered|determined))\b",
     re.IGNORECASE,
 )
 _WINDOW = 400
 """Characters of a sentence that are looked at for talk about the passages."""
 _OPENING = re.compile(
-    rf"\A\s*(?:[-*•]\s+|\(?\d{{1,3}}[.)]\s+)?(?:based\s+on|according\s+to|as\s+(?:stated|mentioned|described|per)(?:\s+in)?|"
-    rf"from|in)\s+(?:the\s+)?(?:given\s+|provided\s+|above\s+)?{_SOURCE}(?:\s+(?:provided|given|above|\d+))?\s*,\s*",
+    rf"\A\s*(?:based\s+on|according\s+to|as\s+(?:stated|mentioned|described|per)(?:\s+in)?|from|in)\s+(?:the\s+)?{_GIVEN}"
+    rf"{_SOURCE}(?:\s+(?:provided|given|above|{_NUMBERS}))?\s*,\s*"
+    rf"|\A\s*(?:the\s+{_GIVEN}{_SOURCE}|passages?\s+{_NUMBERS})\s+(?:also\s+)?"
+    r"(?:states?|says?|suggests?|mentions?|notes?|indicates?|explains?|reports?)\s+that\s+",
+    re.IGNORECASE,
+)
+_CITED = re.compile(
+    rf"\s*[(\[]\s*(?:(?:as\s+)?(?:stated|mentioned|described|suggested|see|from|according\s+to)\s+)?(?:in\s+)?(?:the\s+)?"
+    rf"{_SOURCE}\s+{_NUMBERS}\s*[)\]]",
     re.IGNORECASE,
 )
 _MARKER = re.compile(r"\A\s*(?:[-*•‣▪]\s+|\(?(?:\d{1,3}|[a-z])[.)]\s+|step\s+\d{1,3}\s*[:.]\s*)", re.IGNORECASE)
@@ -40,14 +54,15 @@ def claims_nothing(sentence: str) -> str | None:
         (_LEADS_IN.search(tail), "leads in what follows"),
         (_TABLE.match(head), "a table row"),
         (_NOT_THERE.search(head), "says what the passages do not hold"),
-        (len(set(stems(text))) < _LEAST, "too short to claim anything"),
+        (len(set(stems(_CITED.sub("", text)))) < _LEAST, "too short to claim anything"),
     )
     return next((why for is_so, why in found if is_so), None)
 
 
 def claim_of(sentence: str) -> str:
-    """The sentence without list marker, emphasis and "Based on the passages,": what is held against the passages."""
-    text = sentence.replace("**", "").replace("__", "")
+    """What is held against the passages: the sentence without list marker, emphasis, "(Passage 2)" and openings such as
+    "Based on the passages," and "Passage 2 states that"."""
+    text = _CITED.sub("", sentence.replace("**", "").replace("__", ""))
     text = _MARKER.sub("", text, count=1)
     text = _OPENING.sub("", text, count=1).strip()
     return text[:1].upper() + text[1:] if text else sentence.strip()
