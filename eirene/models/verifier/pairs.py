@@ -50,24 +50,24 @@ Bits = NDArray[np.uint8]
 class TokenText:
     """A text's tokens with what its words are: the part of the flags that needs no other text.
 
-    `words`: the word that each token belongs to, as an index into `keys`; -1 for none. `keys`: the words, lower case,
-    numbers as their value.
+    `words`: the word that each token belongs to, by index; -1 for none. `columns` [5, tokens]: the wordpiece's id, then
+    as numbers that other words are not likely to have the token's word (in lower case, numbers as their value), its
+    stem, and the stems before and after it; -1 for none. `kinds` [tokens, 7]: number, negation, name, function word,
+    content word, goes on (no first wordpiece of its word), first word of its text.
     """
 
     tokens: TokenLayers
     words: NDArray[np.int32]
-    keys: tuple[str, ...]
-    stems: tuple[str, ...]
+    columns: NDArray[np.int64]
     kinds: Bits
-    """[words, 5]: number, negation, name, function word, content word."""
 
 
 def token_text(text: str, tokens: TokenLayers) -> TokenText:
     """The words of a text beside its tokens."""
     found = list(_WORD.finditer(text))
-    keys = tuple(_key(m.group()) for m in found)
-    stemmed = tuple(stem(key) if key[:1].isalpha() else key for key in keys)
-    kinds = np.zeros((len(found), 5), np.uint8)
+    keys = [_key(m.group()) for m in found]
+    stemmed = [stem(key) if key[:1].isalpha() else key for key in keys]
+    kinds = np.zeros((len(found) + 1, 7), np.uint8)  # -1, for tokens of no word, is the last row of each array
     starts = np.array([m.start() for m in found], np.int32)
     for n, match in enumerate(found):
         word = match.group()
@@ -76,9 +76,16 @@ def token_text(text: str, tokens: TokenLayers) -> TokenText:
         is_function = keys[n] in ENGLISH_WORDS
         is_name = is_word and word[0].isupper() and (n > 0 or any(c.isupper() for c in word[1:])) and not is_function
         negates = keys[n] in _NEGATIONS or keys[n].endswith(("n't", "n’t"))
-        kinds[n] = is_number, negates, is_name, is_function and not negates, is_word and not is_function
+        kinds[n, :5] = is_number, negates, is_name, is_function and not negates, is_word and not is_function
     words = np.searchsorted(starts, tokens.spans[:, 0], side="right").astype(np.int32) - 1
-    return TokenText(tokens, words, keys, stemmed, kinds)
+    word, stems = (np.array([*map(_number, own), -1], np.int64) for own in (keys, stemmed))
+    before = np.concatenate([[-1], stems[:-2], [-1]])[: len(word)]
+    after = np.concatenate([stems[1:], [-1]])
+    of_tokens = kinds[words]
+    of_tokens[1:, 5] = words[1:] == words[:-1]
+    of_tokens[:, 6] = words == 0
+    columns = np.stack([tokens.ids.astype(np.int64), word[words], stems[words], before[words], after[words]])
+    return TokenText(tokens, words, columns, of_tokens)
 
 
 def _key(word: str) -> str:
@@ -104,7 +111,7 @@ class PairTokens:
 
 def pair_of(premise: Sequence[TokenText], claim: TokenText) -> PairTokens:
     """The flags and links of a claim beside a premise of one or more sentences, at most `MOST_TOKENS` tokens each."""
-    given, said = _Joined.of(premise), _Joined.of([claim])
+    given, said = _Joined(premise), _Joined([claim])
     same_word = said.word[:, None] == given.word[None, :]
     same_stem = same_word | (said.stem[:, None] == given.stem[None, :])
     has_word = (said.word >= 0)[:, None] & (given.word >= 0)[None, :]
@@ -117,38 +124,13 @@ def pair_of(premise: Sequence[TokenText], claim: TokenText) -> PairTokens:
     return PairTokens(_flags(said, links, exact), _flags(given, links.swapaxes(0, 1), exact.T), links)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Joined:
-    """The tokens of some sentences as one row: ids of wordpieces, words, stems, and of the words beside."""
+    """The tokens of some sentences as one row."""
 
-    ids: NDArray[np.int32]
-    word: NDArray[np.int64]
-    stem: NDArray[np.int64]
-    before: NDArray[np.int64]
-    after: NDArray[np.int64]
-    kinds: Bits
-    goes_on: NDArray[np.bool_]
-    first: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, texts: Sequence[TokenText]) -> _Joined:
-        columns: list[list[NDArray[np.int64]]] = [[], [], [], [], []]
-        kinds, goes_on, first = [], [], []
-        for text in texts:
-            n = text.words  # -1, for tokens of no word, is the last row of each array
-            word = np.array([*map(_number, text.keys), -1])
-            stemmed = np.array([*map(_number, text.stems), -1])
-            before = np.concatenate([[-1], stemmed[:-2], [-1]])[: len(word)]
-            after = np.concatenate([stemmed[1:], [-1]])
-            known = (text.tokens.ids, word[n], stemmed[n], before[n], after[n])
-            for column, values in zip(columns, known, strict=True):
-                column.append(np.asarray(values, np.int64))
-            kinds.append(np.concatenate([text.kinds, np.zeros((1, 5), np.uint8)])[n])
-            goes_on.append(np.concatenate([[False], n[1:] == n[:-1]]) if len(n) else np.zeros(0, np.bool_))
-            first.append(n == 0)
-        ids, word, stemmed, before, after = (np.concatenate(column)[:MOST_TOKENS] for column in columns)
-        joined = (np.concatenate(part)[:MOST_TOKENS] for part in (kinds, goes_on, first))
-        return cls(ids.astype(np.int32), word, stemmed, before, after, *joined)
+    def __init__(self, texts: Sequence[TokenText]) -> None:
+        columns = np.concatenate([text.columns for text in texts], axis=1)[:, :MOST_TOKENS]
+        self.ids, self.word, self.stem, self.before, self.after = columns
+        self.kinds = np.concatenate([text.kinds for text in texts])[:MOST_TOKENS]
 
 
 def _number(key: str) -> int:
@@ -158,10 +140,10 @@ def _number(key: str) -> int:
 
 def _flags(own: _Joined, links: Bits, exact: NDArray[np.bool_]) -> Bits:
     there, word_there = np.asarray(links.any(axis=1)), np.asarray(exact.any(axis=1))
-    number, negation, name, function, content = (own.kinds[:, k].astype(np.bool_) for k in range(5))
+    number, negation, name, function, content, goes_on, first = own.kinds.T.astype(np.bool_)
     stem_there = there[:, 1]
     columns = (
         there[:, 0], word_there, stem_there, there[:, 2], number, number & ~word_there, negation, name,
-        name & ~stem_there, function, content & ~stem_there, own.goes_on, own.first,
+        name & ~stem_there, function, content & ~stem_there, goes_on, first,
     )  # fmt: skip
     return np.stack(columns, axis=-1).astype(np.uint8)
