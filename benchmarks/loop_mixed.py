@@ -1,6 +1,7 @@
 """The whole loop on answers whose errors are known by construction: what it mends, and what it breaks.
 
     python benchmarks/loop_mixed.py DATA_DIR [--split dev] [--encoder FOLDER] [--claims FILE] [--no-gate] [--json OUT]
+        [--verifier off|gate|detector]
     python benchmarks/loop_mixed.py DATA_DIR --curves OUT.csv
 
 DATA_DIR holds `mixed_*.jsonl`. The first form runs the loop (`eirene.arefine`) at the shipped operating point on every
@@ -33,6 +34,7 @@ from eirene.agent.state import Parts
 from eirene.core.records import Record
 from eirene.eval.detectors.alignment import AlignmentDetector, ArrangementDetector
 from eirene.eval.detectors.rouge import RougeDetector
+from eirene.eval.detectors.verifier import VerifierDetector
 from eirene.feedback_model.embedded.calibration import OperatingPoint, load_critic
 from eirene.feedback_model.embedded.critic import EmbeddedFeedback
 from eirene.models.encoder import Encoder, load_encoder
@@ -54,7 +56,8 @@ def main() -> None:
         outcomes, told = Outcomes(prepare(rows, encoder)).under(load_critic()), {}
     else:
         settings = Settings.of(samples=args.samples, seed=args.seed)
-        records = asyncio.run(run_loop(rows, parts_with(encoder, shipped=args.encoder is None), settings))
+        parts = asked_by(parts_with(encoder, shipped=args.encoder is None), args.verifier)
+        records = asyncio.run(run_loop(rows, parts, settings))
         outcomes = [measure(row, record.answer) for row, record in zip(rows, records, strict=True)]
         told = about(records)
     seconds = time.perf_counter() - start
@@ -73,6 +76,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int)
+    parser.add_argument(
+        "--verifier", default="gate", choices=["off", "gate", "detector"],
+        help="not asked; in the gate's check, as it ships; or there and as a detector that gates",
+    )  # fmt: skip
     parser.add_argument("--no-gate", action="store_true", help="critic and refiner alone: no vote, no gate")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--curves", type=Path)
@@ -85,6 +92,13 @@ def parts_with(encoder: Encoder, *, shipped: bool) -> Parts:
         return resolve_backend("embedded")
     detectors = (RougeDetector(), AlignmentDetector(encoder), ArrangementDetector(encoder))
     return Parts("embedded", EmbeddedFeedback(encoder), EmbeddedRefiner(encoder), detectors, version=encoder.digest)
+
+
+def asked_by(parts: Parts, verifier: str) -> Parts:
+    """The parts with the verifier where it is wanted."""
+    if verifier != "detector" or parts.verifier is None:
+        return parts if verifier == "gate" else replace(parts, verifier=None)
+    return replace(parts, detectors=[*parts.detectors, VerifierDetector(parts.verifier)])
 
 
 async def run_loop(rows: Sequence[Row], parts: Parts, settings: Settings) -> list[Record]:

@@ -1,11 +1,11 @@
 """Answers with passages: what of people's remarks the embedded default finds, and what the whole loop does about it.
 
-    python benchmarks/loop_qa_feedback.py QA_DIR [--all] [--json OUT] [--seed 0]
+    python benchmarks/loop_qa_feedback.py SHARED_DATA [--all] [--json OUT] [--seed 0]
 
-QA_DIR holds QA-Feedback's `feedback.jsonl`; `prediction 1` is the answer. Constants were fitted on one half of the
-questions, so the other half is measured (`--all`: both). Found is measured by ROC AUC: the critic and the two detectors
-beside floors that read little (word overlap) or nothing (length, chance). Passage sentences are those that bear on the
-question. Intervals: 95 %, bootstrap over questions. No target was set.
+SHARED_DATA holds `qa_feedback`; `prediction 1` is the answer. Half of the questions the verifier was trained on: they
+are left out, and so are those on which constants were fitted (`--all`: these are measured, too). Found is measured by
+ROC AUC: the critic, the verifier and the detectors beside floors that read little (word overlap) or nothing (length,
+chance). Passage sentences are those that bear on the question. Intervals: 95 %, bootstrap over questions.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from qa_cases import QaCase, fitted_on, missing_sentences, prepare_qa, read_qa
 from rich.console import Console
 from rich.table import Table
 from sklearn.metrics import roc_auc_score
+from verifier_data import parts
 
-from eirene.agent.backends import resolve_backend
+from eirene.agent.backends import resolve_backend, shipped_verifier
 from eirene.agent.run import arefine
 from eirene.alignment.comparison import passage_sentences
 from eirene.core.grounding import grounding_for
+from eirene.core.loop_settings import Critic as CriticName
 from eirene.core.scores import Scores, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
@@ -37,6 +39,8 @@ from eirene.feedback_model.embedded.calibration import Critic, load_critic
 from eirene.feedback_model.embedded.faults import missing_probabilities, unsupported_margins
 from eirene.models.encoder import load_encoder
 from eirene.text.words import stems
+from eirene.verification.claims import claim_of
+from eirene.verification.context import ContextReader
 
 Floats = NDArray[np.float64]
 Scored = tuple[Floats, NDArray[np.bool_], NDArray[np.int64]]
@@ -47,16 +51,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--all", action="store_true", help="also the questions that constants were fitted on")
+    parser.add_argument("--critic", default="completeness", choices=["completeness", "hallucination", "both"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    rows = [row for row in read_qa(args.data) if args.all or not fitted_on(row)]
+    trained_on = {case.item.id for case in parts(args.data, "qa_feedback")["train"]}
+    rows = [row for row in read_qa(args.data / "qa_feedback") if str(row["id"]) not in trained_on]
+    rows = [row for row in rows if args.all or not fitted_on(row)]
     start = time.perf_counter()
     encoder = load_encoder()
     cases, critic = prepare_qa(rows, encoder), load_critic()
     table = scores(cases, critic, np.random.default_rng(args.seed)) | asyncio.run(detected(cases))
     found = {name: auc_row(table[name]) for name in sorted(table)}
-    answers = asyncio.run(run_loop(cases, args.seed))
+    answers = asyncio.run(run_loop(cases, args.seed, args.critic))
     done = {name: share_row(pairs) for name, pairs in effects(cases, answers).items()}
     report = {"n": len(rows), "encoder": encoder.digest, "found": found, "loop": done}
     report["seconds"] = round(time.perf_counter() - start, 1)
@@ -65,8 +72,8 @@ def main() -> None:
         args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
-async def run_loop(cases: Sequence[QaCase], seed: int) -> list[str]:
-    return [(await arefine(case.item, seed=seed)).answer for case in cases]
+async def run_loop(cases: Sequence[QaCase], seed: int, critic: CriticName) -> list[str]:
+    return [(await arefine(case.item, seed=seed, critic=critic)).answer for case in cases]
 
 
 def scores(cases: Sequence[QaCase], critic: Critic, rng: np.random.Generator) -> dict[str, Scored]:
@@ -80,6 +87,11 @@ def scores(cases: Sequence[QaCase], critic: Critic, rng: np.random.Generator) ->
 
     def asked(case: QaCase) -> Floats:
         return np.array([share(case.item.question, a) for a in case.comparison.alignment.arguments])
+
+    def unread(case: QaCase) -> Floats:
+        claims = [claim_of(a) for a in case.comparison.alignment.arguments]
+        readings = ContextReader(shipped_verifier(), [case.item.answer]).read(claims)
+        return 1.0 - np.array([reading.supported for reading in readings])
 
     def unsupported(case: QaCase) -> Floats:
         return by_sentence(case, unsupported_margins(case.comparison, case.evidence, critic))
@@ -95,7 +107,10 @@ def scores(cases: Sequence[QaCase], critic: Critic, rng: np.random.Generator) ->
         return bool(missing_sentences(case.row))
 
     table: dict[str, Scored] = {}
-    for name, score in (("critic", missing), ("words unsaid", unsaid), ("question's words", asked)):
+    for name, score in (
+        ("critic", missing), ("words unsaid", unsaid), ("question's words", asked), ("verifier", unread),
+        ("verifier and question's words", lambda c: unread(c) * asked(c)),
+    ):  # fmt: skip
         table[f"missing, passage sentence: {name}"] = pooled(cases, score, lambda c: list(c.argument_is_missing))
     table["missing, passage sentence: chance"] = pooled(
         cases, lambda c: rng.random(len(c.argument_is_missing)), lambda c: list(c.argument_is_missing)
@@ -103,6 +118,7 @@ def scores(cases: Sequence[QaCase], critic: Critic, rng: np.random.Generator) ->
     of_answers: tuple[tuple[str, Callable[[QaCase], float]], ...] = (
         ("critic", lambda c: float(missing(c).max())),
         ("words unsaid", lambda c: float(unsaid(c).max())),
+        ("verifier and question's words", lambda c: float((unread(c) * asked(c)).max())),
         ("shortness", lambda c: -float(len(c.item.answer.split()))),
         ("number of bearing sentences", lambda c: float(len(c.argument_is_missing))),
         ("chance", lambda c: float(rng.random())),
@@ -150,10 +166,10 @@ def share(text: str, other: str) -> float:
     return sum(w in has for w in own) / max(len(own), 1)
 
 
-def by_sentence(case: QaCase, parts: Floats) -> Floats:
+def by_sentence(case: QaCase, values: Floats) -> Floats:
     """The worst part of each sentence."""
     where = np.array([case.comparison.alignment.units[u].sentence for u in case.evidence.atoms])
-    return np.array([parts[where == s].max() for s in range(len(case.comparison.alignment.sentences))])
+    return np.array([values[where == s].max() for s in range(len(case.comparison.alignment.sentences))])
 
 
 def faulty_sentences(case: QaCase) -> list[bool]:
