@@ -22,13 +22,18 @@ _MASKED = -1e4
 
 @dataclass(frozen=True)
 class HeadShape:
-    """Sizes of the head. `vectors`: width of one layer of the encoder; two are given."""
+    """Sizes of the head. `vectors`: width of one layer of the encoder; two are given.
+
+    `dropout`: within the head; `unseen`: share of the flags that are hidden from a token in training, so that no label
+    hangs on one of them alone.
+    """
 
     vectors: int = 384
     width: int = 128
     heads: int = 4
     layers: int = 2
-    dropout: float = 0.15
+    dropout: float = 0.2
+    unseen: float = 0.1
 
 
 class PairSide(NamedTuple):
@@ -58,6 +63,7 @@ class PairReader(nn.Module):
         self.nearest = nn.Linear(4, shape.width)
         self.norm = nn.LayerNorm(shape.width)
         self.drop = nn.Dropout(shape.dropout)
+        self.unseen = nn.Dropout(shape.unseen)
         self.layers = nn.ModuleList(_Layer(shape) for _ in range(shape.layers))
         self.last = nn.LayerNorm(shape.width)
         self.unmatched = nn.Linear(shape.width, 1)
@@ -99,7 +105,7 @@ class PairReader(nn.Module):
         # Near 1, small distances matter: a root spreads them.
         far = (1.0 - tops).clamp(min=1e-4).sqrt()
         read: torch.Tensor = self.norm(
-            self.project(vectors) + self.flag(flags) + self.nearest(torch.cat([tops, far], dim=-1))
+            self.project(vectors) + self.flag(self.unseen(flags)) + self.nearest(torch.cat([tops, far], dim=-1))
         )
         return read
 
@@ -132,19 +138,22 @@ class _Layer(nn.Module):
         self, x: torch.Tensor, given: torch.Tensor, links: torch.Tensor, own_bias: torch.Tensor, bias: torch.Tensor
     ) -> torch.Tensor:
         query, key, value = self.own_in(self.own_norm(x)).chunk(3, dim=-1)
-        x = x + self.drop(self.own_out(self._attend(query, key, value, own_bias)))
+        x = x + self.drop(self.own_out(_attended(query, key, value, own_bias, self.heads)))
         y = self.norm(x)
         beside = bias + self.link(links).permute(0, 3, 1, 2)
-        found = self._attend(self.query(y), self.key(given), self.value(given), beside)
+        found = _attended(self.query(y), self.key(given), self.value(given), beside, self.heads)
         out: torch.Tensor = x + self.drop(self.compare(torch.cat([y, found, y - found, y * found], dim=-1)))
         return out
 
-    def _attend(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-        n, tokens, width = query.shape
-        size = width // self.heads
-        query, key, value = (part.reshape(n, -1, self.heads, size).transpose(1, 2) for part in (query, key, value))
-        weights = (query @ key.transpose(-1, -2) / math.sqrt(size) + bias).softmax(-1)
-        return (weights @ value).transpose(1, 2).reshape(n, tokens, width)
+
+def _attended(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, bias: torch.Tensor, heads: int
+) -> torch.Tensor:
+    n, tokens, width = query.shape
+    size = width // heads
+    query, key, value = (part.reshape(n, -1, heads, size).transpose(1, 2) for part in (query, key, value))
+    weights = (query @ key.transpose(-1, -2) / math.sqrt(size) + bias).softmax(-1)
+    return (weights @ value).transpose(1, 2).reshape(n, tokens, width)
 
 
 def described(shape: HeadShape) -> dict[str, float]:

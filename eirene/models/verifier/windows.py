@@ -51,6 +51,11 @@ class Rarity:
         self._weights = {word: math.log((len(pieces) + 1) / (count + 0.5)) + 0.5 for word, count in counts.items()}
         self._unknown = math.log(2 * (len(pieces) + 1)) + 0.5
 
+    def anywhere(self, claim: str) -> float:
+        """The share of the claim's words that some piece has, in [0, 1]; 0 for a claim without words."""
+        own = set(stems(claim))
+        return len(own & self._weights.keys()) / len(own) if own else 0.0
+
     def shares(self, claim: str) -> NDArray[np.float64]:
         """For each piece the share of the claim's words that it has, by weight, in [0, 1]."""
         own = {word: self._weights.get(word, self._unknown) for word in set(stems(claim))}

@@ -18,12 +18,8 @@ Label = Literal["supported", "unsupported", "contradicted", "not_supported"]
 MIXTURE: Mapping[str, float] = MappingProxyType(
     {
         "infotabs": 0.5,
-        "mnli_dev": 0.5,
-        "snli_dev": 0.4,
-        "cad_nli": 0.5,
-        "negation_nli": 0.5,
-        "conjnli": 1.0,
-        "med": 0.5,
+        "snli_dev": 0.5,
+        "med": 0.3,
         "scone": 0.3,
         "breaking_nli": 0.1,
         "faithdial_audit": 0.1,

@@ -37,11 +37,11 @@ class VerifierRecipe:
     `arguments`: the most rows that are made of a file of topics.
     """
 
-    epochs: int = 2
+    epochs: int = 3
     batch: int = 64
     learning_rate: float = 1.5e-3
     warmup: float = 0.05
-    weight_decay: float = 0.02
+    weight_decay: float = 0.05
     margin: float = 2.0
     margin_weight: float = 0.3
     averaged: float = 0.997
