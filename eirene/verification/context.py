@@ -36,11 +36,18 @@ class ContextPiece:
 
 @dataclass(frozen=True, slots=True)
 class ClaimReading:
-    """What the given texts say of a claim: probabilities in [0, 1], and the piece that decides, None without any."""
+    """What the given texts say of a claim: probabilities in [0, 1], and the piece that decides, None without any.
+
+    What was seen without reading: `cosine` with the nearest piece, and the share of its words that stand in one piece
+    (`words`, rare ones counting more) and in all of them (`words_anywhere`).
+    """
 
     supported: float
     contradicted: float
     evidence: ContextPiece | None
+    cosine: float = 0.0
+    words: float = 0.0
+    words_anywhere: float = 0.0
 
 
 class ContextReader:
@@ -101,26 +108,32 @@ class ContextReader:
         cosines = self._vectors @ self._verifier.encoder.encode(claims).T
         asked: list[PremiseClaim] = []
         chosen: list[list[tuple[int, ...]]] = []
+        seen: list[tuple[float, float, float]] = []
+        nearness = []
         for n, claim in enumerate(claims):
             check_cancelled()
             shares = self._rarity.shares(claim)
             window = tuple(pick(cosines[:, n], shares, self._lengths))
-            best = np.argsort(-pick_score(cosines[:, n], shares), kind="stable")[:SINGLES]
+            nearness.append(pick_score(cosines[:, n], shares))
+            best = np.argsort(-nearness[-1], kind="stable")[:SINGLES]
             own = list(dict.fromkeys([window, *((int(k),) for k in best)]))
             asked += [PremiseClaim(tuple(self.pieces[k].text for k in rows), claim) for rows in own]
             chosen.append(own)
+            seen.append((float(cosines[:, n].max()), float(shares.max()), self._rarity.anywhere(claim)))
         probabilities = self._verifier.read(asked)
         found = []
-        for own in chosen:
-            found.append(self._decide(own, probabilities[: len(own)]))
+        for own, near, beside in zip(chosen, nearness, seen, strict=True):
+            found.append(ClaimReading(*self._decide(own, probabilities[: len(own)], near), *beside))
             probabilities = probabilities[len(own) :]
         return found
 
-    def _decide(self, windows: Sequence[tuple[int, ...]], probabilities: NDArray[np.float32]) -> ClaimReading:
-        """The surest support; without it, the surest contradiction. The piece that says so most plainly is evidence."""
+    def _decide(
+        self, windows: Sequence[tuple[int, ...]], probabilities: NDArray[np.float32], nearness: NDArray[np.float64]
+    ) -> tuple[float, float, ContextPiece]:
+        """The surest support; without it, the surest contradiction. Evidence: the piece that says so, and is near."""
         supported = float(probabilities[:, 0].max())
         contradicted = min(float(probabilities[:, 2].max()), 1.0 - supported)
         column = 0 if supported >= contradicted else 2
         singles = [k for k, rows in enumerate(windows) if len(rows) == 1]
-        best = max(singles, key=lambda k: (float(probabilities[k, column]), -k))
-        return ClaimReading(supported, contradicted, self.pieces[windows[best][0]])
+        best = max(singles, key=lambda k: (float(probabilities[k, column] * nearness[windows[k][0]]), -k))
+        return supported, contradicted, self.pieces[windows[best][0]]

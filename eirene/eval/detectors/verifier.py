@@ -14,6 +14,8 @@ from eirene.text.language import unsupported_language
 from eirene.text.sentences import split_sentences
 from eirene.verification import ContextReader, claims_nothing
 from eirene.verification.claims import claim_of
+from eirene.verification.risk import VERSION as RISK
+from eirene.verification.risk import answer_risk, sentence_risk
 
 if TYPE_CHECKING:
     from eirene.models.encoder.tokens import ReadsTokens
@@ -26,9 +28,11 @@ NO_COVERAGE = "passages: reads what is said against them, not what is missing"
 class VerifierDetector:
     """Each sentence read beside the given texts by a small head on the encoder's token vectors.
 
-    Score: hallucination of a sentence = the probability that the given texts do not support it (unscored where it
-        claims nothing: a question, a heading, a lead-in); of the answer = its worst sentence; coverage of an argument =
-        the probability that the answer does not support it, of the answer = the worst argument; of passages unscored.
+    Score: hallucination of a sentence = the chance that people would mark it (`eirene.verification.risk`: whether the
+        given texts support it, and how much of it stands there; unscored where it claims nothing: a question, a
+        heading, a lead-in); of the answer = the chance that one of its sentences would be marked; coverage of an
+        argument = the probability that the answer does not support it, of the answer = the worst argument; of passages
+        unscored.
     Needs: given text, in English as the answer is. With source `derived` hallucination is unscored.
     Reference: own; docs/verifier.md.
     Example:
@@ -51,8 +55,8 @@ class VerifierDetector:
 
     @property
     def version(self) -> str:
-        """The digests of the encoder and of the head."""
-        return f"verifier={self._verifier.encoder.digest}/{self._verifier.digest}"
+        """The digests of the encoder and of the head, and the version of the risk."""
+        return f"verifier={self._verifier.encoder.digest}/{self._verifier.digest}/{RISK}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer; calls no model but encoder and head, in a thread so that others may go on."""
@@ -83,8 +87,8 @@ def score_verifier(case: Case, verifier: Verifier) -> Scores:
         return Scores(hallucination=Unscored(unscored=NEEDS_JUDGE), coverage=missing, arguments=arguments)
     sentences = _sentences(case, verifier)
     scored = [s.hallucination for s in sentences if isinstance(s.hallucination, float)]
-    worst = max(scored) if scored else Unscored(unscored="no sentence of the answer claims anything")
-    return Scores(hallucination=worst, coverage=missing, sentences=sentences, arguments=arguments)
+    of_answer = answer_risk(scored) if scored else Unscored(unscored="no sentence of the answer claims anything")
+    return Scores(hallucination=of_answer, coverage=missing, sentences=sentences, arguments=arguments)
 
 
 def _sentences(case: Case, verifier: Verifier) -> tuple[SentenceScore, ...]:
@@ -93,7 +97,7 @@ def _sentences(case: Case, verifier: Verifier) -> tuple[SentenceScore, ...]:
     claims = [claim_of(s.text) for s, why in zip(sentences, reasons, strict=True) if why is None]
     readings = iter(ContextReader(verifier, case.given.arguments).read(claims))
     return tuple(
-        SentenceScore(n=s.n, hallucination=1.0 - next(readings).supported if why is None else Unscored(unscored=why))
+        SentenceScore(n=s.n, hallucination=sentence_risk(next(readings)) if why is None else Unscored(unscored=why))
         for s, why in zip(sentences, reasons, strict=True)
     )
 

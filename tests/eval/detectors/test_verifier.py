@@ -31,7 +31,7 @@ def test_a_sentence_that_the_passages_do_not_hold_scores_higher() -> None:
     first, second = (s.hallucination for s in scores.sentences)
     assert isinstance(first, float) and isinstance(second, float)
     assert first < 0.5 < second
-    assert scores.hallucination == second
+    assert isinstance(scores.hallucination, float) and second < scores.hallucination < 1.0
     assert isinstance(scores.coverage, Unscored)
 
 
