@@ -2,7 +2,8 @@
 
     python benchmarks/verifier_mends.py SHARED_DATA [--each 40] [--verifier FOLDER] [--seed 0] [--show N] [--json OUT]
 
-SHARED_DATA holds `ragtruth_subset` and `qa_feedback`. In one sound sentence of an answer that people found faithful one
+SHARED_DATA holds `ragtruth_subset` and `qa_feedback`, of which the part is read that figures are reported on (margins
+were chosen on `--part train` with another seed). In one sound sentence of an answer that people found faithful one
 fact is changed that its passages have: a number, a name, a part of a date, a negation, a word for its opposite (from a
 list of this script, not the one that mends are proposed from). Put right: the sentence is the original again. The
 critic by itself (its edits made as they are) and the whole loop with `critic="hallucination"`, with the gate.
@@ -18,16 +19,18 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from qa_cases import is_faulty, item_of_qa, read_qa
+from verifier_data import ANSWERS, parts
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.run import arefine
 from eirene.agent.state import Parts
 from eirene.core.findings.edits import apply_findings
 from eirene.core.records import Item
+from eirene.eval.datasets.annotated import Annotated
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.embedded.critic import EmbeddedFeedback, EmbeddedHallucination
 from eirene.feedback_model.embedded.reading import faults_by_reading
@@ -75,20 +78,19 @@ class Planted:
     wrong: str
 
 
-def sound_answers(folder: Path) -> Iterator[Sound]:
-    data = folder / "ragtruth_subset"
-    sources = {r["source_id"]: r for r in map(json.loads, (data / "sources.jsonl").read_text("utf-8").splitlines())}
-    for row in map(json.loads, (data / "responses.jsonl").read_text("utf-8").splitlines()):
-        source = sources[row["source_id"]]["source"]
-        if row["labels"] or row["task"] == "data2txt":
-            continue
-        question = source["question"] if isinstance(source, dict) else "What does the text say?"
-        text = source["passages"] if isinstance(source, dict) else source
-        passages = [re.sub(r"^passage \d+:", "", p).strip() for p in text.split("\n\n")]
-        yield _sound(question, row["response"], tuple(p for p in passages if p), lambda a, b: False)
-    for row in read_qa(folder / "qa_feedback"):
-        item = item_of_qa(row)
-        yield _sound(item.question, item.answer, tuple(item.context or ()), lambda a, b, r=row: is_faulty(r, a, b))
+def sound_answers(folder: Path, part: str) -> Iterator[Sound]:
+    """The answers of a part of the data (see `verifier_data.py`) that have a sentence without a known fault."""
+    for name in ANSWERS:
+        for case in parts(folder, name)[part]:
+            if name == "ragtruth" and case.findings:
+                continue
+            question = case.item.question
+            yield _sound(question, case.item.answer, tuple(case.item.context or ()), partial(is_faulty, case))
+
+
+def is_faulty(case: Annotated, start: int, end: int) -> bool:
+    """Whether people marked something there."""
+    return any(f.start < end and start < f.end for f in case.findings)
 
 
 def _sound(question: str, answer: str, passages: tuple[str, ...], faulty: Callable[[int, int], bool]) -> Sound:
@@ -263,12 +265,13 @@ async def main() -> None:
     parser.add_argument("--each", type=int, default=40)
     parser.add_argument("--verifier", type=Path)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--part", default="report", choices=["train", "fit", "report"])
     parser.add_argument("--show", type=int, default=0)
     parser.add_argument("--no-loop", action="store_true")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     rng = random.Random(args.seed)
-    sounds = [s for s in sound_answers(args.data) if s.judged]
+    sounds = [s for s in sound_answers(args.data, args.part) if s.judged]
     cases = planted(sounds, args.each, rng)
     verifier = load_verifier(load_encoder(), args.verifier)
     parts = parts_with(verifier)

@@ -32,9 +32,6 @@ ADVISORY = frozenset({"rouge", "arrangement"})
 ROUGE takes that for lost coverage (docs/loop.md has the figures). What `arrangement` measures of a whole answer, the
 checks of the gate judge edit by edit: an argument in the wrong mouth, or made twice."""
 
-READS_PASSAGES = False
-"""Whether the embedded critic reads passages with the verifier."""
-
 _KNOWN = (
     "'embedded', provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2, "
     "or hf:path-or-id[+adapter] for a model on this machine"
@@ -100,30 +97,23 @@ def _embedded() -> Parts:
     """Loaded once a process: the encoder's session is safe to share between runs and threads."""
     from eirene.feedback_model.embedded.calibration import load_critic
     from eirene.feedback_model.embedded.critic import EmbeddedFeedback, EmbeddedHallucination, rules_digest
+    from eirene.feedback_model.embedded.reading import VERSION as READING
     from eirene.refiners.embedded.refiner import EmbeddedRefiner
 
     encoder, critic = shipped_encoder(), load_critic()
-    verifier, reading = (shipped_verifier, _how_read()) if READS_PASSAGES else (None, "")
     detectors = _detectors(encoder)
     return Parts(
         backend="embedded",
-        feedback_model=EmbeddedFeedback(encoder, critic=critic, verifier=verifier),
+        feedback_model=EmbeddedFeedback(encoder, critic=critic, verifier=shipped_verifier),
         refiner=EmbeddedRefiner(encoder),
         detectors=detectors,
         advisory=ADVISORY,
-        version=f"{_made_of(detectors)},critic={critic.digest}{reading}",
-        hallucination_model=EmbeddedHallucination(encoder, critic=critic, verifier=verifier),
+        version=f"{_made_of(detectors)},critic={critic.digest},reading={READING}",
+        hallucination_model=EmbeddedHallucination(encoder, critic=critic, verifier=shipped_verifier),
         hallucination_version=f"rules={rules_digest()}",
         encoder=encoder,
+        verifier=shipped_verifier(),
     )
-
-
-def _how_read() -> str:
-    """What stands in a signature for how passages are read."""
-    from eirene.feedback_model.embedded.reading import VERSION
-    from eirene.models.verifier.runtime import SHIPPED_DIGEST
-
-    return f",verifier={SHIPPED_DIGEST},reading={VERSION}"
 
 
 def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
@@ -203,6 +193,7 @@ def _model_parts(
         hallucination_model=hallucination,
         hallucination_version=_hallucination_prompt(),
         encoder=encoder,
+        verifier=shipped_verifier(),
     )
 
 

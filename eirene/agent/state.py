@@ -78,7 +78,7 @@ class Parts:
     judge measures; None where no model is at hand that could. `hallucination_model` is the critic of fine-grained
     hallucinations, None where there is none; its version goes into the signature of the runs that ask it. `checks` are
     those of the gate, each of which may object to an edit; `encoder` is what they compare sentences with, by default
-    the one that ships; `verifier` reads edits against given text, and is not asked by default.
+    the one that ships; `verifier` reads edits against given text: the shipped one in every backend, None to do without.
     """
 
     backend: str

@@ -1,7 +1,8 @@
 """The critic by reading: sentences that the passages do not support, or contradict, each with the deciding sentence.
 
-The verifier reads every sentence that claims something beside the passages. A faulted sentence is mended in a few words
-where that is sure, or goes where that is, or is only named.
+The verifier reads every sentence that claims something beside the passages. One that a few other words make supported
+is mended; of the others those that people would mark (`eirene.verification.risk`) go where that is sure, or are only
+named.
 """
 
 from __future__ import annotations
@@ -14,26 +15,26 @@ from eirene.core.critique import Finding, FindingKind
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import cite_passage
 from eirene.feedback_model.embedded.faults import AnswerFault
-from eirene.feedback_model.embedded.mends.mend import Mend, best_mend
+from eirene.feedback_model.embedded.mends.mend import OLD_SUPPORTED, Mend, best_mend
 from eirene.feedback_model.embedded.removals import Removals
 from eirene.text.language import other_language
 from eirene.text.quoting import one_line
 from eirene.text.sentences import Sentence
 from eirene.verification.claims import claim_of, claims_nothing
 from eirene.verification.context import ClaimReading, ContextReader
+from eirene.verification.risk import sentence_risk
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
 
-VERSION = 1
+VERSION = 2
 """Goes up when the same readings may give other findings; part of the signature."""
 FAULTED = 0.35
-"""Probability of support below which a sentence is faulted."""
+"""Risk above which a sentence is faulted."""
 CONTRADICTED = 0.5
 """Probability of contradiction from which a faulted sentence is contradictory, not just unsupported."""
-SPREAD = 1.2
-"""What the log odds of support are multiplied by, for those of being faulty: `benchmarks/fit_reading.py`."""
 _FAINT = -6.0
+_SUREST = 0.95
 _SHOWN = 240
 
 
@@ -46,17 +47,17 @@ def faults_by_reading(
     """
     reader = ContextReader(verifier, request.item.context or ())
     readings = _readings(request.sentences, reader)
-    margins = {i: _margin(reading.supported) for i, reading in readings.items()}
-    faulted = [i for i, margin in margins.items() if margin > 0]
     texts = [s.text for s in request.sentences]
-    mends = {i: best_mend(texts[i], readings[i], reader, texts[:i] + texts[i + 1 :]) for i in faulted}
-    left = [i for i in faulted if mends[i] is None]
-    gone = Removals(request.answer, request.item.question, request.sentences, readings, reader).chosen(left)
+    mends = {i: best_mend(texts[i], r, reader, texts[:i] + texts[i + 1 :]) for i, r in readings.items()}
+    margins = {i: _margin(r, mends[i]) for i, r in readings.items()}
+    left = [i for i, margin in margins.items() if margin > 0 and mends[i] is None]
+    mended = frozenset(i for i, mend in mends.items() if mend is not None)
+    gone = Removals(request.answer, request.item.question, request.sentences, readings, reader, mended).chosen(left)
     found = []
     for i, reading in readings.items():
         if margins[i] <= _FAINT:
             continue
-        finding = _finding(request.sentences[i], reading, mends.get(i), gone=i in gone, unsupported=unsupported)
+        finding = _finding(request.sentences[i], reading, mends[i], gone=i in gone, unsupported=unsupported)
         fault = AnswerFault(i, margins[i], finding.reason, (finding,))
         found.append(cite_passage(fault, reading.evidence.text if reading.evidence else "", request.item))
     return tuple(found)
@@ -67,12 +68,16 @@ def _readings(sentences: Sequence[Sentence], reader: ContextReader) -> dict[int,
     judged = [i for i, s in enumerate(sentences) if s.text and claims_nothing(s.text) is None]
     readings = reader.read([claim_of(sentences[i].text) for i in judged])
     found = dict(zip(judged, readings, strict=True))
-    return {i: r for i, r in found.items() if _margin(r.supported) <= 0 or other_language(sentences[i].text) is None}
+    doubted = (i for i, r in found.items() if _margin(r, None) > 0 or r.supported <= OLD_SUPPORTED)
+    foreign = {i for i in doubted if other_language(sentences[i].text) is not None}
+    return {i: r for i, r in found.items() if i not in foreign}
 
 
-def _margin(supported: float) -> float:
-    """Log odds above the threshold of being faulted."""
-    return SPREAD * (_log_odds(FAULTED) - _log_odds(supported))
+def _margin(reading: ClaimReading, mend: Mend | None) -> float:
+    """Log odds of being faulty above the threshold. A mend that stands says so by how much it gains, however much of
+    the sentence is given: one wrong word in a sentence of the passages is the common case."""
+    margin = _log_odds(sentence_risk(reading)) - _log_odds(FAULTED)
+    return margin if mend is None else max(margin, _log_odds(min(0.5 + mend.margin / 2, _SUREST)))
 
 
 def _log_odds(p: float) -> float:

@@ -12,11 +12,10 @@ from eirene.text.sentences import Sentence
 from eirene.text.words import content_words, stems
 from eirene.verification.claims import claim_of, claims_nothing
 from eirene.verification.context import ClaimReading, ContextReader
+from eirene.verification.risk import sentence_risk
 
-SUPPORTED = 0.15
-"""Probability of support up to which a sentence may go."""
-SPOKEN_AGAINST = (0.35, 0.65)
-"""The same where the passages speak against it, and the probability of contradiction from which they do."""
+SURE = 0.6
+"""Risk from which a sentence may go: of such sentences people marked three of four."""
 CLAUSE = 0.3
 """Probability of support from which a clause holds its sentence back."""
 STAYS = 0.5
@@ -65,19 +64,23 @@ _FIRST_WORDS = 80
 
 @dataclass(frozen=True)
 class Removals:
-    """Chooses the sentences of an answer that may go; `readings` by index, of those that claim something."""
+    """Chooses the sentences of an answer that may go; `readings` by index, of those that claim something.
+
+    `mended`: sentences that are put right, and so stay.
+    """
 
     answer: str
     question: str
     sentences: Sequence[Sentence]
     readings: Mapping[int, ClaimReading]
     reader: ContextReader
+    mended: frozenset[int] = frozenset()
 
     def chosen(self, faulted: Sequence[int]) -> frozenset[int]:
-        """Which of the faulted sentences may go, the least supported first, as long as enough of the answer stays."""
-        wanted = [i for i in faulted if _is_sure(self.readings[i]) and self._may_go(i)]
-        wanted.sort(key=lambda i: self.readings[i].supported - self.readings[i].contradicted)
-        stays = [i for i, reading in self.readings.items() if reading.supported >= STAYS]
+        """Which of the faulted sentences may go, the riskiest first, as long as enough of the answer stays."""
+        wanted = [i for i in faulted if sentence_risk(self.readings[i]) >= SURE and self._may_go(i)]
+        wanted.sort(key=lambda i: -sentence_risk(self.readings[i]))
+        stays = [i for i, reading in self.readings.items() if i in self.mended or reading.supported >= STAYS]
         room = int(MOST * len(self.readings)) if stays else 0
         gone: set[int] = set()
         for i in wanted:
@@ -151,8 +154,3 @@ class Removals:
         if len(clauses) < 2:
             return False
         return any(reading.supported >= CLAUSE for reading in self.reader.read([claim_of(c) for c in clauses]))
-
-
-def _is_sure(reading: ClaimReading) -> bool:
-    most, least = SPOKEN_AGAINST
-    return reading.supported <= SUPPORTED or (reading.supported <= most and reading.contradicted >= least)

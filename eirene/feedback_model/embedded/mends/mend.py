@@ -6,6 +6,7 @@ stands, and the gate judges what is made of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,22 +20,22 @@ from eirene.text.words import stems
 from eirene.verification.claims import claim_of
 from eirene.verification.context import ClaimReading, ContextPiece, ContextReader
 
-OLD_SUPPORTED = 0.35
+OLD_SUPPORTED = 0.65
 """Probability of support up to which a sentence may be mended."""
-NEW_SUPPORTED = 0.65
+NEW_SUPPORTED = 0.6
 """Probability of support that the mended sentence must reach."""
-GAIN = 0.4
+GAIN = 0.2
 """How much more of it it must have than the sentence had."""
-CONTRADICTED = 0.35
+CONTRADICTED = 0.3
 """Probability of contradiction from which the passages speak against a sentence: without it no opposite and no negation
 is tried, and the margins of other mends are wider."""
-UNSPOKEN_NEW, UNSPOKEN_GAIN = 0.85, 0.6
+UNSPOKEN_NEW, UNSPOKEN_GAIN = 0.85, 0.5
 """The same two where nothing speaks against the sentence."""
-VALUE_NEW, VALUE_GAIN = 0.5, 0.3
+VALUE_NEW, VALUE_GAIN = 0.4, 0.2
 """The same two for a number, date or name where the deciding sentence speaks of the same."""
 SHARED = 0.5
 """Share of a sentence's words that the deciding sentence has where it speaks of the same."""
-CLEAR = 0.05
+CLEAR = 0.04
 """How far the best mend must be ahead of another one at the same place."""
 GIVEN, GIVEN_VALUES = 3, 6
 """Sentences of the passages that words are proposed from, and values."""
@@ -42,6 +43,7 @@ MOST = 30
 """Proposals for one sentence that are looked at."""
 LONGEST = 600
 """Characters of a sentence that is mended."""
+_ARTICLE = re.compile(r"\Aan?\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +118,20 @@ def _stands(mend: Mend, sentence: str) -> bool:
     spoken, alike = old.contradicted >= CONTRADICTED, _speaks_of(sentence, new)
     if mend.kind == "relation" and not (spoken and alike):
         return False
+    if not _is_said(mend):
+        return False
     least, gain = (UNSPOKEN_NEW, UNSPOKEN_GAIN) if not spoken else (NEW_SUPPORTED, GAIN)
     if mend.kind == "entity" and alike:
         least, gain = VALUE_NEW, VALUE_GAIN
     return new.supported >= least and new.supported - old.supported >= gain
+
+
+def _is_said(mend: Mend) -> bool:
+    """Whether the sentence that carries the mended one has its value: elsewhere it may stand for something else."""
+    if mend.kind != "entity":
+        return True
+    evidence = mend.after.evidence
+    return evidence is not None and _ARTICLE.sub("", mend.new).strip().lower() in evidence.text.lower()
 
 
 def _speaks_of(sentence: str, reading: ClaimReading) -> bool:
@@ -133,5 +145,12 @@ def _clearest(standing: Sequence[Mend], every: Sequence[Mend]) -> Mend | None:
     if not standing:
         return None
     best = max(standing, key=lambda m: m.margin)
-    rivals = (m for m in every if m is not best and m.start < best.end and best.start < m.end)
+    rivals = (m for m in every if m is not best and _is_said(m) and _is_rival(m, best))
     return best if all(m.margin <= best.margin - CLEAR for m in rivals) else None
+
+
+def _is_rival(mend: Mend, best: Mend) -> bool:
+    """Whether a mend is of the same place; of values, one of another length is another kind of thing."""
+    is_value = mend.kind == best.kind == "entity"
+    is_alike = not is_value or len(mend.new.split()) == len(best.new.split())
+    return is_alike and mend.start < best.end and best.start < mend.end

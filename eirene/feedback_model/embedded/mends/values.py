@@ -24,10 +24,13 @@ _POSSESSIVE = ("'s", "’s")
 
 
 def value_proposals(sentence: str, given: str) -> Iterator[Proposal]:
-    """Values of `given` that the sentence has not, each in the place of one of the sentence's that `given` has not."""
+    """Values of `given` that the sentence has not, each in the place of one of the sentence's that `given` has not.
+
+    A number that stands more often in `given` may be meant once more; a name that the sentence has is not said again.
+    """
     own, theirs = find_specifics(sentence), find_specifics(given)
     known = keys_of(given, theirs)
-    new = [m for m in theirs if m.kind in _VALUES and _times(m, own) < _times(m, theirs)]
+    new = [m for m in theirs if m.kind in _VALUES and _times(m, own) < (1 if m.kind == "name" else _times(m, theirs))]
     for old in own:
         if old.kind not in _VALUES or old.stands_in(known) or (old.is_weak and old.kind == "name"):
             continue
