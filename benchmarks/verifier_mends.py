@@ -3,7 +3,7 @@
     python benchmarks/verifier_mends.py SHARED_DATA [--each 40] [--verifier FOLDER] [--seed 0] [--show N] [--json OUT]
 
 SHARED_DATA holds `ragtruth_subset` and `qa_feedback`, of which the part is read that figures are reported on (margins
-were chosen on `--part train` with another seed). In one sound sentence of an answer that people found faithful one
+were chosen on `--part fit` with another seed). In one sound sentence of an answer that people found faithful one
 fact is changed that its passages have: a number, a name, a part of a date, a negation, a word for its opposite (from a
 list of this script, not the one that mends are proposed from). Put right: the sentence is the original again. The
 critic by itself (its edits made as they are) and the whole loop with `critic="hallucination"`, with the gate.

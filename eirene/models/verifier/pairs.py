@@ -78,13 +78,13 @@ def token_text(text: str, tokens: TokenLayers) -> TokenText:
         negates = keys[n] in _NEGATIONS or keys[n].endswith(("n't", "n’t"))
         kinds[n, :5] = is_number, negates, is_name, is_function and not negates, is_word and not is_function
     words = np.searchsorted(starts, tokens.spans[:, 0], side="right").astype(np.int32) - 1
-    word, stems = (np.array([*map(_number, own), -1], np.int64) for own in (keys, stemmed))
-    before = np.concatenate([[-1], stems[:-2], [-1]])[: len(word)]
+    values, stems = (np.array([*map(_number, own), -1], np.int64) for own in (keys, stemmed))
+    before = np.concatenate([[-1], stems[:-2], [-1]])[: len(values)]
     after = np.concatenate([stems[1:], [-1]])
     of_tokens = kinds[words]
     of_tokens[1:, 5] = words[1:] == words[:-1]
     of_tokens[:, 6] = words == 0
-    columns = np.stack([tokens.ids.astype(np.int64), word[words], stems[words], before[words], after[words]])
+    columns = np.stack([tokens.ids.astype(np.int64), values[words], stems[words], before[words], after[words]])
     return TokenText(tokens, words, columns, of_tokens)
 
 

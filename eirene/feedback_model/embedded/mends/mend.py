@@ -24,14 +24,14 @@ OLD_SUPPORTED = 0.65
 """Probability of support up to which a sentence may be mended."""
 NEW_SUPPORTED = 0.6
 """Probability of support that the mended sentence must reach."""
-GAIN = 0.2
+GAIN = 0.3
 """How much more of it it must have than the sentence had."""
 CONTRADICTED = 0.3
 """Probability of contradiction from which the passages speak against a sentence: without it no opposite and no negation
 is tried, and the margins of other mends are wider."""
 UNSPOKEN_NEW, UNSPOKEN_GAIN = 0.85, 0.5
 """The same two where nothing speaks against the sentence."""
-VALUE_NEW, VALUE_GAIN = 0.4, 0.2
+VALUE_NEW, VALUE_GAIN = 0.4, 0.35
 """The same two for a number, date or name where the deciding sentence speaks of the same."""
 SHARED = 0.5
 """Share of a sentence's words that the deciding sentence has where it speaks of the same."""
