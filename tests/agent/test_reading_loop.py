@@ -9,7 +9,7 @@ from eirene.core.loop_settings import Critic
 
 PASSAGES = [
     "The Norby lighthouse was built in 1869 by Ida Lindqvist. It stands on the left bank of the river Vanne. Its lamp "
-    "is not lit in winter, when no ships sail. Visitors reach it by a ferry from Norby, which runs every day in summer.",
+    "is not lit in winter, when no ships sail. Visitors reach it by a ferry from Norby, which runs daily in summer.",
     "The keeper's house holds a small museum. Tickets cost 12 crowns. The museum is closed on Mondays.",
 ]
 RIGHT = (

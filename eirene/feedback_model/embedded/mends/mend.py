@@ -31,6 +31,9 @@ CONTRADICTED = 0.3
 is tried, and the margins of other mends are wider."""
 UNSPOKEN_NEW, UNSPOKEN_GAIN = 0.85, 0.5
 """The same two where nothing speaks against the sentence."""
+NAME_CONTRADICTED = 0.4
+"""Probability of contradiction from which a name takes another's place: of what the passages do not tell, any name may
+be right."""
 VALUE_NEW, VALUE_GAIN = 0.4, 0.35
 """The same two for a number, date or name where the deciding sentence speaks of the same."""
 SHARED = 0.5
@@ -118,12 +121,17 @@ def _stands(mend: Mend, sentence: str) -> bool:
     spoken, alike = old.contradicted >= CONTRADICTED, _speaks_of(sentence, new)
     if mend.kind == "relation" and not (spoken and alike):
         return False
-    if not _is_said(mend):
+    if not _is_said(mend) or (_is_name(mend) and old.contradicted < NAME_CONTRADICTED):
         return False
     least, gain = (UNSPOKEN_NEW, UNSPOKEN_GAIN) if not spoken else (NEW_SUPPORTED, GAIN)
     if mend.kind == "entity" and alike:
         least, gain = VALUE_NEW, VALUE_GAIN
     return new.supported >= least and new.supported - old.supported >= gain
+
+
+def _is_name(mend: Mend) -> bool:
+    """Whether a value is no number and no date with one."""
+    return mend.kind == "entity" and not any(map(str.isdigit, mend.new))
 
 
 def _is_said(mend: Mend) -> bool:
