@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from eirene.feedback_model.embedded.mends.mend import Mend, best_mend
@@ -63,3 +65,17 @@ def test_a_mend_knows_its_readings() -> None:
     assert found.margin > 1.0
     assert found.before.evidence is not None
     assert found.before.evidence.text == "The harbour bridge was opened in 1932 by the mayor."
+
+
+def test_a_name_is_not_put_where_the_passages_do_not_speak_against_the_sentence() -> None:
+    given = reader("The harbour bridge was opened by Ann Berg in 1932.")
+    sentence = "The harbour bridge was opened by Carl Holm in 1932."
+    before = given.read([sentence])[0]
+    assert best_mend(sentence, before, given) is not None
+    assert best_mend(sentence, replace(before, contradicted=0.35), given) is None
+
+
+def test_a_value_must_stand_in_the_sentence_that_carries_the_mended_one() -> None:
+    """Elsewhere it may stand for something else."""
+    passage = "The harbour bridge was opened. Ann painted it in 1932."
+    assert mended("The harbour bridge was opened in 1899.", passage) is None
