@@ -37,8 +37,8 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _CITED = re.compile(
-    rf"\s*[(\[]\s*(?:(?:as\s+)?(?:stated|mentioned|described|suggested|see|from|according\s+to)\s+)?(?:in\s+)?(?:the\s+)?"
-    rf"{_SOURCE}\s+{_NUMBERS}\s*[)\]]",
+    r" ?[(\[] ?(?:(?:as )?(?:stated|mentioned|described|suggested|see|from|according to) )?(?:in )?(?:the )? ?"
+    rf"{_SOURCE} {_NUMBERS} ?[)\]]",
     re.IGNORECASE,
 )
 _MARKER = re.compile(r"\A\s*(?:[-*•‣▪]\s+|\(?(?:\d{1,3}|[a-z])[.)]\s+|step\s+\d{1,3}\s*[:.]\s*)", re.IGNORECASE)

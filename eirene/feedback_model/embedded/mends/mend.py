@@ -158,7 +158,7 @@ def _clearest(standing: Sequence[Mend], every: Sequence[Mend]) -> Mend | None:
 
 
 def _is_rival(mend: Mend, best: Mend) -> bool:
-    """Whether a mend is of the same place; of values, one of another length is another kind of thing."""
+    """Whether a mend says something else at the same place; a value of another length is another kind of thing."""
     is_value = mend.kind == best.kind == "entity"
     is_alike = not is_value or len(mend.new.split()) == len(best.new.split())
-    return is_alike and mend.start < best.end and best.start < mend.end
+    return is_alike and mend.new != best.new and mend.start < best.end and best.start < mend.end
