@@ -44,7 +44,7 @@ def verifier(
     epochs: Epochs = None,
     config: flags.Config = None,
 ) -> None:
-    """Train the verifier's head on pairs of premise and claim (needs the extra `train`; some minutes a seed)."""
+    """Train the verifier's head on pairs of premise and claim (needs the extra `train`; half an hour a seed)."""
     with Stoppable() as training:
         numbers = listed_seeds(seeds)
         if max_steps < 0:
