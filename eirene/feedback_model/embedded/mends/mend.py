@@ -31,11 +31,11 @@ CONTRADICTED = 0.3
 is tried, and the margins of other mends are wider."""
 UNSPOKEN_NEW, UNSPOKEN_GAIN = 0.85, 0.5
 """The same two where nothing speaks against the sentence."""
+VALUE_NEW, VALUE_GAIN = 0.4, 0.35
+"""The same two for a number, date or name where the deciding sentence speaks of the same."""
 NAME_CONTRADICTED = 0.4
 """Probability of contradiction from which a name takes another's place: of what the passages do not tell, any name may
 be right."""
-VALUE_NEW, VALUE_GAIN = 0.4, 0.35
-"""The same two for a number, date or name where the deciding sentence speaks of the same."""
 SHARED = 0.5
 """Share of a sentence's words that the deciding sentence has where it speaks of the same."""
 CLEAR = 0.04
@@ -130,7 +130,7 @@ def _stands(mend: Mend, sentence: str) -> bool:
 
 
 def _is_name(mend: Mend) -> bool:
-    """Whether a value is no number and no date with one."""
+    """Whether a value has no figure in it: a name, or a month."""
     return mend.kind == "entity" and not any(map(str.isdigit, mend.new))
 
 
