@@ -135,5 +135,5 @@ class ContextReader:
         contradicted = min(float(probabilities[:, 2].max()), 1.0 - supported)
         column = 0 if supported >= contradicted else 2
         singles = [k for k, rows in enumerate(windows) if len(rows) == 1]
-        best = max(singles, key=lambda k: (float(probabilities[k, column] * nearness[windows[k][0]]), -k))
+        best = max(singles, key=lambda k: (float(probabilities[k, column] * max(nearness[windows[k][0]], 0.0)), -k))
         return supported, contradicted, self.pieces[windows[best][0]]
