@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError
+from eirene.core.loop_settings import Structured
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from eirene.eval.pairwise import PairwiseJudge
     from eirene.feedback_model.base import FeedbackModel
     from eirene.models.cache import CallCache
+    from eirene.models.chat import ChatModel
     from eirene.models.costs import Price
     from eirene.models.encoder import Encoder
     from eirene.models.local.model import LocalModel
@@ -34,7 +36,7 @@ checks of the gate judge edit by edit: an argument in the wrong mouth, or made t
 
 _KNOWN = (
     "'embedded', provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2, "
-    "or hf:path-or-id[+adapter] for a model on this machine"
+    "or hf:path-or-id[+adapter] or gguf:FILE for a model on this machine"
 )
 
 
@@ -46,6 +48,7 @@ class BackendOptions:
     `timeout_s`: seconds for one attempt; `price`: for the cost in the record; `cache`: replies that need not be asked
     for again; `offline`: a chat model that will not be called, and so needs no key. `temperature`, `top_p`: how
     critiques are drawn (EIR: nucleus 0.9). `reasons_only`: a refiner is shown the reasons alone, as in the EIR paper.
+    `structured`: whether critiques and votes are asked for by JSON schema (`eirene.models.structured`).
     """
 
     base_url: str | None = None
@@ -58,6 +61,7 @@ class BackendOptions:
     temperature: float = 1.0
     top_p: float = 0.9
     reasons_only: bool = False
+    structured: Structured = "auto"
 
 
 def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> Parts:
@@ -79,11 +83,11 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
     from eirene.models.local.model import LocalModel
 
     if isinstance(backend, LocalModel):
-        return _local(backend, options.temperature, options.top_p, options.reasons_only)
+        return _local(backend, _LocalOptions.of(options))
     if isinstance(backend, str) and backend.startswith("hf:"):
         if options.base_url is not None:
             raise InputError("base_url goes with a chat model; an hf: backend calls no server", field="base_url")
-        return _local(backend, options.temperature, options.top_p, options.reasons_only)
+        return _local(backend, _LocalOptions.of(options))
     if isinstance(backend, str):
         from eirene.models.resolve import is_chat_name
 
@@ -118,8 +122,9 @@ def _embedded() -> Parts:
 
 def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
     """One chat model as feedback model and refiner, with one limit and one memory of what its provider takes."""
-    from eirene.eval.pairwise import PAIRWISE_PROMPT, ChatPairwise
+    from eirene.eval.pairwise import PAIRWISE_PROMPTS, ChatPairwise
     from eirene.feedback_model.model import HALLUCINATION, ChatFeedback
+    from eirene.feedback_model.reply_forms import COMPLETENESS_JSON_PROMPT
     from eirene.feedback_model.request import CHAT_PROMPT
     from eirene.models.resolve import ChatOptions, resolve_chat
     from eirene.refiners.model import PARTS, PROMPTS, ChatRefiner
@@ -134,23 +139,25 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
             price=options.price,
             cache=options.cache,
             offline=options.offline,
+            structured=options.structured,
         ),
     )
     draw = functools.partial(ChatFeedback, chat, temperature=options.temperature, top_p=options.top_p)
     return _model_parts(
         chat.name,
         (draw(), ChatRefiner(chat, reasons_only=options.reasons_only), draw(asking=HALLUCINATION)),
-        how=_how(options.temperature, options.top_p, "", reasons_only=options.reasons_only),
-        prompts=[CHAT_PROMPT, PAIRWISE_PROMPT, *PROMPTS.values(), *PARTS],
+        how=_weights(chat) + _how(_LocalOptions.of(options)),
+        prompts=[CHAT_PROMPT, COMPLETENESS_JSON_PROMPT, *PAIRWISE_PROMPTS, *PROMPTS.values(), *PARTS],
         pairwise=ChatPairwise(chat),
     )
 
 
 @functools.lru_cache(maxsize=1)  # items refined in turn share one loaded model; a second would not fit beside it
-def _local(named: str | LocalModel, temperature: float, top_p: float, reasons_only: bool) -> Parts:
+def _local(named: str | LocalModel, options: _LocalOptions) -> Parts:
     """One local model as feedback model and refiner."""
-    from eirene.eval.pairwise import PAIRWISE_PROMPT, LocalPairwise
+    from eirene.eval.pairwise import PAIRWISE_PROMPTS, LocalPairwise
     from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
+    from eirene.feedback_model.reply_forms import COMPLETENESS_JSON_PROMPT
     from eirene.feedback_model.request import CHAT_PROMPT, INSTRUCT_PROMPT
     from eirene.models.local.model import load_local
     from eirene.refiners.model import PARTS, PROMPTS, LocalRefiner
@@ -158,15 +165,22 @@ def _local(named: str | LocalModel, temperature: float, top_p: float, reasons_on
     model = load_local(named) if isinstance(named, str) else named
     from eirene.models.local.sampling import LocalSampling  # imports torch: after `load_local` has looked for it
 
-    sampling = LocalSampling(temperature=temperature, top_p=top_p)
-    how = _how(temperature, top_p, f",layout={model.layout}", reasons_only=reasons_only)
-    draw = functools.partial(LocalFeedback, model, sampling=sampling)
+    sampling = LocalSampling(temperature=options.temperature, top_p=options.top_p)
+    how = _how(options, f",layout={model.layout}")
+    draw = functools.partial(LocalFeedback, model, sampling=sampling, structured=options.structured)
     return _model_parts(
         model.name,
-        (draw(), LocalRefiner(model, reasons_only=reasons_only), draw(asking=HALLUCINATION)),
+        (draw(), LocalRefiner(model, reasons_only=options.reasons_only), draw(asking=HALLUCINATION)),
         how=f"{model.version},{how}",
-        prompts=[CHAT_PROMPT, INSTRUCT_PROMPT, PAIRWISE_PROMPT, *PROMPTS.values(), *PARTS],
-        pairwise=LocalPairwise(model),
+        prompts=[
+            CHAT_PROMPT,
+            INSTRUCT_PROMPT,
+            COMPLETENESS_JSON_PROMPT,
+            *PAIRWISE_PROMPTS,
+            *PROMPTS.values(),
+            *PARTS,
+        ],
+        pairwise=LocalPairwise(model, structured=options.structured),
     )
 
 
@@ -197,8 +211,32 @@ def _model_parts(
     )
 
 
-def _how(temperature: float, top_p: float, more: str, *, reasons_only: bool) -> str:
-    return f"t={temperature:g},p={top_p:g}{more}" + (",reasons-only" if reasons_only else "")
+@dataclass(frozen=True, slots=True)
+class _LocalOptions:
+    """What of the options a local model heeds, and what of all of them a signature tells."""
+
+    temperature: float
+    top_p: float
+    reasons_only: bool
+    structured: Structured
+
+    @classmethod
+    def of(cls, options: BackendOptions) -> _LocalOptions:
+        from eirene.models.structured import check_structured
+
+        structured = check_structured(options.structured)
+        return cls(options.temperature, options.top_p, options.reasons_only, structured)
+
+
+def _weights(chat: ChatModel) -> str:
+    """What stands for the weights of a model that runs here; nothing for a server's."""
+    digest = getattr(chat.model, "digest", None)
+    return "" if digest is None else f"{digest},"
+
+
+def _how(options: _LocalOptions, more: str = "") -> str:
+    said = f"t={options.temperature:g},p={options.top_p:g}{more},structured={options.structured}"
+    return said + (",reasons-only" if options.reasons_only else "")
 
 
 @functools.cache
@@ -233,9 +271,10 @@ def _hallucination_prompt() -> str:
     """What stands for the wording of the hallucination critic's prompt, its definitions of the kinds included."""
     from eirene.core.findings.kinds import KINDS
     from eirene.feedback_model.parsing.tagged import HALLUCINATION_PROMPT
+    from eirene.feedback_model.reply_forms import HALLUCINATION_JSON_PROMPT
 
     kinds = hashlib.sha256("\n".join(kind.definition for kind in KINDS.values()).encode("utf-8")).hexdigest()[:8]
-    return f"hallucination={_prompts_digest([HALLUCINATION_PROMPT])}/{kinds}"
+    return f"hallucination={_prompts_digest([HALLUCINATION_PROMPT, HALLUCINATION_JSON_PROMPT])}/{kinds}"
 
 
 def _prompts_digest(names: Iterable[str]) -> str:

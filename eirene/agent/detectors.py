@@ -16,6 +16,7 @@ from eirene.agent.critics import critics_of
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.findings.edits import is_noted
+from eirene.core.loop_settings import Structured
 from eirene.core.memo import Memo
 from eirene.core.records import VOTED_MODES, Item, Perspective
 from eirene.core.scores import Scores, SentenceScore, Unscored
@@ -52,13 +53,14 @@ def with_judge(
     price: Price | None = None,
     cache: CallCache | None = None,
     offline: bool = False,
+    structured: Structured = "auto",
 ) -> Parts:
     """The parts with a polled judge behind the other detectors: it decides with them, and can measure a gain. It takes
     the place of the backend's pairwise judge, too.
 
     Its scores move in steps of one poll (0.2 of five), so that one poll more that finds a hallucination is harm by any
-    tolerance below. `offline`: a judge that will not be called, and so needs no key. Raises `InputError` for a judge
-    that cannot be used and for fewer polls than a quorum.
+    tolerance below. `offline`: a judge that will not be called, and so needs no key. `structured`: whether it is asked
+    for replies by JSON schema. Raises `InputError` for a judge that cannot be used and for fewer polls than a quorum.
 
     Example:
         >>> import eirene
@@ -70,8 +72,9 @@ def with_judge(
         (['rouge', 'alignment', 'arrangement', 'chainpoll'], ['chainpoll'])
     """
     resources = Resources(
-        judge_model=judge, base_url=base_url, polls=polls, seed=seed, price=price, cache=cache, offline=offline
-    )
+        judge_model=judge, base_url=base_url, polls=polls, seed=seed, price=price, cache=cache, offline=offline,
+        structured=structured,
+    )  # fmt: skip
     detector = build_detector(JUDGE, resources)
     made_of = f"{detector.name}:{detector.version}"
     return replace(

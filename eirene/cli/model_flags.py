@@ -12,6 +12,7 @@ import typer
 
 from eirene.cli.terminal import say
 from eirene.core.errors import InputError
+from eirene.core.loop_settings import Structured
 
 if TYPE_CHECKING:
     from eirene.agent.state import Parts
@@ -34,6 +35,7 @@ _loop_option = partial(typer.Option, rich_help_panel="The loop")
 _calls_option = partial(typer.Option, rich_help_panel="Model calls")
 _detectors_option = partial(typer.Option, rich_help_panel="Detectors")
 CACHE_SIZE = "2GB"
+_ON_THIS_MACHINE = ("hf:", "gguf:")
 
 Backend = Annotated[str, _loop_option(help="Who critiques and rewrites.")]
 BaseUrl = Annotated[str | None, _loop_option(help="The server of a chat model backend.", callback=checked_address)]
@@ -63,6 +65,11 @@ class CallFlags:
     cache_size: Annotated[str, _calls_option(metavar="SIZE", help="How large the cache may grow, such as 500MB.")] = (
         CACHE_SIZE
     )
+
+    structured: Annotated[
+        Structured,
+        _calls_option(help="Ask for replies by JSON schema: while the server takes it, always, or never."),
+    ] = "auto"
 
     def open_cache(self) -> CallCache | None:
         """The cache that the flags name; raises `InputError` for a file or size that cannot be used."""
@@ -107,7 +114,7 @@ class BackendFlags(CallFlags):
         """The parts of a run; `options` are those of `BackendOptions`, in place of what the flags say."""
         from eirene.agent.backends import BackendOptions, resolve_backend
 
-        said: dict[str, Any] = {"base_url": self.base_url, **options}
+        said: dict[str, Any] = {"base_url": self.base_url, "structured": self.structured, **options}
         if "price" not in said:
             said["price"] = self.price_of(self.backend, base_url=self.base_url)
         if "cache" not in said:
@@ -132,7 +139,8 @@ class DetectorFlags(CallFlags):
 
         return Resources(
             judge_model=self.judge, local=self.local_model, nli_named=self.nli,
-            classifiers_named=tuple(self.classifier or ()), polls=self.polls, **more,
+            classifiers_named=tuple(self.classifier or ()), polls=self.polls,
+            structured=self.structured, **more,
         )  # fmt: skip
 
 
@@ -183,7 +191,7 @@ class ModelFlags(DetectorFlags, BackendFlags):
     @property
     def asks_a_server(self) -> bool:
         """Whether calls go out, so that rows wait and many can be under way."""
-        return self.judge is not None or not (self.backend == "embedded" or self.backend.startswith("hf:"))
+        return self.judge is not None or not (self.backend == "embedded" or self.backend.startswith(_ON_THIS_MACHINE))
 
     @property
     def is_embedded_alone(self) -> bool:
@@ -194,7 +202,7 @@ class ModelFlags(DetectorFlags, BackendFlags):
     @property
     def has_local_model(self) -> bool:
         """Whether a model is loaded that would use a GPU."""
-        return self.backend.startswith("hf:") or any((self.local_model, self.classifier, self.nli))
+        return self.backend.startswith(_ON_THIS_MACHINE) or any((self.local_model, self.classifier, self.nli))
 
     def parts(self, *, seed: int = 0, word_maps: bool = False, judges_elsewhere: bool = False, **options: Any) -> Parts:
         """The parts of a run: the backend's, with the detectors named and a judge beside them.
@@ -219,7 +227,7 @@ class ModelFlags(DetectorFlags, BackendFlags):
         if self.detectors is not None:
             parts = with_detectors(parts, parse_names(self.detectors), resources)
         elif self.judge is not None and not judges_elsewhere:
-            parts = with_judge(parts, self.judge, polls=self.polls, **shared)
+            parts = with_judge(parts, self.judge, polls=self.polls, structured=self.structured, **shared)
         needs: list[frozenset[Need]] = [getattr(detector, "needs", frozenset()) for detector in parts.detectors]
         warn_of_unused(resources, needs, but_judge=judges_elsewhere)
         return parts
@@ -235,7 +243,7 @@ def warn_of_unused(resources: Resources, needs: Iterable[frozenset[Need]], *, bu
 
 def is_named(model: str) -> bool:
     """Whether a backend is a chat model by name, which is what prices are known of."""
-    return ":" in model and not model.startswith("hf:")
+    return ":" in model and not model.startswith(_ON_THIS_MACHINE)
 
 
 def _is_elsewhere(model: str) -> bool:

@@ -16,6 +16,8 @@ from eirene.core.signature import MAX_SEED
 Mode = Literal["improve", "generic", "fine-grained", "human", "edit"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 StopRule = Literal["none", "exact", "beta"]
+Structured = Literal["auto", "schema", "text"]
+"""How replies are asked for: by JSON schema while the server takes it, by schema or not at all, or as text."""
 Critic = Literal["completeness", "hallucination", "both"]
 
 

@@ -10,19 +10,22 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from eirene.core.errors import BackendError, EireneError
 from eirene.core.logs import get_logger
+from eirene.core.loop_settings import Structured
 from eirene.core.pairwise import ORDERS, PairVote, PairVotes, Side
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.detectors.judge import Section, fenced
+from eirene.eval.detectors.reply_forms import PAIRWISE_JSON_PROMPT, pairwise_form
 from eirene.eval.detectors.verdict import cleaned
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply
+from eirene.models.structured import json_object
 from eirene.prompts import Message, load_prompt
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 logger = get_logger(__name__)
 
 PAIRWISE_PROMPT = "pairwise"
+PAIRWISE_PROMPTS = (PAIRWISE_PROMPT, PAIRWISE_JSON_PROMPT)
 TEMPERATURE = 1.0
 """The model's own distribution: at 0 the votes of an order would be copies of one."""
 
@@ -91,17 +95,18 @@ class ChatPairwise:
 
     @property
     def version(self) -> str:
-        """The model, the prompt's digest, the temperature."""
-        return f"{self.name},prompt={load_prompt(PAIRWISE_PROMPT).digest},t={self._temperature:g}"
+        """The model, the prompts' digests, the temperature, how replies are asked for."""
+        return _version(self.name, self._temperature, self.chat.structured)
 
     async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
         """Two requests for `votes` replies, at once; 2 * `votes` where the provider does not take `n`."""
 
         async def one(first: Side) -> list[Reply | BackendError] | EireneError:
+            messages = pairwise_messages(pair, first=first)
             replies = draw_replies(
                 self.chat,
-                pairwise_messages(pair, first=first),
-                sampling=Sampling(temperature=self._temperature),
+                messages,
+                sampling=Sampling(temperature=self._temperature, form=pairwise_form(messages)),
                 seeds=_seeds(seed, first, votes),
                 meter=meter,
             )
@@ -118,9 +123,10 @@ class ChatPairwise:
 class LocalPairwise:
     """The pairwise judge on a local model; `hf:` backends use it."""
 
-    def __init__(self, model: LocalModel, *, temperature: float = TEMPERATURE) -> None:
+    def __init__(self, model: LocalModel, *, temperature: float = TEMPERATURE, structured: Structured = "auto") -> None:
         self._model = model
         self._temperature = temperature
+        self._structured = structured
 
     @property
     def name(self) -> str:
@@ -129,8 +135,8 @@ class LocalPairwise:
 
     @property
     def version(self) -> str:
-        """The model, the prompt's digest, the temperature."""
-        return f"{self.name},prompt={load_prompt(PAIRWISE_PROMPT).digest},t={self._temperature:g}"
+        """The model, the prompts' digests, the temperature, how replies are asked for."""
+        return _version(self.name, self._temperature, self._structured)
 
     async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
         """One call an order, which reads the prompt once for all its votes."""
@@ -139,12 +145,22 @@ class LocalPairwise:
         sampling = LocalSampling(temperature=self._temperature, top_p=1.0)
         found: dict[Side, Sequence[Reply | BackendError] | EireneError] = {}
         for first in ORDERS:
-            ids = self._model.encode_messages(pairwise_messages(pair, first=first))
+            messages = pairwise_messages(pair, first=first)
+            if self._structured != "text":
+                form = pairwise_form(messages)
+                messages, sampling = form.messages, replace(sampling, grammar=form.grammar)
+            ids = self._model.encode_messages(messages)
             try:
                 found[first] = await self._model.sample(ids, _seeds(seed, first, votes), sampling=sampling, meter=meter)
             except EireneError as error:
                 found[first] = error
         return _votes(self.name, votes, found)
+
+
+def _version(name: str, temperature: float, structured: Structured) -> str:
+    prompts = [PAIRWISE_PROMPT] + ([] if structured == "text" else [PAIRWISE_JSON_PROMPT])
+    digests = "+".join(load_prompt(prompt).digest for prompt in prompts)
+    return f"{name},prompt={digests},structured={structured},t={temperature:g}"
 
 
 def _seeds(seed: int, first: Side, votes: int) -> list[int]:
@@ -200,7 +216,8 @@ def read_pair_vote(reply: Reply, *, first: Side) -> PairVote:
 
     The last line of each label counts, unless an earlier one says something else.
     """
-    text = cleaned(reply.text)
+    held = None if reply.is_cut_off else json_object(reply.text)
+    text = cleaned(reply.text) if held is None else f"Faulty: {held.get('faulty')}\nBetter: {held.get('better')}"
     why = None
     if reply.is_cut_off:
         why = "the reply was cut off"

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eirene.core.errors import InputError
+from eirene.core.loop_settings import Structured
 from eirene.core.signature import check_seed
 from eirene.eval.base import MODEL_NEEDS, Need
 from eirene.models.address import check_address
@@ -41,7 +42,7 @@ class Resources:
     `samples`: how many other answers are drawn where the row brings none (SelfCheckGPT: 20). `own_encoder` None: the
     shipped one. `concurrency`: calls of the judge under way at most. `cache`: what the judge said before.
     `offline`: the judge will not be called, and so needs no key. `word_maps`: whether salience's scores keep their map
-    of words.
+    of words. `structured`: whether the judge is asked for replies by JSON schema.
     """
 
     judge_model: str | BaseChatModel | ChatModel | None = None
@@ -58,6 +59,7 @@ class Resources:
     cache: CallCache | None = None
     offline: bool = False
     word_maps: bool = False
+    structured: Structured = "auto"
     _loaded: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -115,6 +117,7 @@ class Resources:
             price=self.price,
             cache=self.cache,
             offline=self.offline,
+            structured=self.structured,
         )
         return resolve_chat(model, options=options)
 

@@ -10,18 +10,29 @@ from typing import TYPE_CHECKING, Protocol
 from eirene.core.critique import CriticKind, Sample
 from eirene.core.errors import BackendError
 from eirene.core.logs import get_logger
+from eirene.core.loop_settings import Structured
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import with_ids
+from eirene.feedback_model.parsing.faults_json import is_fault_entries, read_fault_entries
 from eirene.feedback_model.parsing.reply import read_reply
 from eirene.feedback_model.parsing.tagged import hallucination_messages, read_tagged_reply
+from eirene.feedback_model.reply_forms import (
+    LONGEST_REASON,
+    LONGEST_WORDS,
+    MOST_SENTENCES,
+    completeness_form,
+    hallucination_form,
+    lines_grammar,
+)
 from eirene.feedback_model.request import feedback_instruct, feedback_messages
 from eirene.feedback_model.vote import count_distinct
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.local.layout import Role, as_text, carried
 from eirene.models.local.model import LocalModel
+from eirene.models.structured import ReplyForm, json_object
 from eirene.prompts.loader import Message, Prompt
 
 if TYPE_CHECKING:
@@ -36,6 +47,8 @@ TEMPERATURE = 1.0
 A lower one would raise every consistency without making any critique better.
 """
 TOP_P = 0.9
+_ENTRY_TOKENS = 2 * LONGEST_WORDS + LONGEST_REASON + 100
+"""Room for one sentence's entry that the grammar bounds: no token is shorter than a character."""
 _ENOUGH_TO_TELL = 3  # fewer equal samples are no sign of anything
 
 
@@ -47,13 +60,15 @@ class _Messages(Protocol):
 class CriticSpec:
     """One way of asking for a critique.
 
-    `role` is under which a tuned model carries its prompt. `in_own_words`: whether replies hold reasons that a model
-    words itself, so that equal replies are a sign of copies.
+    `role` is under which a tuned model carries its prompt. `form` is the JSON that a model is held to where that can be
+    done, `messages` ask for text. `in_own_words`: whether replies hold reasons that a model words itself, so that equal
+    replies are a sign of copies.
     """
 
     critic: CriticKind
     role: Role
     messages: _Messages
+    form: Callable[[FeedbackRequest], ReplyForm | None]
     read: Callable[[str, FeedbackRequest, str | None], Sample]
     in_own_words: bool
 
@@ -62,10 +77,19 @@ class CriticSpec:
         return Sample(invalid=why, critic=None if self.critic == "completeness" else self.critic)
 
 
+def _read_hallucinations(text: str, request: FeedbackRequest, ended: str | None) -> Sample:
+    """A reply in either form."""
+    entries = json_object(text)
+    if entries is not None and is_fault_entries(entries):
+        return read_fault_entries(entries, request)
+    return read_tagged_reply(text, request, finish_reason=ended)
+
+
 COMPLETENESS = CriticSpec(
     critic="completeness",
     role="feedback",
     messages=feedback_messages,
+    form=completeness_form,
     read=lambda text, request, ended: with_ids(read_reply(text, request.sentences, finish_reason=ended), request.item),
     in_own_words=True,
 )
@@ -73,7 +97,8 @@ HALLUCINATION = CriticSpec(
     critic="hallucination",
     role="hallucination",
     messages=hallucination_messages,
-    read=lambda text, request, ended: read_tagged_reply(text, request, finish_reason=ended),
+    form=hallucination_form,
+    read=_read_hallucinations,
     in_own_words=False,
 )
 
@@ -116,7 +141,10 @@ class ChatFeedback:
     def asks(self, request: FeedbackRequest, *, start: int, count: int) -> Drawing:
         """What `draw` asks for."""
         seeds = tuple(derive_seed(request.seed, "sample", i) for i in range(start, start + count))
-        return Drawing(self._asking.messages(request), self._sampling, seeds)
+        sampling = self._sampling
+        if self._chat.structured != "text":
+            sampling = replace(sampling, form=self._asking.form(request))
+        return Drawing(self._asking.messages(request), sampling, seeds)
 
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         """Samples `start` to `start + count - 1`, in this order; closing the generator cancels the calls under way.
@@ -176,16 +204,26 @@ class LocalFeedback:
     1,024 tokens a reply. `asking` is what it is asked for: completeness, or hallucinations; for these a model without
     a chat template is given the messages as one text, and a reply may have twice the answer's tokens where that is
     more, since it holds a copy of the answer.
+
+    Unless `structured` is `text`, replies are held to a grammar, so that every one can be read: tags are chosen among
+    the two by their probabilities, reasons are free but for their length. It is the JSON of chat models for a model
+    with a chat template, and the numbered lines that it was trained on for one that was trained.
     """
 
     def __init__(
-        self, model: LocalModel, *, sampling: LocalSampling | None = None, asking: CriticSpec = COMPLETENESS
+        self,
+        model: LocalModel,
+        *,
+        sampling: LocalSampling | None = None,
+        asking: CriticSpec = COMPLETENESS,
+        structured: Structured = "auto",
     ) -> None:
         from eirene.models.local.sampling import LocalSampling
 
         self._model = model
         self._sampling = LocalSampling() if sampling is None else sampling
         self._asking = asking
+        self._structured = structured
         self._carried = carried(model.prompt, asking.role, where=model.name)
 
     @property
@@ -206,18 +244,34 @@ class LocalFeedback:
         if self._sampling.temperature == 0 and start + count > 1:
             logger.warning("%s: at temperature 0 all samples are alike, and their agreement says nothing", self.name)
         seeds = [derive_seed(request.seed, "sample", i) for i in range(start, start + count)]
-        ids = self.prompt_ids(request)
-        for reply in await self._model.sample(ids, seeds, sampling=self._room(request), meter=meter):
+        form = self._form(request)
+        ids = self.prompt_ids(request, form=form)
+        for reply in await self._model.sample(ids, seeds, sampling=self._how(request, form), meter=meter):
             yield self._asking.read(reply.text, request, reply.finish_reason)
 
-    def _room(self, request: FeedbackRequest) -> LocalSampling:
-        if self._asking is COMPLETENESS:
-            return self._sampling
-        copy = 2 * len(self._model.encode_text(request.answer))
-        return replace(self._sampling, max_new_tokens=max(self._sampling.max_new_tokens, copy))
+    def _form(self, request: FeedbackRequest) -> ReplyForm | None:
+        """The JSON that replies are held to; None where the model is asked for text."""
+        if self._structured == "text" or self._carried is not None or self._model.layout != "chat":
+            return None
+        return self._asking.form(request)
 
-    def prompt_ids(self, request: FeedbackRequest) -> list[int]:
-        """The tokens that the model is shown for `request`."""
+    def _how(self, request: FeedbackRequest, form: ReplyForm | None) -> LocalSampling:
+        """What replies are drawn with: the grammar, and room for the longest that it allows."""
+        how, count = self._sampling, len(request.sentences)
+        if form is None and self._asking is not COMPLETENESS:
+            return self._with_room(2 * len(self._model.encode_text(request.answer)))
+        if self._structured == "text" or not 1 <= count <= MOST_SENTENCES:
+            return how
+        grammar = lines_grammar(count) if form is None else form.grammar
+        return replace(self._with_room(count * _ENTRY_TOKENS), grammar=grammar)
+
+    def _with_room(self, tokens: int) -> LocalSampling:
+        return replace(self._sampling, max_new_tokens=max(self._sampling.max_new_tokens, tokens))
+
+    def prompt_ids(self, request: FeedbackRequest, *, form: ReplyForm | None = None) -> list[int]:
+        """The tokens that the model is shown for `request`, or for the JSON of `form`."""
+        if form is not None:
+            return self._model.encode_chat(form.messages)
         own = self._carried
         in_messages = own is not None and (own.layout == "chat" or self._asking is not COMPLETENESS)
         prompt = own.prompt if own is not None and in_messages else None

@@ -79,9 +79,10 @@ def _material(request: FeedbackRequest) -> str:
         numbered = bool(found_ids(item))
         lines.append(_NUMBERED if numbered else "Context:")
         lines += [f"- {f'[{n}] ' if numbered else ''}{_shown(p)}" for n, p in enumerate(item.context, start=1)]
-    return "\n".join(lines) + f"\nAnswer: {_numbered(request.sentences)}"
+    return "\n".join(lines) + f"\nAnswer: {numbered_lines(request.sentences)}"
 
 
-def _numbered(sentences: Sequence[Sentence]) -> str:
+def numbered_lines(sentences: Sequence[Sentence]) -> str:
+    """The sentences as a model is shown them: with their numbers, one a line."""
     # Numbered by place and not by `n`, so that they are 1 to the last whatever cut the text.
     return "\n".join(f"{n}. {_shown(s.text)}" for n, s in enumerate(sentences, start=1))

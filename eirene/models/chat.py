@@ -15,15 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 from eirene.core.errors import MalformedReplyError
 from eirene.core.logs import get_logger
+from eirene.core.loop_settings import Structured
 from eirene.core.signature import rng_for
 from eirene.core.usage import Meter, Usage
 from eirene.models.attempt import Attempt, reply_limit, try_call
 from eirene.models.cache import CallCache, reply_keys
-from eirene.models.clients import ModelPerLoop, identity_of
+from eirene.models.choice_tokens import ChoiceTokens
+from eirene.models.clients import ModelPerLoop, identity_of, server_address
 from eirene.models.costs import Price, priced
 from eirene.models.faults import Fault
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
 from eirene.models.replies import Reply, Tokens, replies_of, tokens_of
+from eirene.models.structured import PARAMETER, ReplyForm, SchemaRequest, SchemaSupport
 from eirene.prompts import Message
 
 if TYPE_CHECKING:
@@ -41,13 +44,15 @@ _SEED_BITS = 31  # the widest that every provider's seed field takes
 class Sampling:
     """How replies are drawn. None leaves the model's own setting; what a model has no field for is not sent.
 
-    `top_logprobs`: for each token, so many of the likeliest with their log-probabilities are asked for.
+    `top_logprobs`: for each token, so many of the likeliest with their log-probabilities are asked for. `form`: the
+    JSON that replies are asked for where the server takes a schema; its messages then take the place of the text's.
     """
 
     temperature: float | None = None
     top_p: float | None = None
     seed: int | None = None
     top_logprobs: int | None = None
+    form: ReplyForm | None = None
 
     def fields(self) -> dict[str, Any]:
         """The fields to send."""
@@ -59,14 +64,21 @@ class Sampling:
 
     def asked(self) -> dict[str, Any]:
         """Every field but the seed, as it is asked for: what a reply hangs on beside the messages and its seed."""
-        return {"temperature": self.temperature, "top_p": self.top_p, "top_logprobs": self.top_logprobs}
+        fields: dict[str, Any] = {
+            "temperature": self.temperature, "top_p": self.top_p, "top_logprobs": self.top_logprobs,
+        }  # fmt: skip
+        if self.form is not None:
+            said = [[message.role, message.content] for message in self.form.messages]
+            fields["form"] = [self.form.name, self.form.schema, said]
+        return fields
 
 
 class ChatModel:
     """A LangChain chat model with our own retries, limits and usage around it; share one between the roles of a run.
 
     `model` is copied, never changed. `price` None leaves costs unknown; `rebuild` makes such a model anew for another
-    event loop; `sleep` is what waits between attempts. Replies that `cache` knows are not asked for again.
+    event loop; `sleep` is what waits between attempts. Replies that `cache` knows are not asked for again. `structured`
+    says whether replies are asked for by JSON schema (`eirene.models.structured`).
     """
 
     def __init__(
@@ -80,10 +92,14 @@ class ChatModel:
         price: Price | None = None,
         rebuild: Callable[[], BaseChatModel] | None = None,
         cache: CallCache | None = None,
+        structured: Structured = "auto",
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.name = name or model_name(model)
         self.cache = cache
+        self.structured = structured
+        self._schema = SchemaSupport(model, structured, name=self.name)
+        self._counting = ChoiceTokens(server_address(model))
         self._identity = identity_of(model, name)
         self._fields = frozenset(type(model).model_fields)
         self._models = ModelPerLoop(model, name=self.name, rebuild=rebuild)
@@ -100,6 +116,15 @@ class ChatModel:
         }
         self._refused: set[str] = set()
         self._takes_n = self._has_field("n")
+
+    @property
+    def model(self) -> BaseChatModel:
+        """The model as it was given."""
+        return self._models.given
+
+    def form_of(self, sampling: Sampling) -> ReplyForm | None:
+        """The JSON that a request with `sampling` asks for, as far as is known; None where it asks for text."""
+        return sampling.form if self._schema.is_usable else None
 
     @property
     def takes_n(self) -> bool:
@@ -156,48 +181,70 @@ class ChatModel:
         """
         known = [0 if seed is None and sampling.temperature == 0 else seed for seed in seeds]
         numbers = [seed for seed in known if seed is not None]
-        made = iter(reply_keys(self._identity, messages, sampling.asked(), seeds=numbers))
+        asked = (replace(sampling, form=None) if self.structured == "text" else sampling).asked()
+        made = iter(reply_keys(self._identity, messages, asked, seeds=numbers))
         return [None if seed is None else next(made) for seed in known]
 
     async def _answered(
         self, messages: Sequence[Message], sampling: Sampling, meter: Meter, *, n: int
     ) -> tuple[Reply, ...]:
-        """The replies of one request, retried as the policy says; none where the provider refuses `n`."""
-        lc_messages, refused = _to_langchain(messages), 0
+        """The replies of one request, retried as the policy says; none where the provider refuses `n`.
+
+        A server that turns out to take no schema is asked for text at once.
+        """
+        refused = 0
 
         async def ask(before: int) -> tuple[Reply, ...] | Fault:
             nonlocal refused
-            fields = self.settable(sampling)
-            if n > 1 and self.takes_n:
+            form = self.form_of(sampling)
+            several = n if n > 1 and self.takes_n else 1
+            counts = self._counting.wants_logprobs(several)
+            counted = replace(sampling, top_logprobs=1) if counts and not sampling.top_logprobs else sampling
+            fields = self.settable(counted)
+            if several > 1:
                 fields["n"] = n
-            outcome = await self._attempt(lc_messages, fields, meter=meter, is_retry=before + refused > 0)
+            asked = messages if form is None or not form.messages else form.messages
+            outcome = await self._attempt(asked, fields, form, meter=meter, is_retry=before + refused > 0)
             if isinstance(outcome, Fault):
-                if outcome.parameter is None:
+                if outcome.parameter is None or (outcome.parameter == PARAMETER and not self._schema.may_fall_back):
                     return outcome
                 self._give_up(outcome.parameter, outcome)
                 refused += 1  # none of the policy's attempts: it has told us something, and cannot happen twice
                 return () if outcome.parameter == "n" else await ask(before)
+            if form is not None:
+                self._schema.look_at(outcome)
             if len(outcome) < fields.get("n", 1):
                 logger.info("%s gave %d of %d replies: one a request from now on", self.name, len(outcome), n)
                 self._takes_n = False
-            return outcome[:n]
+            # Log-probabilities that came for the count alone are nobody's.
+            return outcome[:n] if sampling.top_logprobs else tuple(replace(reply, tokens=()) for reply in outcome[:n])
 
         return await self._retry.run(ask, rng=rng_for(sampling.seed or 0, "retry"), sleep=self._sleep)
 
     async def _attempt(
-        self, messages: list[BaseMessage], fields: Mapping[str, Any], *, meter: Meter, is_retry: bool
+        self,
+        messages: Sequence[Message],
+        fields: Mapping[str, Any],
+        form: ReplyForm | None,
+        *,
+        meter: Meter,
+        is_retry: bool,
     ) -> tuple[Reply, ...] | Fault:
         """One request. It is on the meter from the moment it is sent, so that a cancelled one is not forgotten."""
-        model = self._models.here().model_copy(update={**self._ours, **fields})
-        attempt = Attempt(model, self.name, self._timeout_s, reply_limit(model), frozenset(fields))
+        model = self._models.here()
+        by_schema = SchemaRequest({}, {}) if form is None else self._schema.request(model, form)
+        model = model.model_copy(update={**self._ours, **fields, **by_schema.fields})
+        told = frozenset(fields) if form is None else frozenset({*fields, PARAMETER})
+        attempt = Attempt(model, self.name, self._timeout_s, reply_limit(model), told)
+        lc_messages = _to_langchain(messages)
         async with self._limiter.slot() as slot:
             unpriced = None if self._price is None else 0.0
             meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=unpriced))
-            outcome = await try_call(lambda: _answer(model, messages), attempt)
+            outcome = await try_call(lambda: _answer(model, lc_messages, by_schema.arguments), attempt)
             if isinstance(outcome, Fault):
                 return slot.failed(outcome)
         replies, tokens = outcome
-        meter.add(self._usage(tokens))
+        meter.add(self._usage(self._counting.settled(tokens, replies)))
         if not replies:
             return Fault(MalformedReplyError(f"{self.name}: the reply holds no choice"), retryable=True)
         return replies
@@ -208,6 +255,9 @@ class ChatModel:
         return priced(self._price, input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached)
 
     def _give_up(self, parameter: str, fault: Fault) -> None:
+        if parameter == PARAMETER:
+            self._schema.refused(fault.error)
+            return
         if parameter in self._refused:  # a concurrent call has found it out, too
             return
         self._refused.add(parameter)
@@ -234,7 +284,9 @@ def _to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
     return [kinds[m.role](content=m.content) for m in messages]
 
 
-async def _answer(model: BaseChatModel, messages: list[BaseMessage]) -> tuple[tuple[Reply, ...], Tokens]:
+async def _answer(
+    model: BaseChatModel, messages: list[BaseMessage], arguments: Mapping[str, Any]
+) -> tuple[tuple[Reply, ...], Tokens]:
     """What a request gives: every choice, where `ainvoke` keeps the first, as a child of the caller's run."""
     from langchain_core.runnables.config import ensure_config
 
@@ -244,5 +296,6 @@ async def _answer(model: BaseChatModel, messages: list[BaseMessage]) -> tuple[tu
         callbacks=config.get("callbacks"),
         tags=[*config.get("tags", []), NOSTREAM],
         metadata=config.get("metadata"),
+        **arguments,
     )
     return replies_of(result), tokens_of(result)

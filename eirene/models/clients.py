@@ -59,6 +59,11 @@ class ModelPerLoop:
         if _sdk_client(model) is None and getattr(model, "max_retries", None):
             logger.warning("%s: %s keeps its own retries; build it with max_retries=0", name, type(model).__name__)
 
+    @property
+    def given(self) -> BaseChatModel:
+        """The model that this was made with."""
+        return self._model
+
     def here(self) -> BaseChatModel:
         """The model for the running loop; to be called inside one."""
         loop = asyncio.get_running_loop()

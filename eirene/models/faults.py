@@ -40,6 +40,12 @@ _UNKNOWN_ARGUMENT = re.compile(r"unexpected keyword argument '(\w+)'")
 _ONE_REPLY = re.compile(
     r"(?:only (?:one|1)|single|multiple|number of) (?:completion )?(?:choice|completion)s?", re.IGNORECASE
 )
+# How servers speak of a schema that they do not take, whatever field it was sent in.
+_SCHEMA = re.compile(
+    r"response_?format|json.?schema|structured.?outputs?|guided.?decoding|grammar|tool_choice|"
+    r"invalid format: expected|\bformat\b.{0,40}\bjson\b",
+    re.IGNORECASE,
+)
 _NOT_THAT_KIND = re.compile(r"'(?:bool|dict|float|int|list|NoneType|str)' object has no attribute")
 _SHOWN = 300
 
@@ -125,7 +131,9 @@ def _by_status(status: int, error: Exception, message: str, name: str, parameter
         return Fault(RateLimitError(said), retryable=True, retry_after_s=wait)
     if status == 408:
         return Fault(BackendTimeoutError(said), retryable=True, retry_after_s=wait)
-    if status >= 500 and not ("n" in parameters and _ONE_REPLY.search(str(error))):
+    if status >= 500 and not (
+        ("n" in parameters and _ONE_REPLY.search(str(error))) or _is_about_schema(str(error), parameters)
+    ):
         return Fault(UnreachableError(said), retryable=True, retry_after_s=wait)
     parameter = _refused_parameter(error, parameters)
     return Fault(RequestRefusedError(said + _where(status, message)), retryable=False, parameter=parameter)
@@ -148,6 +156,8 @@ def _refused_parameter(error: Exception, parameters: frozenset[str]) -> str | No
     text = str(error)
     if "n" in parameters and _ONE_REPLY.search(text):
         return "n"
+    if _is_about_schema(text, parameters):
+        return "response_format"
     for field in sorted(parameters):
         # A one-letter field must look like a field: 'n', `n`, "n", n=, n >, n must, n is, parameter n.
         looks = rf"""['"`]{field}['"`]|\b(?:parameter|field|argument|option|value of) {field}\b|\b{field}\s*[=><:]"""
@@ -187,6 +197,10 @@ def _detail(error: BaseException) -> Mapping[str, object]:
         found = found["error"]
     # Keys and codes are compared with text and numbers only; anything unhashable is of no use here.
     return {k: v for k, v in found.items() if isinstance(v, str | int)} if isinstance(found, Mapping) else {}
+
+
+def _is_about_schema(text: str, parameters: frozenset[str]) -> bool:
+    return "response_format" in parameters and _SCHEMA.search(text) is not None
 
 
 def _botocore_status(response: object) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ _FILTER = (
 _ENDINGS = {
     **dict.fromkeys(_LENGTH, "length"), **dict.fromkeys(_STOP, "stop"), **dict.fromkeys(_FILTER, "content_filter"),
 }  # fmt: skip
+_CALLED = ("tool_use", "tool_calls")
 _ENDING_KEYS = ("finish_reason", "stop_reason", "done_reason", "status")
 _MESSAGE_TEXTS = (
     "content", "additional_kwargs", "response_metadata", "name", "id", "tool_calls", "invalid_tool_calls"
@@ -85,8 +87,19 @@ class Tokens:
 
 
 def replies_of(result: LLMResult) -> tuple[Reply, ...]:
-    """The choices of a one-prompt result, in order. Thinking that comes apart from the text is left out."""
-    return tuple(Reply(_text(g), _finish_reason(g), _reply_tokens(g)) for g in result.generations[0])
+    """The choices of a one-prompt result, in order. Thinking that comes apart from the text is left out.
+
+    Of one that calls a tool instead of saying anything the text is the call's arguments, as JSON.
+    """
+    return tuple(_reply(g) for g in result.generations[0])
+
+
+def _reply(generation: Generation) -> Reply:
+    text, ended = _text(generation), _finish_reason(generation)
+    calls = getattr(getattr(generation, "message", None), "tool_calls", None)
+    if calls and not text.strip() and ended in (None, "stop", *_CALLED):
+        return Reply(json.dumps(calls[0]["args"], ensure_ascii=False), "stop")
+    return Reply(text, ended, _reply_tokens(generation))
 
 
 def tokens_of(result: LLMResult) -> Tokens:

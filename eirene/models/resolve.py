@@ -5,22 +5,25 @@ Loads LangChain or torch when it is called, not before.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
 from eirene.core.errors import InputError
 from eirene.core.extras import EXTRAS, importing, missing
+from eirene.core.loop_settings import Structured
 from eirene.models.address import check_address
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel
 from eirene.models.clients import server_address
 from eirene.models.connection import diagnose
 from eirene.models.costs import Price
+from eirene.models.gguf.spec import PREFIX as GGUF
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter, RetryPolicy
 from eirene.models.local.model import LocalModel, load_local
 from eirene.models.local.spec import PREFIX
@@ -39,7 +42,7 @@ _OWN_SERVERS = frozenset({"openai", "anthropic"})  # whose protocols other serve
 NO_SERVER = "base_url goes with a chat model; the backend {!r} calls no server"
 _KNOWN = (
     "provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2",
-    "hf:path-or-id[+adapter] for a model on this machine",
+    "hf:path-or-id[+adapter] or gguf:FILE for a model on this machine",
 )
 
 
@@ -49,7 +52,7 @@ class ChatOptions:
 
     `concurrency`: calls under way at most, or `limiter`, one that is shared; `timeout_s`: seconds for one attempt;
     `price` None leaves costs unknown; replies that `cache` knows are not asked for again. `offline`: the model is
-    looked at and never called, so that no key is missed.
+    looked at and never called, so that no key is missed. `structured`: whether replies are asked for by JSON schema.
     """
 
     base_url: str | None = None
@@ -60,6 +63,7 @@ class ChatOptions:
     price: Price | None = None
     cache: CallCache | None = None
     offline: bool = False
+    structured: Structured = "auto"
 
 
 def is_chat_name(name: str) -> bool:
@@ -77,6 +81,9 @@ def resolve_chat(model: str | BaseChatModel, *, options: ChatOptions | None = No
     options = ChatOptions() if options is None else options
     rebuild: Callable[[], BaseChatModel] | None = None
     name = None
+    if isinstance(model, str) and model.startswith(GGUF):
+        # It runs here: it costs nothing, and what takes it long would take the next attempt as long.
+        options = replace(options, timeout_s=math.inf, price=options.price or Price(0.0, 0.0))
     if isinstance(model, str):
         rebuild = chat_builder(model, options)
         name, model = model, rebuild()
@@ -95,6 +102,7 @@ def resolve_chat(model: str | BaseChatModel, *, options: ChatOptions | None = No
         price=options.price,
         rebuild=rebuild,
         cache=options.cache,
+        structured=options.structured,
     )
 
 
@@ -134,6 +142,8 @@ def chat_builder(name: str, options: ChatOptions) -> Callable[[], BaseChatModel]
     if options.base_url is not None:
         check_address(options.base_url)
     provider, model = found[1].replace("-", "_").lower(), found[2]
+    if provider == "gguf" and options.base_url is not None:
+        raise InputError(NO_SERVER.format(name), field="base_url")
     arguments: dict[str, Any] = {} if options.base_url is None else {"base_url": options.base_url}
     needs_none = options.base_url is not None and provider in _OWN_SERVERS
     if (options.offline or needs_none) and provider in _KEYS and not os.environ.get(_KEYS[provider], "").strip():
@@ -149,6 +159,10 @@ def chat_builder(name: str, options: ChatOptions) -> Callable[[], BaseChatModel]
 
 
 def _init(provider: str, model: str, arguments: Mapping[str, Any]) -> BaseChatModel:
+    if provider == "gguf":
+        from eirene.models.gguf.chat import ChatGguf
+
+        return ChatGguf(model=model)
     with importing("langchain", extra=EXTRAS.get(f"langchain_{provider}", "")):
         from langchain.chat_models import init_chat_model
     try:

@@ -116,7 +116,8 @@ def _vote(
     critic: ChatFeedback, request: FeedbackRequest, settings: Settings, count: Count, *, again: int, is_tagged: bool
 ) -> Numbers:
     asked, chat = critic.asks(request, start=0, count=settings.samples), critic.chat
-    prompt, most = _prompt(asked.messages, count), settings.samples
+    form = chat.form_of(asked.sampling)
+    prompt, most = _prompt(asked.messages if form is None else form.messages, count), settings.samples
     if chat.cache is not None:
         keys = chat.keys(asked.messages, sampling=asked.sampling, seeds=asked.seeds)
         most -= len(chat.cache.recall_now([key for key in keys if key is not None]))

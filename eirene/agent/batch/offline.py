@@ -22,6 +22,8 @@ from eirene.data.json_rows import cannot_read, reason
 from eirene.data.output import check_output
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import ChatFeedback
+from eirene.feedback_model.reply_forms import COMPLETENESS_JSON_PROMPT
+from eirene.feedback_model.request import CHAT_PROMPT
 from eirene.models.cache import is_whole
 from eirene.models.redaction import redacted
 from eirene.models.replies import Reply, ending, token_count
@@ -84,7 +86,8 @@ class SamplingStep:
         self._feedback = parts.feedback_model
         self._settings = settings
         chat, sampling = self._feedback.chat, self._feedback.sampling
-        made_with = [chat.name, sampling.asked(), settings.samples, settings.seed, load_prompt("feedback").digest]
+        prompts = [load_prompt(name).digest for name in (CHAT_PROMPT, COMPLETENESS_JSON_PROMPT)]
+        made_with = [chat.name, sampling.asked(), settings.samples, settings.seed, chat.structured, prompts]
         self.configuration = digest(made_with)[:12]
         self.chat = chat
 
@@ -99,13 +102,17 @@ class SamplingStep:
         """The requests of a row: one for all samples, or with `one_reply` one for each."""
         row = self.samples(item).row
         asked = self._feedback.asks(self._request(item), start=0, count=self._settings.samples)
-        messages = [{"role": message.role, "content": message.content} for message in asked.messages]
+        form = self.chat.form_of(asked.sampling)
+        shown = asked.messages if form is None else form.messages
+        messages = [{"role": message.role, "content": message.content} for message in shown]
         step = 1 if one_reply else len(asked.seeds)
         for first in range(0, len(asked.seeds), step):
             fields = self.chat.settable(replace(asked.sampling, seed=asked.seeds[first]))
             body = {"model": self.chat.name.partition(":")[2] or self.chat.name, "messages": messages, **fields}
             if step > 1:
                 body["n"] = step
+            if form is not None:
+                body["response_format"] = form.response_format
             custom_id = str(CustomId(self.configuration, row, first, step))
             yield {"custom_id": custom_id, "method": "POST", "url": URL, "body": body}
 

@@ -6,6 +6,7 @@ import asyncio
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -24,6 +25,7 @@ from eirene.core.logs import get_logger
 from eirene.core.records import Item, Perspective, Record
 from eirene.core.usage import Usage
 from eirene.models.address import private_addresses
+from eirene.models.gguf.spec import parse_gguf
 from eirene.text.cancellation import cancel_scope
 
 logger = get_logger(__name__)
@@ -110,6 +112,8 @@ class Engine:
     def model(self) -> str:
         """What clients call the model: its name without the provider."""
         name = self.parts.backend if self.upstream is None else self.upstream.name
+        if name.startswith("gguf:"):  # clients need not know where the file lies
+            return Path(parse_gguf(name).path).stem
         return name if name.startswith("hf:") else name.partition(":")[2] or name
 
     async def answer(

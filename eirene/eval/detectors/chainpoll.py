@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from eirene.core.errors import BackendError, InputError
@@ -13,6 +14,7 @@ from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case, Need, unmet
 from eirene.eval.detectors.judge import Section, fenced, given_sections, wilson
+from eirene.eval.detectors.reply_forms import VERDICT_JSON_PROMPT, verdict_form
 from eirene.eval.detectors.verdict import read_verdict
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
@@ -99,8 +101,10 @@ class ChainPoll:
     def version(self) -> str:
         """Model, prompts, polls, temperature, stop rule."""
         asked: tuple[Question, ...] = ("adherence", "correctness") if self._asks == "either" else (self._asks,)
-        prompts = "+".join(load_prompt(f"chainpoll_{name}").digest for name in asked)
-        how = f"n={self._polls},t={self._sampling.temperature:g},stop={self._stop}"
+        names = [f"chainpoll_{name}" for name in asked]
+        names += [] if self._chat.structured == "text" else [VERDICT_JSON_PROMPT]
+        prompts = "+".join(load_prompt(name).digest for name in names)
+        how = f"structured={self._chat.structured},n={self._polls},t={self._sampling.temperature:g},stop={self._stop}"
         return f"{self._chat.name},prompt={prompts},{how}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
@@ -120,9 +124,10 @@ class ChainPoll:
     async def _poll(self, messages: tuple[Message, ...], question: Question, meter: Meter) -> Scores:
         taken: list[Poll] = []
         failures: list[BackendError] = []
+        sampling = replace(self._sampling, form=verdict_form(messages))
         while batch := self._next(taken):
             seeds = self._seeds[len(taken) : len(taken) + batch]
-            replies = draw_replies(self._chat, messages, sampling=self._sampling, seeds=seeds, meter=meter)
+            replies = draw_replies(self._chat, messages, sampling=sampling, seeds=seeds, meter=meter)
             async with aclosing(replies):
                 async for reply in replies:
                     if isinstance(reply, BackendError):

@@ -21,6 +21,7 @@ from eirene.core.json import parse_json
 from eirene.core.scores import Unscored
 from eirene.core.validation import form_error
 from eirene.eval.base import Case
+from eirene.eval.detectors.reply_forms import errors_form
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.reply_text import inside_fence, without_thinking
 from eirene.prompts import Message, load_prompt
@@ -136,12 +137,13 @@ class ErrorJudge:
 
     @property
     def version(self) -> str:
-        """What a judgement hangs on beside the answer: the model, the prompt's wording, the temperature."""
-        return f"{self.name},prompt={load_prompt(JUDGE_PROMPT).digest},t={self._temperature:g}"
+        """What a judgement hangs on beside the answer: the model, the prompt's wording, how it is asked."""
+        how = f"structured={self._chat.structured},t={self._temperature:g}"
+        return f"{self.name},prompt={load_prompt(JUDGE_PROMPT).digest},{how}"
 
     async def judge(self, case: Case, *, seed: int, meter: Meter) -> Judgement | Unscored:
         """The errors of `case.answer`. Raises `BackendError` where the model cannot be reached."""
-        sampling = Sampling(temperature=self._temperature, seed=seed)
+        sampling = Sampling(temperature=self._temperature, seed=seed, form=errors_form())
         return read_judgement(await self._chat.ask(judge_messages(case), sampling=sampling, meter=meter))
 
 

@@ -14,8 +14,10 @@ import unicodedata
 from dataclasses import dataclass
 
 from eirene.core.scores import Poll
+from eirene.eval.detectors.reply_forms import VERDICTS
 from eirene.models import reply_text
 from eirene.models.replies import Reply
+from eirene.models.structured import json_object
 from eirene.text.sentences import split_sentences
 
 _BOXED = re.compile(r"\\boxed\s*+\{\s*+(?:\\\w++\s*+\{\s*+)?(\w+)[\s.}$]*")
@@ -91,6 +93,9 @@ def read_verdict(reply: Reply) -> Poll:
         return Poll(error=None, text=reply.text, unread="the reply was cut off")
     if reply.is_filtered:
         return Poll(error=None, text=reply.text, unread="the provider's filter ended the reply")
+    held = json_object(reply.text)
+    if held is not None and held.get("verdict") in VERDICTS:
+        return Poll(error=VERDICTS[held["verdict"]], text=reply.text)
     text = cleaned(reply.text)
     if not text.strip():
         return Poll(error=None, text=reply.text, unread="nothing but thinking" if reply.text.strip() else "empty")

@@ -51,10 +51,15 @@ def hallucination_messages(request: FeedbackRequest, *, prompt: Prompt | None = 
 
 def _material(request: FeedbackRequest) -> dict[str, str]:
     """What is shown, and the mark between which it is."""
-    answer, question = break_control_tokens(escape_tags(request.answer)), break_control_tokens(request.item.question)
-    references = [f"{n}. {break_control_tokens(text)}" for n, text in enumerate(references_of(request.item), start=1)]
-    shown = "\n".join(references) or NO_REFERENCES
+    answer = break_control_tokens(escape_tags(request.answer))
+    question, shown = references_shown(request)
     return {"mark": fence_word(answer, question, shown), "question": question, "references": shown, "answer": answer}
+
+
+def references_shown(request: FeedbackRequest) -> tuple[str, str]:
+    """The question and the references as a model is shown them: numbered, one a line."""
+    references = [f"{n}. {break_control_tokens(text)}" for n, text in enumerate(references_of(request.item), start=1)]
+    return break_control_tokens(request.item.question), "\n".join(references) or NO_REFERENCES
 
 
 def references_of(item: Item) -> tuple[str, ...]:

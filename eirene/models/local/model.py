@@ -7,6 +7,7 @@ share the same cores or the same GPU, and finish no earlier.
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import threading
 import time
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from eirene.models.local.constraint import Constraint, Vocabulary
     from eirene.models.local.sampling import LocalSampling, Prefilled
 
 T = TypeVar("T")
@@ -65,6 +67,7 @@ class LocalModel:
         self.context_tokens = _context_tokens(model)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="eirene-local")
         self._last: tuple[tuple[int, ...], Prefilled] | None = None
+        self._vocabulary: Vocabulary | None = None
 
     def encode_text(self, text: str) -> list[int]:
         """The tokens of a prompt that is plain text."""
@@ -138,8 +141,9 @@ class LocalModel:
                 self._last = None  # frees the old cache before the new one is made
                 self._last = (ids, prefill(self.model, ids, self.soft_prompt))
             found = sample_continuations(
-                self.model, self._last[1], seeds, sampling=sampling, end_ids=self.end_ids, is_stopped=stopped.is_set
-            )
+                self.model, self._last[1], seeds, sampling=sampling, end_ids=self.end_ids, is_stopped=stopped.is_set,
+                constrain=None if sampling.grammar is None else functools.partial(self._constrain, sampling.grammar),
+            )  # fmt: skip
         except StoppedError:
             return []
         except torch.OutOfMemoryError as error:
@@ -157,6 +161,13 @@ class LocalModel:
             )
             for c in found
         ]
+
+    def _constrain(self, grammar: str, samples: int) -> Constraint:
+        from eirene.models.local.constraint import Vocabulary
+
+        if self._vocabulary is None:
+            self._vocabulary = Vocabulary(self.tokenizer, self.end_ids, name=self.name)
+        return self._vocabulary.constrain(grammar, samples)
 
     def _within_context(self, n_prompt: int, sampling: LocalSampling) -> LocalSampling:
         if self.context_tokens is None:

@@ -24,6 +24,8 @@ from eirene.models.local.prefix_cache import NotSharableError, copied_cache, sha
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+    from eirene.models.local.constraint import Constraint
+
 _HEAD = 256  # tokens that nearly always hold the nucleus; the whole vocabulary is sorted only where they do not
 
 # What an attention that is not ours makes of a cache that lacks the prompt: positions and lengths that do not fit.
@@ -35,13 +37,15 @@ class LocalSampling:
     """How continuations are drawn; every field is always applied, whatever the model's own generation config says.
 
     `temperature` 0 takes the likeliest token; `top_p` in (0, 1] is the nucleus (Holtzman et al. 2020). At most
-    `max_batch` samples run at once: their caches are what fills a small GPU.
+    `max_batch` samples run at once: their caches are what fills a small GPU. `grammar` (of llguidance) leaves at each
+    place the tokens that it allows, with their probabilities in proportion.
     """
 
     max_new_tokens: int = 1024
     temperature: float = 1.0
     top_p: float = 0.9
     max_batch: int = 32
+    grammar: str | None = None
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1 or self.max_batch < 1:
@@ -109,8 +113,11 @@ def sample_continuations(
     sampling: LocalSampling,
     end_ids: frozenset[int],
     is_stopped: Callable[[], bool] = lambda: False,
+    constrain: Callable[[int], Constraint] | None = None,
 ) -> list[Continuation]:
     """One continuation a seed, in the order of the seeds; `prefilled` stays as it is and may serve again.
+
+    `constrain` makes what holds so many samples to the grammar.
 
     A sample depends on its seed alone, whatever runs beside it, up to the rounding that differs between batch sizes.
     Raises `StoppedError` soon after `is_stopped` turns true, `MalformedReplyError` when the model gives no numbers.
@@ -119,7 +126,10 @@ def sample_continuations(
     for at in range(0, len(seeds), sampling.max_batch):
         chunk = seeds[at : at + sampling.max_batch]
         draws = np.stack([rng_for(s, "tokens").random(sampling.max_new_tokens) for s in chunk])
-        found += _sample_batch(model, prefilled, draws, sampling=sampling, end_ids=end_ids, is_stopped=is_stopped)
+        held = None if constrain is None else constrain(len(chunk))
+        found += _sample_batch(
+            model, prefilled, draws, sampling=sampling, end_ids=end_ids, is_stopped=is_stopped, held=held
+        )
     return found
 
 
@@ -132,6 +142,7 @@ def _sample_batch(
     sampling: LocalSampling,
     end_ids: frozenset[int],
     is_stopped: Callable[[], bool],
+    held: Constraint | None,
 ) -> list[Continuation]:
     """`draws` (samples, steps) are uniform numbers in [0, 1). Rows leave the batch when they end."""
     samples, steps = draws.shape
@@ -144,10 +155,14 @@ def _sample_batch(
     for step in range(steps):
         if is_stopped():
             raise StoppedError
+        if held is not None:
+            logits = held.masked(logits, live)
         picked = pick(logits, uniform[live, step], temperature=sampling.temperature, top_p=sampling.top_p)
         goes_on = ~torch.isin(picked, ends)
         for row, token in zip(live, picked.tolist(), strict=True):
             tokens[row].append(token)
+            if held is not None:
+                held.take(row, token)
         kept = goes_on.nonzero()[:, 0]
         if len(kept) == 0 or step == steps - 1:
             break

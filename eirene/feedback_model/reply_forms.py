@@ -1,0 +1,85 @@
+"""The JSON schemas of critiques, for models that can be held to one, and the prompts that go with them.
+
+There is one entry a sentence, under its number, so that no reply has too few or too many. A tag comes before its
+reason, as in the replies in text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eirene.core.findings.kinds import KINDS, REMOVED, REPLACED
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.parsing.tagged import references_shown
+from eirene.feedback_model.request import feedback_messages, numbered_lines
+from eirene.models.structured import ReplyForm, choice_schema, object_schema, text_schema
+from eirene.prompts.loader import Prompt, fence_word, load_prompt
+
+COMPLETENESS_JSON_PROMPT = "feedback_json"
+HALLUCINATION_JSON_PROMPT = "hallucination_json"
+MOST_SENTENCES = 100
+"""A longer answer is asked about as text: strict servers bound the size of a schema."""
+LONGEST_REASON = 300
+"""Characters of a reason: room for two sentences; a small model that has no more to say goes on all the same."""
+LONGEST_WORDS = 200
+"""Characters of the words that are found faulty, and of those in their place."""
+NO_FAULT = "none"
+
+
+def completeness_form(request: FeedbackRequest, *, prompt: Prompt | None = None) -> ReplyForm | None:
+    """The form of a completeness critique; None for an answer of too many sentences.
+
+    `prompt` takes the place of the one that ships with the package and must have the same placeholders.
+    """
+    complete = object_schema({"tag": choice_schema(["Complete"])})
+    incomplete = object_schema({"tag": choice_schema(["Incomplete"]), "reason": text_schema(LONGEST_REASON)})
+    schema = _by_sentence(request, [complete, incomplete])
+    if schema is None:
+        return None
+    prompt = prompt or load_prompt(COMPLETENESS_JSON_PROMPT)
+    return ReplyForm.of("critique", schema, feedback_messages(request, prompt=prompt))
+
+
+def hallucination_form(request: FeedbackRequest, *, prompt: Prompt | None = None) -> ReplyForm | None:
+    """The form of a critique of hallucinations; None for an answer of too many sentences."""
+    words, reason = text_schema(LONGEST_WORDS), text_schema(LONGEST_REASON)
+    shapes = [
+        object_schema({"fault": choice_schema([NO_FAULT])}),
+        object_schema({"fault": choice_schema(sorted(REPLACED)), "words": words, "right": words, "reason": reason}),
+        object_schema({"fault": choice_schema(sorted(REMOVED)), "words": words, "reason": reason}),
+    ]
+    schema = _by_sentence(request, shapes)
+    if schema is None:
+        return None
+    question, references = references_shown(request)
+    statements = numbered_lines(request.sentences)
+    values = {
+        "mark": fence_word(statements, question, references),
+        "kinds": "\n".join(f"- {kind.name}: {kind.definition}." for kind in KINDS.values()),
+        "question": question,
+        "references": references,
+        "statements": statements,
+        "last": str(len(request.sentences)),
+    }
+    return ReplyForm.of("faults", schema, (prompt or load_prompt(HALLUCINATION_JSON_PROMPT)).fill(values))
+
+
+def _by_sentence(request: FeedbackRequest, shapes: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """An object with one entry a sentence, each of one of the shapes."""
+    count = len(request.sentences)
+    if not 1 <= count <= MOST_SENTENCES:
+        return None
+    schema = object_schema({str(n): {"$ref": "#/$defs/entry"} for n in range(1, count + 1)})
+    return {**schema, "$defs": {"entry": {"anyOf": shapes}}}
+
+
+def lines_grammar(count: int) -> str:
+    """The numbered lines of `render_reply` for so many sentences, as a grammar of llguidance.
+
+    For models that were trained to write them. A reason begins with a letter and ends with its line.
+    """
+    numbers = range(1, count + 1)
+    lines = [f'line{n}: "{n}. [" ("Complete]" | "Incomplete] Reasons: " REASON)' for n in numbers]
+    start = "start: " + ' "\\n" '.join(f"line{n}" for n in numbers)
+    reason = rf"REASON: /[^\x00-\x40\x5B-\x60\x7B-\x7F][^\x00-\x1F\x7F]{{2,{LONGEST_REASON - 1}}}/"
+    return "\n".join(["%llguidance {}", start, *lines, reason])

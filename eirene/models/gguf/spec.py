@@ -1,0 +1,115 @@
+"""Parses the names of GGUF models, `gguf:PATH[?threads=N&context=N][#TEMPLATE]`, and checks the file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from eirene.core.errors import InputError
+from eirene.core.extras import importing
+
+PREFIX = "gguf:"
+DEFAULT_CONTEXT = 16_384
+"""Tokens of all samples of a request together, the prompt counted once."""
+_OPTIONS = ("threads", "context")
+_MAGIC = b"GGUF"
+_EDGE = 1 << 20
+_FORM = "write gguf:FILE.gguf[?threads=N&context=N][#TEMPLATE]"
+
+
+@dataclass(frozen=True, slots=True)
+class GgufSpec:
+    """What to load and how. `threads` None chooses by the cores that are idle; `template` None is the file's own.
+
+    `template` is the name of one that llama.cpp knows, such as `chatml`, or a file with a Jinja template.
+    """
+
+    path: str
+    threads: int | None = None
+    context: int = DEFAULT_CONTEXT
+    template: str | None = None
+
+
+def parse_gguf(name: str) -> GgufSpec:
+    """Reads `gguf:PATH?threads=2&context=8192#chatml`, of which only the path must be there. Raises `InputError`.
+
+    A file that exists is taken whole, whatever is in its name.
+    """
+    text = name.removeprefix(PREFIX)
+    if Path(text).is_file():
+        return GgufSpec(text)
+    text, _, template = text.partition("#")
+    path, _, rest = (text, "", "") if Path(text).is_file() else text.partition("?")
+    if not path:
+        raise InputError(f"backend {name!r} names no file; {_FORM}", field="backend")
+    numbers: dict[str, int] = {}
+    for pair in filter(None, rest.split("&")):
+        key, _, value = pair.partition("=")
+        if key not in _OPTIONS or not value.isdecimal() or int(value) < 1:
+            raise InputError(f"backend {name!r}: {pair!r} is no option; {_FORM}", field="backend")
+        numbers[key] = int(value)
+    return GgufSpec(path, numbers.get("threads"), numbers.get("context", DEFAULT_CONTEXT), template or None)
+
+
+def check_file(spec: GgufSpec) -> None:
+    """Raises `InputError` for a file that is missing, no GGUF model, cut off, too large for this machine's memory, or
+    without a chat template where none is named; `MissingExtraError` without the extra."""
+    with importing("gguf"):
+        from gguf import GGUFReader
+    file = Path(spec.path)
+    try:
+        with file.open("rb") as opened:
+            begins = opened.read(len(_MAGIC))
+        size = file.stat().st_size
+    except OSError as error:
+        raise _bad(spec, f"cannot be read: {error.strerror}; give the path of a .gguf file") from None
+    if begins != _MAGIC:
+        raise _bad(spec, "is no GGUF file: it does not begin with 'GGUF'; fetch or convert the model in that format")
+    memory = _memory()
+    if memory is not None and size > memory:
+        raise _bad(
+            spec, f"has {size / 1e9:.1f} GB and this machine {memory / 1e9:.1f} GB of memory; take a smaller one"
+        )
+    try:
+        held = GGUFReader(file)
+    except Exception as error:  # numpy, struct and the reader itself raise whatever a cut or damaged file leads to
+        raise _bad(spec, f"is cut off or damaged ({' '.join(str(error).split())[:120]}); fetch it again") from None
+    if not held.tensors:
+        raise _bad(spec, "holds no weights: a vocabulary alone, or a part of a model; give the model's (first) file")
+    if spec.template is None and "tokenizer.chat_template" not in held.fields:
+        raise _bad(spec, "has no chat template, so that it is no chat model; name one, such as FILE.gguf#chatml")
+
+
+def file_digest(path: str) -> str:
+    """12 hex digits for a file: of its size, its beginning and its end; hashing all takes longer than loading."""
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        found = hashlib.sha256(str(size).encode())
+        for at in (0, max(0, size - _EDGE)):
+            file.seek(at)
+            found.update(file.read(_EDGE))
+    return found.hexdigest()[:12]
+
+
+def idle_threads() -> int:
+    """Threads to compute with: the cores of this process less those that other work keeps busy, one at least.
+
+    llama.cpp's threads wait for each other at every layer: with one that has no core of its own, all of them crawl.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
+    return max(1, cores - busy)
+
+
+def _memory() -> int | None:
+    """Bytes of memory of the machine; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _bad(spec: GgufSpec, why: str) -> InputError:
+    return InputError(f"the model file {spec.path!r} {why}", field="backend")

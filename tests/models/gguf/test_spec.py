@@ -1,0 +1,101 @@
+"""Names of GGUF models, and files that are none, cut off, too large or without a template."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.core.errors import InputError
+from eirene.models.gguf import spec as module
+from eirene.models.gguf.spec import DEFAULT_CONTEXT, GgufSpec, check_file, file_digest, idle_threads, parse_gguf
+
+
+def test_a_name_has_a_path_and_perhaps_options_and_a_template() -> None:
+    assert parse_gguf("gguf:a.gguf") == GgufSpec("a.gguf", None, DEFAULT_CONTEXT, None)
+    assert parse_gguf("gguf:a.gguf?threads=2&context=4096#chatml") == GgufSpec("a.gguf", 2, 4096, "chatml")
+
+
+def test_a_file_that_exists_is_taken_whole(tmp_path: Path) -> None:
+    file = tmp_path / "a?b#c.gguf"
+    file.write_bytes(b"GGUF")
+    assert parse_gguf(f"gguf:{file}") == GgufSpec(str(file))
+
+
+@pytest.mark.parametrize("name", ["gguf:", "gguf:?threads=2", "gguf:a?threads=0", "gguf:a?gpu=1", "gguf:a?threads=x"])
+def test_a_name_that_says_something_else_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=r"write gguf:FILE\.gguf"):
+        parse_gguf(name)
+
+
+def write_gguf(path: Path, *, template: bool = True, tensors: bool = True) -> Path:
+    """A GGUF file with a tensor of no use, as the library writes it."""
+    np = pytest.importorskip("numpy")
+    gguf = pytest.importorskip("gguf")
+    writer = gguf.GGUFWriter(path, "llama")
+    if template:
+        writer.add_chat_template("{{ messages }}")
+    if tensors:
+        writer.add_tensor("w", np.zeros((64, 64), dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def test_a_whole_file_passes(tmp_path: Path) -> None:
+    check_file(GgufSpec(str(write_gguf(tmp_path / "a.gguf"))))
+
+
+def test_files_that_are_no_model_say_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = write_gguf(tmp_path / "whole.gguf")
+    cut, other, empty = tmp_path / "cut.gguf", tmp_path / "other.gguf", tmp_path / "empty.gguf"
+    cut.write_bytes(whole.read_bytes()[:-4000])
+    other.write_bytes(b"PK\x03\x04 weights")
+    empty.touch()
+    bare, blank = write_gguf(tmp_path / "bare.gguf", tensors=False), write_gguf(tmp_path / "blank.gguf", template=False)
+    cases = [
+        (tmp_path / "absent.gguf", "cannot be read: No such file"),
+        (tmp_path, "cannot be read: Is a directory"),
+        (empty, "is no GGUF file"),
+        (other, "is no GGUF file"),
+        (cut, "is cut off or damaged"),
+        (bare, "holds no weights"),
+        (blank, "has no chat template.*#chatml"),
+    ]
+    for file, said in cases:
+        with pytest.raises(InputError, match=said):
+            check_file(GgufSpec(str(file)))
+    check_file(GgufSpec(str(blank), template="chatml"))
+    monkeypatch.setattr(module, "_memory", lambda: 100)
+    with pytest.raises(InputError, match="memory; take a smaller one"):
+        check_file(GgufSpec(str(whole)))
+
+
+def test_a_file_that_llama_cpp_cannot_run_is_one_clear_error(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    with pytest.raises(InputError, match=r"llama\.cpp cannot load .*whole\.gguf"):
+        resolve_backend(f"gguf:{write_gguf(tmp_path / 'whole.gguf')}")
+
+
+def test_no_server_goes_with_a_model_on_this_machine() -> None:
+    with pytest.raises(InputError, match="calls no server"):
+        resolve_backend("gguf:a.gguf", BackendOptions(base_url="http://127.0.0.1:1/v1"))
+
+
+def test_the_digest_changes_with_the_file(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_bytes(b"a" * 100)
+    other.write_bytes(b"a" * 99 + b"b")
+    assert file_digest(str(one)) != file_digest(str(other))
+    assert file_digest(str(one)) == file_digest(str(one))
+
+
+@pytest.mark.parametrize(("load", "threads"), [(0.0, 4), (1.2, 3), (3.9, 1), (40.0, 1)])
+def test_threads_are_the_cores_that_are_idle(load: float, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)))
+    assert idle_threads() == threads
