@@ -251,7 +251,8 @@ def _last_only(model: PreTrainedModel) -> dict[str, int]:
 def takes_logits_to_keep(model: Any) -> bool:
     """Whether the model, or the one under its adapter, can be asked for the last positions' logits alone."""
     under = getattr(model, "get_base_model", None)
-    return _takes_logits_to_keep(type(model if under is None else under()))
+    kind: Any = type(model if under is None else under())
+    return _takes_logits_to_keep(kind)
 
 
 @functools.cache
