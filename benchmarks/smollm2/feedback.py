@@ -8,8 +8,8 @@ their questions are drawn by the seed and held out. Measured on the held-out ans
 - sentences: the probability of the tag Incomplete, against Complete, where the reply has it. The reply before it is
   held to be `[Complete]` throughout, so that one pass reads all places. ROC AUC over sentences and within answers, the
   first sentence named (exact, adjacent, different; named where the probability is above one half), beside place,
-  length and the rows that need no model. 95 % intervals by answer.
-- valid samples: of the first `--valid` held-out answers `--samples` critiques are drawn as the loop draws them, at most
+  length, the number of sentences and the rows that need no model. 95 % intervals by answer.
+- valid samples: of the `--valid` shortest held-out answers `--samples` critiques are drawn as the loop draws them, at most
   `--new-tokens` long, and the share that can be read is counted.
 
 Longer examples than `--max-tokens` are not trained on. The same command goes on where it was stopped.
@@ -93,11 +93,19 @@ def figures(rows: Sequence[TaggedAnswer], scores: Sequence[Sequence[float]], *, 
     return feedback_report(tagged, draws=2000)
 
 
-def scaled(rows: Sequence[TaggedAnswer], value: Callable[[int, str], float]) -> list[list[float]]:
-    """A floor: a number of each sentence's place and text, brought into [0, 1] over all."""
-    found = [[value(n, text) for n, text in enumerate(row.statements)] for row in rows]
-    most = max(v for own in found for v in own) or 1.0
-    return [[v / most for v in own] for own in found]
+def floors(rows: Sequence[TaggedAnswer]) -> dict[str, dict[str, Any]]:
+    """What counting gives: an earlier place, a longer sentence, an answer of fewer sentences."""
+    counts: dict[str, Callable[[TaggedAnswer, int], float]] = {
+        "earlier place": lambda row, n: -n,
+        "longer": lambda row, n: len(row.statements[n]),
+        "fewer sentences": lambda row, n: -len(row.statements),
+    }
+    found = {}
+    for name, count in counts.items():
+        values = [[count(row, n) for n in range(len(row.statements))] for row in rows]
+        low, high = (of(v for own in values for v in own) for of in (min, max))
+        found[name] = figures(rows, [[(v - low) / (high - low) for v in own] for own in values])
+    return found
 
 
 async def valid_share(
@@ -162,15 +170,12 @@ def main() -> None:
     train, held = split(options.data, options.out, share=options.held_out, seed=options.seed)
     found: dict[str, Any] = {
         "answers": len(held), "questions": len({r.question for r in held}), "published": PUBLISHED,
-        "floors": {
-            "place": figures(held, scaled(held, lambda n, _: float(n))),
-            "length": figures(held, scaled(held, lambda _, text: float(len(text)))),
-        },
+        "floors": floors(held),
     }  # fmt: skip
     for name, report in found["floors"].items():
         show(name, report)
     for name in ("always first", "always last", "random at base rate"):
-        print(name, {k: _cell(v) for k, v in found["floors"]["place"]["paper"][name].items()}, flush=True)
+        print(name, {k: _cell(v) for k, v in found["floors"]["earlier place"]["paper"][name].items()}, flush=True)
     recipe = FeedbackRecipe(
         method="lora", epochs=options.epochs, batch_size=4, micro_batch=1, max_tokens=options.max_tokens,
         learning_rate=options.rate, lora_dropout=0.0, checkpoint_steps=10,
