@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -260,7 +260,14 @@ def _continuation(tokens: Sequence[int], end_ids: frozenset[int]) -> Continuatio
 
 def _last_only(model: PreTrainedModel) -> dict[str, int]:
     """Asks for the last position's logits alone, where the model can be asked: a prompt has one that matters."""
-    return {"logits_to_keep": 1} if _takes_logits_to_keep(cast(Any, type(model))) else {}
+    return {"logits_to_keep": 1} if takes_logits_to_keep(model) else {}
+
+
+def takes_logits_to_keep(model: Any) -> bool:
+    """Whether the model, or the one under its adapter, can be asked for the last positions' logits alone."""
+    under = getattr(model, "get_base_model", None)
+    kind: Any = type(model if under is None else under())
+    return _takes_logits_to_keep(kind)
 
 
 @functools.cache

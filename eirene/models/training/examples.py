@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eirene.core.errors import InputError
 from eirene.models.local.layout import break_special_tokens, encode_reply
 
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedTokenizerBase
 
 IGNORED = -100
@@ -37,8 +36,13 @@ def encode_example(tokenizer: PreTrainedTokenizerBase, prompt: Sequence[int], re
     return EncodedExample((*prompt, *encode_reply(tokenizer, break_special_tokens(tokenizer, reply)), end), len(prompt))
 
 
-def collate(batch: Sequence[EncodedExample], *, filler: int) -> dict[str, torch.Tensor]:
-    """Right-padded tensors (examples, longest): `input_ids`, `attention_mask`, `labels` (`IGNORED` but for replies)."""
+def collate(batch: Sequence[EncodedExample], *, filler: int, only_replies: bool = False) -> dict[str, Any]:
+    """Right-padded tensors (examples, longest): `input_ids`, `attention_mask`, `labels` (`IGNORED` but for replies).
+
+    With `only_replies` the labels are those of the last columns, from where the first reply begins, and
+    `logits_to_keep` is their number: the model computes no others. Of a short reply to a long prompt, the head over a
+    large vocabulary is a quarter of the work. The loss is the same.
+    """
     import torch
 
     longest = max(len(e.ids) for e in batch)
@@ -50,7 +54,10 @@ def collate(batch: Sequence[EncodedExample], *, filler: int) -> dict[str, torch.
         ids[row, :n] = torch.tensor(example.ids)
         mask[row, :n] = 1
         labels[row, example.n_prompt : n] = ids[row, example.n_prompt : n]
-    return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+    if not only_replies:
+        return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+    kept = longest - max(0, min(e.n_prompt for e in batch) - 1)  # the prompt's last token predicts the reply's first
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels[:, -kept:], "logits_to_keep": kept}
 
 
 def filler(tokenizer: PreTrainedTokenizerBase) -> int:

@@ -22,6 +22,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 from eirene.core.errors import InputError, TrainingStoppedError
 from eirene.models.local.checkpoint import no_progress_bar
 from eirene.models.local.loading import choose_device
+from eirene.models.local.sampling import takes_logits_to_keep
 from eirene.models.training.adapters import adapted, load_trainable
 from eirene.models.training.examples import EncodedExample, collate, filler
 from eirene.models.training.folder import CHECKPOINTS, TrainingRun, last_checkpoint, write_digests
@@ -250,7 +251,9 @@ def fit(
     trainer = Trainer(
         model=model,
         args=on_one_gpu(settings),
-        data_collator=functools.partial(collate, filler=filler(tokenizer)),
+        data_collator=functools.partial(
+            collate, filler=filler(tokenizer), only_replies=recipe.method != "prompt" and takes_logits_to_keep(model)
+        ),
         train_dataset=Examples(examples),
         eval_dataset=Examples(dev_examples) if dev_examples else None,
     )

@@ -196,3 +196,21 @@ def test_padding_goes_right_and_has_no_label() -> None:
     assert batch["input_ids"].tolist() == [[1, 2, 3], [4, 5, 9]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
     assert batch["labels"].tolist() == [[-100, 2, 3], [-100, 5, -100]]
+
+
+def test_logits_of_replies_alone_give_the_same_loss_and_gradients(base: Path, tmp_path: Path) -> None:
+    """Prompts of different lengths: the head is computed from before the first reply on, and nothing changes."""
+    tokenizer = load_tokenizer(str(base))
+    examples = [encode_example(tokenizer, [9] * n, "the answer") for n in (3, 7)]
+    model: Any = load_trainable(TrainingRun(str(base), tmp_path, seed=7), RECIPE, device="cpu")
+    found = []
+    for only_replies in (False, True):
+        batch = collate(examples, filler=0, only_replies=only_replies)
+        model.zero_grad()
+        out = model(**batch)
+        out.loss.backward()
+        found.append((out.logits.shape[1], out.loss.item(), [p.grad.clone() for p in model.parameters()]))
+    whole, part = found
+    assert part[0] == whole[0] - 2  # of the shorter prompt's three tokens the last one predicts
+    assert math.isclose(part[1], whole[1], rel_tol=1e-6)
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(part[2], whole[2], strict=True))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
+
+from eirene.models.local.sampling import prefill
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -19,26 +22,22 @@ def log_likelihoods(
     *,
     soft_prompt: torch.Tensor | None = None,
 ) -> list[float]:
-    """The natural-log likelihood of each continuation (its tokens' sum) after the prompt, from one forward pass.
+    """The natural-log likelihood of each continuation (its tokens' sum) after the prompt, which is read once.
 
-    Shorter continuations are padded behind their end, where causal attention cannot see it. Raises `ValueError` for an
-    empty prompt or continuation.
+    Raises `ValueError` for an empty prompt or continuation, `InputError` for a model whose memory of the prompt the
+    continuations cannot share.
     """
     if not prompt or not all(continuations):
         raise ValueError("the prompt and every continuation must have a token")
-    longest = max(len(c) for c in continuations)
-    embed: Any = model.get_input_embeddings()
-    device = embed.weight.device
-    rows = [[*prompt, *c, *[c[-1]] * (longest - len(c))] for c in continuations]
-    ids = torch.tensor(rows, device=device)
-    inputs = embed(ids)
-    virtual = 0
-    if soft_prompt is not None:
-        virtual = soft_prompt.shape[1]
-        inputs = torch.cat([soft_prompt.to(inputs.dtype).expand(len(rows), -1, -1), inputs], dim=1)
-    start = virtual + len(prompt) - 1
-    # Of the prompt only the last state is needed for a logit; models that know this save the rest of the head's work.
-    out = cast(Any, model)(inputs_embeds=inputs, use_cache=False, logits_to_keep=longest + 1).logits
-    logits = out[:, -(longest + 1) : -1] if out.shape[1] < inputs.shape[1] else out[:, start : start + longest]
-    found = logits.double().log_softmax(-1).gather(2, ids[:, len(prompt) :, None])[..., 0]
-    return [float(found[n, : len(c)].sum()) for n, c in enumerate(continuations)]
+    read = prefill(model, prompt, soft_prompt)
+    first = read.logits[0].double().log_softmax(-1)
+    found = []
+    for tokens in continuations:
+        total = float(first[tokens[0]])
+        if len(tokens) > 1:
+            ids = torch.tensor([list(tokens)], device=first.device)
+            out = cast(Any, model)(input_ids=ids[:, :-1], past_key_values=copy.deepcopy(read.cache), use_cache=True)
+            logits = out.logits[0].double().log_softmax(-1)
+            total += float(logits.gather(1, ids[0, 1:, None]).sum())
+        found.append(total)
+    return found

@@ -48,6 +48,19 @@ def test_a_likelihood_is_the_sum_over_the_tokens_whatever_stands_beside_it(plain
     assert log_likelihoods(plain.model, prompt, labels) == pytest.approx(by_hand(plain, prompt, labels), abs=1e-5)
 
 
+def test_a_prompt_is_read_once_for_all_labels(plain, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    forward = plain.model.forward
+
+    def counted(input_ids: torch.Tensor, **more: Any) -> Any:
+        read.append(input_ids.numel())
+        return forward(input_ids=input_ids, **more)
+
+    monkeypatch.setattr(plain.model, "forward", counted)
+    log_likelihoods(plain.model, [1, 2, 3, 4, 5], [[6, 7, 8], [9], [6, 9]])
+    assert read == [5, 2, 1]
+
+
 @pytest.mark.parametrize(("prompt", "labels"), [([], [[1]]), ([1], [[]])])
 def test_nothing_has_no_likelihood(plain, prompt, labels) -> None:
     with pytest.raises(ValueError, match="must have a token"):
