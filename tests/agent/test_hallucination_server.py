@@ -28,7 +28,7 @@ def test_the_critic_and_the_editor_run_over_a_server(monkeypatch: pytest.MonkeyP
     with LoopbackServer(reply) as server:
         record = refine(
             ITEM, backend="openai:test", critic="hallucination", mode="edit", samples=5,
-            backend_options=BackendOptions(base_url=server.base_url),
+            backend_options=BackendOptions(base_url=server.base_url, structured="text"),
         )  # fmt: skip
     assert (record.status, record.answer) == ("accepted", "It opened in 1890.")
     assert record.rounds[0].critique is not None and record.rounds[0].critique.hallucination is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -23,8 +24,8 @@ _ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 class ChatGguf(BaseChatModel):
     """Any GGUF file in this process, with its own chat template; `n` replies come from one reading of the prompt.
 
-    `model` is `PATH[?threads=N&context=N][#TEMPLATE]`. The same seed gives the same replies; reply i of a request has
-    seed + i. `max_tokens` bounds a reply in text; one that is held to a schema (`response_format`, as OpenAI has it)
+    `model` is `PATH[?threads=N&context=N&tokens=N][#TEMPLATE]`. The same seed gives the same replies; reply i of a
+    request has seed + i. `max_tokens` bounds a reply in text; one that is held to a schema (`response_format`, as OpenAI has it)
     has what its longest form takes. Raises `MissingExtraError` without the extra `gguf`, `InputError` for a file that
     cannot be used.
     """
@@ -37,13 +38,16 @@ class ChatGguf(BaseChatModel):
     logprobs: bool | None = None
     top_logprobs: int | None = None
     response_format: dict[str, Any] | None = None
-    max_tokens: int = 1024
+    max_tokens: int | None = None
     _engine: GgufEngine = PrivateAttr()
+    _tokens: int = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Loads the file, or finds it loaded."""
         super().model_post_init(context)
-        self._engine = load_engine(parse_gguf(PREFIX + self.model))
+        spec = parse_gguf(PREFIX + self.model)
+        self._tokens = spec.tokens
+        self._engine = load_engine(replace(spec, tokens=0))  # which is nothing of the engine's
 
     @property
     def digest(self) -> str:
@@ -84,7 +88,7 @@ class ChatGguf(BaseChatModel):
 
     def _bodies(self, messages: list[BaseMessage], stop: list[str] | None) -> list[dict[str, Any]]:
         """The requests: one, or as many as it takes for so many replies to have room in the context."""
-        longest = self.max_tokens
+        longest = self.max_tokens or self._tokens
         if self.response_format is not None:
             longest = most_tokens(self.response_format["json_schema"]["schema"])
         # A token has two bytes or more in any text worth reading; the context must not run over, which ends all.

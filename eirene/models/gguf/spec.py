@@ -1,4 +1,4 @@
-"""Parses the names of GGUF models, `gguf:PATH[?threads=N&context=N][#TEMPLATE]`, and checks the file."""
+"""Parses the names of GGUF models, `gguf:PATH[?threads=N&context=N&tokens=N][#TEMPLATE]`, and checks the file."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ from eirene.core.extras import importing
 PREFIX = "gguf:"
 DEFAULT_CONTEXT = 16_384
 """Tokens of all samples of a request together, the prompt counted once."""
-_OPTIONS = ("threads", "context")
+DEFAULT_TOKENS = 1024
+_OPTIONS = ("threads", "context", "tokens")
 _MAGIC = b"GGUF"
 _EDGE = 1 << 20
-_FORM = "write gguf:FILE.gguf[?threads=N&context=N][#TEMPLATE]"
+_FORM = "write gguf:FILE.gguf[?threads=N&context=N&tokens=N][#TEMPLATE]"
 
 
 @dataclass(frozen=True, slots=True)
 class GgufSpec:
     """What to load and how. `threads` None chooses by the cores that are idle; `template` None is the file's own.
 
+    `context`: tokens of all samples of a request together; `tokens`: those of one reply in text at most.
     `template` is the name of one that llama.cpp knows, such as `chatml`, or a file with a Jinja template.
     """
 
     path: str
     threads: int | None = None
     context: int = DEFAULT_CONTEXT
+    tokens: int = DEFAULT_TOKENS
     template: str | None = None
 
 
@@ -50,7 +53,7 @@ def parse_gguf(name: str) -> GgufSpec:
         if key not in _OPTIONS or not value.isdecimal() or int(value) < 1:
             raise InputError(f"backend {name!r}: {pair!r} is no option; {_FORM}", field="backend")
         numbers[key] = int(value)
-    return GgufSpec(path, numbers.get("threads"), numbers.get("context", DEFAULT_CONTEXT), template or None)
+    return GgufSpec(path, template=template or None, **numbers)
 
 
 def check_file(spec: GgufSpec) -> None:

@@ -63,7 +63,7 @@ def upstream(shape: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             asked.append(body)
             said = json.dumps(body["messages"])
-            text = CRITIQUE if "[Incomplete]" in said and "Reasons" in said else BETTER if DRAFT in said else DRAFT
+            text = CRITIQUE if "enough information" in said else BETTER if DRAFT in said else DRAFT
             n = int(body.get("n") or 1)
             sent = json.dumps(shape(n, [text] * n)).encode()
             self.send_response(200)

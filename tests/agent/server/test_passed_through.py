@@ -14,7 +14,7 @@ from eirene.agent.server.upstream import Upstream
 from eirene.agent.settings import Settings
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
-from tests.agent.server.serving import ASK, GIVEN, QUESTION, chat_engine, served
+from tests.agent.server.serving import ASK, GIVEN, chat_engine, served
 
 WHOLE = "Supporters say that zoos teach children about animals. Critics say that cages make animals suffer."
 REFUSAL = "I'm sorry, but I can't help with that."
@@ -26,7 +26,7 @@ def upstream(draft: str) -> Callable[[Any, int], str]:
     """Writes the draft, finds every sentence complete and nothing hallucinated, and revises nothing."""
 
     def script(request: Any, _: int) -> str:
-        return "1. [Complete]\n2. [Complete]" if "[Complete]" in request.text and request.text != QUESTION else draft
+        return "1. [Complete]\n2. [Complete]" if "enough information" in request.text else draft
 
     return script
 

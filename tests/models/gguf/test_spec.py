@@ -10,12 +10,20 @@ import pytest
 from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.core.errors import InputError
 from eirene.models.gguf import spec as module
-from eirene.models.gguf.spec import DEFAULT_CONTEXT, GgufSpec, check_file, file_digest, idle_threads, parse_gguf
+from eirene.models.gguf.spec import (
+    DEFAULT_CONTEXT,
+    DEFAULT_TOKENS,
+    GgufSpec,
+    check_file,
+    file_digest,
+    idle_threads,
+    parse_gguf,
+)
 
 
 def test_a_name_has_a_path_and_perhaps_options_and_a_template() -> None:
-    assert parse_gguf("gguf:a.gguf") == GgufSpec("a.gguf", None, DEFAULT_CONTEXT, None)
-    assert parse_gguf("gguf:a.gguf?threads=2&context=4096#chatml") == GgufSpec("a.gguf", 2, 4096, "chatml")
+    assert parse_gguf("gguf:a.gguf") == GgufSpec("a.gguf", None, DEFAULT_CONTEXT, DEFAULT_TOKENS, None)
+    assert parse_gguf("gguf:a.gguf?threads=2&context=4096&tokens=9#chatml") == GgufSpec("a.gguf", 2, 4096, 9, "chatml")
 
 
 def test_a_file_that_exists_is_taken_whole(tmp_path: Path) -> None:

@@ -1,0 +1,164 @@
+"""The loop with a real language model. It is weak: asserted is that its replies are read, and that nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import runpy
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+import eirene
+from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.agent.experiments.compare import ComparePlan, acompare
+from eirene.core.critique import Sample
+from eirene.core.errors import UnusableReplyError
+from eirene.core.grounding import ArgumentGroup, Grounding
+from eirene.core.records import Item
+from eirene.core.usage import Meter, Usage
+from eirene.data.topics import Argument, Side, Topic
+from eirene.eval.base import Case
+from eirene.eval.detectors.chainpoll import ChainPoll
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.resolve import ChatOptions, resolve_chat
+from eirene.npov.chat_writer import ChatWriter
+from eirene.npov.writer import WriteTask
+from eirene.prompts import Message
+from eirene.text.sentences import split_sentences
+from tests.agent.server.serving import running
+from tests.llm.conftest import LlamaServer
+
+pytestmark = [pytest.mark.llm, pytest.mark.usefixtures("loopback")]
+
+ROOT = Path(__file__).parents[2]
+ITEM = Item(id="lamp", question="Who keeps the lamp, and what does it burn?", answer="The keeper lights the lamp.")
+SIDES = {"pro": "Trams are quiet.", "con": "Tracks cost a lot to lay."}
+
+
+def named(file: Path) -> str:
+    return f"gguf:{file}?threads=1&context=8192&tokens=120"
+
+
+async def critiques(
+    backend: str, *, kind: str = "completeness", count: int, **options: Any
+) -> tuple[list[Sample], Usage]:
+    parts = resolve_backend(backend, BackendOptions(**options))
+    model = parts.feedback_model if kind == "completeness" else parts.hallucination_model
+    assert model is not None
+    request, meter = FeedbackRequest(ITEM, ITEM.answer, split_sentences(ITEM.answer), 7), Meter()
+    return [sample async for sample in model.draw(request, start=0, count=count, meter=meter)], meter.total
+
+
+@pytest.mark.parametrize(("kind", "count"), [("completeness", 20), ("hallucination", 6)])
+async def test_critiques_are_one_call_and_can_be_read(gguf_file: Path, kind: str, count: int) -> None:
+    samples, usage = await critiques(named(gguf_file), kind=kind, count=count)
+    assert sum(sample.is_valid for sample in samples) >= count - 1
+    assert usage.calls == 1
+    assert usage.output_tokens >= count * 6  # of all of them: the shortest reply has more tokens than that
+
+
+async def test_a_seed_holds_whatever_ran_before(gguf_file: Path) -> None:
+    first, _ = await critiques(named(gguf_file), count=4)
+    await resolve_chat(named(gguf_file)).ask([Message("user", "Hello.")], sampling=Sampling(seed=1), meter=Meter())
+    assert (await critiques(named(gguf_file), count=4))[0] == first
+    assert (await critiques(named(gguf_file), count=2))[0] == first[:2]
+
+
+async def test_a_cancelled_request_ends_soon_and_the_next_is_answered(gguf_file: Path) -> None:
+    chat = resolve_chat(named(gguf_file))
+    long = asyncio.create_task(
+        chat.ask([Message("user", "Count to a thousand.")], sampling=Sampling(seed=1), meter=Meter())
+    )
+    await asyncio.sleep(0)
+    long.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await long
+    reply = await chat.ask([Message("user", "Say yes.")], sampling=Sampling(seed=1, temperature=0.0), meter=Meter())
+    assert reply.text.strip()
+
+
+def test_refine_keeps_the_original_or_says_what_it_accepted(gguf_file: Path) -> None:
+    record = eirene.refine(ITEM, backend=named(gguf_file), samples=5, max_rounds=1, judge_votes=0)
+    assert record.status in {"accepted", "kept", "complete", "abstained"}, record.why
+    assert record.original == ITEM.answer
+    assert record.rounds[0].critique is not None
+    assert record.rounds[0].critique.n_valid == 5
+    assert record.usage.cost_usd == 0.0
+
+
+async def test_three_modes_are_compared(gguf_file: Path, tmp_path: Path) -> None:
+    settings = {"samples": 3, "max_rounds": 1, "judge_votes": 0}
+    plan = ComparePlan(modes=("improve", "generic", "fine-grained"), settings=settings)  # type: ignore[arg-type]  # made
+    parts = resolve_backend(named(gguf_file))
+    found = await acompare([ITEM], plan=plan, parts=parts, out=tmp_path)
+    assert len(found.rows) == 3
+    assert all(row.record.original == ITEM.answer for row in found.rows)
+
+
+async def test_chainpoll_reads_its_polls(gguf_file: Path) -> None:
+    given = Grounding("context", (ArgumentGroup("context", ("The lamp burns oil.",)),))
+    case = Case("What does the lamp burn?", "It burns oil.", given)
+    meter = Meter()
+    scores = await ChainPoll(resolve_chat(named(gguf_file)), polls=3).score(case, meter=meter)
+    assert meter.total.calls == 1
+    assert scores.polls is not None
+    assert sum(poll.error is not None for poll in scores.polls.replies) >= 2
+
+
+async def test_an_npov_response_is_written(gguf_file: Path) -> None:
+    sides = tuple(Side(name, (Argument(name, text),)) for name, text in SIDES.items())
+    topic = Topic("trams", "Should the town build a tram line?", sides)
+    writer, meter = ChatWriter(resolve_chat(named(gguf_file))), Meter()
+    try:
+        text = (await writer.write(WriteTask(topic.question, topic, 1), meter=meter)).main
+    except UnusableReplyError as error:  # it may go on and on
+        text = error.reply or ""
+    assert len(text.split()) > 20
+    assert 20 < meter.total.output_tokens <= 120
+
+
+async def test_a_server_of_llama_cpp_takes_the_schema_and_every_token_is_counted(
+    llama_server: LlamaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", llama_server.key)
+    samples, usage = await critiques("openai:smollm2", count=6, base_url=llama_server.base_url)
+    assert sum(sample.is_valid for sample in samples) >= 5
+    assert usage.calls == 1
+    with openai.OpenAI(base_url=llama_server.base_url, api_key=llama_server.key) as client:
+        told = client.chat.completions.create(
+            model="smollm2", messages=[{"role": "user", "content": "Hello."}], n=4, seed=2, max_tokens=20, logprobs=True
+        )
+        ours = Meter()
+        chat = resolve_chat("openai:smollm2", options=ChatOptions(base_url=llama_server.base_url))
+        limited = ChatModel(chat.model.model_copy(update={"max_tokens": 20}))
+        await limited.send([Message("user", "Hello.")], sampling=Sampling(seed=2), seeds=range(2, 6), meter=ours)
+    came = sum(len(choice.logprobs.content or ()) for choice in told.choices if choice.logprobs)
+    assert told.usage is not None
+    assert told.usage.completion_tokens < came  # what the server says is one choice's
+    assert ours.total.output_tokens == came
+
+
+def test_serve_answers_openai_s_client_in_one_piece_and_streamed(gguf_file: Path) -> None:
+    ask: Any = [
+        {"role": "user", "content": ITEM.question},
+        {"role": "assistant", "content": ITEM.answer},
+    ]
+    flags = ["--backend", named(gguf_file), "--samples", "3", "--max-rounds", "1", "--judge-votes", "0"]
+    with running(*flags) as (_, address), openai.OpenAI(base_url=f"{address}/v1", api_key="any", timeout=250) as client:
+        model = client.models.list().data[0].id
+        whole = client.chat.completions.create(model=model, messages=ask)
+        assert whole.choices[0].message.content
+        pieces = client.chat.completions.create(model=model, messages=ask, stream=True)
+        text = "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
+    assert text == whole.choices[0].message.content
+    assert str(gguf_file.parent) not in model
+
+
+async def test_a_local_model_and_a_gguf_file_are_held_to_the_same_schema(gguf_file: Path, tmp_path: Path) -> None:
+    make_folder = runpy.run_path(str(ROOT / "benchmarks" / "smollm2" / "model.py"))["make_folder"]
+    samples, usage = await critiques(make_folder(tmp_path / "smollm2"), count=2)
+    assert [sample.invalid for sample in samples] == [None, None]
+    assert usage.calls == 1
