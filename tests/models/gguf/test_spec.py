@@ -32,6 +32,16 @@ def test_a_file_that_exists_is_taken_whole(tmp_path: Path) -> None:
     assert parse_gguf(f"gguf:{file}") == GgufSpec(str(file))
 
 
+def test_a_package_that_holds_one_file_may_stand_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "eirene_test_weights"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('it is looked up, and not imported')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert parse_gguf("gguf:eirene_test_weights").path == "eirene_test_weights"
+    (package / "model.gguf").touch()
+    assert parse_gguf("gguf:eirene_test_weights?threads=2") == GgufSpec(str(package / "model.gguf"), 2)
+
+
 @pytest.mark.parametrize("name", ["gguf:", "gguf:?threads=2", "gguf:a?threads=0", "gguf:a?gpu=1", "gguf:a?threads=x"])
 def test_a_name_that_says_something_else_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"write gguf:FILE\.gguf"):
