@@ -189,6 +189,9 @@ READ = [
     ('The answer says "Better: B".\nFaulty: neither\nBetter: A', ("neither", "before")),
     ("<think>Faulty: neither\nBetter: A", None),
     ("I cannot compare these.", None),
+    ('{"thinking": "Better: A", "faulty": "B", "better": "tie"}', ("after", "tie")),
+    ('{"thinking": "", "faulty": "B"}', None),
+    ('{"thinking": "", "faulty": {"A": 1}, "better": "A"}', None),
     ("", None),
     (" \n", None),
 ]

@@ -13,13 +13,13 @@ from eirene.prompts.loader import Message, load_prompt
 VERDICT_JSON_PROMPT = "verdict_json"
 PAIRWISE_JSON_PROMPT = "pairwise_json"
 ERROR_KINDS = ("factual", "unsupported", "missing", "irrelevant", "contradiction", "unclear")
-VERDICTS = {"yes": True, "no": False}
+VERDICTS = ("yes", "no")
 _TEXT = {"type": "string"}
 
 
 def verdict_form(messages: Sequence[Message]) -> ReplyForm:
     """Thinking, then yes or no. `messages` ask for the same in text."""
-    schema = object_schema({"thinking": _TEXT, "verdict": choice_schema(list(VERDICTS))})
+    schema = object_schema({"thinking": _TEXT, "verdict": choice_schema(VERDICTS)})
     return ReplyForm.of("verdict", schema, _asking_for_json(messages, VERDICT_JSON_PROMPT))
 
 

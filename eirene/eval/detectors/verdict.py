@@ -93,14 +93,20 @@ def read_verdict(reply: Reply) -> Poll:
         return Poll(error=None, text=reply.text, unread="the reply was cut off")
     if reply.is_filtered:
         return Poll(error=None, text=reply.text, unread="the provider's filter ended the reply")
-    held = json_object(reply.text)
-    if held is not None and held.get("verdict") in VERDICTS:
-        return Poll(error=VERDICTS[held["verdict"]], text=reply.text)
-    text = cleaned(reply.text)
+    text = cleaned(_said_in_json(reply.text) or reply.text)
     if not text.strip():
         return Poll(error=None, text=reply.text, unread="nothing but thinking" if reply.text.strip() else "empty")
     value = _verdict(text)
     return Poll(error=value, text=reply.text, unread="no clear verdict of yes or no" if value is None else None)
+
+
+def _said_in_json(text: str) -> str | None:
+    """A reply in the form that judges are held to, as text: there, a verdict that its thinking denies is not read."""
+    held = json_object(text) or {}
+    verdict, thinking = held.get("verdict"), held.get("thinking")
+    if len(held) != 2 or verdict not in VERDICTS or not isinstance(thinking, str):
+        return None
+    return f"{thinking.strip()}. Verdict: {verdict}"
 
 
 def cleaned(text: str) -> str:

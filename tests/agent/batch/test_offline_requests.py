@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from eirene.agent.backends import resolve_backend
+from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.batch.offline import CustomId, SamplingStep, export_requests, import_replies
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
@@ -265,3 +265,12 @@ def test_a_run_that_draws_nothing_from_a_chat_model_has_no_requests(
     """The message says which runs have some."""
     with pytest.raises(InputError, match=said):
         SamplingStep(parts, settings)
+
+
+@pytest.mark.parametrize(("structured", "asked"), [("auto", "as one JSON object"), ("text", "one line for each")])
+def test_requests_ask_for_critiques_as_a_live_run_does(structured: Any, asked: str, tmp_path: Path) -> None:
+    parts = resolve_backend("openai:m", BackendOptions(offline=True, structured=structured))
+    done = export_requests(ITEMS[:1], SamplingStep(parts, SETTINGS), str(tmp_path / "requests.jsonl"))
+    body = json.loads(done.files[0].read_text("utf-8"))["body"]
+    assert asked in "".join(message["content"] for message in body["messages"])
+    assert ("response_format" in body) is (structured == "auto")

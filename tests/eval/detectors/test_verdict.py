@@ -89,3 +89,16 @@ def test_a_very_long_reply_is_read_in_time(piece: str) -> None:
     """Regular expressions that go back and forth would take minutes here, and the suite would notice."""
     assert verdict(piece * 20_000 + "\n\nVerdict: yes") is (None if piece == "<think>" else True)
     read_verdict(Reply(piece * 20_000 + "\n\nand so on"))
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ('{"thinking": "It is not in the text. Verdict: no", "verdict": "yes"}', True),
+        ('```json\n{"thinking": "All of it is there.", "verdict": "no"}\n```', False),
+        ('{"thinking": "", "verdict": "perhaps"}', None),
+        ('{"thinking": "The answer contains a hallucination.", "verdict": "no"}', None),
+    ],
+)
+def test_a_verdict_in_json_is_that_of_its_field(text: str, error: bool | None) -> None:
+    assert verdict(text) is error
