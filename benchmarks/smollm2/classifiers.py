@@ -122,13 +122,16 @@ def main() -> None:
     print(json.dumps(card["figures"], indent=1))
     detectors = [*build_detectors(["rouge", "alignment"], Resources()), classifier(options.out / "adapter")]
     for name in options.sets.split(","):
-        cases = read_labelled(str(options.data / f"{name}.jsonl")).cases
+        read = read_labelled(str(options.data / f"{name}.jsonl"))
+        drawn = np.random.default_rng(options.seed).permutation(len(read.cases))[: options.most]
         (options.out / name).mkdir(parents=True, exist_ok=True)
-        drawn = np.random.default_rng(options.seed).permutation(len(cases))[: options.most]
-        found = asyncio.run(
-            aevaluate_detectors([cases[i] for i in sorted(drawn)], detectors, out=options.out / name)
-        )  # fmt: skip
-        summary = {"data": {"name": name, "of": len(cases)}, "dev": None, **summarise(found, EvaluationPlan())}
+        cases = [read.cases[i] for i in sorted(drawn)]
+        found = asyncio.run(aevaluate_detectors(cases, detectors, out=options.out / name))
+        data = {
+            "name": name, "form": read.form, "drawn": len(cases), "of": len(read.cases),
+            "left_out": dict(read.left_out),
+        }  # fmt: skip
+        summary = {"data": data, "dev": None, **summarise(found, EvaluationPlan())}
         (options.out / name / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", "utf-8")
         print(evaluation_table(summary), flush=True)
 

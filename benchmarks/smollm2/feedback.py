@@ -9,8 +9,8 @@ their questions are drawn by the seed and held out. Measured on the held-out ans
   held to be `[Complete]` throughout, so that one pass reads all places. ROC AUC over sentences and within answers, the
   first sentence named (exact, adjacent, different; named where the probability is above one half), beside place,
   length, the number of sentences and the rows that need no model. 95 % intervals by answer.
-- valid samples: of the `--valid` shortest held-out answers `--samples` critiques are drawn as the loop draws them, at most
-  `--new-tokens` long, and the share that can be read is counted.
+- valid samples: `--samples` critiques of each of the `--valid` shortest held-out answers are drawn as the loop draws
+  them, at most `--new-tokens` long, and those that can be read are counted.
 
 Longer examples than `--max-tokens` are not trained on. The same command goes on where it was stopped.
 """
