@@ -216,8 +216,7 @@ def read_pair_vote(reply: Reply, *, first: Side) -> PairVote:
 
     The last line of each label counts, unless an earlier one says something else.
     """
-    held = None if reply.is_cut_off else json_object(reply.text)
-    text = cleaned(reply.text) if held is None else f"Faulty: {held.get('faulty')}\nBetter: {held.get('better')}"
+    text = cleaned(reply.text) if reply.is_cut_off else _said_in_json(reply.text) or cleaned(reply.text)
     why = None
     if reply.is_cut_off:
         why = "the reply was cut off"
@@ -240,6 +239,14 @@ def read_pair_vote(reply: Reply, *, first: Side) -> PairVote:
         faulty=cast(Literal["before", "after", "both", "neither"], sides.get(faulty or "", faulty)),
         text=reply.text,
     )
+
+
+def _said_in_json(text: str) -> str | None:
+    """The two verdicts of a reply in the form that judges are held to, as the lines of one in text."""
+    held = json_object(text) or {}
+    faulty, better = held.get("faulty"), held.get("better")
+    is_whole = len(held) == 3 and "thinking" in held and isinstance(faulty, str) and isinstance(better, str)
+    return f"Faulty: {faulty}\nBetter: {better}" if is_whole else None
 
 
 def _said(label: str, lines: Sequence[re.Match[str]]) -> str | None:

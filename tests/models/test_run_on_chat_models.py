@@ -49,7 +49,7 @@ def test_a_server_gives_a_full_record_and_its_own_count() -> None:
         usage = record.usage
         assert (usage.calls, usage.input_tokens, usage.output_tokens) == (2, server.input_tokens, server.output_tokens)
         assert usage.cost_usd is None
-        assert "t=1,p=0.9,prompts=" in record.signature
+        assert "t=1,p=0.9,structured=auto,prompts=" in record.signature
 
 
 @pytest.mark.usefixtures("loopback")
