@@ -9,8 +9,8 @@ their questions are drawn by the seed and held out. Measured on the held-out ans
   held to be `[Complete]` throughout, so that one pass reads all places. ROC AUC over sentences and within answers, the
   first sentence named (exact, adjacent, different; named where the probability is above one half), beside place,
   length, the number of sentences and the rows that need no model. 95 % intervals by answer.
-- valid samples: `--samples` critiques of each of the `--valid` shortest held-out answers are drawn as the loop draws
-  them, at most `--new-tokens` long, and those that can be read are counted.
+- valid samples: `--samples` critiques of each of the `--valid` shortest held-out answers are drawn as text, held to no
+  grammar, at most `--new-tokens` long, and those that can be read are counted.
 
 Longer examples than `--max-tokens` are not trained on. The same command goes on where it was stopped.
 """
@@ -114,7 +114,7 @@ async def valid_share(
     """How many of the drawn critiques can be read."""
     from eirene.models.local.sampling import LocalSampling
 
-    critic = LocalFeedback(model, sampling=LocalSampling(max_new_tokens=new_tokens))
+    critic = LocalFeedback(model, sampling=LocalSampling(max_new_tokens=new_tokens), structured="text")
     valid, causes = [], []
     for row in rows:
         found = await draw_samples(critic, request_of(row, seed), n=samples, stop="none", meter=Meter())
