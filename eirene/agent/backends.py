@@ -83,11 +83,11 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
     from eirene.models.local.model import LocalModel
 
     if isinstance(backend, LocalModel):
-        return _local(backend, _LocalOptions.of(options))
+        return _local(backend, _DrawnWith.of(options))
     if isinstance(backend, str) and backend.startswith("hf:"):
         if options.base_url is not None:
             raise InputError("base_url goes with a chat model; an hf: backend calls no server", field="base_url")
-        return _local(backend, _LocalOptions.of(options))
+        return _local(backend, _DrawnWith.of(options))
     if isinstance(backend, str):
         from eirene.models.resolve import is_chat_name
 
@@ -146,14 +146,14 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
     return _model_parts(
         chat.name,
         (draw(), ChatRefiner(chat, reasons_only=options.reasons_only), draw(asking=HALLUCINATION)),
-        how=_weights(chat) + _how(_LocalOptions.of(options)),
+        how=_weights(chat) + _how(_DrawnWith.of(options)),
         prompts=[CHAT_PROMPT, COMPLETENESS_JSON_PROMPT, *PAIRWISE_PROMPTS, *PROMPTS.values(), *PARTS],
         pairwise=ChatPairwise(chat),
     )
 
 
 @functools.lru_cache(maxsize=1)  # items refined in turn share one loaded model; a second would not fit beside it
-def _local(named: str | LocalModel, options: _LocalOptions) -> Parts:
+def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
     """One local model as feedback model and refiner."""
     from eirene.eval.pairwise import PAIRWISE_PROMPTS, LocalPairwise
     from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
@@ -212,8 +212,8 @@ def _model_parts(
 
 
 @dataclass(frozen=True, slots=True)
-class _LocalOptions:
-    """What of the options a local model heeds, and what of all of them a signature tells."""
+class _DrawnWith:
+    """What of the options critiques and votes are drawn with: all that a local model heeds, and in every signature."""
 
     temperature: float
     top_p: float
@@ -221,7 +221,7 @@ class _LocalOptions:
     structured: Structured
 
     @classmethod
-    def of(cls, options: BackendOptions) -> _LocalOptions:
+    def of(cls, options: BackendOptions) -> _DrawnWith:
         from eirene.models.structured import check_structured
 
         structured = check_structured(options.structured)
@@ -234,7 +234,7 @@ def _weights(chat: ChatModel) -> str:
     return "" if digest is None else f"{digest},"
 
 
-def _how(options: _LocalOptions, more: str = "") -> str:
+def _how(options: _DrawnWith, more: str = "") -> str:
     said = f"t={options.temperature:g},p={options.top_p:g}{more},structured={options.structured}"
     return said + (",reasons-only" if options.reasons_only else "")
 

@@ -298,4 +298,4 @@ async def _answer(
         metadata=config.get("metadata"),
         **arguments,
     )
-    return replies_of(result), tokens_of(result)
+    return replies_of(result, tool=(arguments.get("tool_choice") or {}).get("name")), tokens_of(result)

@@ -86,20 +86,20 @@ class Tokens:
     is_unknown: bool = False
 
 
-def replies_of(result: LLMResult) -> tuple[Reply, ...]:
+def replies_of(result: LLMResult, *, tool: str | None = None) -> tuple[Reply, ...]:
     """The choices of a one-prompt result, in order. Thinking that comes apart from the text is left out.
 
-    Of one that calls a tool instead of saying anything the text is the call's arguments, as JSON.
+    `tool` is one that the model had to call to give its reply: the text is then the call's arguments, as JSON.
     """
-    return tuple(_reply(g) for g in result.generations[0])
+    return tuple(_reply(g, tool) for g in result.generations[0])
 
 
-def _reply(generation: Generation) -> Reply:
-    text, ended = _text(generation), _finish_reason(generation)
-    calls = getattr(getattr(generation, "message", None), "tool_calls", None)
-    if calls and not text.strip() and ended in (None, "stop", *_CALLED):
-        return Reply(json.dumps(calls[0]["args"], ensure_ascii=False), "stop")
-    return Reply(text, ended, _reply_tokens(generation))
+def _reply(generation: Generation, tool: str | None) -> Reply:
+    ended = _finish_reason(generation)
+    for call in getattr(getattr(generation, "message", None), "tool_calls", None) or ():
+        if tool is not None and call["name"] == tool:
+            return Reply(json.dumps(call["args"], ensure_ascii=False), "stop" if ended in _CALLED else ended)
+    return Reply(_text(generation), ended, _reply_tokens(generation))
 
 
 def tokens_of(result: LLMResult) -> Tokens:

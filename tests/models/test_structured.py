@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
 
 from eirene.core.errors import InputError, MalformedReplyError, RequestRefusedError
 from eirene.core.usage import Meter
@@ -181,6 +182,12 @@ async def test_anthropic_is_made_to_call_a_tool_whose_arguments_are_the_reply(mo
     assert bodies[0]["tools"][0]["input_schema"] == json.loads(FORM.schema)
     assert bodies[0]["messages"][0]["content"] == "as JSON?"
     assert meter.total.output_tokens == 3
+
+
+async def test_a_tool_that_nobody_asked_for_is_no_reply() -> None:
+    call = {"name": "look_up", "args": {"q": "lamp"}, "id": "c1", "type": "tool_call"}
+    chat = ChatModel(ScriptedChatModel([AIMessage("", tool_calls=[call])]))
+    assert (await chat.ask(TEXT, sampling=SAMPLING, meter=Meter())).text == ""
 
 
 async def test_ollama_gets_the_schema_as_its_format() -> None:
