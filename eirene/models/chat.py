@@ -190,7 +190,8 @@ class ChatModel:
     ) -> tuple[Reply, ...]:
         """The replies of one request, retried as the policy says; none where the provider refuses `n`.
 
-        A server that turns out to take no schema is asked for text at once.
+        A server that turns out to take no schema is asked for text at once; where it fails within for the second time
+        and no schema has worked yet, text is tried once.
         """
         refused = 0
 
@@ -205,6 +206,11 @@ class ChatModel:
                 fields["n"] = n
             asked = messages if form is None or not form.messages else form.messages
             outcome = await self._attempt(asked, fields, form, meter=meter, is_retry=before + refused > 0)
+            if isinstance(outcome, Fault) and form is not None and before == 1 and self._schema.is_suspect(outcome):
+                fault, form = outcome, None
+                outcome = await self._attempt(messages, fields, None, meter=meter, is_retry=True)
+                if not isinstance(outcome, Fault):
+                    self._schema.refused(fault.error)
             if isinstance(outcome, Fault):
                 if outcome.parameter is None or (outcome.parameter == PARAMETER and not self._schema.may_fall_back):
                     return outcome

@@ -54,14 +54,16 @@ _SHOWN = 300
 class Fault:
     """One failed attempt: the error to raise if no attempt is left, and whether another may help.
 
-    `retry_after_s` is the wait that the provider asked for; `parameter` the request field that it does not take; `log`
-    what is to be logged where the error must not tell it.
+    `retry_after_s` is the wait that the provider asked for; `parameter` the request field that it does not take;
+    `is_internal` says that the server failed within (HTTP 500); `log` is what is to be logged where the error must not
+    tell it.
     """
 
     error: BackendError
     retryable: bool
     retry_after_s: float | None = None
     parameter: str | None = None
+    is_internal: bool = False
     log: str | None = None
 
 
@@ -134,7 +136,7 @@ def _by_status(status: int, error: Exception, message: str, name: str, parameter
     if status >= 500 and not (
         ("n" in parameters and _ONE_REPLY.search(str(error))) or _is_about_schema(str(error), parameters)
     ):
-        return Fault(UnreachableError(said), retryable=True, retry_after_s=wait)
+        return Fault(UnreachableError(said), retryable=True, retry_after_s=wait, is_internal=status == 500)
     parameter = _refused_parameter(error, parameters)
     return Fault(RequestRefusedError(said + _where(status, message)), retryable=False, parameter=parameter)
 

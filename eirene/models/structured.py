@@ -17,6 +17,7 @@ from eirene.core.errors import InputError, MalformedReplyError
 from eirene.core.json import parse_json
 from eirene.core.logs import get_logger
 from eirene.core.loop_settings import Structured
+from eirene.models.faults import Fault
 from eirene.models.replies import Reply
 from eirene.models.reply_text import inside_fence, without_thinking
 from eirene.prompts import Message
@@ -28,7 +29,9 @@ logger = get_logger(__name__)
 
 STRUCTURED: tuple[Structured, ...] = get_args(Structured)
 _UNBOUNDED = 768
-_BOUND = re.compile(r"\{\d+,(\d+)\}")
+_BOUND = re.compile(r"\{(?:\d+,)?(\d+)\}")
+_LONGEST_REPEAT = 128
+"""Of a pattern in one go: xgrammar, by which vLLM holds replies, fails on more (0.2.8)."""
 PARAMETER = "response_format"
 """What a refused schema is called, whatever field it was sent in."""
 
@@ -91,7 +94,7 @@ class SchemaSupport:
         self._mode = check_structured(mode)
         self._name = name
         self._is_refused = False
-        self._is_proven = False
+        self._is_proven = False  # a reply has shown that the server holds to schemas
         self._has_place = _place(model) is not None
         if mode == "schema" and not self._has_place:
             raise InputError(
@@ -132,6 +135,13 @@ class SchemaSupport:
         if not self._is_refused:
             self._is_refused = True
             logger.info("%s takes no JSON schema, replies are asked for as text: %s", self._name, error)
+
+    def is_suspect(self, fault: Fault) -> bool:
+        """Whether a server's internal error may be the schema's doing: text is then worth a try.
+
+        Servers that compile a schema fail in many ways, and some say no more than "internal server error".
+        """
+        return fault.is_internal and self.may_fall_back and not self._is_proven
 
     def look_at(self, replies: Sequence[Reply]) -> None:
         """Learns from the replies to a request with a schema: text says that the server has ignored it.
@@ -183,7 +193,7 @@ def most_tokens(schema: Mapping[str, Any]) -> int:
         if "properties" in part:
             return 4 + sum(8 + longest(inner) for inner in part["properties"].values())
         if "pattern" in part:
-            return int(_BOUND.findall(part["pattern"])[-1]) // 2
+            return sum(map(int, _BOUND.findall(part["pattern"].rpartition("|")[2]))) // 2
         return 8 if "enum" in part or part.get("type") == "number" else _UNBOUNDED
 
     return longest(schema)
@@ -206,7 +216,17 @@ def text_schema(longest: int) -> dict[str, Any]:
     breaks are left out: what a server's grammar makes of an escaped one differs.
     """
     first, rest = r"[^\x00-\x40\x5B-\x60\x7B-\x7F]", r"[^\"\\\x00-\x1F\x7F]"
-    return {"type": "string", "pattern": f"^{first}{rest}{{2,{longest - 1}}}$"}
+    return {"type": "string", "pattern": f"^{first}({'|'.join(_repeats(rest, 2, longest - 1))})$"}
+
+
+def _repeats(what: str, least: int, most: int) -> list[str]:
+    """`what{least,most}` as alternatives in which no repeat is too long; no text is of two of them."""
+    found, full = [], 0
+    while _LONGEST_REPEAT * full < most:
+        up_to = min(_LONGEST_REPEAT, most - _LONGEST_REPEAT * full)
+        found.append(f"{what}{{{_LONGEST_REPEAT}}}" * full + f"{what}{{{least if full == 0 else 1},{up_to}}}")
+        full += 1
+    return found
 
 
 def choice_schema(values: Sequence[str]) -> dict[str, Any]:

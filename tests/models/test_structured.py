@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from eirene.core.errors import InputError, MalformedReplyError, RequestRefusedError
+from eirene.core.errors import InputError, MalformedReplyError, RequestRefusedError, UnreachableError
 from eirene.core.usage import Meter
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel, Sampling
@@ -82,6 +83,38 @@ async def test_a_server_that_refuses_the_schema_is_asked_for_text_at_once_and_ev
         assert (await chat.ask(TEXT, sampling=SAMPLING, meter=Meter())).text == "yes"
         assert (await chat.ask(TEXT, sampling=SAMPLING, meter=Meter())).text == "yes"
         assert [asked(r) for r in server.requests] == ["as JSON? schema", *["yes or no, in text? text"] * 2]
+
+
+async def test_a_server_that_fails_within_by_the_schema_is_asked_for_text() -> None:
+    """As vLLM does where its grammar library cannot compile one: HTTP 500, and no word of why."""
+
+    def script(request: ScriptedRequest, _: int) -> ScriptedReply:
+        return HttpError(500, "Internal server error") if "response_format" in request.body else "yes"
+
+    with LoopbackServer(script) as server:
+        chat = chat_at(server)
+        assert (await chat.ask(TEXT, sampling=SAMPLING, meter=Meter())).text == "yes"
+        assert (await chat.ask(TEXT, sampling=SAMPLING, meter=Meter())).text == "yes"
+        assert [asked(r) for r in server.requests] == ["as JSON? schema"] * 2 + ["yes or no, in text? text"] * 2
+
+
+async def test_an_outage_is_not_the_schemas_fault() -> None:
+    is_up = False
+
+    def script(*_: object) -> ScriptedReply:
+        return JSON if is_up else HttpError(500, "Internal server error")
+
+    with LoopbackServer(script) as server:
+        chat = chat_at(server)
+        with pytest.raises(UnreachableError):
+            await chat.ask(TEXT, sampling=SAMPLING, meter=Meter())
+        is_up = True
+        assert (await chat.ask(TEXT, sampling=SAMPLING, meter=Meter())).text == JSON
+        is_up = False
+        with pytest.raises(UnreachableError):  # the schema has worked: text is not tried
+            await chat.ask(TEXT, sampling=SAMPLING, meter=Meter())
+        schema, text = "as JSON? schema", "yes or no, in text? text"
+        assert [asked(r) for r in server.requests] == [schema, schema, text, schema, schema, *[schema] * 3]
 
 
 async def test_a_server_that_ignores_the_schema_is_asked_for_text_from_then_on() -> None:
@@ -227,3 +260,11 @@ def test_the_longest_reply_to_a_schema_is_foreseen() -> None:
     entries = {**five, "$defs": {"entry": {"anyOf": [short, long]}}}
     assert most_tokens(short) < most_tokens(long) < most_tokens(entries) < 1200
     assert most_tokens(object_schema({"a": {"type": "string"}})) > most_tokens(long)
+
+
+@pytest.mark.parametrize("longest", [3, 20, 129, 130, 200, 257, 258, 300, 1000])
+def test_a_text_is_of_3_characters_to_the_longest_in_repeats_of_at_most_128(longest: int) -> None:
+    pattern = text_schema(longest)["pattern"]
+    told = [bool(re.search(pattern, "a" * n)) for n in range(longest + 3)]
+    assert told == [3 <= n <= longest for n in range(longest + 3)]
+    assert max(int(bound) for bound in re.findall(r"(\d+)\}", pattern)) <= 128
