@@ -2,15 +2,7 @@
 
     python benchmarks/results.py DATA                        # about 15 minutes on two cores
     python benchmarks/results.py DATA --rows DIR             # keeps the rows: the same command goes on from there
-    python benchmarks/results.py DATA --local-model hf:...   # with the detectors that look inside a local model
-
-With the tiny models from scratch, for which there is no download (half an hour a seed on two cores); the second command
-makes the rows of the detectors on these models alone, and the third, by which the page is made, takes them up:
-
-    export OMP_NUM_THREADS=1    # where more than one of these run at once
-    python benchmarks/tiny_npov.py --data DATA/npov_perspectrum --seeds 0 --keep tiny
-    python benchmarks/results.py DATA --rows rows --tiny tiny/0 --most 40 --models-only
-    python benchmarks/results.py DATA --rows rows --tiny tiny/0 --most 40
+    python benchmarks/results.py DATA --local-model hf:... --page FILE   # and the detectors that look inside a model
 
 DATA holds the sets in folders by name, as SETS says. The page is written anew; what follows from it
 stands in docs/results.md. The whole tables (slices, every pair, all floors) are written into DIR, a folder a
@@ -100,12 +92,8 @@ ON_MODELS = ("salience", "salience-sum", "salience-entropy", "classifier", "nli"
 """What looks inside a model of this machine. Other answers are not drawn from it: a stand-in's would measure the
 stand-in, and not the metric."""
 
-TINY = (
-    "a Llama of two layers and 96 dimensions trained from scratch for minutes on composed answers to training claims, "
-    "and two classifiers made of it (see tiny_models.md). It has read nothing else and can hardly "
-    "copy, so that these rows show that the detectors run on every set, long passages in chunks, and not what they are "
-    "worth on a model that can read"
-)
+TRAINED_HERE = ("verifier",)
+"""What was trained on parts of these sets: `verifier_answers.py` measures it on the others."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +103,6 @@ class Run:
     plain: Resources
     local: Resources
     most: int | None
-    models_only: bool
 
     def detectors(self) -> list[Detector]:
         """Every detector whose models are there; one that compares with samples shows that no set has any."""
@@ -123,12 +110,14 @@ class Run:
         if self.local.local is None:  # then it reads what the rows bring
             on.remove("pseudo-entropy")
         plain = [name for name, e in DETECTORS.items() if name not in on and not self.plain.lacks(e.needs)]
-        return [*([] if self.models_only else build_detectors(plain, self.plain)), *build_detectors(on, self.local)]
+        plain = [name for name in plain if name not in TRAINED_HERE]
+        return [*build_detectors(plain, self.plain), *(build_detectors(on, self.local) if on else ())]
 
     def not_run(self) -> dict[str, list[Need]]:
         """The others, with what they would need."""
         run = {detector.name for detector in self.detectors()}
-        return {name: self.local.lacks(e.needs) or ["samples"] for name, e in DETECTORS.items() if name not in run}
+        left = {name: e for name, e in DETECTORS.items() if name not in run and name not in TRAINED_HERE}
+        return {name: self.local.lacks(e.needs) or ["samples"] for name, e in left.items()}
 
 
 def length_of(case: Case) -> int:
@@ -169,8 +158,6 @@ def measured(chosen: Set, data: Path, rows: Path, run: Run) -> dict[str, Any]:
     )
     evaluated = asyncio.run(aevaluate_detectors(found.cases, detectors, out=folder, work=EvaluateOptions(seed=SEED)))
     print(f"{chosen.title}: {len(found.cases)} answers", flush=True)
-    if run.models_only:
-        return {}
     n = len(found.cases)
     about = {"name": chosen.file, "form": found.form, "drawn": n, "of": n, "left_out": dict(found.left_out)}
     summary = {"data": about, "dev": None, **summarise(evaluated, plan)}
@@ -219,27 +206,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--most", type=int, help="answers of a set for the detectors on a local model (default: all); a quarter if slow"
     )
     parser.add_argument("--models", help="what these models are, for the page")
-    parser.add_argument(
-        "--tiny", type=Path, help="a folder of benchmarks/tiny_npov.py --keep, in place of the four options before"
-    )
-    parser.add_argument(
-        "--models-only", action="store_true", help="make the rows of detectors on local models, and no page"
-    )
     parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
-    if options.tiny is not None:
-        options.local_model = f"hf:{options.tiny / 'generator'}"
-        options.classifier = [f"hf:{options.tiny / error}" for error in ("hallucination", "coverage")]
-        options.models = options.models or TINY
-    if options.models_only and options.rows is None:
-        parser.error("--models-only makes rows for a later run; name a folder for them with --rows")
     local = Resources(local=options.local_model, classifiers_named=options.classifier, nli_named=options.nli, seed=SEED)
-    run = Run(Resources(seed=SEED), local, options.most, options.models_only)
+    run = Run(Resources(seed=SEED), local, options.most)
     with tempfile.TemporaryDirectory() as temporary:
         rows = options.rows or Path(temporary)
         summaries = [measured(chosen, options.data, rows, run) for chosen in SETS]
-    if options.models_only:
-        return
     frank = options.data / "frank"
     published = published_on_frank(frank / "published_metric_scores.jsonl", frank / "summaries.jsonl")
     text = page(summaries, published=published, not_run=run.not_run(), models=options.models)

@@ -54,7 +54,7 @@ def preface(summaries: Sequence[Json], not_run: Mapping[str, list[Need]], models
     versions = {name: c["version"] for s in summaries for name, c in s["costs"].items() if c["version"]}
     lines = [
         "# Detectors on every labelled set",
-        "    python benchmarks/results.py DATA" + (" --rows rows --tiny tiny/0 --most 40" if models else ""),
+        "    python benchmarks/results.py DATA",
         "Every detector that runs without a paid model. ROC AUC and average precision are of all answers; F1 is that "
         "of a threshold chosen on 30 % of the clusters (claims, questions, documents), measured on the others. "
         f"Intervals: 95 %, bootstrap over clusters. Settings: {settings}. "
@@ -73,6 +73,10 @@ def preface(summaries: Sequence[Json], not_run: Mapping[str, list[Need]], models
         for name, needs in not_run.items():
             by_need.setdefault(unmet(*needs), []).append(f"`{name}`")
         lines.append("Not run: " + "; ".join(f"{', '.join(found)} ({why})" for why, found in by_need.items()) + ".")
+    lines.append(
+        "Elsewhere: `verifier`, which was trained on parts of RAGTruth and QA-Feedback ([verifier.md](verifier.md)); "
+        "what a real language model gives the detectors that need one ([smollm2](smollm2/README.md))."
+    )
     return "\n\n".join(lines)
 
 
@@ -98,12 +102,19 @@ def level_rows(level: Json) -> Iterator[str]:
     first = f"{level_title(level)} | {level['n']:,} ({level['errors']:,}), {level['clusters']:,}"
     for name, found in level["detectors"].items():
         if "value" in found.get("auc", {}):
-            share = "" if found["scored"] == level["n"] else f" ({found['scored']:,} scored)"
-            yield f"| {first} | `{name}`{share} | {figures(found)} |"
+            yield f"| {first} | `{name}`{scored_of(found, level)} | {figures(found)} |"
             first = " | "
     for name in floors_shown(level["floors"]):
         found = level["floors"][name]
         yield f"| {first} | *{floor_name(name, found)}* | {figures(found)} |"
+
+
+def scored_of(found: Json, level: Json) -> str:
+    """How many were scored where that is not all of them, and that few are a sample."""
+    if found["scored"] == level["n"]:
+        return ""
+    few = found["scored"] < 0.9 * level["n"]
+    return f" ({'a sample: ' if few else ''}{found['scored']:,} scored)"
 
 
 def floors_shown(floors: Json) -> list[str]:
