@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from eirene._moved import install as _find_old_names
 from eirene._version import __version__
+from eirene.core.display import Displayed, RecordViews
 
 if TYPE_CHECKING:
     from eirene.agent.backends import BackendOptions, resolve_backend
@@ -113,6 +114,10 @@ __all__ = [
 ]  # fmt: skip
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 _find_old_names()
+Displayed.views = RecordViews(
+    terminal=lambda record: importlib.import_module("eirene.views.terminal").render(record),
+    page=lambda record: importlib.import_module("eirene.views.report").render_page(record),
+)
 
 
 def __getattr__(name: str) -> Any:

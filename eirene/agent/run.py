@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.graph import Graph, compile_graph
+from eirene.agent.keywords import RefineKeywords, SettingKeywords, tells_keywords
 from eirene.agent.loop import Loop, OnEvent
 from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
@@ -23,6 +24,7 @@ SettingsLike = Settings | Mapping[str, Any]
 """Settings, or a mapping of some of their fields."""
 
 
+@tells_keywords
 async def arefine(
     item: Item | Mapping[str, Any] | None = None,
     *,
@@ -33,7 +35,7 @@ async def arefine(
     on_event: OnEvent | None = None,
     base_url: str | None = None,
     backend_options: BackendOptions | Mapping[str, Any] | None = None,
-    **options: Any,
+    **options: Unpack[RefineKeywords],
 ) -> Record:
     """Critiques, rewrites and re-scores one answer; returns the record, whose `answer` is the text to show.
 
@@ -49,12 +51,13 @@ async def arefine(
         >>> asyncio.run(eirene.arefine(item, samples=4)).status
         'abstained'
     """
-    row, options = make_item(item, options)
-    told, reached = make_settings(settings, options), make_backend_options(backend_options, base_url)
+    row, rest = make_item(item, options)
+    told, reached = make_settings(settings, rest), make_backend_options(backend_options, base_url)
     loop = Loop(resolve_backend(backend, reached), told, checkpointer=checkpointer)
     return await loop.arun(row, on_event=on_event, thread_id=thread_id)
 
 
+@tells_keywords
 def refine(
     item: Item | Mapping[str, Any] | None = None,
     *,
@@ -65,7 +68,7 @@ def refine(
     on_event: OnEvent | None = None,
     base_url: str | None = None,
     backend_options: BackendOptions | Mapping[str, Any] | None = None,
-    **options: Any,
+    **options: Unpack[RefineKeywords],
 ) -> Record:
     """`arefine` for callers that are not async; takes the same arguments. Works inside a running event loop as well.
 
@@ -85,12 +88,13 @@ def refine(
         >>> record.original == record.answer or record.status == "accepted"
         True
     """
-    row, options = make_item(item, options)
-    told, reached = make_settings(settings, options), make_backend_options(backend_options, base_url)
+    row, rest = make_item(item, options)
+    told, reached = make_settings(settings, rest), make_backend_options(backend_options, base_url)
     loop = Loop(resolve_backend(backend, reached), told, checkpointer=checkpointer)
     return loop.run(row, on_event=on_event, thread_id=thread_id)
 
 
+@tells_keywords
 def build_graph(
     backend: Backend = "embedded",
     *,
@@ -99,7 +103,7 @@ def build_graph(
     review: bool = False,
     base_url: str | None = None,
     backend_options: BackendOptions | Mapping[str, Any] | None = None,
-    **options: Any,
+    **options: Unpack[SettingKeywords],
 ) -> Graph:
     """The loop as a compiled LangGraph graph. Run it on `initial_state(item, seed)`; `make_record` reads its result.
 
@@ -114,7 +118,7 @@ def build_graph(
     return compile_graph(parts, make_settings(settings, options), checkpointer=checkpointer, review=review)
 
 
-def make_item(item: Item | Mapping[str, Any] | None, options: dict[str, Any]) -> tuple[Item, dict[str, Any]]:
+def make_item(item: Item | Mapping[str, Any] | None, options: Mapping[str, Any]) -> tuple[Item, dict[str, Any]]:
     """The item, given whole or field by field among the options, and the options that are no field of it.
 
     Raises `InputError` for none, for both, and for an option that is neither a row's field nor a setting.
@@ -133,7 +137,7 @@ def make_item(item: Item | Mapping[str, Any] | None, options: dict[str, Any]) ->
     return parse_item(row if item is None else item), rest
 
 
-def make_settings(settings: SettingsLike | None, options: dict[str, Any]) -> Settings:
+def make_settings(settings: SettingsLike | None, options: Mapping[str, Any]) -> Settings:
     """The settings with single ones replaced; raises `InputError`."""
     if settings is None:
         return Settings.of(**options)

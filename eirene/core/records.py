@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonVal
 from eirene.core import loop_settings
 from eirene.core.coercion import as_id, as_meta, as_notes, as_passages, as_sides, as_texts
 from eirene.core.critique import Critique, FeedbackNote, Sample
+from eirene.core.display import Displayed, sentence_diff
 from eirene.core.errors import InputError
 from eirene.core.pairwise import PairVotes
 from eirene.core.scores import Scores
@@ -181,11 +182,12 @@ class BeforeAfter(FrozenModel):
     final: dict[str, Scores]
 
 
-class Record(FrozenModel):
+class Record(Displayed, FrozenModel):
     """One output row. `answer` is the text to show: the original, byte for byte, in every status but `accepted`.
 
     `passages`: the ids of the passages that were retrieved as its context (`FOUND_PASSAGES` in the item's meta), in
-    order. `advisory`: the detectors whose scores decide nothing.
+    order. `advisory`: the detectors whose scores decide nothing. `show()` prints it; `rich.print` and notebooks show it
+    by themselves.
     """
 
     id: str
@@ -212,6 +214,16 @@ class Record(FrozenModel):
         if (self.status == "failed") != (self.error is not None):
             raise ValueError("`error` goes with status 'failed' and with no other")
         return self
+
+    @property
+    def diff(self) -> str:
+        """The original against the answer, a sentence a line: `- ` gone, `+ ` new; "" where the original stands."""
+        return sentence_diff(self.original, self.answer)
+
+    @property
+    def edits(self) -> tuple[EditDecision, ...]:
+        """Every edit of every round's rewrite, and what the gate made of it."""
+        return tuple(edit for round_ in self.rounds for edit in round_.edits)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The record as JSON text; never contains NaN or Infinity."""

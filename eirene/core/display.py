@@ -1,0 +1,75 @@
+"""How a record shows itself: at a terminal, in a notebook, as a short `repr`.
+
+The tables and pages are `eirene.views`, which stands above this package; the front door hands them in (`RecordViews`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+_FRAME_HEIGHT = 640
+_SHORT = 60
+
+
+class RecordViews(NamedTuple):
+    """What a record looks like: `terminal` gives something that rich can print, `page` a whole HTML page."""
+
+    terminal: Callable[[Any], RenderableType]
+    page: Callable[[Any], str]
+
+
+class Displayed:
+    """A record that a terminal (rich) and a notebook can show.
+
+    Example:
+        >>> import eirene
+        >>> record = eirene.refine(id="7", question="Is homework useful?", answer="It depends.")
+        >>> record
+        Record(id='7', status='abstained', answer='It depends.')
+    """
+
+    views: ClassVar[RecordViews]
+    """Set when `eirene` is imported."""
+
+    def show(self, console: Console | None = None) -> None:
+        """Prints question, critique, rewrite, scores, decisions, answer and cost, on `console` or standard output."""
+        from rich.console import Console
+
+        (console or Console()).print(self)
+
+    def __rich__(self) -> RenderableType:
+        """What `rich.print` prints."""
+        return self.views.terminal(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page of a run in a frame of its own, so that neither styles the other."""
+        import html
+
+        frame = f'style="width: 100%; height: {_FRAME_HEIGHT}px; border: 0" sandbox="allow-scripts allow-downloads"'
+        return f'<iframe title="A run of Eirene" {frame} srcdoc="{html.escape(self.views.page(self))}"></iframe>'
+
+    def __repr_args__(self) -> list[tuple[str | None, Any]]:
+        """The fields of the `repr`; the rest of a record is pages long."""
+        answer = str(getattr(self, "answer", ""))
+        short = answer if len(answer) <= _SHORT else f"{answer[:_SHORT].rstrip()}..."
+        return [("id", getattr(self, "id", None)), ("status", getattr(self, "status", None)), ("answer", short)]
+
+
+def sentence_diff(old: str, new: str) -> str:
+    """A sentence a line: `- ` before those of `old` alone, `+ ` before those of `new` alone, two spaces before both's.
+
+    "" where nothing differs.
+    """
+    import difflib
+
+    from eirene.text.sentences import split_sentences
+
+    if old == new:
+        return ""
+    before, after = ([" ".join(s.text.split()) for s in split_sentences(text)] for text in (old, new))
+    lines = list(difflib.unified_diff(before, after, lineterm="", n=len(before)))[3:]  # the three are its heading
+    return "\n".join(f"{line[0]} {line[1:]}" for line in lines or (f" {sentence}" for sentence in after))
