@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Json = Mapping[str, Any]
 FIGURES = ("auc", "ap", "f1")
+FEW_CLUSTERS = 10
+"""Under so many a percentile bootstrap over clusters is known to give intervals that are too narrow (Cameron, Gelbach
+and Miller 2008, "Bootstrap-based improvements for inference with clustered errors")."""
 _MOST_REASONS = 5
 
 
@@ -36,6 +39,8 @@ def evaluation_table(summary: Json) -> str:
 def level_tables(level: Json, summary: Json, *, heading: str = "##") -> Iterator[str]:
     """The tables of one level: figures and floors, pairs, slices."""
     counted = f"{level['n']:,} labelled, {level['errors']:,} errors, {level['clusters']:,} clusters"
+    if level["clusters"] < FEW_CLUSTERS:
+        counted += "; intervals over so few clusters are too narrow"
     columns = ("", "ROC AUC", "average precision", "F1", "scored", "settings")
     yield table(level_title(level), columns, figure_rows(level, summary["signature"]), heading=heading, said=counted)
     rows = list(_pairs(level, summary["signature"]))

@@ -11,10 +11,10 @@ from tests.source_tree import imports_of
 
 from .pages import ROOT, is_there
 
-SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
+SCRIPTS = sorted((ROOT / "benchmarks").rglob("*.py"))
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=[script.stem for script in SCRIPTS])
+@pytest.mark.parametrize("script", SCRIPTS, ids=[str(script.relative_to(ROOT / "benchmarks")) for script in SCRIPTS])
 def test_what_it_imports_of_ours_is_there(script: Path) -> None:
     wanted = [
         f"{module}.{name}" if name else module
@@ -24,6 +24,6 @@ def test_what_it_imports_of_ours_is_there(script: Path) -> None:
     assert [name for name in wanted if not is_there(name)] == []
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=[script.stem for script in SCRIPTS])
+@pytest.mark.parametrize("script", SCRIPTS, ids=[str(script.relative_to(ROOT / "benchmarks")) for script in SCRIPTS])
 def test_it_says_what_it_does(script: Path) -> None:
     assert ast.get_docstring(ast.parse(script.read_text("utf-8")))

@@ -56,6 +56,13 @@ def test_the_tables_show_figures_floors_pairs_slices_costs_and_what_is_unscored(
     assert "Left out: 2 rows (Generic)." in text and "Drawn: 8 of 9 labelled answers." in text
 
 
+def test_a_few_clusters_are_said_to_be_too_few() -> None:
+    few, enough = summary(), summary()
+    enough["levels"][0]["clusters"] = 10
+    assert "4 errors, 3 clusters; intervals over so few clusters are too narrow" in evaluation_table(few)
+    assert "too narrow" not in evaluation_table(enough)
+
+
 def test_figures_floors_and_p_values_in_words() -> None:
     assert (figure({"value": 0.5}), figure({"unscored": "why"}), figure({})) == ("0.500", "why", "undefined")
     assert [floor_name("words", {"direction": d}) for d in ("more", "fewer")] == ["more words", "fewer words"]
