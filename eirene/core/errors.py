@@ -71,7 +71,8 @@ class MissingExtraError(EireneError):
     def __init__(self, extra: str, package: str) -> None:
         self.extra = extra
         self.package = package
-        wanted = f"'eirene[{extra}]'" if extra else package
+        of_a_clone = f" (in a clone: pip install -c constraints.txt -e '.[{extra}]')"
+        wanted = f"'eirene[{extra}]'{of_a_clone}" if extra else package
         super().__init__(f"this needs the package {package!r}: pip install {wanted}")
 
 

@@ -143,7 +143,8 @@ def test_the_helper_names_package_and_extra(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(MissingExtraError, match=said), importing("ray"):
         importlib.import_module("ray")
     require("json")
-    assert str(missing("torch", extra="train")).endswith("'eirene[train]'")
+    of_a_clone = " (in a clone: pip install -c constraints.txt -e '.[train]')"
+    assert str(missing("torch", extra="train")).endswith(f"'eirene[train]'{of_a_clone}")
     assert str(missing("langchain_xai")).endswith("pip install langchain-xai")
     assert "'langgraph-checkpoint-sqlite'" in str(missing("langgraph.checkpoint.sqlite"))
 
