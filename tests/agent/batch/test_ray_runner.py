@@ -76,7 +76,8 @@ def test_records_are_those_of_refine(tmp_path: Path) -> None:
     assert len(made) == len(lines(out)) == len(items)
     record = [eirene.refine(item) for item in items]
     assert [made[item.id] for item in items] == [bare(r.model_dump(mode="json")) for r in record]
-    assert all(re.match("refining: |made |warning: an actor has not begun", line) for line in said.splitlines()), said
+    ours = r"refining: |made |warning: (\d+ more times: )?an actor has not begun"  # which a busy machine may bring
+    assert all(re.match(ours, line) for line in said.splitlines()), said
 
 
 @needs_ray
