@@ -8,7 +8,8 @@ crowd workers' paraphrases, `embedded` the embedded writer's responses to `topic
 topics of `topics_dev.jsonl` that have two sides, as does the untuned model in the prompt of `eirene npov`; both take
 the likeliest token. Of each topic up to three arguments a side are drawn by the seed, as many on either, as in the
 paper. Beside them stand what the embedded writer makes of the same arguments, the arguments pasted one after another,
-and those of another topic.
+those of another topic, and the error-free responses in people's wordings to dev topics, which say what the detectors
+make of good paraphrases.
 
 Measured: the error scores of `alignment` and `rouge`, the shares of arguments missing and of sentences unsupported
 (probability 0.5 or more by `alignment`), and the share of responses with either; 95 % intervals by topic. A response
@@ -38,7 +39,7 @@ from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.data.topics import Topic, read_topics
 from eirene.eval.base import case_of
-from eirene.eval.datasets import read_labelled
+from eirene.eval.datasets import Labelled, read_labelled
 from eirene.eval.detectors.alignment import AlignmentDetector
 from eirene.eval.detectors.rouge import RougeDetector
 from eirene.models.local.model import load_local
@@ -68,16 +69,12 @@ def topics_in(file: Path, seed: int) -> list[Topic]:
     return found
 
 
-def people(data: Path) -> Iterator[tuple[Item, str]]:
-    """Error-free answers in people's wordings, whose topics share nothing with the dev split."""
-    for name in ("mixed_train", "cases_train"):
+def people(data: Path, split: str) -> Iterator[Labelled]:
+    """Error-free answers in people's wordings; the topics of the splits share nothing."""
+    for name in (f"mixed_{split}", f"cases_{split}"):
         for row in read_labelled(str(data / f"{name}.jsonl")).cases:
-            if (
-                row.hallucination is False
-                and row.coverage is False
-                and row.slices.get("error_type", ("none",)) == ("none",)
-            ):
-                yield row.item, row.item.answer
+            if row.hallucination is False and row.coverage is False:
+                yield row
 
 
 def pair(question: str, arguments: Sequence[tuple[str, str]], text: str) -> str:
@@ -89,9 +86,9 @@ def training_file(options: argparse.Namespace) -> Path:
     """The prompts and replies to train on, drawn down by the seed."""
     lines = []
     if options.train == "people":
-        for item, answer in people(options.data):
-            sides = item.perspectives or ()
-            lines.append(pair(item.question, [(s.name, a) for s in sides for a in s.arguments], answer))
+        for row in people(options.data, "train"):
+            sides = row.item.perspectives or ()
+            lines.append(pair(row.item.question, [(s.name, a) for s in sides for a in s.arguments], row.item.answer))
     else:
         for topic in topics_in(options.data / "topics_train.jsonl", options.seed):
             try:
@@ -151,16 +148,16 @@ async def write(writer: Writer, topics: Sequence[Topic], journal: Journal, *, se
         journal.add(topic.id, **found, seconds=round(time.monotonic() - began, 1))
 
 
-async def measured(written: Sequence[tuple[Topic, str]]) -> dict[str, list[tuple[str, float]]]:
-    """Values with their topics."""
+async def measured(written: Sequence[tuple[str, Item]]) -> dict[str, list[tuple[str, float]]]:
+    """Values of responses, each with the topic that it hangs on."""
     found: dict[str, list[tuple[str, float]]] = {}
 
-    def note(name: str, topic: Topic, values: Sequence[float | None]) -> None:
-        found.setdefault(name, []).extend((topic.id, v) for v in values if v is not None)
+    def note(name: str, topic: str, values: Sequence[float | None]) -> None:
+        found.setdefault(name, []).extend((topic, v) for v in values if v is not None)
 
     alignment, rouge = AlignmentDetector(shipped_encoder()), RougeDetector()
-    for topic, text in written:
-        case = case_of(asked(topic, text))
+    for topic, item in written:
+        case = case_of(item)
         aligned = await alignment.score(case, meter=Meter())
         overlap = await rouge.score(case, meter=Meter())
         for name, scores in (("alignment", aligned), ("rouge", overlap)):
@@ -172,7 +169,7 @@ async def measured(written: Sequence[tuple[Topic, str]]) -> dict[str, list[tuple
         note("sentences unsupported", topic, [float(v) for v in unsupported])
         if missing and unsupported:
             note("responses with either", topic, [float(any(missing) or any(unsupported))])
-        note("words", topic, [float(len(text.split()))])
+        note("words", topic, [float(len(item.answer.split()))])
     return found
 
 
@@ -182,7 +179,7 @@ NAMES = (
 )  # fmt: skip
 
 
-def report(name: str, written: Sequence[tuple[Topic, str]], failures: int) -> dict[str, Any]:
+def report(name: str, written: Sequence[tuple[str, Item]], failures: int) -> dict[str, Any]:
     """Measures, prints a row of the table, and returns the figures."""
     values = asyncio.run(measured(written))
     found = {key: mean(values.get(key, [])) for key in NAMES}
@@ -232,7 +229,8 @@ def main() -> None:
     }
     found: dict[str, Any] = {"topics": len(topics), "published": PUBLISHED}
     for name, texts in floors.items():
-        found[name] = report(name, list(zip(topics, texts, strict=True)), 0)
+        found[name] = report(name, [(t.id, asked(t, text)) for t, text in zip(topics, texts, strict=True)], 0)
+    found["people"] = report("people", [(row.cluster, row.item) for row in people(options.data, "dev")], 0)
     card = train(options, make_folder(options.model))
     found["training"] = {**card["data"], **card["figures"]}
     print(json.dumps(found["training"]), flush=True)
@@ -245,7 +243,7 @@ def main() -> None:
         journal = Journal(options.out / f"{name}.jsonl")
         asyncio.run(write(load(), topics, journal, seed=options.seed, minutes=options.minutes))
         rows = [(topic, journal.rows[topic.id]) for topic in topics if topic.id in journal.rows]
-        written = [(topic, row["text"]) for topic, row in rows if "text" in row]
+        written = [(topic.id, asked(topic, row["text"])) for topic, row in rows if "text" in row]
         found[name] = report(name, written, len(rows) - len(written))
         (options.out / "summary.json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
