@@ -102,13 +102,13 @@ MEASURES: dict[str, Callable[[RankedPair], float]] = {
 
 
 def report(rows: Sequence[RankedPair], by_model: Sequence[float], beta: float) -> dict[str, Any]:
-    """Prints the table and returns the figures; `by_model` says of each pair whether a model wrote the preferred side."""
+    """Prints the table and returns the figures; `by_model` says of each pair whether GPT-4 wrote what is preferred."""
     longer = [r for r in rows if r.n_chosen > r.n_rejected]
     shorter = [r for r in rows if r.n_chosen < r.n_rejected]
     found = {name: mean((r.key, measure(r)) for r in rows) for name, measure in MEASURES.items()}
     pairs = list(zip(rows, by_model, strict=True))
-    found["a language model's"] = mean((r.key, m) for r, m in pairs)
-    found["raised more, less a language model's (paired)"] = mean((r.key, won(r.log_ratio) - m) for r, m in pairs)
+    found["GPT-4's"] = mean((r.key, m) for r, m in pairs)
+    found["raised more, less GPT-4's (paired)"] = mean((r.key, won(r.log_ratio) - m) for r, m in pairs)
     found["raised more, less likelier before (paired)"] = mean(
         (r.key, won(r.log_ratio) - won(r.chosen_before - r.rejected_before)) for r in rows
     )
