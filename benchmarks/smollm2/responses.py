@@ -11,7 +11,8 @@ paper. Beside them stand what the embedded writer makes of the same arguments, t
 those of another topic, and the error-free responses in people's wordings to dev topics, which say what the detectors
 make of good paraphrases.
 
-Measured: the error scores of `alignment` and `rouge`, the shares of arguments missing and of sentences unsupported
+Measured: the error scores of `alignment` and `rouge`, that of `arrangement` (the share of clauses that put an argument
+in the wrong side's mouth or say one again), the shares of arguments missing and of sentences unsupported
 (probability 0.5 or more by `alignment`), and the share of responses with either; 95 % intervals by topic. A response
 that was cut off at `--new-tokens` or is empty is a failure, counted and not scored. The training stops after
 `--minutes`, and the same command goes on there; responses that were written are kept in OUT.
@@ -40,7 +41,7 @@ from eirene.core.usage import Meter
 from eirene.data.topics import Topic, read_topics
 from eirene.eval.base import case_of
 from eirene.eval.datasets import Labelled, read_labelled
-from eirene.eval.detectors.alignment import AlignmentDetector
+from eirene.eval.detectors.alignment import AlignmentDetector, ArrangementDetector
 from eirene.eval.detectors.rouge import RougeDetector
 from eirene.models.local.model import load_local
 from eirene.models.local.sampling import LocalSampling
@@ -156,10 +157,13 @@ async def measured(written: Sequence[tuple[str, Item]]) -> dict[str, list[tuple[
         found.setdefault(name, []).extend((topic, v) for v in values if v is not None)
 
     alignment, rouge = AlignmentDetector(shipped_encoder()), RougeDetector()
+    arrangement = ArrangementDetector(shipped_encoder())
     for topic, item in written:
         case = case_of(item)
         aligned = await alignment.score(case, meter=Meter())
         overlap = await rouge.score(case, meter=Meter())
+        placed = await arrangement.score(case, meter=Meter())
+        note("arrangement", topic, [number(placed.hallucination)])
         for name, scores in (("alignment", aligned), ("rouge", overlap)):
             note(f"{name} hallucination", topic, [number(scores.hallucination)])
             note(f"{name} coverage", topic, [number(scores.coverage)])
@@ -175,7 +179,7 @@ async def measured(written: Sequence[tuple[str, Item]]) -> dict[str, list[tuple[
 
 NAMES = (
     "arguments missing", "sentences unsupported", "responses with either", "alignment coverage",
-    "alignment hallucination", "rouge coverage", "rouge hallucination", "words",
+    "alignment hallucination", "arrangement", "rouge coverage", "rouge hallucination", "words",
 )  # fmt: skip
 
 
