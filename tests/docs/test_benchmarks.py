@@ -11,7 +11,7 @@ from tests.source_tree import imports_of
 
 from .pages import ROOT, is_there
 
-SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
+SCRIPTS = sorted((ROOT / "benchmarks").rglob("*.py"))
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=[script.stem for script in SCRIPTS])
