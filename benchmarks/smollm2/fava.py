@@ -53,7 +53,6 @@ from eirene.synth.fava.recipe import FavaRecipe, FavaTotals
 from eirene.synth.fava.rules import entities
 
 OPENING = "This is a passage from Wikipedia about "
-PUBLISHED = "FAVA, table 2"
 
 
 def planted(options: argparse.Namespace) -> dict[str, Path]:
