@@ -10,7 +10,8 @@ DIR is what `feedback.py` trained; the answers are `--answers` of those that it 
   incomplete, over all sentences and within answers, beside what needs no model,
 - calibration: whether the selected critique is right more often where its tag consistency, or its reason consistency,
   is higher. Right: the first sentence that it calls incomplete is; or all its tags are. ROC AUC of the consistency for
-  that, beside the number of sentences (shorter answers are easier), and a table of thirds.
+  that, beside the number of sentences (shorter answers are easier), where five answers are right and five are not, and
+  a table of thirds.
 
 Intervals are 95 %, by bootstrap over questions (calibration) or answers. Critiques are kept in OUT, from where the same
 command goes on.
@@ -36,7 +37,7 @@ from eirene.agent.experiments.critic import aevaluate_feedback
 from eirene.data.haluquestqa import TaggedAnswer
 from eirene.eval.datasets.base import case_of
 from eirene.eval.detectors.judge import wilson
-from eirene.eval.metrics.feedback import feedback_report, tag_accuracy
+from eirene.eval.metrics.feedback import MIN_CLASS, feedback_report, tag_accuracy
 from eirene.eval.metrics.feedback_rows import FeedbackRow, outcome
 from eirene.eval.statistics.bootstrap import Resamples, clusters_of
 from eirene.eval.statistics.ranking import ranked
@@ -70,10 +71,11 @@ def calibration(rows: Sequence[FeedbackRow], questions: Sequence[str]) -> dict[s
         found[name] = {
             "n": len(those),
             "auc": {
-                of: {
-                    "right": sum(right),
-                    "consistency": ranked(right, scores, clusters, resamples).auc.to_json(),
-                    "fewer sentences": ranked(right, few, clusters, resamples).auc.to_json(),
+                of: {"right": sum(right)}
+                | {
+                    by: ranked(right, values, clusters, resamples).auc.to_json()
+                    for by, values in (("consistency", scores), ("fewer sentences", few))
+                    if MIN_CLASS <= sum(right) <= len(right) - MIN_CLASS
                 }
                 for of, right in rights.items()
             },
@@ -89,8 +91,8 @@ def thirds(
     values = np.array(scores)
     part = np.searchsorted(np.sort(values), values) * PARTS // max(len(values), 1)
     table = []
-    for inside in (np.flatnonzero(part == p) for p in range(PARTS)):
-        if len(inside):
+    for inside in (np.flatnonzero(part == p).tolist() for p in range(PARTS)):
+        if inside:
             table.append({
                 "n": len(inside), "lowest": float(values[inside].min()), "highest": float(values[inside].max()),
                 "sentences": float(np.mean([rows[i].n_sentences for i in inside])),
@@ -125,7 +127,7 @@ def main() -> None:
     report = feedback_report(made.rows, draws=DRAWS)
     counts = report["counts"]
     valid, drawn = counts["samples_valid"], counts["samples_drawn"]
-    found = {
+    found: dict[str, Any] = {
         "answers": len(answers), "questions": len({a.question for a in answers}), "report": report,
         "valid": {"of": drawn, "valid": valid, "interval": wilson(valid, drawn)}, "floors": floors(answers),
         "consistency": calibration(made.rows, [a.question for a in answers]),
