@@ -14,13 +14,14 @@ from eirene.core.signature import digest
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import LocalFeedback
+from eirene.feedback_model.reply_forms import lines_grammar
 from eirene.models.local.model import LocalModel
 
 
 class KeptFeedback:
     """A local feedback model, held to the grammar of its replies as in the loop, whose samples are kept in a file.
 
-    Samples of one draw are drawn together, and found again by the model, the prompt, the seed and their number.
+    Samples of one draw are drawn together, and found again by the model, the prompt, the grammar, the seed and their number.
     """
 
     def __init__(self, model: LocalModel, file: Path) -> None:
@@ -37,7 +38,7 @@ class KeptFeedback:
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         """The samples of the file, or, where one of them is not there, drawn ones."""
         prompt, how = self._feedback.prompt_ids(request), repr(self._feedback.sampling)
-        asked = [self._model.version, how, list(prompt), len(request.sentences), request.seed]
+        asked = [self._model.version, how, list(prompt), lines_grammar(len(request.sentences)), request.seed]
         keys = [digest([*asked, n])[:24] for n in range(start, start + count)]
         if not all(key in self._known for key in keys):
             drawn = [s async for s in self._feedback.draw(request, start=start, count=count, meter=meter)]
