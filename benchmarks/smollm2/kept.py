@@ -21,7 +21,7 @@ from eirene.models.local.model import LocalModel
 class KeptFeedback:
     """A local feedback model, held to the grammar of its replies as in the loop, whose samples are kept in a file.
 
-    Samples of one draw are drawn together, and found again by the model, the prompt, the grammar, the seed and their number.
+    Samples of one draw are drawn together. They are found again by model, prompt, grammar, seed and number.
     """
 
     def __init__(self, model: LocalModel, file: Path) -> None:
