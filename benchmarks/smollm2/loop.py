@@ -60,7 +60,8 @@ class FirstSentence:
 
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         _, *others = request.sentences
-        tags: list[Tag] = ["Incomplete", *("Complete" for _ in others)]
+        tags: list[Tag] = ["Complete"] * len(request.sentences)
+        tags[0] = "Incomplete"
         for _ in range(count):
             yield Sample(tags=tuple(tags), reasons=(request.item.question, *(None for _ in others)))
 
