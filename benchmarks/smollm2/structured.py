@@ -16,6 +16,7 @@ import asyncio
 import json
 import os
 import secrets
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -81,6 +82,7 @@ async def valid(way: str, backend: str, items: list[Item], samples: int, **optio
         request = FeedbackRequest(item, item.answer, split_sentences(item.answer), 7)
         async for sample in model.draw(request, start=0, count=samples, meter=meter):
             causes[sample.invalid.partition(":")[0] if sample.invalid else "valid"] += 1
+        print(way, item.id, dict(causes), f"{time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     n, used = sum(causes.values()), meter.total
     low, high = wilson(causes["valid"], n)
     share = f"{causes['valid']} of {n} ({100 * low:.1f} to {100 * high:.1f} %)"

@@ -76,10 +76,12 @@ def _by_sentence(request: FeedbackRequest, shapes: list[dict[str, Any]]) -> dict
 def lines_grammar(count: int) -> str:
     """The numbered lines of `render_reply` for so many sentences, as a grammar of llguidance.
 
-    For models that were trained to write them. A reason begins with a letter and ends with its line.
+    For models that were trained to write them. A reason begins with a letter and ends with its line. A bracket in it
+    opens a citation, as in [2], and never a tag: with a second one a line could not be read.
     """
     numbers = range(1, count + 1)
     lines = [f'line{n}: "{n}. [" ("Complete]" | "Incomplete] Reasons: " REASON)' for n in numbers]
     start = "start: " + ' "\\n" '.join(f"line{n}" for n in numbers)
-    reason = rf"REASON: /[^\x00-\x40\x5B-\x60\x7B-\x7F][^\x00-\x1F\x7F]{{2,{LONGEST_REASON - 1}}}/"
+    letter, more = r"[^\x00-\x40\x5B-\x60\x7B-\x7F［【〔]", r"([^\x00-\x1F\x5B\x7F［【〔]|\x5B[0-9])"
+    reason = f"REASON: /{letter}{more}{{2,{LONGEST_REASON - 1}}}/"
     return "\n".join(["%llguidance {}", start, *lines, reason])

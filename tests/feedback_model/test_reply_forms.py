@@ -100,3 +100,19 @@ def test_a_tagged_copy_is_read_as_before() -> None:
 def test_the_lines_of_a_tuned_critic_are_a_grammar() -> None:
     llguidance = pytest.importorskip("llguidance")
     assert llguidance.LLMatcher.validate_grammar(lines_grammar(3)) == ""
+
+
+@pytest.mark.parametrize(
+    ("reply", "fits"),
+    [
+        ("1. [Complete]\n2. [Incomplete] Reasons: Who lit it is missing [2].", True),
+        ("1. [Complete]\n2. [Incomplete] Reasons: Who lit it. [Complete]", False),
+        ("1. [Complete]\n2. [Incomplete] Reasons: Who lit it. 【Complete】", False),
+        ("1. [Complete]\n2. [Incomplete] Reasons: [Incomplete]", False),
+    ],
+)
+def test_no_reason_of_a_tuned_critic_holds_a_second_tag(reply: str, fits: bool) -> None:
+    llguidance = pytest.importorskip("llguidance")
+    matcher = llguidance.LLMatcher(llguidance.LLTokenizer("byte"), lines_grammar(2))
+    taken = matcher.try_consume_tokens(list(reply.encode()))
+    assert (taken == len(reply.encode()) and matcher.is_accepting()) is fits
