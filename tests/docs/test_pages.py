@@ -20,7 +20,7 @@ PAGES = [
     *ROOT.glob("*.md"),
     *DOCS.glob("*.md"),
     *ROOT.glob("examples/*.md"),
-    *ROOT.glob("benchmarks/results/*.md"),
+    *ROOT.glob("benchmarks/results/**/*.md"),
 ]
 EXTENSIONS = (".toml", ".git")
 
