@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from critique_cache import CachedFeedback
 from feedback import floors, show, split
-from kept import KeptFeedback
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.experiments.critic import aevaluate_feedback
@@ -114,7 +114,7 @@ def main() -> None:
     options = parser.parse_args()
     _, held = split(options.data, options.out, share=options.held_out, seed=options.seed)
     answers = drawn_from(held, options.answers, options.seed)
-    critic = KeptFeedback(load_local(f"hf:{options.critic}"), options.out / "critiques.jsonl")
+    critic = CachedFeedback(load_local(f"hf:{options.critic}"), options.out / "critiques.jsonl")
     parts = replace(resolve_backend("embedded"), backend=critic.name, feedback_model=critic)
     began = time.monotonic()
     made = asyncio.run(

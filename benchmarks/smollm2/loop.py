@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kept import KeptFeedback, records_of
+from critique_cache import CachedFeedback, records_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the benchmarks of the loop
 
@@ -69,7 +69,7 @@ class FirstSentence:
 def systems(critic: Path, out: Path, *, samples: int, seed: int) -> dict[str, tuple[Parts, Settings]]:
     """The critics that are compared, each with what it runs in."""
     embedded = resolve_backend("embedded")
-    model = KeptFeedback(load_local(f"hf:{critic}"), out / "critiques.jsonl")
+    model = CachedFeedback(load_local(f"hf:{critic}"), out / "critiques.jsonl")
     first = replace(embedded, backend="embedded with first-sentence", feedback_model=FirstSentence())
     small = replace(embedded, backend=f"embedded with {model.name}", feedback_model=model)
     return {

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 from consistency import drawn_from
+from critique_cache import CachedFeedback, records_of
 from feedback import split
-from kept import KeptFeedback, records_of
 from model import make_folder
 
 from eirene.agent.backends import resolve_backend
@@ -90,7 +90,7 @@ async def run(options: argparse.Namespace, answers: Sequence[TaggedAnswer]) -> d
     from eirene.refiners.model import LocalRefiner
 
     embedded = resolve_backend("embedded")
-    critic = KeptFeedback(load_local(f"hf:{options.critic}"), options.out / "critiques.jsonl")
+    critic = CachedFeedback(load_local(f"hf:{options.critic}"), options.out / "critiques.jsonl")
     parts = {"embedded refiner": replace(embedded, backend=f"embedded with {critic.name}", feedback_model=critic)}
     if "small" in options.refiners:
         base = load_local(make_folder(options.model))

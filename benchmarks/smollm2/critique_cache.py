@@ -1,11 +1,11 @@
-"""What a small model has made is kept in files, so that no command has it made twice: critiques, and whole records."""
+"""A cache on disk of what a small model has made, critiques and whole records, so that no command has it made twice."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any
+
+from journal import Journal
 
 from eirene.agent.loop import Loop
 from eirene.core.critique import Sample
@@ -18,7 +18,7 @@ from eirene.feedback_model.reply_forms import lines_grammar
 from eirene.models.local.model import LocalModel
 
 
-class KeptFeedback:
+class CachedFeedback:
     """A local feedback model, held to the grammar of its replies as in the loop, whose samples are kept in a file.
 
     Samples of one draw are drawn together. They are found again by model, prompt, grammar, seed and number.
@@ -27,8 +27,8 @@ class KeptFeedback:
     def __init__(self, model: LocalModel, file: Path) -> None:
         self._feedback = LocalFeedback(model)
         self._model = model
-        self._file = file
-        self._known = {line["key"]: Sample.model_validate(line["sample"]) for line in lines(file)}
+        self._journal = Journal(file)
+        self._known = {key: Sample.model_validate(row["sample"]) for key, row in self._journal.rows.items()}
 
     @property
     def name(self) -> str:
@@ -42,27 +42,21 @@ class KeptFeedback:
         keys = [digest([*asked, n])[:24] for n in range(start, start + count)]
         if not all(key in self._known for key in keys):
             drawn = [s async for s in self._feedback.draw(request, start=start, count=count, meter=meter)]
-            with self._file.open("a", encoding="utf-8") as file:
-                for key, sample in zip(keys, drawn, strict=True):
-                    self._known[key] = sample
-                    file.write(json.dumps({"key": key, "sample": sample.model_dump(mode="json")}) + "\n")
+            for key, sample in zip(keys, drawn, strict=True):
+                self._known[key] = sample
+                self._journal.add(key, sample=sample.model_dump(mode="json"))
         for key in keys:
             yield self._known[key]
 
 
 async def records_of(loop: Loop, items: Sequence[Item], file: Path) -> list[Record]:
     """The loop's record of each item, in order: that of the file, or one that is made and put there."""
-    known = {line["key"]: Record.model_validate(line["record"]) for line in lines(file)}
+    journal = Journal(file)
+    known = {key: Record.model_validate(row["record"]) for key, row in journal.rows.items()}
     for n, item in enumerate(items, start=1):
         key = loop.row_hash(item)
         if key not in known:
             known[key] = await loop.arun(item)
-            with file.open("a", encoding="utf-8") as written:
-                written.write(json.dumps({"key": key, "record": known[key].model_dump(mode="json")}) + "\n")
+            journal.add(key, record=known[key].model_dump(mode="json"))
             print(f"{file.stem} {n} of {len(items)}: {known[key].status}", flush=True)
     return [known[loop.row_hash(item)] for item in items]
-
-
-def lines(file: Path) -> list[dict[str, Any]]:
-    """The file's JSON lines; none where there is no file."""
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
