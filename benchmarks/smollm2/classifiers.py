@@ -18,12 +18,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from model import make_folder
+from time_limit import time_limit
 
 from eirene.agent.experiments.detectors import aevaluate_detectors, summarise
 from eirene.data import opened
@@ -74,17 +74,17 @@ def train(options: argparse.Namespace, base: str) -> dict[str, Any]:
         checkpoint_steps=20, lora_dropout=0.0,
         lora_targets=tuple(f"layers.{n}.{parts[p]}.{p}" for n in layers for p in LINEAR),
     )  # fmt: skip
-    end = time.monotonic() + 60 * options.minutes
-    run = start_run(
-        base, options.out / "adapter", seed=options.seed, device=None, should_stop=lambda: time.monotonic() > end,
-        progress=lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f}", flush=True),
-    )  # fmt: skip
-    order = run_order(run, recipe, opened(str(file)), answers=options.answers)
-    done = finished_run(run, order)
-    if done is None:
-        facts = {"file": file.name, "answers": len(rows)}
-        task = TrainingTask("A classifier of both errors", ClassifierTask("coverage").saved(), facts, [str(facts)])
-        done = train_replies(exchanges, [], run, recipe=recipe, order=order, task=task)
+    with time_limit(options.minutes) as is_over:
+        run = start_run(
+            base, options.out / "adapter", seed=options.seed, device=None, should_stop=is_over,
+            progress=lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f}", flush=True),
+        )  # fmt: skip
+        order = run_order(run, recipe, opened(str(file)), answers=options.answers)
+        done = finished_run(run, order)
+        if done is None:
+            facts = {"file": file.name, "answers": len(rows)}
+            task = TrainingTask("A classifier of both errors", ClassifierTask("coverage").saved(), facts, [str(facts)])
+            done = train_replies(exchanges, [], run, recipe=recipe, order=order, task=task)
     return done.card
 
 

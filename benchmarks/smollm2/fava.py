@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 from journal import Journal
 from model import make_folder
+from time_limit import time_limit
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.experiments.critic import arun_critic, found_by
@@ -91,12 +92,13 @@ def train(file: Path, options: argparse.Namespace, base: str) -> dict[str, Any]:
         method="lora", epochs=options.epochs, batch_size=options.batch, micro_batch=1, max_tokens=options.max_tokens,
         learning_rate=options.rate, lora_dropout=0.0, checkpoint_steps=10,
     )  # fmt: skip
-    end = time.monotonic() + 60 * options.minutes
-    return train_critic(
-        str(file), options.out / "critic", base=base, recipe=recipe, seed=options.seed,
-        progress=lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f}", flush=True),
-        should_stop=lambda: time.monotonic() > end,
-    ).card  # fmt: skip
+    with time_limit(options.minutes) as is_over:
+        trained = train_critic(
+            str(file), options.out / "critic", base=base, recipe=recipe, seed=options.seed,
+            progress=lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f}", flush=True),
+            should_stop=is_over,
+        )  # fmt: skip
+    return trained.card
 
 
 async def ask(cases: Sequence[Annotated], critic: LocalFeedback, journal: Journal, *, minutes: float) -> None:

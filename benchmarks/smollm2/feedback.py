@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from model import make_folder
+from time_limit import time_limit
 
 from eirene.core.critique import Tag
 from eirene.core.records import Item
@@ -180,12 +181,12 @@ def main() -> None:
         method="lora", epochs=options.epochs, batch_size=4, micro_batch=1, max_tokens=options.max_tokens,
         learning_rate=options.rate, lora_dropout=0.0, checkpoint_steps=10,
     )  # fmt: skip
-    end = time.monotonic() + 60 * options.minutes
-    trained = train_feedback(
-        str(train), options.out / "critic", base=base, recipe=recipe, seed=options.seed,
-        progress=lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f}", flush=True),
-        should_stop=lambda: time.monotonic() > end,
-    )  # fmt: skip
+    with time_limit(options.minutes) as is_over:
+        trained = train_feedback(
+            str(train), options.out / "critic", base=base, recipe=recipe, seed=options.seed,
+            progress=lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f}", flush=True),
+            should_stop=is_over,
+        )  # fmt: skip
     found["training"] = {**trained.card["data"], **trained.card["figures"]}
     for name, spec in (("after", f"hf:{options.out / 'critic'}"), ("before", base)):
         found[name] = measure(name, spec, held, options)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +26,7 @@ from typing import Any
 from journal import Journal
 from model import make_folder
 from shares import cell, mean
+from time_limit import time_limit
 
 from eirene.core.signature import rng_for
 from eirene.data import opened
@@ -49,12 +49,13 @@ def training_file(pairs: Sequence[PreferencePair], folder: Path) -> Path:
 
 def train(file: Path, options: argparse.Namespace, base: str, recipe: RefinerRecipe) -> dict[str, Any]:
     """The card of the refiner in OUT, trained or found there."""
-    end = time.monotonic() + 60 * options.minutes
-    return train_refiner(
-        str(file), options.out / "refiner", base=base, recipe=recipe, seed=options.seed,
-        progress=lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f} accuracy {s.accuracy}", flush=True),
-        should_stop=lambda: time.monotonic() > end,
-    ).card  # fmt: skip
+    with time_limit(options.minutes) as is_over:
+        trained = train_refiner(
+            str(file), options.out / "refiner", base=base, recipe=recipe, seed=options.seed,
+            progress=lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f} accuracy {s.accuracy}", flush=True),
+            should_stop=is_over,
+        )  # fmt: skip
+    return trained.card
 
 
 def ranked(held: Sequence[EncodedPair], options: argparse.Namespace, base: str) -> list[RankedPair]:

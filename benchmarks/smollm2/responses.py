@@ -32,6 +32,7 @@ import numpy as np
 from journal import Journal
 from model import make_folder
 from shares import cell, mean
+from time_limit import time_limit
 
 from eirene.core.errors import BackendError, InputError
 from eirene.core.records import Item, parse_item
@@ -111,12 +112,13 @@ def train(options: argparse.Namespace, base: str) -> dict[str, Any]:
         warmup=0.1, learning_rate=options.rate or RATES[options.method], max_tokens=options.max_tokens,
         checkpoint_steps=10, lora_dropout=0.0,
     )  # fmt: skip
-    end = time.monotonic() + 60 * options.minutes
-    return train_generator(
-        str(training_file(options)), options.out / "generator", base=base, recipe=recipe, seed=options.seed,
-        progress=lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f}", flush=True),
-        should_stop=lambda: time.monotonic() > end,
-    ).card  # fmt: skip
+    with time_limit(options.minutes) as is_over:
+        trained = train_generator(
+            str(training_file(options)), options.out / "generator", base=base, recipe=recipe, seed=options.seed,
+            progress=lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f}", flush=True),
+            should_stop=is_over,
+        )  # fmt: skip
+    return trained.card
 
 
 def asked(topic: Topic, answer: str) -> Item:
