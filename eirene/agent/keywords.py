@@ -72,11 +72,14 @@ def tells_keywords(function: F) -> F:
 
 
 def allowed(field: FieldInfo) -> str:
-    """The words that a setting may have, or its type and bounds, such as "int from 3 to 10,000"."""
+    """The words that a setting may have, or its type and bounds, such as "An int from 3 to 10,000"."""
     words = get_args(field.annotation)
     if words:
         return "One of " + ", ".join(map(repr, words))
-    bounds = {name: getattr(entry, name, None) for entry in field.metadata for name in ("ge", "gt", "le")
-              if getattr(entry, name, None) is not None}  # fmt: skip
-    said = [f"{_BOUNDS[name]} {bound:,}" for name, bound in bounds.items()]
-    return " ".join([f"A{'n' if field.annotation is int else ''} {getattr(field.annotation, '__name__', '')}", *said])
+    said = [
+        f"{word} {bound:,}"
+        for entry in field.metadata
+        for name, word in _BOUNDS.items()
+        if (bound := getattr(entry, name, None)) is not None
+    ]
+    return " ".join(["An int" if field.annotation is int else "A float", *said])
