@@ -52,6 +52,7 @@ from eirene.retrieval.passages import read_corpus
 from eirene.synth.fava.pipeline import synthesise
 from eirene.synth.fava.recipe import FavaRecipe, FavaTotals
 from eirene.synth.fava.rules import entities
+from eirene.views.detectors import figure
 
 OPENING = "This is a passage from Wikipedia about "
 
@@ -139,12 +140,6 @@ def named(case: Annotated, shares: dict[FindingKind, float], rng: np.random.Gene
 def show(name: str, report: dict[str, Any], kinds: Sequence[str]) -> None:
     """A row of the table."""
     levels = report.get("sentences", {})
-
-    def figure(value: dict[str, Any]) -> str:
-        if "value" not in value:
-            return "-"
-        return f"{value['value']:.3f}" + (f" [{value['low']:.3f}, {value['high']:.3f}]" if "low" in value else "")
-
     cells = [figure(levels[kind]["f1"]) if kind in levels else "-" for kind in (*kinds, "any")]
     print(f"| {name} ({report['scored']} of {report['answers']}) | " + " | ".join(cells) + " |", flush=True)
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _FRAME_HEIGHT = 640
 _SHORT = 60
+_MARKS = {"kept": " ", "reworded": "+", "added": "+", "moved": ">"}
 
 
 class RecordViews(NamedTuple):
@@ -60,16 +61,20 @@ class Displayed:
 
 
 def sentence_diff(old: str, new: str) -> str:
-    """A sentence a line: `- ` before those of `old` alone, `+ ` before those of `new` alone, two spaces before both's.
+    """A sentence a line: `- ` before what went, `+ ` before what came, `> ` before what moved here, else two spaces.
 
-    "" where nothing differs.
+    By the same edits as the gate judges and the pages show; "" where nothing differs.
     """
-    import difflib
+    from eirene.text.edits import sentence_edits
 
-    from eirene.text.sentences import split_sentences
-
-    if old == new:
-        return ""
-    before, after = ([" ".join(s.text.split()) for s in split_sentences(text)] for text in (old, new))
-    lines = list(difflib.unified_diff(before, after, lineterm="", n=len(before)))[3:]  # the three are its heading
-    return "\n".join(f"{line[0]} {line[1:]}" for line in lines or (f" {sentence}" for sentence in after))
+    lines = []
+    for edit in sentence_edits(old, new) if old != new else ():
+        gone, come = (
+            None if span is None else " ".join(text[slice(*span)].split())
+            for text, span in ((old, edit.before), (new, edit.after))
+        )
+        if gone is not None and gone != come:
+            lines.append(f"- {gone}")
+        if come is not None:
+            lines.append(f"{_MARKS[edit.kind]} {come}")
+    return "\n".join(lines)

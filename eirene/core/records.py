@@ -217,7 +217,7 @@ class Record(Displayed, FrozenModel):
 
     @property
     def diff(self) -> str:
-        """The original against the answer, a sentence a line: `- ` gone, `+ ` new; "" where the original stands."""
+        """From the original to the answer, a sentence a line: `- ` gone, `+ ` new, `> ` moved here; "" if it stands."""
         return sentence_diff(self.original, self.answer)
 
     @property

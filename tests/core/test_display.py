@@ -81,6 +81,8 @@ def test_what_stands_as_it_was_has_no_diff() -> None:
         ("One. Two.", "Two.", "- One.\n  Two."),
         ("It is red.", "It is blue.", "- It is red.\n+ It is blue."),
         ("Why? Really.", "Yes. Really.", "- Why?\n+ Yes.\n  Really."),
+        ("A cat sat. It rained. We left.", "It rained. We left. A cat sat.", "  It rained.\n  We left.\n> A cat sat."),
+        ("- One.\n- Two.", "- One.\n- Three.", "  One.\n- Two.\n+ Three."),
     ],
 )
 def test_a_diff_has_a_line_a_sentence(old: str, new: str, diff: str) -> None:
