@@ -61,7 +61,7 @@ def preface(summaries: Sequence[Json], not_run: Mapping[str, list[Need]], models
         + " ".join(f"`{name}`: {_ABOVE.sub('hf:', version)}." for name, version in versions.items()),
         "Floors stand in italics: calling everything an error (for areas: a random order), the length, and of all "
         "other counts (sentences, clauses, things given, place) the best, each in the direction that is better where "
-        "thresholds are chosen. Labels: [evaluating_detectors.md](../../docs/evaluating_detectors.md#labelled-sets).",
+        "thresholds are chosen. Labels: [evaluating_detectors.md](../../docs/evaluation/detectors.md#labelled-sets).",
     ]
     if models:
         lines.append(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ADVISORY = frozenset({"rouge", "arrangement"})
 """Shown, not decisive. Dropping an unsupported sentence also drops words that arguments happen to share with it, and
-ROUGE takes that for lost coverage (docs/loop.md has the figures). What `arrangement` measures of a whole answer, the
+ROUGE takes that for lost coverage (docs/concepts/loop.md has the figures). What `arrangement` measures of a whole answer, the
 checks of the gate judge edit by edit: an argument in the wrong mouth, or made twice."""
 
 _KNOWN = (

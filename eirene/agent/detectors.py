@@ -154,7 +154,7 @@ class FindingsDetector:
         samples that agree on one of its findings, 0 without one. A finding that the text itself names in brackets
         counts as none: the reader is told. Coverage is unscored; so is everything under a quorum.
     Needs: the critic; given text is what it holds the answer against, where there is some.
-    Reference: the vote is `eirene.feedback_model.finding_vote`; docs/hallucinations.md.
+    Reference: the vote is `eirene.feedback_model.finding_vote`; docs/concepts/hallucinations.md.
     """
 
     name = FINDINGS

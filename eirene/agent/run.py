@@ -107,7 +107,7 @@ def build_graph(
 ) -> Graph:
     """The loop as a compiled LangGraph graph. Run it on `initial_state(item, seed)`; `make_record` reads its result.
 
-    With `review` it stops for a person before the rewriting (docs/checkpoints.md); that takes a checkpointer.
+    With `review` it stops for a person before the rewriting (docs/guides/people.md); that takes a checkpointer.
 
     Example:
         >>> import eirene

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Query = Annotated[str, typer.Option(help="What somebody asks.")]
 Topics = Annotated[
-    str, typer.Option(metavar="FILE|-", help="The knowledge base: topics with arguments (docs/npov.md).")
+    str, typer.Option(metavar="FILE|-", help="The knowledge base: topics with arguments (docs/guides/npov.md).")
 ]
 K = Annotated[int, typer.Option("--k", help="How many of the nearest topics are listed.")]
 Threshold = Annotated[float | None, typer.Option(help="Similarity from which a topic fits.", show_default="0.63")]

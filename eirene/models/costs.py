@@ -115,7 +115,7 @@ def _parsed(text: str, name: str) -> PriceList:
 
 
 def rough_count(text: str) -> int:
-    """Tokens by rule of thumb, for the tokenizers of today's chat models; docs/costs.md has its error.
+    """Tokens by rule of thumb, for the tokenizers of today's chat models; docs/guides/costs.md has its error.
 
     A word of up to 7 Latin letters is one, a longer one more; digits go by three, letters of other scripts one by one,
     marks are one each, and a single space belongs to the word behind it.
@@ -153,4 +153,4 @@ def counter_for(model: str) -> tuple[Count, str]:
             pass
         else:
             return lambda text: len(encoding.encode_ordinary(text)), "tiktoken"
-    return rough_count, "a rule of thumb (docs/costs.md has its error)"
+    return rough_count, "a rule of thumb (docs/guides/costs.md has its error)"

@@ -140,7 +140,7 @@ def all_openings(who: str = "Supporters") -> tuple[str, ...]:
 class Check:
     """Ids of the arguments that the response seems not to say, and the sentences of it that no argument seems to back.
 
-    Both are calibrated guesses (docs/detectors.md), not findings.
+    Both are calibrated guesses (docs/concepts/detectors.md), not findings.
     """
 
     missing: tuple[str, ...]

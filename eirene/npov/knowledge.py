@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 THRESHOLD = 0.63
 """Cosine from which a topic fits. Chosen on one half of 148 machine-written questions with hand-made labels and checked
-on the other (docs/npov.md): the encoder takes "should be banned" for half of what is said."""
+on the other (docs/guides/npov.md): the encoder takes "should be banned" for half of what is said."""
 KEPT_NAMES = 500
 """Names from which an index is kept on disk: fewer are encoded in a second or two."""
 _BOM = b"\xef\xbb\xbf"

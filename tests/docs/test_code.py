@@ -16,7 +16,7 @@ from eirene.models.costs import read_prices
 from .pages import ROOT, code_blocks, read_page, run_blocks, section, stated_output
 
 
-@pytest.mark.parametrize("name", ["backends", "checkpoints", "costs", "gate", "wrapping"])
+@pytest.mark.parametrize("name", ["guides/backends", "guides/people", "guides/costs", "concepts/gate", "guides/chatbot"])
 def test_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -26,14 +26,14 @@ def test_a_page_prints_what_it_says(
     assert capsys.readouterr().out.splitlines() == stated_output(page) != []
 
 
-@pytest.mark.parametrize("name", ["detectors", "evaluating_detectors", "hallucinations"])
+@pytest.mark.parametrize("name", ["concepts/detectors", "evaluation/detectors", "concepts/hallucinations"])
 def test_a_page_runs_and_prints(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(registry, "_declared", {**registry.DETECTORS})  # a page declares one of its own
     run_blocks(code_blocks(read_page(name)), name)
     assert capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["embedded", "loop"])
+@pytest.mark.parametrize("name", ["concepts/embedded", "concepts/loop"])
 def test_a_page_runs(name: str) -> None:
     run_blocks(code_blocks(read_page(name)), name)
 
@@ -41,7 +41,7 @@ def test_a_page_runs(name: str) -> None:
 def test_retrieval_finds_passages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("corpus.jsonl").write_text('{"id": "no", "text": "Oslo is the capital of Norway."}\n')
-    item: Any = run_blocks(code_blocks(read_page("retrieval")), "retrieval")["item"]
+    item: Any = run_blocks(code_blocks(read_page("guides/corpus")), "guides/corpus")["item"]
     assert item.context == ["Oslo is the capital of Norway."] and item.meta["eirene_passages"] == ["no"]
 
 
@@ -51,14 +51,14 @@ def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_feedback_model_of_ones_own_takes_at_most_20_lines() -> None:
-    first = code_blocks(read_page("backends"))[0]
+    first = code_blocks(read_page("guides/backends"))[0]
     body = re.search(r"^class .*?(?=^\S)", first.partition("\nparts =")[0] + "\nend", re.MULTILINE | re.DOTALL)
     assert body is not None
     assert len([line for line in body.group().splitlines() if line.strip()]) <= 20
 
 
 def test_the_example_of_a_price_file_is_one(tmp_path: Path) -> None:
-    (block,) = code_blocks(read_page("costs"), "toml")
+    (block,) = code_blocks(read_page("guides/costs"), "toml")
     (tmp_path / "prices.toml").write_text(block, encoding="utf-8")
     prices = read_prices(str(tmp_path / "prices.toml"))
     small, local = prices.of("openai:gpt-4o-mini"), prices.of("ollama:llama3.2")
@@ -70,20 +70,20 @@ def test_npov_writes_a_response_that_the_loop_takes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    names = run_blocks(code_blocks(read_page("npov")), "npov")
+    names = run_blocks(code_blocks(read_page("guides/npov")), "guides/npov")
     assert names["record"].status == "complete"  # type: ignore[attr-defined]
     assert capsys.readouterr().out.splitlines()[-1].startswith("car-free-centres 0.7")
 
 
 def test_the_example_of_a_topic_is_one() -> None:
-    found = re.search(r'^    (\{"id": "wild-wolves".*?"meta": \{\}\})$', read_page("npov"), re.MULTILINE | re.DOTALL)
+    found = re.search(r'^    (\{"id": "wild-wolves".*?"meta": \{\}\})$', read_page("guides/npov"), re.MULTILINE | re.DOTALL)
     assert found is not None
     assert [side.speakers for side in parse_topic(json.loads(found[1])).sides] == ["conservationists", "farmers"]
 
 
 def test_synth_makes_rows_and_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    names = run_blocks(code_blocks(read_page("synth")), "synth")
+    names = run_blocks(code_blocks(read_page("guides/synthetic")), "guides/synthetic")
     assert names["rows"]
     pairs = names["pairs"]
     assert {pair["task"] for pair in pairs} == {"hallucination", "coverage", "generate"}  # type: ignore[attr-defined]
@@ -95,6 +95,6 @@ def test_data_reads_a_table(
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"Why {n}?,So.\n" for n in range(150))
     Path("table.csv").write_text(f"prompt,response\n{rows}")
-    lines = section(read_page("data"), "In Python").splitlines()
+    lines = section(read_page("guides/datasets"), "In Python").splitlines()
     run_blocks(["\n".join(line.removeprefix("    ") for line in lines if line.startswith("    "))], "data")
     assert capsys.readouterr().out == "100\n"

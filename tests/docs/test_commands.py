@@ -14,7 +14,7 @@ from eirene.cli.app import app
 
 from .pages import DOCS, ROOT
 
-PAGES = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), *ROOT.glob("examples/*.md")]
+PAGES = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("examples/*.md")]
 PROGRAM = typer.main.get_command(app)
 
 

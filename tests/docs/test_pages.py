@@ -18,7 +18,7 @@ from .pages import DOCS, ROOT, is_there, read_page, section
 
 PAGES = [
     *ROOT.glob("*.md"),
-    *DOCS.glob("*.md"),
+    *DOCS.rglob("*.md"),
     *ROOT.glob("examples/*.md"),
     *ROOT.glob("benchmarks/results/**/*.md"),
 ]
@@ -59,31 +59,31 @@ def test_every_page_is_linked_from_the_readme() -> None:
 
 
 def test_no_page_in_docs_is_written_by_a_program() -> None:
-    assert [page.name for page in DOCS.glob("*.md") if page.stat().st_size > 20_000] == []
+    assert [page.name for page in DOCS.rglob("*.md") if page.stat().st_size > 20_000] == []
 
 
 def test_every_detector_stands_in_the_table() -> None:
-    table = section(read_page("detectors"), "One interface")
+    table = section(read_page("concepts/detectors"), "One interface")
     assert [name for name in DETECTORS if f"`{name}`" not in table] == []
 
 
 def test_every_check_of_the_gate_stands_in_the_table_with_what_it_mends() -> None:
-    table = section(read_page("gate"), "Checks")
+    table = section(read_page("concepts/gate"), "Checks")
     rows = re.findall(r"^\| `([a-z ]+)` \|.*\| (\w+) \|$", table, re.MULTILINE)
     assert rows == [(check.name, check.mends) for check in CHECKS]
 
 
 def test_every_labelled_set_stands_in_the_table() -> None:
-    table = section(read_page("evaluating_detectors"), "Labelled sets")
+    table = section(read_page("evaluation/detectors"), "Labelled sets")
     assert [form.name for form in FORMS if f"| {form.name}" not in table] == []
 
 
 def test_every_reader_has_its_line() -> None:
-    table = section(read_page("data"), "Published sets")
+    table = section(read_page("guides/datasets"), "Published sets")
     assert set(re.findall(r"^\| `(\w+)` \| ", table, re.MULTILINE)) == set(READERS)
 
 
 def test_every_action_of_a_review_and_every_key_of_an_answer_is_named() -> None:
-    text = section(read_page("checkpoints"), "A person in the loop")
+    text = section(read_page("guides/people"), "A person in the loop")
     assert re.findall(r"^\| `([a-z ]+)` \|", text, re.MULTILINE)[1:] == list(get_args(Action))
     assert all(f"`{name}`" in text for name in Review.model_fields)

@@ -51,14 +51,14 @@ def choice(text: str | None, *, calls: Any = None, ended: str = "stop") -> Simpl
 
 
 def test_the_openai_client_prints_what_the_page_says(serving: str, capsys: pytest.CaptureFixture[str]) -> None:
-    page = read_page("server")
+    page = read_page("guides/server")
     run_blocks([code_blocks(page)[0].replace("http://127.0.0.1:8400", serving)], "server")
     assert capsys.readouterr().out.splitlines() == stated_output(page) != []
 
 
 @pytest.mark.usefixtures("fake_litellm")
 def test_the_hook_for_litellm_refines_whole_replies_and_no_others() -> None:
-    hook: Any = run_blocks(code_blocks(read_page("server"))[1:], "server")["hook"]
+    hook: Any = run_blocks(code_blocks(read_page("guides/server"))[1:], "server")["hook"]
     sides = {"pro": "Zoos teach children about animals.", "con": "Cages make animals suffer."}
     data = {"messages": [{"role": "user", "content": "Should zoos be closed?"}], "perspectives": sides}
     untouched = [choice("It is cut", ended="length"), choice(None, calls=["a call"], ended="tool_calls")]

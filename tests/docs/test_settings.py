@@ -1,4 +1,4 @@
-"""The table of settings in docs/loop.md is that of the code: each is declared once, and the page follows."""
+"""The table of settings in docs/reference/settings.md is that of the code: each is declared once, and the page follows."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def settings_table() -> str:
 
 
 def test_the_page_has_the_table_of_the_settings() -> None:
-    page = (DOCS / "loop.md").read_text("utf-8")
-    assert settings_table() in page, f"docs/loop.md wants this table:\n\n{settings_table()}\n"
+    page = (DOCS / "reference" / "settings.md").read_text("utf-8")
+    assert settings_table() in page, f"docs/reference/settings.md wants this table:\n\n{settings_table()}\n"

@@ -22,7 +22,7 @@ Ray = Annotated[
     str | None,
     _run_option(
         metavar="local|HOST:PORT",
-        help="Make the rows in Ray actors, here or on the cluster at this address (docs/scaling.md).",
+        help="Make the rows in Ray actors, here or on the cluster at this address (docs/guides/scaling.md).",
     ),
 ]
 AsJson = Annotated[bool, _limits_option("--json", help="Print a dry run as JSON.")]

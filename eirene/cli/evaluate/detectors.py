@@ -29,7 +29,7 @@ _FIRST = -1
 
 Data = Annotated[
     str,
-    typer.Argument(metavar="DATA|-", help="Labelled answers: a file or dataset (docs/evaluating_detectors.md)."),
+    typer.Argument(metavar="DATA|-", help="Labelled answers: a file or dataset (docs/evaluation/detectors.md)."),
 ]
 Names = Annotated[str, typer.Option(help="Which detectors, with commas between.")]
 Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Labelled answers to choose thresholds on.")]

@@ -25,7 +25,7 @@ app = typer.Typer(help="Make synthetic data: answers with errors that are known 
 app.command("fava")(fava.fava)
 
 Topics = Annotated[
-    str, typer.Argument(metavar="TOPICS", help="The knowledge base: topics with arguments (docs/npov.md).")
+    str, typer.Argument(metavar="TOPICS", help="The knowledge base: topics with arguments (docs/guides/npov.md).")
 ]
 Out = Annotated[str, typer.Option(metavar="FILE", help="Where to write a line per row; - is standard output.")]
 Responses = Annotated[

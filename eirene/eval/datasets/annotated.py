@@ -155,7 +155,7 @@ Said = tuple[list[Annotated], Sequence[str]]
 def read_annotated(path: str) -> AnnotatedSet:
     """The annotated answers of what `open_source` opens; each has an id of its own.
 
-    The form is that of the first row (docs/hallucination_metrics.md). `left_out` counts marks that have no place in
+    The form is that of the first row (docs/evaluation/findings.md). `left_out` counts marks that have no place in
     their answer and kinds that no class takes. Raises `InputError` that names the row.
     """
     source = open_source(path)

@@ -71,8 +71,8 @@ FORMS: tuple[Form, ...] = (
 def read_labelled(data: str | RowSource, shape: Shape | None = None) -> LabelledSet:
     """The labelled answers of what `open_source` opens, or of a source; each has an id of its own.
 
-    The form is that of the first row (docs/evaluating_detectors.md lists them). A `shape` that maps columns, and a
-    table with labels among its columns, make items as everywhere (docs/data.md), with labels from `meta.labels.NAME`.
+    The form is that of the first row (docs/evaluation/detectors.md lists them). A `shape` that maps columns, and a
+    table with labels among its columns, make items as everywhere (docs/guides/datasets.md), with labels from `meta.labels.NAME`.
     Raises `InputError` that names the row for a form that is not known, a row of another form, and a row that cannot be
     read.
     """

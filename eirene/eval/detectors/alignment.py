@@ -50,7 +50,7 @@ class AlignmentDetector(_EncoderDetector):
         answer = the worst argument.
     Needs: given text, in English as the answer is. Of passages, coverage looks at the sentences that bear on the
         question, hallucination at all of them. With source `derived` hallucination is unscored.
-    Reference: design, section 7; docs/detectors.md.
+    Reference: design, section 7; docs/concepts/detectors.md.
     Example:
         >>> import asyncio
         >>> from eirene.models.encoder import load_encoder
@@ -127,7 +127,7 @@ class ArrangementDetector(_EncoderDetector):
         argument of a perspective in whose part of the answer it does not stand, or says again what was said; of the
         answer = the expected share of such clauses among those that say an argument. Coverage is unscored.
     Needs: two or more perspectives, in English as the answer is.
-    Reference: own; docs/detectors.md.
+    Reference: own; docs/concepts/detectors.md.
     Example:
         >>> import asyncio
         >>> from eirene.models.encoder import load_encoder

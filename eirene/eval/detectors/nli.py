@@ -40,7 +40,7 @@ class NliDetector:
     Needs: given text and a sequence classifier. A window holds as many arguments (or sentences) as fit beside the
         hypothesis; nothing is cut off: a sentence of the answer that fills the classifier by itself is unscored.
     Reference: NPOV compares with classifiers in section 3.3; design, section 5.
-    Example: docs/classifiers.md.
+    Example: docs/concepts/classifiers.md.
     """
 
     name = "nli"

@@ -34,7 +34,7 @@ class VerifierDetector:
         argument = the probability that the answer does not support it, of the answer = the worst argument; of passages
         unscored.
     Needs: given text, in English as the answer is. With source `derived` hallucination is unscored.
-    Reference: own; docs/verifier.md.
+    Reference: own; docs/concepts/verifier.md.
     Example:
         >>> import asyncio
         >>> from eirene.core.grounding import ArgumentGroup, Grounding

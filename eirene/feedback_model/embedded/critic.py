@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _OF_PASSAGES = Reach(
     "no sentence was found unsupported by the passages", "whether something of the passages is missing"
 )
-"""Which of the passages' sentences an answer ought to use, closeness cannot tell (docs/embedded.md)."""
+"""Which of the passages' sentences an answer ought to use, closeness cannot tell (docs/concepts/embedded.md)."""
 _REMEMBERED = 16
 Judge = Callable[[FeedbackRequest], tuple[AnswerFault, ...] | str]
 """The faults of an answer, those of one sentence with the surest first; or why it cannot be judged."""

@@ -183,7 +183,7 @@ class LocalModel:
 
 
 def load_local(spec: str | LocalSpec, *, device: str | None = None, dtype: str | None = None) -> LocalModel:
-    """Loads `hf:path-or-id[+adapter]`; see `parse_spec` for the form and `docs/local_models.md` for what fits.
+    """Loads `hf:path-or-id[+adapter]`; see `parse_spec` for the form and `docs/guides/local_models.md` for what fits.
 
     Without `device` a GPU is used if there is one (`auto` spreads a model over all of them); without `dtype` weights
     stay as they are on a GPU and become float32 on a CPU. LoRA adapters are merged into the weights, prompt tuning

@@ -104,7 +104,7 @@ def least_covered(comparison: Comparison | None) -> Changes:
     """Told only that the answer is not complete: the argument most likely missing, if one more likely is than is not.
 
     The claim alone names no argument: where every one seems to be said, nothing is added. What is wanted of passages
-    cannot be told from closeness (docs/embedded.md), and so none of their sentences is added either.
+    cannot be told from closeness (docs/concepts/embedded.md), and so none of their sentences is added either.
     """
     if comparison is None or not comparison.alignment.arguments or not comparison.alignment.sentences:
         return Changes()

@@ -42,7 +42,7 @@ class ClassifierDetector:
         unscored, and so is an answer that is longer than the model takes.
     Reference: NPOV, section 3.3 (there the label NO stands for an error); least over chunks and highest over sentences
         as TRUE (Honovich et al. 2022) and SummaC (Laban et al. 2022) read long documents.
-    Example: docs/classifiers.md.
+    Example: docs/concepts/classifiers.md.
     """
 
     name = "classifier"

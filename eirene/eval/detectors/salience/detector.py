@@ -60,7 +60,7 @@ class SalienceDetector:
         hold the map's largest entries.
     Needs: given text and a local model. With source `derived` hallucination is unscored.
     Reference: NPOV, section 3.2 and appendix C.
-    Example: docs/detectors.md.
+    Example: docs/concepts/detectors.md.
     """
 
     needs: frozenset[Need] = frozenset({"given", "local_model"})
