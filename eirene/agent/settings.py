@@ -13,8 +13,8 @@ from eirene.core.validation import CheckedModel, short_repr
 class Settings(CheckedModel, LoopSettings):
     """How one item is refined. Immutable; part of every record's signature.
 
-    The fields stand in `eirene.core.loop_settings.LoopSettings`, with their bounds and defaults; docs/concepts/loop.md has them
-    as a table, and `Settings.model_fields[name].description` says what each does.
+    The fields stand in `eirene.core.loop_settings.LoopSettings`, with their bounds and defaults;
+    docs/reference/settings.md has them as a table, and `Settings.model_fields[name].description` says what each does.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 # Written out here because what reads needs NumPy and pydantic, which `--help` should not wait for; a test compares.
 FormatName = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
-IN_HELP = "A file (.jsonl, .json, .csv, .tsv, .parquet, .arrow), a folder, hf-dataset:OWNER/NAME, or - (docs/guides/datasets.md)."
+IN_HELP = (
+    "A file (.jsonl, .json, .csv, .tsv, .parquet, .arrow), a folder, hf-dataset:OWNER/NAME, or -"
+    " (docs/guides/datasets.md)."
+)
 
 _data_option = partial(typer.Option, rich_help_panel="The data")
 _NAMED, _LONGEST_ID = 10, 80  # how many ids are named where one was not found, and characters of each
@@ -117,7 +120,8 @@ class CorpusFlags:
     corpus: Annotated[
         str | None,
         _corpus_option(
-            metavar="FILE|DIR", help="Find passages here for rows without context or perspectives (docs/guides/corpus.md)."
+            metavar="FILE|DIR",
+            help="Find passages here for rows without context or perspectives (docs/guides/corpus.md).",
         ),
     ] = None
     corpus_encoder: CorpusEncoder = "embedded"

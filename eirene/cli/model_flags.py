@@ -55,12 +55,12 @@ class CallFlags:
     price: Annotated[
         str | None, _calls_option("--price", metavar="IN,OUT", help="US dollars for a million tokens in and out.")
     ] = None
-    prices: Annotated[str | None, _calls_option(metavar="FILE", help="What models cost, as TOML (docs/guides/costs.md).")] = (
-        None
-    )
+    prices: Annotated[
+        str | None, _calls_option(metavar="FILE", help="What models cost, as TOML (docs/guides/costs.md).")
+    ] = None
     cache: Annotated[
         str | None,
-        _calls_option(metavar="FILE", help="Keep replies here; what is known is not asked for again (docs/guides/costs.md)."),
+        _calls_option(metavar="FILE", help="Keep replies here, and ask for none of them again (docs/guides/costs.md)."),
     ] = None
     cache_size: Annotated[str, _calls_option(metavar="SIZE", help="How large the cache may grow, such as 500MB.")] = (
         CACHE_SIZE

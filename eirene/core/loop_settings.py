@@ -1,7 +1,7 @@
 """The settings of the loop, each declared once: type, bounds, default and help.
 
-`eirene.agent.Settings`, the command line's flags and the table in docs/reference/settings.md are made from these fields. Nothing
-heavy is imported, so that `--help` need not wait for it.
+`eirene.agent.Settings`, the command line's flags and the table in docs/reference/settings.md are made from these
+fields. Nothing heavy is imported, so that `--help` need not wait for it.
 """
 
 from __future__ import annotations

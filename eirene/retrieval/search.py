@@ -2,7 +2,8 @@
 
 A vector of 384 numbers becomes 48 bytes of signs, whose Hamming distance to the query's follows the angle between the
 two. A million of them are scanned in milliseconds with nothing to build beforehand, the result does not depend on the
-order or the number of builds, and exact cosines put right what the signs got wrong (docs/guides/corpus.md has the recall).
+order or the number of builds, and exact cosines put right what the signs got wrong
+(docs/guides/corpus.md has the recall).
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 SURE = 0.99
 """Least probability of another language than English for a text to count as in one. Of 28,000 English sentences and
-texts only lists of foreign names reach it; of sentences in 27 languages all do from six words on (docs/concepts/embedded.md)."""
+texts only lists of foreign names reach it; of sentences in 27 languages all do from six words on
+(docs/concepts/embedded.md)."""
 LETTERS = 24
 """Least letters of a text in Latin script for its language to be told."""
 OTHER_SCRIPT = 0.5

@@ -16,7 +16,9 @@ from eirene.models.costs import read_prices
 from .pages import ROOT, code_blocks, read_page, run_blocks, section, stated_output
 
 
-@pytest.mark.parametrize("name", ["guides/backends", "guides/people", "guides/costs", "concepts/gate", "guides/chatbot"])
+@pytest.mark.parametrize(
+    "name", ["guides/backends", "guides/people", "guides/costs", "concepts/gate", "guides/chatbot"]
+)
 def test_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,7 +78,8 @@ def test_npov_writes_a_response_that_the_loop_takes(
 
 
 def test_the_example_of_a_topic_is_one() -> None:
-    found = re.search(r'^    (\{"id": "wild-wolves".*?"meta": \{\}\})$', read_page("guides/npov"), re.MULTILINE | re.DOTALL)
+    page = read_page("guides/npov")
+    found = re.search(r'^    (\{"id": "wild-wolves".*?"meta": \{\}\})$', page, re.MULTILINE | re.DOTALL)
     assert found is not None
     assert [side.speakers for side in parse_topic(json.loads(found[1])).sides] == ["conservationists", "farmers"]
 

@@ -1,4 +1,4 @@
-"""The table of settings in docs/reference/settings.md is that of the code: each is declared once, and the page follows."""
+"""The table of settings in docs/reference/settings.md is that of the code, where each is declared once."""
 
 from __future__ import annotations
 

@@ -116,7 +116,8 @@ def test_meta_names_the_topic_before_the_question_does(meta: dict[str, Any]) -> 
 
 
 def test_balanced_answers_lean_neither_way_where_the_recipe_alone_gives_itself_away() -> None:
-    """Counts of sentences, clauses and words; the number of arguments cannot be evened out as far (docs/guides/synthetic.md)."""
+    """Counts of sentences, clauses and words; the number of arguments cannot be evened out as far
+    (docs/guides/synthetic.md)."""
     topics = invented(24, per_side=6)
     items = [response(topic, seed) for topic in topics for seed in range(6)]
     areas = {}

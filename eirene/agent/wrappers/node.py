@@ -53,8 +53,8 @@ def refine_node(
     where there is neither). `mapping` says where in the state things are: `StateKeys()` by default, `StateMessages()`
     for a chat, or anything with their two methods. The subgraph's steps can be streamed (`subgraphs=True`); its
     checkpoints are those of the graph around it, which goes on after the last finished step; with `review` it stops for
-    a person (docs/guides/people.md), and that graph goes on with `Command(resume=...)`. Works in sync and async runs; the
-    other arguments are those of `build_graph`, and errors are those of `refine`.
+    a person (docs/guides/people.md), and that graph goes on with `Command(resume=...)`. Works in sync and async runs;
+    the other arguments are those of `build_graph`, and errors are those of `refine`.
 
     Example:
         >>> import eirene

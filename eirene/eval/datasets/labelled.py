@@ -72,9 +72,9 @@ def read_labelled(data: str | RowSource, shape: Shape | None = None) -> Labelled
     """The labelled answers of what `open_source` opens, or of a source; each has an id of its own.
 
     The form is that of the first row (docs/evaluation/detectors.md lists them). A `shape` that maps columns, and a
-    table with labels among its columns, make items as everywhere (docs/guides/datasets.md), with labels from `meta.labels.NAME`.
-    Raises `InputError` that names the row for a form that is not known, a row of another form, and a row that cannot be
-    read.
+    table with labels among its columns, make items as everywhere (docs/guides/datasets.md), with labels from
+    `meta.labels.NAME`. Raises `InputError` that names the row for a form that is not known, a row of another
+    form, and a row that cannot be read.
     """
     source = opened(data)
     mapped = shape_of(source, Shape() if shape is None else shape)
