@@ -13,7 +13,7 @@ from eirene.data.topics import parse_topic
 from eirene.eval import registry
 from eirene.models.costs import read_prices
 
-from .pages import ROOT, code_blocks, read_page, run_blocks, section, stated_output
+from .pages import ROOT, code_blocks, read_page, run_blocks, stated_output
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,13 @@ def test_the_example_of_a_price_file_is_one(tmp_path: Path) -> None:
     assert local is not None and local.input_usd == 0
 
 
+def test_datasets_reads_the_example_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    page = read_page("guides/datasets")
+    run_blocks(code_blocks(page), "guides/datasets")
+    assert capsys.readouterr().out.splitlines() == stated_output(page) != []
+
+
 def test_npov_writes_a_response_that_the_loop_takes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,14 +97,3 @@ def test_synth_makes_rows_and_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["rows"]
     pairs = names["pairs"]
     assert {pair["task"] for pair in pairs} == {"hallucination", "coverage", "generate"}  # type: ignore[attr-defined]
-
-
-def test_data_reads_a_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    rows = "".join(f"Why {n}?,So.\n" for n in range(150))
-    Path("table.csv").write_text(f"prompt,response\n{rows}")
-    lines = section(read_page("guides/datasets"), "In Python").splitlines()
-    run_blocks(["\n".join(line.removeprefix("    ") for line in lines if line.startswith("    "))], "data")
-    assert capsys.readouterr().out == "100\n"
