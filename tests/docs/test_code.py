@@ -28,6 +28,17 @@ def test_a_page_prints_what_it_says(
     assert capsys.readouterr().out.splitlines() == stated_output(page) != []
 
 
+@pytest.mark.parametrize("name", ["guides/datasets", "guides/batch", "guides/corpus", "guides/compare"])
+def test_a_page_prints_what_it_says_with_the_examples(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    page = read_page(name)
+    run_blocks(code_blocks(page), name)
+    assert capsys.readouterr().out.splitlines() == stated_output(page) != []
+
+
 @pytest.mark.parametrize("name", ["concepts/detectors", "evaluation/detectors", "concepts/hallucinations"])
 def test_a_page_runs_and_prints(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(registry, "_declared", {**registry.DETECTORS})  # a page declares one of its own
@@ -38,13 +49,6 @@ def test_a_page_runs_and_prints(name: str, monkeypatch: pytest.MonkeyPatch, caps
 @pytest.mark.parametrize("name", ["concepts/embedded", "concepts/loop"])
 def test_a_page_runs(name: str) -> None:
     run_blocks(code_blocks(read_page(name)), name)
-
-
-def test_retrieval_finds_passages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("corpus.jsonl").write_text('{"id": "no", "text": "Oslo is the capital of Norway."}\n')
-    item: Any = run_blocks(code_blocks(read_page("guides/corpus")), "guides/corpus")["item"]
-    assert item.context == ["Oslo is the capital of Norway."] and item.meta["eirene_passages"] == ["no"]
 
 
 def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,13 +70,6 @@ def test_the_example_of_a_price_file_is_one(tmp_path: Path) -> None:
     small, local = prices.of("openai:gpt-4o-mini"), prices.of("ollama:llama3.2")
     assert small is not None and small.cached_usd == 0.075
     assert local is not None and local.input_usd == 0
-
-
-def test_datasets_reads_the_example_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(ROOT)
-    page = read_page("guides/datasets")
-    run_blocks(code_blocks(page), "guides/datasets")
-    assert capsys.readouterr().out.splitlines() == stated_output(page) != []
 
 
 def test_npov_writes_a_response_that_the_loop_takes(
