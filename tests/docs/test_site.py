@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-import textwrap
-from itertools import pairwise
+import runpy
 from pathlib import Path
 
 import nbformat
@@ -14,6 +11,7 @@ import pytest
 from nbclient import NotebookClient
 
 import eirene
+from eirene.core import critique, records, scores, usage
 
 from .pages import DOCS, ROOT
 
@@ -33,7 +31,7 @@ def test_every_public_name_is_in_the_reference_once() -> None:
 
 
 def test_every_field_of_an_item_and_of_what_is_in_a_record_says_what_it_is() -> None:
-    from eirene.core import critique, records, scores, usage
+    described = runpy.run_path(str(DOCS / "site/fields.py"))["described"]
 
     models = [
         *(getattr(records, name) for name in ["Item", "Perspective", "Record", "Round", "EditDecision", "BeforeAfter"]),
@@ -42,27 +40,15 @@ def test_every_field_of_an_item_and_of_what_is_in_a_record_says_what_it_is() -> 
         scores.Scores,
         usage.Usage,
     ]
-    assert [f"{model.__name__}.{name}" for model in models for name in set(model.model_fields) - described(model)] == []
-
-
-def described(model: type) -> set[str]:
-    """The fields of a class that have a text behind them."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
-    assert isinstance(tree, ast.ClassDef)
-    return {
-        field.target.id
-        for field, text in pairwise(tree.body)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(text, ast.Expr)
-        and isinstance(text.value, ast.Constant)
-    }
+    assert [
+        f"{model.__name__}.{name}" for model in models for name in set(model.model_fields) - set(described(model))
+    ] == []
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("loopback")
 def test_the_notebook_runs(tmp_path: Path) -> None:
-    notebook = nbformat.read(DOCS / "start.ipynb", as_version=4)
+    notebook = nbformat.read(DOCS / "notebook.ipynb", as_version=4)
     NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}).execute()
     printed = ["".join(out.get("text", "")) for cell in notebook.cells for out in cell.get("outputs", [])]
     assert printed[0].startswith("accepted\n")
