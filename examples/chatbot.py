@@ -2,7 +2,8 @@
 
     python examples/chatbot.py
 
-`ScriptedChatModel` stands for your model (`ChatOpenAI(...)`, `init_chat_model(...)`). Its draft leaves the other side out.
+`ScriptedChatModel` stands for your model (`ChatOpenAI(...)`, `init_chat_model(...)`). Its draft leaves the other side
+out.
 """
 
 import eirene

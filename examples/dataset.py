@@ -2,7 +2,8 @@
 
     python examples/dataset.py
 
-`eirene batch examples/npov.jsonl --out records.jsonl` does the same for large files, side by side, with a journal to resume from.
+`eirene batch examples/npov.jsonl --out records.jsonl` does the same for large files, side by side, with a journal to
+resume from.
 """
 
 from pathlib import Path
