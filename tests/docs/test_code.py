@@ -17,7 +17,7 @@ from .pages import ROOT, code_blocks, read_page, run_blocks, section, stated_out
 
 
 @pytest.mark.parametrize(
-    "name", ["guides/backends", "guides/people", "guides/costs", "concepts/gate", "guides/chatbot"]
+    "name", ["guides/backends", "guides/people", "guides/costs", "concepts/gate", "concepts/replies", "guides/chatbot"]
 )
 def test_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -28,7 +28,7 @@ def test_a_page_prints_what_it_says(
     assert capsys.readouterr().out.splitlines() == stated_output(page) != []
 
 
-@pytest.mark.parametrize("name", ["concepts/detectors", "evaluation/detectors", "concepts/hallucinations"])
+@pytest.mark.parametrize("name", ["guides/detector", "evaluation/detectors", "concepts/hallucinations"])
 def test_a_page_runs_and_prints(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(registry, "_declared", {**registry.DETECTORS})  # a page declares one of its own
     run_blocks(code_blocks(read_page(name)), name)
