@@ -39,11 +39,24 @@ def test_a_page_prints_what_it_says_with_the_examples(
     assert capsys.readouterr().out.splitlines() == stated_output(page) != []
 
 
+@pytest.mark.parametrize("name", ["concepts/judges", "concepts/replies"])
+def test_a_page_on_reading_prints_what_it_says(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    page = read_page(name)
+    run_blocks(code_blocks(page), name)
+    assert capsys.readouterr().out.splitlines() == stated_output(page) != []
+
+
 @pytest.mark.parametrize("name", ["concepts/detectors", "evaluation/detectors", "concepts/hallucinations"])
-def test_a_page_runs_and_prints(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(registry, "_declared", {**registry.DETECTORS})  # a page declares one of its own
+def test_a_page_runs_and_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     run_blocks(code_blocks(read_page(name)), name)
     assert capsys.readouterr().out
+
+
+def test_a_detector_of_ones_own_scores(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(registry, "_declared", {**registry.DETECTORS})  # the page declares one more
+    page = read_page("guides/detector")
+    run_blocks(code_blocks(page), "guides/detector")
+    assert capsys.readouterr().out.splitlines() == stated_output(page) != []
 
 
 @pytest.mark.parametrize("name", ["concepts/embedded", "concepts/loop"])
