@@ -125,7 +125,7 @@ def _figures(level: Json, scored: Sequence[str], looks: Mapping[str, int]) -> Ht
 
 
 def _pairs(level: Json) -> Iterator[HtmlTable]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for pair in level["pairs"]:
         name = f"{pair['a']} minus {pair['b']}"
         if "unscored" in pair:

@@ -247,6 +247,9 @@ document.addEventListener("toggle", ({ target }) => {
   if (target.open) makeReachable(target);
 }, true);
 
+addEventListener("hashchange", () => {
+  if (linked() >= 0 && linked() !== chosen) choose(linked(), true);
+});
 at("live").hidden = false;
 draw();
 if (index.length) choose(linked() < 0 ? order[0] : linked(), linked() >= 0);
