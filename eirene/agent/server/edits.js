@@ -30,6 +30,7 @@ function drawEdit(edit, n) {
 }
 
 async function showEdits() {
+  if (!review.edits.length) return;
   const mine = ++review.asked;
   const [list, told] = [document.querySelector("ol.edits"), at("edits-told")];
   review.edits.forEach((edit, n) => {
@@ -57,6 +58,27 @@ async function showEdits() {
   }
 }
 
+// Folded: what the gate decided stands above it, and this is for who wants another choice.
+function drawEdits() {
+  const button = (name, act) => {
+    const made = make("button", { type: "button" }, name);
+    made.addEventListener("click", () => act(made));
+    return made;
+  };
+  const all = (accepted) => () => { for (const edit of review.edits) edit.accepted = accepted; showEdits(); };
+  const refineIt = () => { write(at("answer"), review.edited); at("answer").focus(); };
+  for (const edit of review.edits) edit.accepted = true;
+  return make("details", { id: "choose", "aria-label": "Edits" },
+    make("summary", {}, `Choose the edits yourself (${review.edits.length})`),
+    make("p", { class: "hint" }, "The edits of the first critique, made in the answer as it was given."),
+    make("div", { class: "buttons" }, button("Accept all", all(true)), button("Reject all", all(false))),
+    make("ol", { class: "edits" }, ...review.edits.map(drawEdit)),
+    make("p", { id: "edits-told", role: "status" }),
+    make("h4", {}, "The text with the accepted edits"),
+    make("p", { class: "text", id: "edited", dir: "auto", tabindex: "-1" }),
+    make("div", { class: "buttons" }, button("Copy the text", copyEdited), button("Use it as the answer", refineIt)));
+}
+
 async function copyEdited() {
   try {
     await navigator.clipboard.writeText(review.edited);
@@ -67,30 +89,8 @@ async function copyEdited() {
   }
 }
 
-function drawEdits() {
-  if (!review.edits.length) return;
-  const button = (name, act) => {
-    const made = make("button", { type: "button" }, name);
-    made.addEventListener("click", act);
-    return made;
-  };
-  const all = (accepted) => () => { for (const edit of review.edits) edit.accepted = accepted; showEdits(); };
-  const refineIt = () => { at("answer").value = review.edited; at("answer").focus(); };
-  for (const edit of review.edits) edit.accepted = true;
-  const box = step("edits", "The edits, one by one",
-    make("p", { class: "hint" }, "Of the first critique, on the answer as it was given."),
-    make("div", { class: "many" }, button("Accept all", all(true)), button("Reject all", all(false))),
-    make("ol", { class: "edits" }, ...review.edits.map(drawEdit)),
-    make("p", { id: "edits-told", role: "status" }),
-    make("h4", {}, "The text with what is accepted"),
-    make("p", { class: "text", id: "edited", dir: "auto", tabindex: "-1" }),
-    make("div", { class: "many" }, button("Copy the text", copyEdited), button("Use it as the answer", refineIt)));
-  box.setAttribute("aria-label", "Edits");
-  return showEdits();
-}
-
 function drawLegend(kinds) {
   const named = kinds.flatMap((kind, n) => [n ? " " : "", make("span", { class: "nobr" }, drawMark(kind, kind))]);
   return make("p", { class: "hint kinds" }, "Found: ", ...named,
-    ". Green words should stand in place of what is marked before them; what has none should go, or be looked up.");
+    ". Green words should replace the marked ones before them. Marked words without green ones should be removed or looked up.");
 }

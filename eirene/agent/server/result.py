@@ -1,0 +1,144 @@
+"""A finished run as data for the page: the answer, what changed, why, and the details; and the faults of a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple
+from typing import Any
+
+from eirene.core.critique import HALLUCINATIONS, Critique, FindingKind, TaggedSentence
+from eirene.core.findings.tags import in_order
+from eirene.core.records import Item, Record, Round
+from eirene.core.scores import number
+from eirene.views import kinds_in, spans_of
+from eirene.views.diff import DiffLine, DiffPiece, diff
+from eirene.views.edits import edits_taken, edits_undone
+from eirene.views.facts import STATUS_WORDS, consistency, cost, last_candidate, score_table, unchecked, votes
+
+Json = dict[str, Any]
+
+_WORDS: Mapping[FindingKind, str] = {
+    "entity": "contradicted", "relation": "contradicted", "contradictory": "contradicted",
+    "invented": "unsupported", "unverifiable": "unsupported", "unsupported": "unsupported",
+    "subjective": "an opinion",
+    "repeated": "repeated", "misplaced": "misplaced", "missing": "missing",
+}  # fmt: skip
+_INCOMPLETE = "incomplete"
+"""The word for a tag that came with no finding: the critic said that something is wrong, and not what kind."""
+_SHARED = 0.5
+"""The share of a sentence's characters that has to stay for its changes to be shown word by word."""
+
+
+def faults_of(sentence: TaggedSentence, sentences: Sequence[TaggedSentence]) -> Iterator[Json]:
+    """The faults found at a sentence: a word, the reason, and for `missing` the number of the sentence before the gap.
+
+    What is missing is no fault of the sentence that it is missing after: `after` says which, and 0 is the beginning.
+    """
+    told: set[tuple[str, str]] = set()
+    left = sentence.reason or ""
+    for finding in sentence.findings:
+        word = _WORDS.get(finding.kind, _INCOMPLETE)
+        reason = finding.reason.strip()
+        if reason and reason in left:
+            left = left.replace(reason, " ")
+        if (word, reason) in told:  # a misplaced part has two findings: where it goes, and where it would stand
+            continue
+        told.add((word, reason))
+        after = max((s.n for s in sentences if s.end <= finding.start), default=0) if word == "missing" else None
+        yield {"word": word, "reason": reason, "after": after}
+    if any(map(str.isalnum, left)) and sentence.tag == "Incomplete":
+        yield {"word": _INCOMPLETE, "reason": " ".join(left.split()), "after": None}
+
+
+def shown_critique(critique: Critique, text: str) -> Json:
+    """A critique of `text`: its sentences in runs by what was found, their faults, and the edits that are known."""
+    keys = ("tag_consistency", "reason_consistency", "n_valid", "n_drawn")
+    sentences = [
+        {
+            **s.model_dump(mode="json"),
+            "spans": [astuple(run) for run in spans_of(s)],
+            "faults": list(faults_of(s, critique.sentences)),
+        }
+        for s in critique.sentences
+    ]
+    findings = [f for s in critique.sentences for f in s.findings if f.kind in HALLUCINATIONS and f.edit is not None]
+    edits = [{**f.model_dump(mode="json"), "old": text[f.start : f.end]} for f in in_order(findings)]
+    return {**{key: getattr(critique, key) for key in keys}, "sentences": sentences, "text": text,
+            "kinds": kinds_in([critique]), "edits": edits, "unchecked": unchecked(critique)}  # fmt: skip
+
+
+def shown_diff(before: str, after: str) -> list[Json]:
+    """The sentences of two texts in reading order, each with its pieces; no word diff where too little is shared."""
+    return [asdict(line) for found in diff(before, after) for line in _readable(found)]
+
+
+def shown_result(record: Record, item: Item) -> Json:
+    """What the page shows of a finished run: no scores without their rows, no text without its place."""
+    rewrite = last_candidate(record)
+    table = score_table(record)
+    text = record.original
+    rounds: list[Json] = []
+    for n, round_ in enumerate(record.rounds, start=1):
+        rounds.append({"n": n, **_round(round_, text, record.rounds[n - 2] if n > 1 else None)})
+        if round_.decision == "accept" and round_.candidate is not None:
+            text = round_.candidate
+    return {
+        "status": record.status,
+        "outcome": STATUS_WORDS[record.status],
+        "why": record.why,
+        "error": None if record.error is None else record.error.model_dump(),
+        "answer": record.answer,
+        "diff": None if rewrite is None else shown_diff(record.original, rewrite),
+        "rounds": rounds,
+        "scores": {
+            "columns": table.columns,
+            "rows": [
+                {
+                    "detector": row.detector,
+                    "error": row.error,
+                    "advisory": row.advisory,
+                    "scores": [number(score) for score in row.scores],
+                }
+                for row in table.rows
+            ],
+            "notes": table.notes,
+        },
+        "facts": f"mode {record.mode}, backend {record.backend}, seed {record.seed}; {cost(record.usage)}",
+        "item": item.model_dump(mode="json", include={"question", "answer", "perspectives", "context"}),
+    }
+
+
+def _round(round_: Round, text: str, before: Round | None) -> Json:
+    critique = round_.critique
+    is_new = critique is not None and (before is None or critique != before.critique)
+    counted = votes(round_)
+    shown = shown_critique(critique, text) if critique is not None and is_new else None
+    if shown is not None:
+        for sentence, cast in zip(shown["sentences"], counted, strict=False):
+            sentence["votes"] = [cast.count("incomplete"), len(cast) - cast.count("invalid")]
+    return {
+        "decision": round_.decision,
+        "why": round_.why,
+        "rewritten": round_.candidate is not None,
+        "candidate": round_.candidate,
+        "critique": shown,
+        "agreement": consistency(round_) if is_new else "",
+        "taken": edits_taken(round_),
+        "undone": [asdict(edit) for edit in edits_undone(round_)],
+    }
+
+
+def _readable(line: DiffLine) -> Iterator[DiffLine]:
+    """The line; or, where less than half of a changed sentence stays, the old sentence and the new one, each whole."""
+    if line.kind == "changed":
+        old, new = (_joined(line, other) for other in ("gone", "new"))
+        same = sum(len(piece.text) for piece in line.pieces if piece.kind == "same")
+        if same < _SHARED * max(len(old), len(new)):
+            yield DiffLine("gone", (DiffPiece("gone", old),))
+            yield DiffLine("new", (DiffPiece("new", new),))
+            return
+    yield line
+
+
+def _joined(line: DiffLine, kind: str) -> str:
+    return "".join(piece.text for piece in line.pieces if piece.kind in ("same", kind))
