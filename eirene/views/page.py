@@ -52,8 +52,8 @@ class HtmlTable:
 
 
 def page(template: str, *, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
-    """A page from a template: one style, one script, and a policy that names both by digest."""
-    css, js = (Markup("".join(map(asset, names))) for names in (styles, scripts))
+    """A page from a template: the design and its own style, one script, and a policy that names both by digest."""
+    css, js = (Markup("".join(map(asset, names))) for names in (("design.css", *styles), scripts))
     sources = ["default-src 'none'", f"style-src {_digest(css)}", f"script-src {_digest(js)}"]
     policy = Markup("; ".join([*sources, "base-uri 'none'", "form-action 'none'"]))
     found = _environment().get_template(template)

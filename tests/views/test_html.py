@@ -13,6 +13,7 @@ import pytest
 
 from eirene.core.records import BeforeAfter, Item, Record
 from eirene.core.scores import ArgumentScore, Scores
+from eirene.views import asset
 from eirene.views.record import view_of
 from eirene.views.report import render_page
 from tests.views.records import ANSWER, ITEM, record
@@ -143,13 +144,16 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_every_text_stands_out_from_what_is_behind_it(scheme: int) -> None:
     """At least 4.5 to 1 for text, 3 to 1 for marks that say something."""
-    palettes = re.findall(r":root \{(.*?)\}", page(record("accepted")).texts["style"], re.DOTALL)
+    palettes = re.findall(r":root \{(.*?)\}", asset("design.css"), re.DOTALL)
     colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", palettes[scheme]))
-    texts = [(ink, paper) for ink in ("ink", "dim", "link", "good", "bad") for paper in ("paper", "card")]
-    texts += [(name, f"{name}-back") for name in ("good", "bad", "warn")]
-    marks = [("vote", "card"), ("link", "card"), ("bar", "card"), ("dim", "card")]
-    assert all(contrast(colours[a], colours[b]) >= 4.5 for a, b in texts)
-    assert all(contrast(colours[a], colours[b]) >= 3 for a, b in marks)
+    words = [name.removesuffix("-back") for name in colours if name.endswith("-back")]
+    texts = [(ink, behind) for ink in ("ink", "dim", "link", *words) for behind in ("paper", "card", "sunk")]
+    texts += [(ink, f"{name}-back") for name in words for ink in (name, "ink")]
+    texts += [("card", name) for name in words] + [("on-action", "action")]
+    marks = [(mark, "card") for mark in ("vote", "link", "bar", "edge")]
+    assert {"accepted", "kept", "unsupported", "missing"} < set(words)
+    assert [pair for pair in texts if contrast(*(colours[name] for name in pair)) < 4.5] == []
+    assert [pair for pair in marks if contrast(*(colours[name] for name in pair)) < 3] == []
 
 
 def test_contrast_is_that_of_the_published_extremes() -> None:
