@@ -20,8 +20,8 @@ function drawEdit(edit, n) {
     button.addEventListener("click", () => { edit.accepted = accepted; showEdits(); });
     return button;
   };
-  const shown = drawSpans([[edit.old, edit.kind, edit.edit]]);
-  const name = `Edit ${n + 1}, ${edit.kind}: ${inWords(edit)}`;
+  const shown = drawSpans([[edit.old, edit.word, edit.edit]]);
+  const name = `Edit ${n + 1}, ${edit.word}: ${inWords(edit)}`;
   return make("li", {},
     make("div", { class: "text" }, `${n + 1}. `, ...shown, edit.edit ? null : make("span", { class: "hint" }, " goes")),
     edit.reason ? make("div", { class: "reason" }, "because: " + edit.reason) : null,
@@ -70,7 +70,8 @@ function drawEdits() {
   for (const edit of review.edits) edit.accepted = true;
   return make("details", { id: "choose", "aria-label": "Edits" },
     make("summary", {}, `Choose the edits yourself (${review.edits.length})`),
-    make("p", { class: "hint" }, "The edits of the first critique, made in the answer as it was given."),
+    make("p", { class: "hint" }, "The edits of the first critique, made in your answer. Green words replace the marked ones before " +
+      "them; marked words without green ones are removed."),
     make("div", { class: "buttons" }, button("Accept all", all(true)), button("Reject all", all(false))),
     make("ol", { class: "edits" }, ...review.edits.map(drawEdit)),
     make("p", { id: "edits-told", role: "status" }),
@@ -87,10 +88,4 @@ async function copyEdited() {
     getSelection().selectAllChildren(at("edited"));
     at("edits-told").textContent = "The text is selected; press Ctrl+C to copy it.";
   }
-}
-
-function drawLegend(kinds) {
-  const named = kinds.flatMap((kind, n) => [n ? " " : "", make("span", { class: "nobr" }, drawMark(kind, kind))]);
-  return make("p", { class: "hint kinds" }, "Found: ", ...named,
-    ". Green words should replace the marked ones before them. Marked words without green ones should be removed or looked up.");
 }

@@ -267,7 +267,7 @@ const show = {
     e.unusable ? make("p", { class: "worse" }, e.unusable) : null),
   scored: (e) => step("scores-" + e.round, `Round ${e.round}: the scores`, drawScores(["before", "after"], scoreRows(e))),
   decided: (e) => e.rewritten && step("gate-" + e.number, `Round ${e.round}: the gate`, make("p", {},
-    make("b", {}, e.decision === "accept" ? "Accepted" : "Rejected"), ": " + e.why)),
+    make("strong", {}, e.decision === "accept" ? "Accepted" : "Rejected"), ": " + e.why)),
 };
 
 async function follow(id, mine) {
@@ -298,7 +298,7 @@ function begin() {
   at("progress").hidden = false;
   at("trail").hidden = false;
   at("trail").open = true;
-  at("stop").disabled = true;
+  canStop(false);
   at("stop").textContent = "Stop";
   at("bar").max = 1;
   stage("queued");
@@ -343,7 +343,7 @@ async function finish(id, mine) {
 
 async function watch(id, mine) {
   live.id = id;
-  at("stop").disabled = false;
+  canStop(true);
   await follow(id, mine);
   if (mine === live.watched) await finish(id, mine);
 }
@@ -391,15 +391,19 @@ async function open(id) {
   if (mine === live.watched) list().catch(() => {});
 }
 
+// Not `disabled`: a button that is loses the focus, and whoever pressed it by keyboard with it.
+function canStop(can) { at("stop").setAttribute("aria-disabled", String(!can)); }
+
 async function stop() {
-  at("stop").disabled = true;
+  if (at("stop").getAttribute("aria-disabled") === "true") return;
+  canStop(false);
   at("stop").textContent = "Stopping …";
   try {
     await call(runPath(live.id, "/cancel"), { method: "POST" });
   } catch (error) {
     at("problem").textContent = error.message;
-    at("stop").disabled = false;
     at("stop").textContent = "Stop";
+    canStop(true);
   }
 }
 
@@ -420,7 +424,7 @@ function drawRun(run) {
   const when = new Date(run.created * 1000);
   return make("li", {}, button, make("div", { class: "meta" }, drawBadge(toneOf(run), wordOf(run)),
     make("time", { datetime: when.toISOString() }, when.toLocaleTimeString()), run.mode,
-    run.page ? make("a", { href: run.page.slice(1), "aria-label": "Page of the run: " + (run.question || run.id) }, "Page") : null));
+    run.page ? make("a", { href: run.page.slice(1), "data-id": run.id, "aria-label": "Page of the run: " + (run.question || run.id) }, "Page") : null));
 }
 
 function markOpen(id) {
@@ -435,14 +439,15 @@ async function list() {
   const found = await (await call("v1/runs")).json();
   const own = new Set(mineOf());
   const [here, others] = [found.data.filter((run) => own.has(run.id)), found.data.filter((run) => !own.has(run.id))];
-  const focused = document.activeElement?.dataset?.id;
+  const focused = document.activeElement;
   at("runs").replaceChildren(...here.map(drawRun));
   if (!here.length) at("runs").append(make("li", { class: "hint" }, "Runs that you start in this tab are listed here."));
   at("other-runs").replaceChildren(...others.map(drawRun));
   at("others").hidden = !others.length;
   at("others").firstElementChild.textContent = `Other recent runs of this server (${others.length})`;
   markOpen(live.id);
-  if (focused) document.querySelector(`#past .open[data-id="${CSS.escape(focused)}"]`)?.focus();
+  if (focused?.dataset.id && !focused.isConnected) // the list is drawn anew: who was in it stays in it
+    document.querySelector(`#past ${focused.tagName}[data-id="${CSS.escape(focused.dataset.id)}"]`)?.focus();
 }
 
 // ---- the beginning

@@ -18,8 +18,8 @@ def page(
 ) -> str:
     """The page. `modes` may be chosen, `mode` is at first.
 
-    `drafts`: whether the server can write an answer to a question without arguments. `needs_given`: whether an answer is
-    judged only where arguments or passages are given.
+    `drafts`: whether the server can write an answer to a question without arguments. `needs_given`: whether an answer
+    is judged only where arguments or passages are given.
     """
     facts = json.dumps(
         {
@@ -34,9 +34,8 @@ def page(
     )
     for character in "<>&\u2028\u2029":  # nothing in it can end the element it stands in
         facts = facts.replace(character, f"\\u{ord(character):04x}")
-    scripts = (views.asset("findings.js"), _asset("edits.js"), _asset("result.js"), _asset("page.js"))
-    styles = (views.asset("design.css"), views.asset("findings.css"), _asset("page.css"))
-    parts = {"css": "".join(styles), "js": "".join(scripts), "facts": facts}
+    scripts = "".join(map(_asset, ("edits.js", "result.js", "page.js")))
+    parts = {"css": views.asset("design.css") + _asset("page.css"), "js": scripts, "facts": facts}
     return re.sub(r"\{\{ (\w+) \}\}", lambda found: parts[found[1]], _asset("page.html"))
 
 

@@ -1,70 +1,52 @@
-"""A finished run as data for the page: the answer, what changed, why, and the details; and the faults of a sentence."""
+"""A run as data for the page: the answer, what changed in it, why, and the details; critiques and comparisons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple
+from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
-from eirene.core.critique import HALLUCINATIONS, Critique, FindingKind, TaggedSentence
+from eirene.core.critique import HALLUCINATIONS, Critique, TaggedSentence
 from eirene.core.findings.tags import in_order
 from eirene.core.records import Item, Record, Round
 from eirene.core.scores import number
-from eirene.views import kinds_in, spans_of
+from eirene.views.changes import changes_in_words
 from eirene.views.diff import DiffLine, DiffPiece, diff
 from eirene.views.edits import edits_taken, edits_undone
 from eirene.views.facts import STATUS_WORDS, consistency, cost, last_candidate, score_table, unchecked, votes
+from eirene.views.faults import WORDS, marked_spans, verdict_of
 
 Json = dict[str, Any]
 
-_WORDS: Mapping[FindingKind, str] = {
-    "entity": "contradicted", "relation": "contradicted", "contradictory": "contradicted",
-    "invented": "unsupported", "unverifiable": "unsupported", "unsupported": "unsupported",
-    "subjective": "an opinion",
-    "repeated": "repeated", "misplaced": "misplaced", "missing": "missing",
-}  # fmt: skip
-_INCOMPLETE = "incomplete"
-"""The word for a tag that came with no finding: the critic said that something is wrong, and not what kind."""
 _SHARED = 0.5
 """The share of a sentence's characters that has to stay for its changes to be shown word by word."""
 
 
-def faults_of(sentence: TaggedSentence, sentences: Sequence[TaggedSentence]) -> Iterator[Json]:
-    """The faults found at a sentence: a word, the reason, and for `missing` the number of the sentence before the gap.
-
-    What is missing is no fault of the sentence that it is missing after: `after` says which, and 0 is the beginning.
-    """
-    told: set[tuple[str, str]] = set()
-    left = sentence.reason or ""
-    for finding in sentence.findings:
-        word = _WORDS.get(finding.kind, _INCOMPLETE)
-        reason = finding.reason.strip()
-        if reason and reason in left:
-            left = left.replace(reason, " ")
-        if (word, reason) in told:  # a misplaced part has two findings: where it goes, and where it would stand
-            continue
-        told.add((word, reason))
-        after = max((s.n for s in sentences if s.end <= finding.start), default=0) if word == "missing" else None
-        yield {"word": word, "reason": reason, "after": after}
-    if any(map(str.isalnum, left)) and sentence.tag == "Incomplete":
-        yield {"word": _INCOMPLETE, "reason": " ".join(left.split()), "after": None}
-
-
 def shown_critique(critique: Critique, text: str) -> Json:
-    """A critique of `text`: its sentences in runs by what was found, their faults, and the edits that are known."""
+    """A critique of `text`: its sentences with what is wrong with them and missing beside them, and the known edits."""
     keys = ("tag_consistency", "reason_consistency", "n_valid", "n_drawn")
-    sentences = [
-        {
-            **s.model_dump(mode="json"),
-            "spans": [astuple(run) for run in spans_of(s)],
-            "faults": list(faults_of(s, critique.sentences)),
-        }
-        for s in critique.sentences
-    ]
     findings = [f for s in critique.sentences for f in s.findings if f.kind in HALLUCINATIONS and f.edit is not None]
-    edits = [{**f.model_dump(mode="json"), "old": text[f.start : f.end]} for f in in_order(findings)]
-    return {**{key: getattr(critique, key) for key in keys}, "sentences": sentences, "text": text,
-            "kinds": kinds_in([critique]), "edits": edits, "unchecked": unchecked(critique)}  # fmt: skip
+    edits = [
+        {**f.model_dump(mode="json"), "old": text[f.start : f.end], "word": WORDS[f.kind]} for f in in_order(findings)
+    ]
+    return {
+        **{key: getattr(critique, key) for key in keys},
+        "text": text,
+        "sentences": list(map(_sentence, critique.sentences)),
+        "edits": edits,
+        "unchecked": unchecked(critique),
+    }
+
+
+def _sentence(sentence: TaggedSentence) -> Json:
+    verdict = verdict_of(sentence)
+    return {
+        **sentence.model_dump(mode="json", include={"n", "text", "tag", "reason"}),
+        "spans": [[run.text, run.kind, run.edit] for run in marked_spans(sentence)],
+        "faults": [{"word": fault.word, "reasons": fault.reasons} for fault in verdict.faults],
+        "gaps": [asdict(gap) for gap in verdict.gaps],
+        "votes_for_gap": verdict.votes_for_gap,
+    }
 
 
 def shown_diff(before: str, after: str) -> list[Json]:
@@ -89,6 +71,7 @@ def shown_result(record: Record, item: Item) -> Json:
         "error": None if record.error is None else record.error.model_dump(),
         "answer": record.answer,
         "diff": None if rewrite is None else shown_diff(record.original, rewrite),
+        "changes": "" if rewrite is None else changes_in_words(diff(record.original, rewrite)),
         "rounds": rounds,
         "scores": {
             "columns": table.columns,
