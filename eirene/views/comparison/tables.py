@@ -14,7 +14,7 @@ from eirene.views.facts import visible
 
 Json = Mapping[str, Any]
 STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
-KINDS = {"share": "Shares of the answers", "score": "Error scores", "penalty": "Penalties", "price": "What a row took"}
+KINDS = {"share": "Shares of the answers", "score": "Error scores", "penalty": "Penalties", "price": "Cost of a row"}
 """The kinds of measures in words: those of one kind share a scale."""
 SPENT = ("calls", "tokens in", "tokens out", "seconds", "cost")
 """The columns of `spent` and `per_accepted`."""
@@ -50,14 +50,14 @@ def figure(value: Json, digits: int = 3, *, signed: bool = False) -> str:
     """A figure with its interval, or why there is none."""
     if "value" not in value:
         return str(value.get("unscored", "undefined"))
-    shown = _rounded(value["value"], digits, signed=signed)
+    shown = rounded(value["value"], digits, signed=signed)
     if "low" not in value:
         return f"{shown} (one item)"
-    low, high = (_rounded(value[end], digits, signed=signed) for end in ("low", "high"))
+    low, high = (rounded(value[end], digits, signed=signed) for end in ("low", "high"))
     return f"{shown} [{low}, {high}]"
 
 
-def _rounded(value: float, digits: int, *, signed: bool) -> str:
+def rounded(value: float, digits: int, *, signed: bool = False) -> str:
     """With a sign where one is wanted. What would round to zero has up to two decimals more: an interval that ends
     near 0 must show on which side; what is 0 by then has no sign."""
     for shown in (digits, digits + 1, digits + 2):
