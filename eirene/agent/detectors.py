@@ -62,7 +62,7 @@ def with_judge(
     tolerance below. `offline`: a judge that will not be called, and so needs no key. `structured`: whether it is asked
     for replies by JSON schema. Raises `InputError` for a judge that cannot be used and for fewer polls than a quorum.
 
-    Example:
+    Examples:
         >>> import eirene
         >>> from eirene.agent.backends import resolve_backend
         >>> from eirene.models.scripted import ScriptedChatModel
@@ -93,7 +93,7 @@ def with_detectors(parts: Parts, names: Sequence[str], resources: Resources) -> 
     by. Those that ask a judge can measure a gain where nothing was given. Raises what `check_detectors`
     raises: a gate that waits for a score that cannot come is no gate.
 
-    Example:
+    Examples:
         >>> from eirene.agent.backends import resolve_backend
         >>> parts = with_detectors(resolve_backend("embedded"), ["alignment"], Resources())
         >>> [detector.name for detector in parts.detectors]

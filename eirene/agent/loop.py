@@ -41,7 +41,7 @@ class Loop:
     Raises `InputError` for what is no checkpointer, for parts that lack a critic that the settings ask for, and for a
     review in a mode that has no critique.
 
-    Example:
+    Examples:
         >>> import eirene
         >>> loop = eirene.Loop(eirene.resolve_backend("embedded"), eirene.Settings(samples=4))
         >>> loop.run({"question": "Is homework useful?", "answer": "It depends."}).status

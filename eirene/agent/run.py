@@ -45,7 +45,7 @@ async def arefine(
     Raises `InputError` for an item, setting or backend that cannot be used. Whatever fails after that ends in a record
     with status `failed` and the original.
 
-    Example:
+    Examples:
         >>> import asyncio, eirene
         >>> item = {"question": "Is homework useful?", "answer": "It depends."}
         >>> asyncio.run(eirene.arefine(item, samples=4)).status
@@ -75,7 +75,7 @@ def refine(
     It works in a thread of its own, in which `on_event` is called too: past the deadline that is left behind, whatever
     it is at. A checkpointer may be one that is not async either, such as `SqliteSaver` or `PostgresSaver`.
 
-    Example:
+    Examples:
         >>> import eirene
         >>> record = eirene.refine(
         ...     question="Should school uniforms be compulsory?",
@@ -109,7 +109,7 @@ def build_graph(
 
     With `review` it stops for a person before the rewriting (docs/guides/people.md); that takes a checkpointer.
 
-    Example:
+    Examples:
         >>> import eirene
         >>> sorted(n for n in eirene.build_graph(max_rounds=1).get_graph().nodes if not n.startswith("__"))
         ['gate', 'refine', 'rescore', 'sample_feedback', 'select_critique']

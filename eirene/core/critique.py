@@ -25,7 +25,9 @@ class FeedbackNote(FrozenModel):
     example: ClassVar[str] = '{"sentence": 1, "reason": "..."}'
 
     sentence: Annotated[int, Field(ge=1)]
+    """The sentence's number, from 1."""
     reason: Text
+    """What is wrong with it, or missing."""
 
 
 class Review(FrozenModel):
@@ -100,18 +102,20 @@ CriticKind = Literal["completeness", "hallucination"]
 
 
 class Finding(FrozenModel):
-    """A fault at a place: character offsets into the original answer, the reason, and the replacement if one is known.
-
-    `edit` is what `answer[start:end]` should become: "" deletes, and with start == end it inserts. `share`: the share
-    of the valid samples that agree on it, in (0, 1], where they voted on findings; else it is left out.
-    """
+    """A fault at a place in the original answer."""
 
     kind: FindingKind
+    """What is wrong there."""
     start: Annotated[int, Field(ge=0)]
+    """The first character, from 0."""
     end: Annotated[int, Field(ge=0)]
+    """Behind the last character; equal to `start` where something is missing."""
     reason: str
+    """What is wrong, in words."""
     edit: str | None = None
+    """What `answer[start:end]` should become, if that is known: "" deletes, and with start == end it inserts."""
     share: Annotated[float, Field(gt=0.0, le=1.0)] | None = Field(default=None, exclude_if=is_none)
+    """The share of the valid samples that agree on it, in (0, 1], where they voted on findings."""
 
 
 def findings_in(entries: object) -> tuple[Finding, ...]:
@@ -130,15 +134,22 @@ def findings_in(entries: object) -> tuple[Finding, ...]:
 
 
 class TaggedSentence(FrozenModel):
-    """One sentence with its tag (`n` from 1, offsets without surrounding white space); Incomplete needs a reason."""
+    """One sentence of the answer with its tag."""
 
     n: Annotated[int, Field(ge=1)]
+    """Its number, from 1."""
     text: str
+    """The sentence without white space around it."""
     start: int
+    """Its first character in the answer, from 0."""
     end: int
+    """Behind its last character."""
     tag: Tag
+    """The vote's tag (EIR, section 4)."""
     reason: str | None = None
+    """Why it is Incomplete; never null then."""
     findings: tuple[Finding, ...] = ()
+    """The faults at or in it."""
 
     @model_validator(mode="after")
     def _check_reason(self) -> Self:
@@ -148,17 +159,21 @@ class TaggedSentence(FrozenModel):
 
 
 class Sample(FrozenModel):
-    """One drawn critique. Valid: one tag a sentence and a reason for every Incomplete; else `invalid` says why not.
+    """One drawn critique: valid with one tag a sentence and a reason for every Incomplete, else invalid.
 
-    An invalid sample has no tags: it counts as drawn and does not vote. `critic` is left out for the critic of
-    completeness.
+    An invalid sample has no tags: it counts as drawn and does not vote.
     """
 
     tags: tuple[Tag, ...] = ()
+    """A tag for each sentence, in order."""
     reasons: tuple[str | None, ...] = ()
+    """A reason for each sentence, null where it is Complete."""
     findings: tuple[Finding, ...] = ()
+    """Faults with a place, from critics that give one."""
     invalid: str | None = None
+    """Why the reply could not be read; null for a valid sample."""
     critic: CriticKind | None = Field(default=None, exclude_if=is_none)
+    """Which critic drew it; null for that of completeness."""
 
     @model_validator(mode="after")
     def _check_tags(self) -> Self:
@@ -180,49 +195,58 @@ class Sample(FrozenModel):
 
 
 class FindingVote(FrozenModel):
-    """How the samples of the hallucination critic voted: on places and kinds, not on tag sequences.
-
-    `agreement` in [0, 1]: the share of the valid samples that have a kept finding, as a mean over the kept findings;
-    without any, the share of the valid samples without findings. `tag_consistency` in [0, 1]: the share of all drawn
-    samples whose sentence tags equal the vote's. Both are null without a quorum; `abstained` then says why.
-    """
+    """How the samples of the hallucination critic voted: on places and kinds, not on tag sequences."""
 
     agreement: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    """The share of the valid samples that have a kept finding, as a mean over the kept ones, in [0, 1]; without any,
+    the share of the valid samples without findings. Null without a quorum."""
     tag_consistency: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    """The share of all drawn samples whose sentence tags equal the vote's, in [0, 1]; null without a quorum."""
     n_kept: int
+    """Findings that a majority has."""
     n_found: int
+    """Different findings in all samples."""
     n_drawn: int
+    """Samples drawn."""
     n_valid: int
+    """Samples that could be read."""
     n_requested: int
+    """Samples asked for; more than drawn after an early stop."""
     abstained: str | None = None
+    """Why there was no vote."""
 
 
 class Critique(FrozenModel):
-    """The selected critique. Consistencies lie in [0, 1], and are null for a critique without a vote.
+    """The critique that was selected from all samples.
 
-    `n_distinct`: how many of the valid samples differ in tags or reasons. 1 of many is a sign of a cache or of a server
-    that copies; null where it was not counted.
-
-    `review`: a person's review of it, null without one. The sentences are then as reviewed; consistencies and counts
-    are still those of the vote before.
-
-    `hallucination`: the vote of the hallucination critic, where it was asked. Consistencies and counts are those of the
-    critic of completeness, unless that was not asked or did not take part, for the reason in `abstained`; then they are
-    those of the hallucination critic. `unchecked` says what the critics did not look for, if anything.
+    Consistencies and counts are those of the critic of completeness; where that was not asked or did not take part, of
+    the hallucination critic.
     """
 
     sentences: tuple[TaggedSentence, ...]
+    """Every sentence of the answer with its tag; after a review, as the person left it."""
     tag_consistency: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    """The share of samples with the same tags, in [0, 1] (EIR, equation 1); null without a vote."""
     reason_consistency: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    """How alike the reasons of those samples are, in [0, 1] (EIR, equation 2); null without a vote."""
     n_drawn: int
+    """Samples drawn."""
     n_valid: int
+    """Samples that could be read."""
     n_requested: int
+    """Samples asked for; more than drawn after an early stop."""
     n_distinct: int | None = None
+    """How many valid samples differ; 1 of many is a sign of a cache or a server that copies. Null: not counted."""
     early_stop: bool = False
+    """Whether a stop rule ended the drawing."""
     review: Review | None = None
+    """A person's review of it."""
     hallucination: FindingVote | None = Field(default=None, exclude_if=is_none)
+    """The vote of the hallucination critic, where it was asked."""
     abstained: str | None = Field(default=None, exclude_if=is_none)
+    """Why the critic of completeness took no part."""
     unchecked: str | None = Field(default=None, exclude_if=is_none)
+    """What the critics did not look for."""
 
     @property
     def is_complete(self) -> bool:

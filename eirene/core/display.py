@@ -26,7 +26,7 @@ class RecordViews(NamedTuple):
 class Displayed:
     """A record that a terminal (rich) and a notebook can show.
 
-    Example:
+    Examples:
         >>> import eirene
         >>> record = eirene.refine(id="7", question="Is homework useful?", answer="It depends.")
         >>> record

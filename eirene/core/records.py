@@ -67,9 +67,11 @@ class Perspective(_InputModel):
     example: ClassVar[str] = '{"name": "pro", "arguments": ["..."]}'
 
     name: Text
+    """The side's name, such as "pro"; no two sides of an item share one."""
     arguments: Annotated[
         list[Text], Field(min_length=1), BeforeValidator(as_texts, json_schema_input_type=_OneOrMoreTexts)
     ]
+    """What the side argues, at least one text."""
 
     if TYPE_CHECKING:
 
@@ -83,25 +85,31 @@ PASSAGES = BeforeValidator(as_passages, json_schema_input_type=str | list[Any] |
 
 
 class Item(_InputModel):
-    """One input row. `gold` and `meta` are never shown to a refiner. Without `id`, the content's hash serves.
+    """One input row, checked. Each field takes several forms and is held in the one shown here.
 
-    `id` may be a whole number; `perspectives` a mapping of each side to its arguments; `context` one text, or passages
-    in any of the forms that `eirene.core.coercion.as_passages` takes. The item holds them in the one form of its
-    fields. Raises `InputError`, which here is a `ValueError` too, that names the field, what came and what was wanted.
+    Raises `InputError`, which here is a `ValueError` too, that names the field, what came and what was wanted.
     """
 
     id: Annotated[Text, BeforeValidator(as_id)] = Field(default="", validate_default=False)
+    """A name of the row, or a whole number; without one, a hash of the content."""
     question: Text
+    """What was asked."""
     answer: Text
+    """The answer to refine."""
     perspectives: Annotated[list[Perspective], Field(min_length=1), AfterValidator(_distinct_names), SIDES] | None = (
         None
     )
+    """The sides of the question with their arguments; also a mapping of each side to its arguments."""
     context: Annotated[list[Text], Field(min_length=1), PASSAGES] | None = None
+    """Passages that the answer is checked against; also one text, or a retriever's documents."""
     feedback: Annotated[list[FeedbackNote], Field(min_length=1), BeforeValidator(as_notes)] | None = None
+    """A person's notes on sentences of the answer, for mode `human`."""
     gold: Text | None = None
+    """A reference answer. Never shown to a refiner."""
     meta: Annotated[dict[str, JsonValue], AfterValidator(_can_be_written), BeforeValidator(as_meta)] = Field(
         default_factory=dict
     )
+    """Anything else, as JSON. Never shown to a refiner, and not repeated in the record."""
 
     if TYPE_CHECKING:
 
@@ -126,21 +134,27 @@ class Item(_InputModel):
 
 
 class EditDecision(FrozenModel):
-    """One edit of a rewrite, and what the gate made of it.
+    """One edit of a rewrite, and the gate's decision on it.
 
-    `before` and `after`: offsets in the text before and in the rewrite as the refiner wrote it, null where a sentence
-    was added or removed; `old` and `new` the words there. An edit that was not `taken` is undone, for the reason `why`
-    of the check `check`. A sentence that was taken in part has an entry of its own for the words that were not.
+    A sentence that was taken in part has an entry of its own for the words that were not.
     """
 
     kind: Literal["reworded", "added", "removed", "moved", "characters"]
+    """What the rewrite did to the sentence or words."""
     before: tuple[int, int] | None
+    """Start and end in the text before; null where a sentence was added."""
     after: tuple[int, int] | None
+    """Start and end in the rewrite as the refiner wrote it; null where a sentence was removed."""
     old: str
+    """The words before."""
     new: str
+    """The words after."""
     taken: bool
+    """Whether the edit stays. One that does not is undone by itself."""
     check: str | None = Field(default=None, exclude_if=is_none)
+    """The gate's check that undid it."""
     why: str | None = Field(default=None, exclude_if=is_none)
+    """The reason, in words."""
 
 
 def _is_empty(value: object) -> bool:
@@ -148,64 +162,83 @@ def _is_empty(value: object) -> bool:
 
 
 class Round(FrozenModel):
-    """One turn of the loop. `samples`: the critiques drawn for it, none where an earlier round's were reused.
-
-    `candidate` is the rewrite that was scored: with the edits undone that may not stay. `written` is what the refiner
-    wrote where that is another text. `edits`: every edit with what became of it. `mended`: faults of the text before
-    that the rewrite took out, as the gate's checks found them. `pairwise`: the votes on the rewrite where the pairwise
-    judge was asked.
-    """
+    """One turn of the loop: a critique, a rewrite, its scores, the gate's decision."""
 
     critique: Critique | None
+    """The critique that the rewrite was written from; null in modes without one."""
     samples: tuple[Sample, ...] = ()
+    """The critiques drawn for this round; none where an earlier round's were used again."""
     candidate: str | None
+    """The rewrite that was scored, without the edits that were undone; null where there was none."""
     written: str | None = Field(default=None, exclude_if=is_none)
+    """What the refiner wrote, where that is another text than `candidate`."""
     edits: tuple[EditDecision, ...] = Field(default=(), exclude_if=_is_empty)
+    """Every edit, with the gate's decision on it."""
     mended: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    """Faults of the text before that the rewrite took out, as the gate's checks found them."""
     pairwise: PairVotes | None = Field(default=None, exclude_if=is_none)
+    """The pairwise judge's votes on the rewrite, where it was asked."""
     scores: dict[str, Scores]
+    """The scores of `candidate`, by detector."""
     decision: Literal["accept", "reject"]
+    """What the gate decided."""
     why: str
+    """Its reason, in words."""
 
 
 class ErrorInfo(FrozenModel):
     """Why a run failed: the exception's class name and its message."""
 
     kind: str
+    """The exception's class."""
     message: str
+    """What it says."""
 
 
 class BeforeAfter(FrozenModel):
     """Scores of the original and of the text that is shown, by detector. Equal where the original is shown."""
 
     original: dict[str, Scores]
+    """Of the answer that came in."""
     final: dict[str, Scores]
+    """Of the answer that is shown."""
 
 
 class Record(Displayed, FrozenModel):
-    """One output row. `answer` is the text to show: the original, byte for byte, in every status but `accepted`.
-
-    `passages`: the ids of the passages that were retrieved as its context (`FOUND_PASSAGES` in the item's meta), in
-    order. `advisory`: the detectors whose scores decide nothing. `show()` prints it; `rich.print` and notebooks show it
-    by themselves.
-    """
+    """One output row. `show()` prints it; `rich.print` and notebooks show it by themselves."""
 
     id: str
+    """The item's id."""
     question: str
+    """What was asked."""
     original: str
+    """The answer that came in."""
     answer: str
+    """The text to show: the original, byte for byte, in every status but `accepted`."""
     status: Status
+    """The outcome: a rewrite was accepted, no fault was found, the original was kept, not judged, or an error."""
     why: str
+    """The reason for the status, in a sentence."""
     mode: Mode
+    """What the refiner was told."""
     backend: str
+    """Who critiqued and rewrote."""
     seed: int
+    """The seed of the run; the same one gives the same record."""
     signature: str
+    """A digest of everything that the result depends on besides the item: settings, models, prompts, constants."""
     rounds: tuple[Round, ...]
+    """Each turn of the loop."""
     scores: BeforeAfter
+    """Error scores of the original and of the answer."""
     usage: Usage
+    """Calls, tokens, cost and seconds."""
     passages: tuple[str, ...] = ()
+    """Ids of the passages that were retrieved as context, in order."""
     advisory: tuple[str, ...] = ()
+    """The detectors whose scores are shown and decide nothing."""
     error: ErrorInfo | None = None
+    """What broke, with status `failed` alone."""
 
     @model_validator(mode="after")
     def _check_status(self) -> Self:

@@ -13,9 +13,10 @@ from eirene.core.validation import FrozenModel
 
 
 class Unscored(FrozenModel):
-    """No score could be given; the text says why."""
+    """No score could be given. Never a number."""
 
     unscored: str
+    """Why not."""
 
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)] | Unscored
@@ -81,23 +82,30 @@ class Polls(FrozenModel):
 
 
 class Scores(FrozenModel):
-    """One detector's scores of one answer. Lists are empty where the detector has no such level.
+    """One detector's error scores of one answer: numbers in [0, 1], lower is better, or `Unscored`.
 
-    `raw`: measures before they were mapped to [0, 1], by name. `shares`: a word map, if asked for, as (row, column,
-    share in [0, 1]); the row is a word of the arguments (those of `arguments`, one after the other), the column a word
-    of the answer (`words`), both from 0. `chunks`: how many parts the given text was read in, more than 1 where a model
-    could not take it at once. JSON leaves out empty `polls`, `shares` and `raw`, and `chunks` of 1.
+    JSON leaves out empty `polls`, `shares` and `raw`, and `chunks` of 1.
     """
 
     hallucination: Score
+    """How far the answer says what was not given."""
     coverage: Score
+    """How far the answer leaves out what was given."""
     sentences: tuple[SentenceScore, ...] = ()
+    """Hallucination by sentence; empty where the detector has no such level, as below."""
     arguments: tuple[ArgumentScore, ...] = ()
+    """Coverage by argument or passage sentence."""
     words: tuple[WordScore, ...] = ()
+    """Hallucination by word of the answer."""
     polls: Polls | None = None
+    """A polled judge's replies."""
     shares: tuple[tuple[int, int, float], ...] = ()
+    """A word map, if asked for, as (row, column, share in [0, 1]): the row is a word of the arguments, the column a
+    word of the answer, both from 0."""
     raw: dict[str, float] = Field(default_factory=dict)
+    """Measures before they were mapped to [0, 1], by name."""
     chunks: Annotated[int, Field(ge=1)] = 1
+    """How many parts the given text was read in; more than 1 where a model could not take it at once."""
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -12,20 +12,24 @@ _Count = Annotated[int, Field(ge=0)]
 
 
 class Usage(FrozenModel):
-    """Sums over all model calls of a run; `cost_usd` is null where a price is unknown. Embedded parts call no model.
-
-    `cached_tokens` are input tokens from the provider's prompt cache. `cache_hits` are replies from the call cache,
-    which are no calls, and cost neither tokens nor money.
-    """
+    """Sums over all model calls of a run. Embedded parts call no model."""
 
     calls: _Count = 0
+    """Requests made, failed and repeated ones included."""
     retries: _Count = 0
+    """How many of them repeated one that had failed."""
     input_tokens: _Count = 0
+    """Tokens of the prompts."""
     output_tokens: _Count = 0
+    """Tokens of the replies."""
     cached_tokens: _Count = 0
+    """Input tokens that came from the provider's prompt cache."""
     cache_hits: _Count = 0
+    """Replies from the call cache, which are no calls and cost neither tokens nor money."""
     cost_usd: float | None = 0.0
+    """US dollars; null where a price is unknown."""
     seconds: Annotated[float, Field(ge=0)] = 0.0
+    """Seconds that the steps of the run took, one after the other."""
 
     @property
     def tokens(self) -> int:

@@ -73,7 +73,7 @@ class ChatPairwise:
 
     `model` is a LangChain chat model, or a `ChatModel` shared with other roles.
 
-    Example:
+    Examples:
         >>> from eirene.models.scripted import ScriptedChatModel
         >>> def longer(messages):
         ...     a, b = messages[-1].text.split("answer A")[1].split("answer B")[:2]

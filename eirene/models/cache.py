@@ -41,7 +41,7 @@ class CallCache:
     SQLite works on a thread of the cache's own, so that a slow disk holds up no event loop. It can be pickled: the copy
     opens the same file.
 
-    Example:
+    Examples:
         >>> import os, tempfile
         >>> cache = CallCache(os.path.join(tempfile.mkdtemp(), "calls.sqlite"))
         >>> (key,) = reply_keys("openai:gpt-4o-mini", [Message("user", "Hello")], {"temperature": 1.0}, seeds=[7])

@@ -75,7 +75,7 @@ class PriceList:
     def of(self, model: str) -> Price | None:
         """The price of `provider:model`: that of the first key that fits, with `*` and `?` in it; None if none does.
 
-        Example:
+        Examples:
             >>> shipped_prices().of("openai:gpt-4o-mini")
             Price(input_usd=0.15, output_usd=0.6, cached_usd=None)
             >>> shipped_prices().of("openai:of-my-own") is None

@@ -114,7 +114,7 @@ async def arespond(
     Raises `NoTopicError` where no topic is near enough, `InputError` for a topic with fewer than two sides or a setting
     that cannot be used, `BackendError` when a model fails.
 
-    Example:
+    Examples:
         >>> import asyncio
         >>> from eirene.npov import KnowledgeBase, arespond
         >>> from eirene.npov.knowledge import shipped_encoder

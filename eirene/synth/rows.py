@@ -276,7 +276,7 @@ def synthesise(
     changed (see `eirene.synth.responses`); `balanced` False leaves their text as it is. The same topics, recipe and
     responses give the same rows, whatever has been made before.
 
-    Example:
+    Examples:
         >>> from eirene.synth import AnswerRecipe, AnswerTotals, synthesise
         >>> from eirene.data.topics import read_topics
         >>> recipe = AnswerRecipe(per_topic=1, seed=7)

@@ -56,7 +56,7 @@ def verify(answer: str, context: Sequence[str], *, verifier: Verifier | None = N
     Questions, headings, lead-ins and talk about the passages are not judged, nor is any sentence where answer or
     passages are in another language. Raises `InputError` for passages that are no list of texts, or that hold no word.
 
-    Example:
+    Examples:
         >>> passage = "The bridge was opened in 1932. It carries trains and cars."
         >>> [s.verdict for s in verify("The bridge opened in 1932. Is it old?", [passage])]
         ['supported', 'not judged']

@@ -87,6 +87,21 @@ def test_of_the_mixed_rewrite_the_argument_stays_and_the_rest_is_undone(capsys: 
     assert f"`{example.name}`" in (EXAMPLES / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("name", "ends"),
+    [
+        ("chatbot", "accepted: missing before and said now"),
+        ("rag", "accepted: The zoo of Basel opened in 1874."),
+        ("dataset", "human-notes: accepted, coverage error 0.81 before"),
+        ("detector", "hedges after: 0.50"),
+    ],
+)
+def test_a_script_runs_and_prints(name: str, ends: str, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    assert capsys.readouterr().out.splitlines()[-1].startswith(ends)
+    assert f"`{name}.py`" in (EXAMPLES / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_what_an_example_says_of_itself_is_true(path: Path) -> None:
     """Named after its file; missing arguments are given; unsupported and misplaced sentences are in the answer."""

@@ -17,7 +17,7 @@ from .pages import ROOT, code_blocks, read_page, run_blocks, section, stated_out
 
 
 @pytest.mark.parametrize(
-    "name", ["guides/backends", "guides/people", "guides/costs", "concepts/gate", "guides/chatbot"]
+    "name", ["start", "guides/backends", "guides/people", "guides/costs", "concepts/gate", "guides/chatbot"]
 )
 def test_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

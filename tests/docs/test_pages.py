@@ -53,11 +53,6 @@ def test_every_file_and_every_name_of_ours_is_there(page: Path) -> None:
     assert [n for n in names if not n.endswith(EXTENSIONS) and n != PLUGINS and not is_there(n)] == []
 
 
-def test_every_page_is_linked_from_the_readme() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    assert [page.name for page in DOCS.glob("*.md") if f"(docs/{page.name}" not in readme] == []
-
-
 def test_no_page_in_docs_is_written_by_a_program() -> None:
     assert [page.name for page in DOCS.rglob("*.md") if page.stat().st_size > 20_000] == []
 

@@ -56,12 +56,12 @@ def test_each_kind_has_a_letter_of_its_own() -> None:
 
 
 def test_the_terminal_shows_kind_and_better_words_without_colour() -> None:
-    """Without any style the letter, the edit and the legend still say what was found."""
+    """Without any style the letter, the better words and the legend still say what was found."""
     console = Console(width=100, no_color=True, record=True)
     console.print(render(record()))
-    shown = console.export_text()
-    assert "<1899>[E: <1890>], it is ugly.[S: -]" in shown
-    assert "E entity, S subjective" in shown and "2 of 3 findings kept, agreement 0.90" in shown
+    shown = " ".join(console.export_text().split())
+    assert "<1899>[C: <1890>], it is ugly.[O: -]" in shown
+    assert "C contradicted, O an opinion" in shown and "2 of 3 findings kept, agreement 0.90" in shown
 
 
 def test_the_page_and_the_report_mark_findings_and_explain_them() -> None:

@@ -58,7 +58,7 @@ class RefiningChatModel(BaseChatModel):
     the messages what a reply is to be held against; a call may bring it as well, as `perspectives=` or `context=`.
     `when(messages, reply)` says whether to refine at all.
 
-    Example:
+    Examples:
         >>> import eirene
         >>> inner = eirene.ScriptedChatModel(["Zoos teach children."])
         >>> sides = {"pro": "Zoos teach children about animals.", "con": ["Cages make animals suffer."]}

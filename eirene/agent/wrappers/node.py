@@ -56,7 +56,7 @@ def refine_node(
     a person (docs/guides/people.md), and that graph goes on with `Command(resume=...)`. Works in sync and async runs;
     the other arguments are those of `build_graph`, and errors are those of `refine`.
 
-    Example:
+    Examples:
         >>> import eirene
         >>> from typing import TypedDict
         >>> from langgraph.graph import START, StateGraph

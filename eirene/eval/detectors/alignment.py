@@ -51,7 +51,7 @@ class AlignmentDetector(_EncoderDetector):
     Needs: given text, in English as the answer is. Of passages, coverage looks at the sentences that bear on the
         question, hallucination at all of them. With source `derived` hallucination is unscored.
     Reference: design, section 7; docs/concepts/detectors.md.
-    Example:
+    Examples:
         >>> import asyncio
         >>> from eirene.models.encoder import load_encoder
         >>> from eirene.core.grounding import ArgumentGroup
@@ -128,7 +128,7 @@ class ArrangementDetector(_EncoderDetector):
         answer = the expected share of such clauses among those that say an argument. Coverage is unscored.
     Needs: two or more perspectives, in English as the answer is.
     Reference: own; docs/concepts/detectors.md.
-    Example:
+    Examples:
         >>> import asyncio
         >>> from eirene.models.encoder import load_encoder
         >>> from eirene.core.grounding import ArgumentGroup, Grounding

@@ -47,7 +47,7 @@ class ChainPoll:
         world, and shows the judge question and answer alone; `either` asks for adherence where text was given and for
         correctness where none was.
     Reference: Friel and Sanyal 2023, section 4.2; prompts of our own.
-    Example:
+    Examples:
         >>> import asyncio
         >>> from eirene.core.grounding import ArgumentGroup, Grounding
         >>> from eirene.models.scripted import ScriptedChatModel

@@ -37,7 +37,7 @@ class RougeDetector:
         `derived` hallucination is unscored.
     Reference: the ROUGE baseline of "Detecting hallucination and coverage errors in retrieval augmented generation for
         controversial topics", section 3.1.
-    Example:
+    Examples:
         >>> import asyncio
         >>> from eirene.core.grounding import ArgumentGroup, Grounding
         >>> sides = ArgumentGroup("pro", ("Wind power is clean.",)), ArgumentGroup("con", ("Turbines kill birds.",))

@@ -35,7 +35,7 @@ class VerifierDetector:
         unscored.
     Needs: given text, in English as the answer is. With source `derived` hallucination is unscored.
     Reference: own; docs/concepts/verifier.md.
-    Example:
+    Examples:
         >>> import asyncio
         >>> from eirene.core.grounding import ArgumentGroup, Grounding
         >>> from eirene.models.encoder import load_encoder

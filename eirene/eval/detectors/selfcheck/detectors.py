@@ -43,7 +43,7 @@ class SelfCheckNgram(SampledDetector):
         order. Sentences and words have scores likewise. Coverage is unscored.
     Needs: samples: the row's (`meta.samples`), or a model that draws them.
     Reference: Manakul et al. 2023, section 5.3; `take` max and n = 1 did best there.
-    Example:
+    Examples:
         >>> import asyncio
         >>> from eirene.core.grounding import Grounding
         >>> from eirene.core.usage import Meter

@@ -1,0 +1,5 @@
+"""The command line as a fixture, for the pages' shell lines."""
+
+from tests.cli.conftest import run
+
+__all__ = ["run"]
