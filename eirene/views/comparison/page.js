@@ -181,7 +181,7 @@ function drawList(title, entries) {
 function drawFound(found) {
   if (!found.length) return [];
   const entries = found.flatMap(([n, faults, gaps]) => [
-    ...faults.map(([style, word, reasons]) => written("li", "", `Sentence ${n} `, fault([style, word]), reasons.length ? ` ${reasons.join("; ")}` : "")),
+    ...faults.map(([style, word, reasons]) => written("li", "", `Sentence ${n} `, fault([style, word]), reasons.length ? ` ${reasons.join(" ")}` : "")),
     ...gaps.map(([style, label, text]) => written("li", "", `At sentence ${n} `, fault([style, label]), ` ${text}`)),
   ]);
   return [make("h4", "", "What the critique found"), make("ul", "points", ...entries)];
