@@ -176,8 +176,7 @@ function drawSide(mode, cell, record) {
     side.append(make("p", "", "The original stands as it was."));
   }
   side.append(...drawErrors(cell[1]));
-  side.append(...drawList("What the critique says is wrong", reasons.flatMap(([n, words, whys]) =>
-    whys.map((reason) => `Sentence ${n}: ${reason}`))));
+  side.append(...drawList("What the critique found", reasons));
   side.append(...drawList("Edits that the gate took back", undone.map(([what, reason]) => `${what} (${reason})`)));
   side.append(make("p", "dim", cost));
   return side;

@@ -10,6 +10,7 @@ from eirene.core.records import Item, Record
 from eirene.views.comparison.sections import sections
 from eirene.views.comparison.tables import STATUSES
 from eirene.views.comparison.verdict import deciding, lead, measure_name, verdict
+from eirene.views.critiques import lines_of
 from eirene.views.facts import cost
 from eirene.views.page import compact, page, script_safe
 from eirene.views.record import view_of
@@ -95,15 +96,17 @@ def _rounded(value: float | None) -> float | None:
 def _details(record: Record) -> list[Any]:
     """What is shown of a record beside those of the other modes."""
     view = view_of(record)
-    reasons = [
-        [s.n, s.text, [s.reason] if s.reason else [why for _, why in s.findings]]
-        for critique in view.critiques[:1]
-        for s in critique.sentences
-        if not s.is_complete
-    ]
-    undone = [[edit.what, edit.why] for round_ in view.rounds for edit in round_.undone]
+    reasons = [line for critique in view.critiques[:1] for s in critique.sentences for line in lines_of(s)]
+    undone = [[edit.what, edit.why] for edit in view.undone]
     error = "" if record.error is None else f"{record.error.kind}: {record.error.message}"
-    return [record.why, error, [[piece.what, piece.text] for piece in view.diff], reasons, undone, cost(record.usage)]
+    return [
+        record.why,
+        error,
+        [[p.what, p.text] for line in view.diff for p in line.pieces],
+        reasons,
+        undone,
+        cost(record.usage),
+    ]
 
 
 def _given(item: Item | None) -> list[tuple[str, list[str]]]:
