@@ -48,7 +48,9 @@ def intervals(groups: Sequence[IntervalGroup], *, name: str, below: str, above: 
     lines = [line for group in groups for line in group.lines]
     reach = max((abs(end) for line in lines for end in (line.low, line.high)), default=0.0) * 1.05 or 0.1
     height = _HEAD * len(groups) + _ROW * len(lines) + _AXIS
-    head = Markup('<svg class="intervals" width="100%" height="{}" role="img" aria-label="{}">').format(height, name)
+    head = Markup('<svg class="intervals" width="100%" height="{}" role="img" aria-label="{}">').format(
+        height, visible(name)
+    )
     return head + Markup("").join(_intervals(groups, reach, height, (below, above))) + Markup("</svg>")
 
 
@@ -123,7 +125,9 @@ def curves(
     """Curves in a unit square. `line` is what chance gives; `steps` draws no slope between two points."""
     whole = _SIDE + _EDGE + 10
     parts = [
-        Markup('<svg class="curves" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(whole, whole, name),
+        Markup('<svg class="curves" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(
+            whole, whole, visible(name)
+        ),
         *_frame(across, up),
         _path(line, "chance", steps=False),
     ]

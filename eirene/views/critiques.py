@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eirene.core.critique import TaggedSentence
@@ -52,14 +52,6 @@ class ShownCritique:
 def critiques_of(record: Record) -> tuple[ShownCritique, ...]:
     """The critique of each round that brought one of its own, not that of the round before."""
     return tuple(_critique(n, r, record) for n, r in enumerate(record.rounds, start=1) if _is_new(record, n))
-
-
-def lines_of(sentence: ShownSentence) -> Iterator[str]:
-    """What was found in a sentence and beside it, a line each: `Sentence 2: unsupported: ...`."""
-    for fault in sentence.faults:
-        yield f"Sentence {sentence.n}: {': '.join([fault.word, *fault.reasons])}"
-    for gap in sentence.gaps:
-        yield f"{'Before' if gap.before else 'After'} sentence {sentence.n}: {gap.line}"
 
 
 def _is_new(record: Record, n: int) -> bool:

@@ -105,10 +105,10 @@ class TestInABrowser:
         assert tab.read("document.getElementById('where').textContent") == "2 of 200"
 
     def test_a_link_to_an_item_opens_it(self, tab: Browser, report: Path) -> None:
-        opened(tab, report)
-        tab.open(f"{report.as_uri()}#item=item-150&seed=0")
-        tab.read("location.reload()")
-        tab.wait_for("document.getElementById('item')?.textContent === 'Should zoos close (150)?'")
+        tab.open("about:blank")
+        for n in (150, 33):
+            tab.open(f"{report.as_uri()}#item=item-{n}&seed=0")
+            tab.wait_for(f"document.getElementById('item').textContent === 'Should zoos close ({n})?'")
 
     @pytest.mark.skipif(axe.why_not() is not None, reason=axe.why_not() or "")
     @pytest.mark.parametrize("n", [1, 200])

@@ -1,7 +1,7 @@
 const at = (id) => document.getElementById(id);
 const index = JSON.parse(at("index").textContent);
 const details = at("details").textContent.split("\n");
-const { modes, seeds } = JSON.parse(at("names").textContent);
+const { modes, seeds, signs } = JSON.parse(at("names").textContent);
 const [search, measure, sort, head, body, more, count] = ["search", "measure", "sort", "head", "body", "more", "count"].map(at);
 
 // An element with text or children. Texts are set as text, never as markup.
@@ -138,12 +138,27 @@ function sortBy(name) {
 
 const isNew = (what) => what === "added" || what === "moved to here";
 
-function drawDiff(pieces) {
-  return written("p", "text", ...pieces.flatMap(([what, words]) => {
-    const kept = words.trimEnd();
-    if (!what || !kept) return words;
-    const marked = make(isNew(what) ? "ins" : "del", "", make("span", "unseen", `[${what}: `), kept, make("span", "unseen", "]"));
-    return [marked, words.slice(kept.length)];
+function drawPieces(pieces) {
+  return written("p", "text", ...pieces.flatMap(([what, text]) => {
+    const words = text.trim();
+    if (!what || !words) return text;
+    const marked = make(isNew(what) ? "ins" : "del", "", make("span", "unseen", `[${what}: `), words, make("span", "unseen", "]"));
+    return words === text ? [marked] : [marked, " "];
+  }));
+}
+
+const fault = ([style, word]) => make("strong", `fault ${style}`, word);
+
+// The same as the macro `diff_lines`.
+function drawDiff(lines) {
+  return make("ul", "diff", ...lines.map(([kind, pieces, faults]) => {
+    const sign = make("span", "sign", signs[kind]);
+    sign.setAttribute("aria-hidden", "true");
+    const text = make("div", "", drawPieces(pieces));
+    if (faults.length && kind !== "moved here") {
+      text.append(make("span", "was", make("span", "dim", "found"), ...faults.map(fault)));
+    }
+    return make("li", `d-${kind.replace(" ", "-")}`, sign, text);
   }));
 }
 
@@ -163,21 +178,25 @@ function drawList(title, entries) {
   return entries.length ? [make("h4", "", title), make("ul", "", ...entries.map((entry) => written("li", "", entry)))] : [];
 }
 
+function drawFound(found) {
+  if (!found.length) return [];
+  const entries = found.flatMap(([n, faults, gaps]) => [
+    ...faults.map(([style, word, reasons]) => written("li", "", `Sentence ${n} `, fault([style, word]), reasons.length ? ` ${reasons.join("; ")}` : "")),
+    ...gaps.map(([style, label, text]) => written("li", "", `At sentence ${n} `, fault([style, label]), ` ${text}`)),
+  ]);
+  return [make("h4", "", "What the critique found"), make("ul", "points", ...entries)];
+}
+
 function drawSide(mode, cell, record) {
   const name = make("h3", "", mode, cell ? badge(cell[0]) : make("span", "dim", "not run"));
   const side = make("div", "side", name);
   if (!record) return side;
-  const [why, error, diff, reasons, undone, cost] = record;
-  side.append(written("p", "dim", error || why));
-  if (diff.length) {
-    if (cell[0] !== "accepted") side.append(make("h4", "", "Tried and not accepted"));
-    side.append(drawDiff(diff));
-  } else {
-    side.append(make("p", "", "The original stands as it was."));
+  const [why, summary, lines, found, undone, cost] = record;
+  side.append(written("p", "dim", why));
+  if (lines.length) {
+    side.append(make("h4", "", cell[0] === "accepted" ? `Changed: ${summary}` : "Tried and not accepted"), drawDiff(lines));
   }
-  side.append(...drawErrors(cell[1]));
-  side.append(...drawList("What the critique found", reasons));
-  side.append(...drawList("Edits that the gate took back", undone.map(([what, reason]) => `${what} (${reason})`)));
+  side.append(...drawErrors(cell[1]), ...drawFound(found), ...drawList("Edits that the gate undid", undone));
   side.append(make("p", "dim", cost));
   return side;
 }
@@ -246,6 +265,9 @@ document.addEventListener("toggle", ({ target }) => {
   if (target.open) makeReachable(target);
 }, true);
 
+addEventListener("hashchange", () => {
+  if (linked() >= 0 && linked() !== chosen) choose(linked(), true);
+});
 at("live").hidden = false;
 draw();
 if (index.length) choose(linked() < 0 ? order[0] : linked(), linked() >= 0);

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from eirene.core.records import Item, Record
+from eirene.views.changes import SIGNS
 from eirene.views.comparison.sections import sections
 from eirene.views.comparison.tables import STATUSES
 from eirene.views.comparison.verdict import deciding, lead, measure_name, verdict
-from eirene.views.critiques import lines_of
 from eirene.views.facts import cost
+from eirene.views.faults import style_of
 from eirene.views.page import compact, page, script_safe
 from eirene.views.record import view_of
 
@@ -69,7 +70,7 @@ def render_comparison_page(
         n_items=len(index),
         index=script_safe(compact(index)),
         details=script_safe("\n".join(details)),
-        names=script_safe(compact({"modes": modes, "seeds": len(summary["seeds"])})),
+        names=script_safe(compact({"modes": modes, "seeds": len(summary["seeds"]), "signs": SIGNS})),
     )
 
 
@@ -96,17 +97,22 @@ def _rounded(value: float | None) -> float | None:
 def _details(record: Record) -> list[Any]:
     """What is shown of a record beside those of the other modes."""
     view = view_of(record)
-    reasons = [line for critique in view.critiques[:1] for s in critique.sentences for line in lines_of(s)]
-    undone = [[edit.what, edit.why] for edit in view.undone]
+    lines = [[line.kind, [[p.what, p.text] for p in line.pieces], _named(line.faults)] for line in view.diff]
+    found = [
+        [s.n, [[style_of(f.word), f.word, list(f.reasons)] for f in s.faults],
+         [[style_of(g.label), g.label, g.text] for g in s.gaps]]
+        for critique in view.critiques[:1]
+        for s in critique.sentences
+        if s.faults or s.gaps
+    ]  # fmt: skip
+    undone = [f"{edit.what} ({edit.why})" for edit in view.undone]
     error = "" if record.error is None else f"{record.error.kind}: {record.error.message}"
-    return [
-        record.why,
-        error,
-        [[p.what, p.text] for line in view.diff for p in line.pieces],
-        reasons,
-        undone,
-        cost(record.usage),
-    ]
+    return [error or record.why, view.summary, lines, found, undone, cost(record.usage)]
+
+
+def _named(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Words for faults, each with its class in the design."""
+    return [(style_of(word), word) for word in words]
 
 
 def _given(item: Item | None) -> list[tuple[str, list[str]]]:
