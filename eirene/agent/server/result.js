@@ -55,7 +55,7 @@ function drawCritique(critique, counts = null) {
     critique.unchecked ? make("p", { class: "hint" }, critique.unchecked) : null];
 }
 
-const MOST = 50; // lines of a list that are all shown; the rest is folded
+const MOST = 20; // lines of a list that are all shown; the rest is folded
 
 function drawList(tag, name, items) {
   const list = (chosen) => make(tag, { class: name }, ...chosen);
@@ -174,7 +174,8 @@ function drawWhy(result) {
   else if (first && first.critique.unchecked) parts.push(make("p", { class: "hint" }, first.critique.unchecked));
   if (rest) parts.push(folded(`${rest} ${faulty.length ? "other " : ""}sentence${rest > 1 ? "s are" : " is"} complete`,
     ...drawCritique({ ...first.critique, unchecked: "", sentences: found.filter(isCalm) })));
-  parts.push(make("h4", {}, result.rounds.some((round) => round.rewritten) ? "What the gate decided" : "How it ended"), make("p", { class: "why" }, result.why));
+  if (parts.length) parts.push(make("h4", {}, result.rounds.some((round) => round.rewritten) ? "What the gate decided" : "How it ended"));
+  parts.push(make("p", { class: "why" }, result.why));
   if (result.error) parts.push(make("p", { class: "hint" }, result.error.kind + ": " + result.error.message));
   if (result.status === "abstained" && result.why.startsWith(facts.nothingGiven))
     parts.push(make("p", { class: "note" }, "Fill in arguments or passages and refine again, or have the server started with a " +
@@ -182,6 +183,12 @@ function drawWhy(result) {
   if (undone.length) parts.push(make("h4", {}, "Edits that were undone"),
     make("ul", { class: "undone" }, ...undone.map((edit) => make("li", {}, edit.what, make("p", { class: "because" }, edit.why)))));
   return parts;
+}
+
+function drawRound(round) {
+  const decision = round.rewritten ? (round.decision === "accept" ? "accepted" : "rejected") : "no rewrite";
+  return make("p", {}, `Round ${round.n}: `, make("strong", {}, decision), ": " + round.why,
+    round.taken ? make("span", { class: "hint" }, ` (${round.taken})`) : null);
 }
 
 function drawResult(run, fill) {
@@ -198,11 +205,9 @@ function drawResult(run, fill) {
     make("section", { class: "card" }, make("h3", {}, "Why"), ...drawWhy(result)),
     make("section", { class: "card" }, make("h3", {}, "Details"),
       edits ? drawEdits() : null,
-      folded("Scores", drawScores(result.scores.columns, result.scores.rows),
-        ...result.scores.notes.map((note) => make("p", { class: "hint" }, note))),
-      folded("Rounds", ...result.rounds.map((round) => make("p", {}, `Round ${round.n}: `,
-        make("strong", {}, round.rewritten ? (round.decision === "accept" ? "accepted" : "rejected") : "no rewrite"), ", " + round.why,
-        round.taken ? make("span", { class: "hint" }, ` (${round.taken})`) : null)),
+      result.scores.rows.length || result.scores.notes.length ? folded("Scores", drawScores(result.scores.columns, result.scores.rows),
+        ...result.scores.notes.map((note) => make("p", { class: "hint" }, note))) : null,
+      folded("Rounds, settings and cost", ...result.rounds.map(drawRound),
         first && first.agreement ? make("p", { class: "hint" }, first.agreement + ".") : null,
         make("p", { class: "hint" }, result.facts)),
       make("div", { class: "buttons" }, again,
