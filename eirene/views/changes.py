@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from eirene.views.diff import DiffLine, DiffLineKind
 
@@ -14,6 +14,11 @@ _Entry = TypeVar("_Entry")
 _CALM_RUN = 6  # calm entries in a row up to which all are shown; of more, the middle is counted
 _LITTLE = 0.25  # under this share of the original a comparison tells little: it is a list of all that went and came
 _FEW, _MANY = 8, 30  # changed sentences that are shown of a rewrite that shares little, and of any other
+_DRAWN = 40  # changed sentences that a page shows before it folds the rest
+SIGNS: Mapping[DiffLineKind, str] = {
+    "same": "", "changed": "~", "gone": "−", "moved away": "−", "new": "+", "moved here": "+"
+}  # fmt: skip
+"""The sign of a line on a page."""
 _DONE: tuple[tuple[DiffLineKind, str], ...] = (
     ("new", "added"), ("changed", "reworded"), ("gone", "removed"), ("moved here", "moved"),
 )  # fmt: skip
@@ -54,6 +59,35 @@ def shown_diff(lines: Sequence[DiffLine]) -> ShownDiff:
     why = f"The rewrite shares {share:.0%} of the original with it. " if share < _LITTLE else ""
     note = f"{why}Of {changed:,} changed sentences the first {most} are shown."
     return ShownDiff(_calm(kept), note)
+
+
+class HasKind(Protocol):
+    """A line of a comparison, in whatever form."""
+
+    @property
+    def kind(self) -> DiffLineKind:
+        """What was done to the sentence."""
+
+
+_Line = TypeVar("_Line", bound=HasKind)
+
+
+def folds(lines: Sequence[_Line]) -> Iterator[tuple[str, list[_Line]]]:
+    """The lines in runs for a page: with the title of a fold, or with "" where they are open. Nothing is left out."""
+    drawn = 0
+    for is_same, group in groupby(lines, key=lambda line: line.kind == "same"):
+        run = list(group)
+        if is_same and len(run) > _CALM_RUN:
+            yield "", run[:2]
+            yield f"{len(run) - 4:,} unchanged sentences", run[2:-2]
+            yield "", run[-2:]
+            continue
+        room = len(run) if is_same else max(0, _DRAWN - drawn)
+        drawn += 0 if is_same else len(run)
+        if run[:room]:
+            yield "", run[:room]
+        if run[room:]:
+            yield f"{len(run) - room:,} more changed sentences", run[room:]
 
 
 def calmed(entries: Sequence[_Entry], is_calm: Callable[[_Entry], bool]) -> Iterator[_Entry | int]:

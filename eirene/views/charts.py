@@ -5,6 +5,7 @@ A style is never written into an element (the pages' policy forbids it): colours
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -47,26 +48,24 @@ def intervals(groups: Sequence[IntervalGroup], *, name: str, below: str, above: 
     lines = [line for group in groups for line in group.lines]
     reach = max((abs(end) for line in lines for end in (line.low, line.high)), default=0.0) * 1.05 or 0.1
     height = _HEAD * len(groups) + _ROW * len(lines) + _AXIS
-    head = Markup('<svg class="intervals" width="100%" height="{}" role="img" aria-label="{}">').format(height, name)
+    head = Markup('<svg class="intervals" width="100%" height="{}" role="img" aria-label="{}">').format(
+        height, visible(name)
+    )
     return head + Markup("").join(_intervals(groups, reach, height, (below, above))) + Markup("</svg>")
 
 
-def _intervals(
-    groups: Sequence[IntervalGroup], reach: float, height: int, sides: tuple[str, str]
-) -> Iterator[Markup]:
+def _intervals(groups: Sequence[IntervalGroup], reach: float, height: int, sides: tuple[str, str]) -> Iterator[Markup]:
     bottom = height - _AXIS
-    for tick in (-1, -0.5, 0, 0.5, 1):
-        x = _at(tick * reach / 1.05, reach)
+    for tick in _ticks(reach):
+        x = _at(tick, reach)
         yield Markup('<line class="{}" x1="{}" x2="{}" y1="0" y2="{}"/>').format(
             "grid" if tick else "zero", x, x, bottom + 5
         )
-        anchor = {-1: "start", 1: "end"}.get(tick, "middle")
-        edge = x if abs(tick) < 1 else f"{_LEFT if tick < 0 else _LEFT + _WIDE}%"
-        yield Markup('<text class="tick" x="{}" y="{}" text-anchor="{}">{}</text>').format(
-            edge, bottom + 19, anchor, _tick(tick * reach / 1.05)
+        yield Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(
+            x, bottom + 19, f"{tick:+g}" if tick else "0"
         )
-    for side, x, anchor in zip(sides, (_LEFT, _LEFT + _WIDE), ("start", "end"), strict=True):
-        yield Markup('<text class="tick" x="{}%" y="{}" text-anchor="{}">{}</text>').format(x, height - 6, anchor, side)
+    for side, x, anchor in zip(sides, (f"{_LEFT}%", f"{_LEFT + _WIDE}%"), ("start", "end"), strict=True):
+        yield Markup('<text class="tick" x="{}" y="{}" text-anchor="{}">{}</text>').format(x, height - 6, anchor, side)
     y = 0
     for group in groups:
         yield Markup('<text class="name" x="0" y="{}">{}</text>').format(y + 20, visible(group.name))
@@ -98,8 +97,12 @@ def _at(value: float, reach: float) -> str:
     return f"{_LEFT + _WIDE * (0.5 + 0.5 * value / reach):.2f}%"
 
 
-def _tick(value: float) -> str:
-    return "0" if not value else f"{value:+.2g}".replace("-", "−")
+def _ticks(reach: float) -> list[float]:
+    """Round numbers on both sides of 0, two or three on each."""
+    power = 10 ** math.floor(math.log10(reach))
+    step = max(n * power for n in (0.25, 0.5, 1, 2, 5) if 2 * n * power <= reach)
+    most = int(reach / step)
+    return [float(f"{n * step:.6g}") for n in range(-most, most + 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,9 @@ def curves(
     """Curves in a unit square. `line` is what chance gives; `steps` draws no slope between two points."""
     whole = _SIDE + _EDGE + 10
     parts = [
-        Markup('<svg class="curves" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(whole, whole, name),
+        Markup('<svg class="curves" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(
+            whole, whole, visible(name)
+        ),
         *_frame(across, up),
         _path(line, "chance", steps=False),
     ]
@@ -135,7 +140,9 @@ def curves(
 def key_line(look: int) -> Markup:
     """A short line with a curve's look, for the table that names it; `look` 0 is chance."""
     kind = f"curve c{(look - 1) % LOOKS + 1}" if look else "chance"
-    return Markup('<svg class="key" width="32" height="10" aria-hidden="true"><path class="{}" d="M0 5H32"/></svg>').format(kind)
+    return Markup(
+        '<svg class="key" width="32" height="10" aria-hidden="true"><path class="{}" d="M0 5H32"/></svg>'
+    ).format(kind)
 
 
 def _frame(across: str, up: str) -> Iterator[Markup]:
@@ -148,9 +155,9 @@ def _frame(across: str, up: str) -> Iterator[Markup]:
             yield Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{:g}</text>').format(x, _y(0) + 14, tick)
             yield Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="end">{:g}</text>').format(_x(0) - 5, y + 4, tick)
     yield Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>').format(_x(0.5), _y(0) + 30, across)
-    yield Markup('<text x="{0:.1f}" y="{1:.1f}" text-anchor="middle" transform="rotate(-90 {0:.1f} {1:.1f})">{2}</text>').format(
-        12, _y(0.5), up
-    )
+    yield Markup(
+        '<text x="{0:.1f}" y="{1:.1f}" text-anchor="middle" transform="rotate(-90 {0:.1f} {1:.1f})">{2}</text>'
+    ).format(12, _y(0.5), up)
 
 
 def _path(points: Sequence[tuple[float, float]], kind: str, *, steps: bool) -> Markup:

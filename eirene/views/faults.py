@@ -80,11 +80,15 @@ class ShownFault:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What is missing, or belongs, before or after a sentence. `label` is `MISSING` or `BELONGS`."""
+    """What is missing, or belongs, before or after a sentence. `label` is `MISSING` or `BELONGS`.
+
+    `edit`: the words that should stand there; "" where they are not known.
+    """
 
     label: str
     text: str
     before: bool
+    edit: str = ""
 
     @property
     def line(self) -> str:
@@ -186,13 +190,13 @@ def _is_part(finding: Finding, sentence: TaggedSentence) -> bool:
 
 
 def _gap(finding: Finding, sentence: TaggedSentence) -> Gap:
-    before = finding.start == finding.end <= sentence.start
+    before, edit = finding.start == finding.end <= sentence.start, finding.edit or ""
     if finding.kind == "misplaced":
-        return Gap(BELONGS, _quoted(finding.edit or finding.reason), before)
+        return Gap(BELONGS, _quoted(edit or finding.reason), before, edit)
     label, _, rest = finding.reason.partition(" ")
     if label.rstrip(":") == "Missing" and rest.strip():
-        return Gap(MISSING, rest.strip(), before)
-    return Gap(MISSING, finding.reason.strip() or _quoted(finding.edit or "something that was given"), before)
+        return Gap(MISSING, rest.strip(), before, edit)
+    return Gap(MISSING, finding.reason.strip() or _quoted(edit or "something that was given"), before, edit)
 
 
 def _quoted(text: str) -> str:

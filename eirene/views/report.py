@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple
+from dataclasses import asdict, astuple
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any
@@ -17,10 +17,11 @@ from eirene.core.critique import HALLUCINATIONS
 from eirene.core.records import Item, Record
 from eirene.core.usage import Usage
 from eirene.data.line_checksum import KEY
-from eirene.views import kinds_in
 from eirene.views.comparison.sections import sections
 from eirene.views.comparison.tables import STATUSES
-from eirene.views.facts import ADVISORY, STATUS_WORDS, cost, tone
+from eirene.views.facts import ADVISORY, STATUS_WORDS, cost
+from eirene.views.faults import MEANING, words_in
+from eirene.views.given import Bearing
 from eirene.views.page import HtmlTable, RowGroup, change_cell, compact, page, score_cell, script_safe
 from eirene.views.record import RecordView, view_of
 from eirene.views.salience import picture
@@ -100,19 +101,22 @@ def records_in(values: Iterable[tuple[str, object]]) -> Iterator[Record]:
             raise InputError(f"is no record of a run: {error}", where=where) from None
 
 
-def render_page(record: Record, *, item: Item | None = None) -> str:
-    """The page. With the `item`, the given arguments stand in words beside their scores, not by number alone."""
-    view = view_of(record, item)
+def render_page(record: Record, *, item: Item | None = None, bearing: Bearing | None = None) -> str:
+    """The page. With the `item`, the given arguments stand in words beside their scores, not by number alone.
+
+    `bearing` gives the passages' sentences that `alignment` scored: without it they have numbers where not all were.
+    """
+    view = view_of(record, item, bearing=bearing)
     return page(
         "page.html.j2",
-        styles=("page.css", "findings.css", "salience.css"),
+        styles=("page.css", "record.css", "salience.css"),
         scripts=("scroll.js", "page.js"),
         record=record,
         view=view,
         status_words=STATUS_WORDS[record.status],
-        plain=tone(record) == "plain",
-        moved=sum(piece.what == "moved to here" for piece in view.diff),
-        kinds=kinds_in(r.critique for r in record.rounds),
+        headline=list(_headline(record, view)),
+        judged=any(c.sentences for c in view.critiques),
+        words=[(word, MEANING[word]) for word in words_in(r.critique for r in record.rounds) if word in MEANING],
         has_votes=any(s.cells for c in view.critiques for s in c.sentences),
         scores=_scores(view),
         arguments=list(_arguments(view)),
@@ -121,6 +125,14 @@ def render_page(record: Record, *, item: Item | None = None) -> str:
         file_name=re.sub(r"[^\w.-]+", "-", record.id)[:80] + ".json",
         json=script_safe(record.to_json()),
     )
+
+
+def _headline(record: Record, view: RecordView) -> Iterator[dict[str, Any]]:
+    """The scores that decide and that changed, for the top of the page."""
+    for row in view.scores if record.status == "accepted" else ():
+        before, after = row.scores[0], row.scores[-1]
+        if not row.advisory and before is not None and after is not None and abs(after - before) >= 0.0005:
+            yield {**asdict(row), "change": change_cell(before, after)}
 
 
 def _scores(view: RecordView) -> HtmlTable:

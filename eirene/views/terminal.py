@@ -270,7 +270,9 @@ def _decisions(record: Record) -> Iterator[RenderableType]:
             yield Padding(Text(visible(taken), style="dim"), (0, 0, 0, 2))
         for edit in edits_undone(round_):
             line = Text.assemble(
-                ("undone", "bold yellow"), f": {visible(edit.what)} ", (f"({visible(edit.why)})", "yellow")
+                ("undone", "bold yellow"),
+                f": {visible(edit.what)} ",
+                (f"({visible(edit.check)}: {visible(edit.why)})", "yellow"),
             )
             yield Padding(line, (0, 0, 0, 2))
     yield from (Text(visible(compared.summary), style="dim") for compared in compared_texts(record))

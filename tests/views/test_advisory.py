@@ -86,12 +86,16 @@ def test_in_a_comparison_they_are_labelled_last_and_muted() -> None:
     labels = [score["label"] for score in summary["per_mode"]["improve"]["scores"].values()]
     assert labels[0].startswith("scripted: ") and labels[-1] == "adviser: coverage (advisory)"
     assert "adviser: coverage (advisory)" in comparison_table(summary)
-    figures = {section.id: section for section in sections(summary)}
-    assert [group.muted for group in figures["before-after"].tables[0].groups] == [False, False, True, True]
-    (line,) = [
-        row for group in figures["pair-1"].tables[0].groups for row in group.rows if row[0] == labels[-1]
-    ]  # fmt: skip
-    assert '<span class="dim">worse</span>' in line[2] and 'class="range open"' in line[1]
+    for section in sections(summary):
+        shown = [group for table in section.tables for group in table.groups]
+        assert not any(group.muted or "adviser" in str(group) for group in shown)
+        assert not any("adviser" in plot for _, plot in section.plots)
+    folded = {section.id: section.folded for section in sections(summary)}
+    for name in ("differences", "before-after"):
+        assert folded[name][0].title == "Advisory scores: shown, and decide nothing"
+        assert all(group.muted for group in folded[name][0].tables[0].groups)
+    (line,) = [row for row in folded["differences"][0].tables[0].groups[0].rows if row[0] == "coverage error (adviser)"]
+    assert line[2] == '<span class="worse">worse</span>'
 
 
 def test_a_difference_that_decides_nothing_is_not_coloured_on_a_terminal() -> None:

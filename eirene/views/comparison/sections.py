@@ -9,18 +9,8 @@ from typing import Any
 from markupsafe import Markup
 
 from eirene.views.charts import IntervalGroup, ShownInterval, intervals
-from eirene.views.comparison.tables import (
-    KINDS,
-    SPENT,
-    STATUSES,
-    digits_of,
-    drawn,
-    figure,
-    p_value,
-    per_accepted,
-    spent,
-    unscored,
-)
+from eirene.views.comparison.figures import digits_of, drawn, figure, p_value, unscored
+from eirene.views.comparison.tables import KINDS, SPENT, STATUSES, per_accepted, spent
 from eirene.views.comparison.verdict import measure_name
 from eirene.views.page import Cell, HtmlTable, RowGroup
 
@@ -138,7 +128,7 @@ def _plots(pairs: Sequence[Json]) -> Iterator[tuple[str, Markup]]:
                     groups.setdefault(measure_name(d), []).append(_interval(pair, d))
         if groups:
             shown = [IntervalGroup(name, lines) for name, lines in groups.items()]
-            title = f"{KINDS[kind]}: difference of the means, with 95 % intervals"
+            title = f"{KINDS[kind]}: differences of the means, with 95 % intervals"
             name = f"{title}. The table below has the figures."
             plot = intervals(shown, name=name, below="← first mode better", above="first mode worse →")
             yield title, plot
@@ -146,11 +136,12 @@ def _plots(pairs: Sequence[Json]) -> Iterator[tuple[str, Markup]]:
 
 def _interval(pair: Json, found: Json) -> ShownInterval:
     difference = found["difference"]
-    said = f" {found['verdict']}" if found["verdict"] in ("better", "worse") else ""
     return ShownInterval(
         f"{pair['a']} minus {pair['b']}",
-        figure(difference, min(2, digits_of(found["measure"])), signed=True) + said,
-        *(difference[end] for end in ("low", "value", "high")),
+        figure(difference, min(2, digits_of(found["measure"])), signed=True),
+        low=difference["low"],
+        value=difference["value"],
+        high=difference["high"],
         look=found["verdict"],
     )
 
@@ -163,14 +154,14 @@ def _difference_table(pairs: Sequence[Json], caption: str, *, advisory: bool) ->
         shown = [_line(d, has_unscored=has_unscored) for d in lines if d["verdict"] or not _is_nothing(d["difference"])]
         if shown:
             groups.append(RowGroup(f"{pair['a']} minus {pair['b']}", shown, muted=advisory))
-    columns = ("Of", "Mean [95 %]", "Told", "Rows", "Unscored")
+    columns = ("Of", "Mean [95 %]", "Verdict", "Rows", "Unscored")
     return HtmlTable(caption, columns if has_unscored else columns[:-1], groups)
 
 
 def _line(found: Json, *, has_unscored: bool) -> tuple[Cell, ...]:
     difference = found["difference"]
     shown = figure(difference, digits_of(found["measure"]), signed=True)
-    told: Cell = {"open": "no difference"}.get(found["verdict"] or "", "")
+    told: Cell = {"open": "cannot be told"}.get(found["verdict"] or "", "")
     if found["verdict"] in ("better", "worse"):
         told = Markup('<span class="{0}">{0}</span>').format(found["verdict"])
     more = [f"{found['unscored']:,}"] * has_unscored
@@ -217,7 +208,9 @@ def _costs(summary: Json) -> PageSection:
         if (rows := [_line(d, has_unscored=False) for d in pair["differences"]
                      if d["kind"] == "price" and not _is_nothing(d["difference"])])
     ]  # fmt: skip
-    of_rows = HtmlTable("Mean difference of one row, with its 95 % interval.", ("Of", "Mean [95 %]", "Told", "Rows"), groups)
+    of_rows = HtmlTable(
+        "Mean difference of one row, with its 95 % interval.", ("Of", "Mean [95 %]", "Verdict", "Rows"), groups
+    )
     none = "" if any(f["usage"]["calls"] for _, f in per_mode) else "No model was called."
     folded = (FoldedTable("Differences of cost between modes", (of_rows,)),) if groups else ()
     return PageSection("costs", "Cost", tuple(tables), none, folded=folded)

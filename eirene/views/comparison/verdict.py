@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from eirene.views.comparison.tables import digits_of, rounded
+from eirene.views.comparison.figures import digits_of, rounded
 
 Json = Mapping[str, Any]
 FEWEST_ITEMS = 6
@@ -20,7 +20,7 @@ _FEW_NAMED = 2
 
 
 def verdict(summary: Json) -> str:
-    """The sentence. Each difference in it is the one with the largest mean among those of its pair, with its interval."""
+    """The sentence; of each pair of modes it gives the largest difference, with its interval."""
     if not summary["pairs"]:
         return _alone(summary)
     if not any(_deciding(pair) for pair in summary["pairs"]):
@@ -48,6 +48,12 @@ def _why_open(summary: Json) -> str:
 def deciding(summary: Json) -> int:
     """How many intervals the verdict rests on."""
     return sum(len(_deciding(pair)) for pair in summary["pairs"])
+
+
+def lead(summary: Json) -> str | None:
+    """The label of the measure with the largest difference that can be told; None where there is none."""
+    lines = [d for pair in summary["pairs"] for d in _deciding(pair) if d["verdict"] in ("better", "worse")]
+    return max(lines, key=lambda d: abs(d["difference"]["value"]))["label"] if lines else None
 
 
 def measure_name(line: Json) -> str:
@@ -98,7 +104,7 @@ def _by(lines: Sequence[Json], *, higher: bool = False) -> str:
 
 
 def _beats(beaten: Beaten) -> Iterator[str]:
-    for winner, losers in sorted(beaten.items(), key=lambda entry: -len(entry[1])):
+    for winner, losers in sorted(reversed(beaten.items()), key=lambda entry: -len(entry[1])):
         if len(losers) == 1:
             yield f"{winner} beats {losers[0][0]}: {losers[0][1]}"
         else:
