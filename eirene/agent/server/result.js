@@ -64,9 +64,8 @@ function drawList(tag, name, items) {
   return make("div", {}, list(items.slice(0, MOST)), folded(`${rest} more lines`, list(items.slice(MOST))));
 }
 
-const SIGNS = { same: ["", ""], gone: ["−", "removed: "], new: ["+", "added: "], changed: ["~", "changed: "],
-  "moved away": ["↑", "moved from here: "], "moved here": ["↓", "moved to here: "] };
-
+const SIGNS = { same: ["", ""], gone: ["−", "removed"], new: ["+", "added"], changed: ["~", "reworded"],
+  "moved away": ["−", "moved from here"], "moved here": ["+", "moved to here"] };
 const CALM = 6; // unchanged sentences in a row that are all shown; of more, the middle is folded
 
 function drawDiff(lines) {
@@ -75,7 +74,7 @@ function drawDiff(lines) {
     let end = at;
     while (end < lines.length && lines[end].kind === "same") end++;
     if (end - at > CALM) {
-      items.push(...drawLines(lines.slice(at, at + 2)), make("li", { class: "is-same" }, make("span"),
+      items.push(...drawLines(lines.slice(at, at + 2)), make("li", { class: "d-same" }, make("span"),
         folded(`${end - at - 4} unchanged sentences`, make("ul", { class: "diff" }, ...drawLines(lines.slice(at + 2, end - 2))))),
         ...drawLines(lines.slice(end - 2, end)));
       at = end;
@@ -90,11 +89,12 @@ function drawDiff(lines) {
 function drawLines(lines) {
   return lines.map((line) => {
     const [sign, said] = SIGNS[line.kind];
-    const kind = line.kind.endsWith("away") ? "gone" : line.kind.endsWith("here") ? "new" : line.kind;
     const pieces = line.pieces.map((piece) => piece.kind === "same" || !piece.text.trim() // a changed space shows nothing
       ? document.createTextNode(piece.text) : make(piece.kind === "gone" ? "del" : "ins", {}, piece.text.trimEnd()));
-    return make("li", { class: "is-" + kind }, make("span", { class: "sign", "aria-hidden": "true" }, sign),
-      make("span", { class: "text" }, said ? drawUnseen(said) : null, ...pieces));
+    const moved = line.kind.startsWith("moved");
+    return make("li", { class: "d-" + line.kind.replace(" ", "-") }, make("span", { class: "sign", "aria-hidden": "true" }, sign),
+      make("div", {}, make("p", { class: "text", dir: "auto" }, said ? drawUnseen(said + ": ") : null, ...pieces),
+        moved ? make("span", { class: "dim", "aria-hidden": "true" }, said) : null));
   });
 }
 
