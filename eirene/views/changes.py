@@ -74,20 +74,31 @@ _Line = TypeVar("_Line", bound=HasKind)
 
 def folds(lines: Sequence[_Line]) -> Iterator[tuple[str, list[_Line]]]:
     """The lines in runs for a page: with the title of a fold, or with "" where they are open. Nothing is left out."""
+    shown: list[_Line] = []
+    for title, run in _runs(lines):
+        if not title:
+            shown += run
+        elif run:
+            yield from [("", shown)] if shown else []
+            yield f"{len(run):,} {title}", run
+            shown = []
+    yield from [("", shown)] if shown else []
+
+
+def _runs(lines: Sequence[_Line]) -> Iterator[tuple[str, list[_Line]]]:
     drawn = 0
     for is_same, group in groupby(lines, key=lambda line: line.kind == "same"):
         run = list(group)
-        if is_same and len(run) > _CALM_RUN:
-            yield "", run[:2]
-            yield f"{len(run) - 4:,} unchanged sentences", run[2:-2]
-            yield "", run[-2:]
+        if is_same:
+            ends = 2 if len(run) > _CALM_RUN else len(run)
+            yield "", run[:ends]
+            yield "unchanged sentences", run[ends : max(ends, len(run) - 2)]
+            yield "", run[max(ends, len(run) - 2) :]
             continue
-        room = len(run) if is_same else max(0, _DRAWN - drawn)
-        drawn += 0 if is_same else len(run)
-        if run[:room]:
-            yield "", run[:room]
-        if run[room:]:
-            yield f"{len(run) - room:,} more changed sentences", run[room:]
+        room = max(0, _DRAWN - drawn)
+        drawn += len(run)
+        yield "", run[:room]
+        yield "more changed sentences", run[room:]
 
 
 def calmed(entries: Sequence[_Entry], is_calm: Callable[[_Entry], bool]) -> Iterator[_Entry | int]:

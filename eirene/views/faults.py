@@ -145,6 +145,12 @@ def style_of(word: str) -> str:
     return f"f-{STYLE.get(word, 'other')}"
 
 
+STYLES: Mapping[str, tuple[str, str]] = {
+    word: (style_of(word), letter_of(word)) for word in dict.fromkeys([*WORDS.values(), *MEANING, *STYLE])
+}
+"""Class and letter of every word, for a page's script."""
+
+
 def marked_spans(sentence: TaggedSentence) -> tuple[ShownSpan, ...]:
     """The sentence in runs, those at fault with their word; none where no fault is in a part of it alone.
 

@@ -21,7 +21,7 @@ Number = float | None
 
 @dataclass(frozen=True, slots=True)
 class ShownArgument:
-    """A given argument (its text, or its number where the text is not at hand) and its coverage error."""
+    """A given argument and its coverage error. Its number stands for a text that is not at hand: not `in_words`."""
 
     detector: str
     group: str
@@ -29,6 +29,7 @@ class ShownArgument:
     before: Number
     after: Number
     advisory: bool
+    in_words: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,8 @@ def arguments_of(record: Record, given: GivenTexts) -> Iterator[ShownArgument]:
         known = {} if after is None else {(a.group, a.n): rounded(number(a.coverage)) for a in after.arguments}
         for a, text in zip(before.arguments, given.of(name, before), strict=True):
             numbers = rounded(number(a.coverage)), known.get((a.group, a.n))
-            unnamed = f"sentence {a.n}" if name in OF_SENTENCES and a.group == "context" else f"number {a.n}"
-            yield ShownArgument(name, a.group, text or unnamed, *numbers, name in record.advisory)
+            what = "argument" if a.group != "context" else "sentence" if name in OF_SENTENCES else "passage"
+            yield ShownArgument(name, a.group, text or f"{what} {a.n}", *numbers, name in record.advisory, bool(text))
 
 
 def rounded(value: float | None) -> Number:

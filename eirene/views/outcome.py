@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from eirene.core.records import Record
 from eirene.text.quoting import quoted
+from eirene.text.sentences import split_sentences
 from eirene.views.changes import changes_in_words
 from eirene.views.critiques import ShownCritique, ShownSentence
 from eirene.views.diff import DiffLine
@@ -56,18 +57,25 @@ def now_said(record: Record, arguments: Iterable[ShownArgument]) -> Iterator[str
     if record.status != "accepted":
         return
     said = [a for a in arguments if not a.advisory and _is_missing(a.before) and _is_said(a.after)]
-    for group, text in dict.fromkeys((a.group, a.text) for a in said):
-        yield f"Now said{_of(group)}: {quoted(text, _LONGEST)}"
+    for group, text, in_words in dict.fromkeys((a.group, a.text, a.in_words) for a in said):
+        yield f"Now said{_of(group)}: {quoted(text, _LONGEST) if in_words else text}"
 
 
-def faults_of_line(line: DiffLine, critiques: Sequence[ShownCritique]) -> tuple[str, ...]:
-    """What the first critique says of the original's sentence; of one that is new, whether it was missing."""
-    old, new = ("".join(p.text for p in line.pieces if p.kind != kind).strip() for kind in ("new", "gone"))
-    sentences = critiques[0].sentences if critiques and critiques[0].round == 1 else ()
-    if line.kind == "new":
-        wanted = (gap.edit.strip().rstrip(".").casefold() for s in sentences for gap in s.gaps if gap.label == MISSING)
-        return ("missing",) if any(text and text in new.casefold() for text in wanted) else ()
-    return next((tuple(f.word for f in s.faults) for s in sentences if s.text == old), ())
+class Found:
+    """What the first critique says of the original's sentences, for the lines of a comparison."""
+
+    def __init__(self, critiques: Sequence[ShownCritique]) -> None:
+        sentences = critiques[0].sentences if critiques and critiques[0].round == 1 else ()
+        self._faults = {s.text: tuple(f.word for f in s.faults) for s in reversed(sentences)}
+        gaps = (gap for s in sentences for gap in s.gaps if gap.label == MISSING)
+        self._missing = {_bare(gap.edit) for gap in gaps} - {""}
+
+    def of(self, line: DiffLine) -> tuple[str, ...]:
+        """The words for a line's sentence; `missing` where it is new and says what was missing."""
+        old, new = ("".join(p.text for p in line.pieces if p.kind != kind).strip() for kind in ("new", "gone"))
+        if line.kind == "new":
+            return ("missing",) if any(text in new.casefold() for text in self._missing) else ()
+        return self._faults.get(old, ())
 
 
 def undone_in(record: Record) -> Iterator[ShownUndone]:
@@ -81,27 +89,33 @@ def still_open(
 ) -> Iterator[ShownOpen]:
     """What is still missing from the answer that is shown, and which of its sentences are at fault.
 
-    What is missing is what a score that decides calls missing; where none does, what the critique of an original that
-    stands calls so. A sentence counts as it was judged last.
+    What is missing is what a score that decides calls missing, and of an original that stands what its critique calls
+    so. A sentence counts as it was judged last.
     """
-    missing = [a for a in arguments if not a.advisory and _is_missing(a.after)]
-    for group, text in dict.fromkeys((a.group, a.text) for a in missing):
+    standing = list(_standing(record, critiques))
+    gaps = [] if record.status == "accepted" else [g for s in standing for g in s.gaps if g.label == MISSING]
+    scored = [a for a in arguments if not a.advisory and _is_missing(a.after) and (a.in_words or not gaps)]
+    for group, text in dict.fromkeys((a.group, a.text) for a in scored):
         yield ShownOpen("missing", f"{_of(group).removeprefix(' ')}: {text}".removeprefix(": "), ())
-    is_scored = any(not a.advisory and a.after is not None for a in arguments)
+    said = {_bare(a.text) for a in scored}
+    yield from (ShownOpen("missing", gap.text, ()) for gap in gaps if _bare(gap.edit) not in said)
+    yield from (ShownOpen(fault.word, s.text, fault.reasons) for s in standing for fault in s.faults)
+
+
+def _standing(record: Record, critiques: Sequence[ShownCritique]) -> Iterator[ShownSentence]:
+    """The judged sentences that are in the answer that is shown; of several alike as many as it has."""
     last: dict[tuple[str, int], ShownSentence] = {}
     for critique in critiques:
         seen = Counter[str]()
         for sentence in critique.sentences:
             seen[sentence.text] += 1
             last[sentence.text, seen[sentence.text]] = sentence
-    for (text, count), sentence in last.items():
-        if record.answer.count(text) < count:
-            continue
-        for fault in sentence.faults:
-            yield ShownOpen(fault.word, text, fault.reasons)
-        if record.status != "accepted" and not is_scored:
-            gaps = (gap for gap in sentence.gaps if gap.label == MISSING)
-            yield from (ShownOpen("missing", gap.text, ()) for gap in gaps)
+    there = Counter(s.text for s in split_sentences(record.answer))
+    yield from (sentence for (text, count), sentence in last.items() if there[text] >= count)
+
+
+def _bare(text: str) -> str:
+    return text.strip().rstrip(".").casefold()
 
 
 def _is_missing(error: Number) -> bool:

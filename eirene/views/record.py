@@ -23,7 +23,7 @@ from eirene.views.facts import (
     score_table,
 )
 from eirene.views.given import Bearing, GivenTexts, Number, ShownArgument, arguments_of, rounded
-from eirene.views.outcome import ShownOpen, ShownUndone, faults_of_line, now_said, still_open, summary_of, undone_in
+from eirene.views.outcome import Found, ShownOpen, ShownUndone, now_said, still_open, summary_of, undone_in
 
 MOST_WORDS = 120
 """On a side; a longer one is cut, and the page says so."""
@@ -158,10 +158,11 @@ def view_of(record: Record, item: Item | None = None, *, bearing: Bearing | None
     candidate = last_candidate(record)
     lines = () if candidate is None else diff(record.original, candidate)
     table, critiques = score_table(record), critiques_of(record)
+    found = Found(critiques)
     arguments = tuple(arguments_of(record, GivenTexts(item, bearing)))
     return RecordView(
         summary=summary_of(record, lines),
-        diff=tuple(_line(line, faults_of_line(line, critiques)) for line in lines),
+        diff=tuple(_line(line, found.of(line)) for line in lines),
         now_said=tuple(now_said(record, arguments)),
         undone=tuple(undone_in(record)),
         open=tuple(still_open(record, critiques, arguments)),

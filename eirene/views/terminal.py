@@ -22,6 +22,7 @@ from eirene.views.facts import (
     ADVISORY,
     HOW_TO_GIVE,
     STATUS_WORDS,
+    TONE,
     ScoreRow,
     Tone,
     compared_texts,
@@ -32,7 +33,6 @@ from eirene.views.facts import (
     rewrites,
     score_table,
     shown_score,
-    tone,
     unchecked,
     visible,
     votes,
@@ -72,7 +72,7 @@ def render(record: Record) -> RenderableType:
         parts += _section("Scores (errors from 0 to 1, lower is better)", *_scores(record))
     if any(r.candidate is not None for r in record.rounds):
         parts += _section("Decisions", *_decisions(record))
-    status = Text.assemble((record.status.upper(), _TONE_STYLE[tone(record)]), "  ", STATUS_WORDS[record.status])
+    status = Text.assemble((record.status.upper(), _TONE_STYLE[TONE[record.status]]), "  ", STATUS_WORDS[record.status])
     how = [Text(HOW_TO_GIVE)] if lacks_grounding(record) else []
     parts += _section("Outcome", status, Text(visible(record.why), style="dim"), *how)
     parts += _section("Answer", Text(visible(record.answer)))

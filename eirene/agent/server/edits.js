@@ -10,7 +10,7 @@ function keepEdits(event) {
 
 function inWords(edit) {
   const old = edit.old.trim() ? `“${edit.old.trim()}”` : "";
-  if (!edit.edit) return `${old} goes`;
+  if (!edit.edit) return `${old} is removed`;
   return old ? `${old} becomes “${edit.edit}”` : `“${edit.edit}” is put in`;
 }
 
@@ -23,10 +23,10 @@ function drawEdit(edit, n) {
   const shown = drawSpans([[edit.old, edit.word, edit.edit]]);
   const name = `Edit ${n + 1}, ${edit.word}: ${inWords(edit)}`;
   return make("li", {},
-    make("div", { class: "text" }, `${n + 1}. `, ...shown, edit.edit ? null : make("span", { class: "hint" }, " goes")),
+    make("div", { class: "text" }, `${n + 1}. `, ...shown, edit.edit ? null : make("span", { class: "hint" }, " to be removed")),
     edit.reason ? make("div", { class: "reason" }, "because: " + edit.reason) : null,
     make("div", { class: "choices", role: "group", "aria-label": name }, toggle(true, "Accept"), toggle(false, "Reject")),
-    make("p", { class: "hint beside", hidden: "" }, "Not made: it lies within another edit, or the text has it already."));
+    make("p", { class: "hint beside", hidden: "" }, "Not made: it lies within another edit, or the text reads so already."));
 }
 
 async function showEdits() {

@@ -333,19 +333,19 @@ function drawUnrefined(run) {
 
 async function finish(id, mine) {
   const run = await (await call(runPath(id, "/result"))).json();
-  if (mine !== live.watched) return;
+  if (mine !== live.watched) return null;
   if (run.state === "running") throw new Refused("The connection was lost. The run goes on: open it again under “Past runs”.");
   at("result").replaceChildren(...(run.result ? drawResult(run, (item) => { fillForm(item); at("question").focus(); }) : drawUnrefined(run)));
   settle("done", "Ended: " + wordOf(run) + ". " + (run.result ? run.result.why : run.error ? run.error.message : (run.said || [""])[0]));
   if (run.result) showEdits();
-  if (run.error) refused(new Refused(run.error.message, run.error.param), sidesGiven());
+  return run;
 }
 
 async function watch(id, mine) {
   live.id = id;
   canStop(true);
   await follow(id, mine);
-  if (mine === live.watched) await finish(id, mine);
+  return mine === live.watched ? finish(id, mine) : null;
 }
 
 async function submit(event) {
@@ -367,7 +367,8 @@ async function submit(event) {
     const run = await (await call("v1/runs", { method: "POST", body: JSON.stringify(body) })).json();
     remember(run.id);
     list().catch(() => {}); // it is there to be opened again; the run itself goes on without
-    await watch(run.id, mine);
+    const ended = await watch(run.id, mine);
+    if (ended?.error) refused(new Refused(ended.error.message, ended.error.param), sides);
   } catch (error) {
     if (mine !== live.watched) return;
     settle("idle", "Nothing is running.");
@@ -472,4 +473,5 @@ at("example").addEventListener("click", example);
 at("restore").addEventListener("click", restore);
 at("stop").addEventListener("click", stop);
 at("reload").addEventListener("click", () => list().catch((error) => refused(error, [])));
-if (!facts.wantsKey) list().catch((error) => refused(error, []));
+if (facts.wantsKey) at("runs").append(make("li", { class: "hint" }, "Give the key, then reload the list."));
+else list().catch((error) => refused(error, []));

@@ -55,7 +55,7 @@ function drawCritique(critique, counts = null) {
     critique.unchecked ? make("p", { class: "hint" }, critique.unchecked) : null];
 }
 
-const MOST = 50; // lines of a list that are all shown; the rest is folded
+const MOST = 20; // lines of a list that are all shown; the rest is folded
 
 function drawList(tag, name, items) {
   const list = (chosen) => make(tag, { class: name }, ...chosen);
@@ -64,9 +64,8 @@ function drawList(tag, name, items) {
   return make("div", {}, list(items.slice(0, MOST)), folded(`${rest} more lines`, list(items.slice(MOST))));
 }
 
-const SIGNS = { same: ["", ""], gone: ["−", "removed: "], new: ["+", "added: "], changed: ["~", "changed: "],
-  "moved away": ["↑", "moved from here: "], "moved here": ["↓", "moved to here: "] };
-
+const SIGNS = { same: ["", ""], gone: ["−", "removed"], new: ["+", "added"], changed: ["~", "reworded"],
+  "moved away": ["−", "moved from here"], "moved here": ["+", "moved to here"] };
 const CALM = 6; // unchanged sentences in a row that are all shown; of more, the middle is folded
 
 function drawDiff(lines) {
@@ -75,7 +74,7 @@ function drawDiff(lines) {
     let end = at;
     while (end < lines.length && lines[end].kind === "same") end++;
     if (end - at > CALM) {
-      items.push(...drawLines(lines.slice(at, at + 2)), make("li", { class: "is-same" }, make("span"),
+      items.push(...drawLines(lines.slice(at, at + 2)), make("li", { class: "d-same" }, make("span"),
         folded(`${end - at - 4} unchanged sentences`, make("ul", { class: "diff" }, ...drawLines(lines.slice(at + 2, end - 2))))),
         ...drawLines(lines.slice(end - 2, end)));
       at = end;
@@ -90,11 +89,12 @@ function drawDiff(lines) {
 function drawLines(lines) {
   return lines.map((line) => {
     const [sign, said] = SIGNS[line.kind];
-    const kind = line.kind.endsWith("away") ? "gone" : line.kind.endsWith("here") ? "new" : line.kind;
     const pieces = line.pieces.map((piece) => piece.kind === "same" || !piece.text.trim() // a changed space shows nothing
       ? document.createTextNode(piece.text) : make(piece.kind === "gone" ? "del" : "ins", {}, piece.text.trimEnd()));
-    return make("li", { class: "is-" + kind }, make("span", { class: "sign", "aria-hidden": "true" }, sign),
-      make("span", { class: "text" }, said ? drawUnseen(said) : null, ...pieces));
+    const moved = line.kind.startsWith("moved");
+    return make("li", { class: "d-" + line.kind.replace(" ", "-") }, make("span", { class: "sign", "aria-hidden": "true" }, sign),
+      make("div", {}, make("p", { class: "text", dir: "auto" }, said ? drawUnseen(said + ": ") : null, ...pieces),
+        moved ? make("span", { class: "dim", "aria-hidden": "true" }, said) : null));
   });
 }
 
@@ -174,7 +174,8 @@ function drawWhy(result) {
   else if (first && first.critique.unchecked) parts.push(make("p", { class: "hint" }, first.critique.unchecked));
   if (rest) parts.push(folded(`${rest} ${faulty.length ? "other " : ""}sentence${rest > 1 ? "s are" : " is"} complete`,
     ...drawCritique({ ...first.critique, unchecked: "", sentences: found.filter(isCalm) })));
-  parts.push(make("h4", {}, result.rounds.some((round) => round.rewritten) ? "What the gate decided" : "How it ended"), make("p", { class: "why" }, result.why));
+  if (parts.length) parts.push(make("h4", {}, result.rounds.some((round) => round.rewritten) ? "What the gate decided" : "How it ended"));
+  parts.push(make("p", { class: "why" }, result.why));
   if (result.error) parts.push(make("p", { class: "hint" }, result.error.kind + ": " + result.error.message));
   if (result.status === "abstained" && result.why.startsWith(facts.nothingGiven))
     parts.push(make("p", { class: "note" }, "Fill in arguments or passages and refine again, or have the server started with a " +
@@ -182,6 +183,12 @@ function drawWhy(result) {
   if (undone.length) parts.push(make("h4", {}, "Edits that were undone"),
     make("ul", { class: "undone" }, ...undone.map((edit) => make("li", {}, edit.what, make("p", { class: "because" }, edit.why)))));
   return parts;
+}
+
+function drawRound(round) {
+  const decision = round.rewritten ? (round.decision === "accept" ? "accepted" : "rejected") : "no rewrite";
+  return make("p", {}, `Round ${round.n}: `, make("strong", {}, decision), ": " + round.why,
+    round.taken ? make("span", { class: "hint" }, ` (${round.taken})`) : null);
 }
 
 function drawResult(run, fill) {
@@ -198,11 +205,9 @@ function drawResult(run, fill) {
     make("section", { class: "card" }, make("h3", {}, "Why"), ...drawWhy(result)),
     make("section", { class: "card" }, make("h3", {}, "Details"),
       edits ? drawEdits() : null,
-      folded("Scores", drawScores(result.scores.columns, result.scores.rows),
-        ...result.scores.notes.map((note) => make("p", { class: "hint" }, note))),
-      folded("Rounds", ...result.rounds.map((round) => make("p", {}, `Round ${round.n}: `,
-        make("strong", {}, round.rewritten ? (round.decision === "accept" ? "accepted" : "rejected") : "no rewrite"), ", " + round.why,
-        round.taken ? make("span", { class: "hint" }, ` (${round.taken})`) : null)),
+      result.scores.rows.length || result.scores.notes.length ? folded("Scores", drawScores(result.scores.columns, result.scores.rows),
+        ...result.scores.notes.map((note) => make("p", { class: "hint" }, note))) : null,
+      folded("Rounds, settings and cost", ...result.rounds.map(drawRound),
         first && first.agreement ? make("p", { class: "hint" }, first.agreement + ".") : null,
         make("p", { class: "hint" }, result.facts)),
       make("div", { class: "buttons" }, again,

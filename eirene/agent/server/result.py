@@ -26,8 +26,12 @@ def shown_critique(critique: Critique, text: str) -> Json:
     """A critique of `text`: its sentences with what is wrong with them and missing beside them, and the known edits."""
     keys = ("tag_consistency", "reason_consistency", "n_valid", "n_drawn")
     findings = [f for s in critique.sentences for f in s.findings if f.kind in HALLUCINATIONS and f.edit is not None]
+    ordered = in_order(findings)
+    alone = {(f.start, f.end, f.edit): f for f in reversed(ordered)}  # two critics may name the same edit
     edits = [
-        {**f.model_dump(mode="json"), "old": text[f.start : f.end], "word": WORDS[f.kind]} for f in in_order(findings)
+        {**f.model_dump(mode="json"), "old": text[f.start : f.end], "word": WORDS[f.kind]}
+        for f in ordered
+        if alone[f.start, f.end, f.edit] is f
     ]
     return {
         **{key: getattr(critique, key) for key in keys},

@@ -94,6 +94,17 @@ def wanted(edits: list[dict[str, Any]], accepted: set[int]) -> str:
     return apply_findings(CASE["answer"], chosen).text
 
 
+@pytest.mark.usefixtures("loopback")
+def test_an_edit_that_two_critics_name_is_offered_once() -> None:
+    """With both critics asked, the same words are put in at the same place only once."""
+    with served(embedded_engine(critic="both")) as both:
+        run = httpx.post(f"{both.root}/v1/runs", json=BODY).json()["id"]
+        httpx.get(f"{both.root}/v1/runs/{run}/events")  # until it has ended
+        result = httpx.get(f"{both.root}/v1/runs/{run}/result").json()["result"]
+    edits = [(edit["start"], edit["end"], edit["edit"]) for edit in result["rounds"][0]["critique"]["edits"]]
+    assert len(edits) >= 3 and len(set(edits)) == len(edits)
+
+
 browsing = [pytest.mark.browser, pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")]
 
 

@@ -165,8 +165,10 @@ def test_what_was_looked_at_in_part_is_not_shown_as_a_success(tab: Browser, dark
         run = httpx.post(f"{server.root}/v1/runs", json=whole).json()
         httpx.get(f"{server.root}/v1/runs/{run['id']}/events")  # until it has ended
         tab.open(f"{server.root}/runs/{run['id']}")
-        tab.wait_for("document.querySelector('.badge.plain')")
-        assert tab.read("[...document.querySelectorAll('.badge')].map((it) => it.className)") == ["badge plain"] * 2
+        tab.wait_for("document.querySelector('.badge.complete')")
+        assert tab.read("document.querySelectorAll('.badge.accepted').length") == 0
+        green = tab.read("getComputedStyle(document.documentElement).getPropertyValue('--accepted')")
+        assert tab.read("getComputedStyle(document.documentElement).getPropertyValue('--complete')") != green
         assert "whether something of the passages is missing was not checked" in tab.read("document.body.innerText")
         assert [(round(ratio, 2), what) for ratio, what in tab.read(CONTRASTS) if ratio < 4.5] == []
 
