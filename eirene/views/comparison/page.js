@@ -123,7 +123,7 @@ function draw() {
   body.replaceChildren();
   shown = 0;
   showMore();
-  const all = `${index.length.toLocaleString("en")} item${index.length === 1 ? "" : "s"}${seeds > 1 ? " and seeds" : ""}`;
+  const all = `${index.length.toLocaleString("en")} ${seeds > 1 ? "pairs of item and seed" : index.length === 1 ? "item" : "items"}`;
   count.textContent = order.length === index.length ? all : `${order.length.toLocaleString("en")} of ${all}`;
   tellWhere();
 }
