@@ -246,6 +246,7 @@ _STATUSES = {
     "403": "The request comes from another site's page.",
     "404": "There is no such model, run or path.",
     "408": "The body did not arrive in time.",
+    "409": "The run cannot be cancelled.",
     "413": "The body is too large.",
     "429": "The server or the model behind it is busy.",
     "500": "The server made a mistake.",
