@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and report.")]
-Modes = Annotated[
-    str, typer.Option(help="Which modes, with commas between: improve, generic, fine-grained, human, edit.")
-]
-Seeds = Annotated[str, typer.Option(help="Which seeds, with commas between; a row for each.")]
+Modes = Annotated[str, typer.Option(help="Which modes, comma-separated: improve, generic, fine-grained, human, edit.")]
+Seeds = Annotated[str, typer.Option(help="Which seeds, comma-separated; a row for each.")]
 
 
 @with_groups()
@@ -50,7 +48,7 @@ def compare(
     plots: flags.Plots = True,
     config: flags.Config = None,
 ) -> None:
-    """Run feedback modes on the same answers and compare them. The same command again goes on where it was stopped."""
+    """Run feedback modes on the same answers and compare them. Run the same command again to resume."""
     with output():
         from eirene.agent.experiments.compare import ComparePlan
         from eirene.data import check_outside

@@ -27,7 +27,7 @@ _data_option = partial(typer.Option, rich_help_panel="The data")
 _NAMED, _LONGEST_ID = 10, 80  # how many ids are named where one was not found, and characters of each
 
 RowId = Annotated[str | None, typer.Option("--id", help="Take only the row with this id.")]
-Format = Annotated[FormatName, _data_option("--format", help="The form of the data, whatever its name.")]
+Format = Annotated[FormatName, _data_option("--format", help="The file format; by default the name tells it.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +38,12 @@ class FormFlags:
     columns: Annotated[
         list[str] | None,
         _data_option(
-            "--map", metavar="FIELD=COLUMN", help="Which column is which field, such as answer=response; once a field."
+            "--map",
+            metavar="FIELD=COLUMN",
+            help="Take a field from a column, such as answer=response; repeatable.",
         ),
     ] = None
-    drop_unmapped: Annotated[bool, _data_option("--drop-unmapped", help="Leave out columns that no field takes.")] = (
+    drop_unmapped: Annotated[bool, _data_option("--drop-unmapped", help="Leave out columns that are not mapped.")] = (
         False
     )
 
@@ -64,10 +66,8 @@ class SelectionFlags:
     """Which rows are taken."""
 
     limit: Annotated[int, _data_option(help="Take the first rows only (0: all).")] = 0
-    sample: Annotated[int, _data_option(help="Draw so many rows, and leave them in their order (0: all).")] = 0
-    sample_seed: Annotated[
-        int, _data_option(help="The same seed draws the same rows; a larger sample adds to them.")
-    ] = 0
+    sample: Annotated[int, _data_option(help="Sample so many rows, kept in their order (0: all).")] = 0
+    sample_seed: Annotated[int, _data_option(help="Seed of the sample; a larger sample contains the smaller one.")] = 0
 
     def selection(self) -> Selection:
         """The rows that the flags take; raises `InputError` for numbers that make no sense."""
@@ -110,7 +110,7 @@ _corpus_option = partial(typer.Option, rich_help_panel="Passages")
 CorpusEncoder = Annotated[
     str, _corpus_option(metavar="NAME", help="embedded, or a sentence-transformers model by name.")
 ]
-Passages = Annotated[int, _corpus_option(help="How many are found for a row.")]
+Passages = Annotated[int, _corpus_option(help="Passages found for each row.")]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -121,7 +121,7 @@ Seed = Annotated[int, typer.Option(help="The same seed gives the same result.", 
 AsJson = Annotated[bool, typer.Option("--json", help="Print each record as one line of JSON.", rich_help_panel=OUTPUT)]
 FiguresAsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 Html = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Write a page that needs nothing else.", rich_help_panel=OUTPUT)
+    str | None, typer.Option(metavar="FILE", help="Write one self-contained HTML page.", rich_help_panel=OUTPUT)
 ]
 Force = Annotated[bool, typer.Option("--force", help="Write over files that exist.", rich_help_panel=OUTPUT)]
 Config = Annotated[
@@ -135,17 +135,17 @@ Config = Annotated[
 ]
 
 _RUN = "The run"
-Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.", rich_help_panel=_RUN)]
+Concurrency = Annotated[int, typer.Option(help="Most model calls at once.", rich_help_panel=_RUN)]
 FailOnError = Annotated[
     float, typer.Option(min=0, max=1, help="Share of failed rows above which the exit code is 1.", rich_help_panel=_RUN)
 ]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Do failed rows again.", rich_help_panel=_RUN)]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed rows again.", rich_help_panel=_RUN)]
 Draws = Annotated[int, typer.Option(help="Bootstrap resamples.", rich_help_panel=_RUN)]
 Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the figures as PNG and SVG (extra 'plots').")]
 
 
 def listed(text: str | None) -> tuple[str, ...]:
-    """The names in a flag's text, with commas between."""
+    """The names in a flag's text, comma-separated."""
     return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 

@@ -37,11 +37,12 @@ _detectors_option = partial(typer.Option, rich_help_panel="Detectors")
 CACHE_SIZE = "2GB"
 _ON_THIS_MACHINE = ("hf:", "gguf:")
 
-Backend = Annotated[str, _loop_option(help="Who critiques and rewrites.")]
+Backend = Annotated[str, _loop_option(help="The model that critiques and rewrites.")]
 BaseUrl = Annotated[str | None, _loop_option(help="The server of a chat model backend.", callback=checked_address)]
-Detectors = Annotated[str | None, _detectors_option(help="Which detectors score and decide, commas between.")]
+Detectors = Annotated[str | None, _detectors_option(help="Which detectors score and decide, comma-separated.")]
 LocalModel = Annotated[
-    str | None, _detectors_option(metavar="hf:...", help="The local model of detectors that look inside one.")
+    str | None,
+    _detectors_option(metavar="hf:...", help="The local model of detectors that need one."),
 ]
 WordMaps = Annotated[
     bool, _detectors_option("--word-maps", help="Keep salience's map of words in the scores, for pages to draw.")
@@ -56,19 +57,19 @@ class CallFlags:
         str | None, _calls_option("--price", metavar="IN,OUT", help="US dollars for a million tokens in and out.")
     ] = None
     prices: Annotated[
-        str | None, _calls_option(metavar="FILE", help="What models cost, as TOML (docs/guides/costs.md).")
+        str | None, _calls_option(metavar="FILE", help="A TOML file of model prices (docs/guides/costs.md).")
     ] = None
     cache: Annotated[
         str | None,
-        _calls_option(metavar="FILE", help="Keep replies here, and ask for none of them again (docs/guides/costs.md)."),
+        _calls_option(metavar="FILE", help="Cache the model's replies in this file (docs/guides/costs.md)."),
     ] = None
-    cache_size: Annotated[str, _calls_option(metavar="SIZE", help="How large the cache may grow, such as 500MB.")] = (
+    cache_size: Annotated[str, _calls_option(metavar="SIZE", help="Largest size of the cache, such as 500MB.")] = (
         CACHE_SIZE
     )
 
     structured: Annotated[
         Structured,
-        _calls_option(help="Ask for replies by JSON schema: while the server takes it, always, or never."),
+        _calls_option(help="Replies by JSON schema: if the server can (auto), always, or never (text)."),
     ] = "auto"
 
     def open_cache(self) -> CallCache | None:
@@ -126,13 +127,13 @@ class BackendFlags(CallFlags):
 class DetectorFlags(CallFlags):
     """The models that detectors work with."""
 
-    judge: Annotated[str | None, _detectors_option(help="The chat model that judges, named provider:model.")] = None
+    judge: Annotated[str | None, _detectors_option(help="The chat model to poll as a judge, provider:model.")] = None
     local_model: LocalModel = None
     classifier: Annotated[
-        list[str] | None, _detectors_option(help="A tuned classifier, hf:path-or-id+adapter; once an error type.")
+        list[str] | None, _detectors_option(help="A tuned classifier, hf:path-or-id+adapter; give one for each error.")
     ] = None
     nli: Annotated[str | None, _detectors_option(help="A sequence classifier of inference: hf:path-or-id.")] = None
-    polls: Annotated[int, _detectors_option(help="How often a judge is asked about one answer.")] = 5
+    polls: Annotated[int, _detectors_option(help="Polls of the judge for each answer.")] = 5
 
     def _resources(self, **more: Any) -> Resources:
         from eirene.eval.resources import Resources
@@ -151,7 +152,7 @@ class ScoreFlags(DetectorFlags):
     base_url: Annotated[
         str | None, _detectors_option("--base-url", help="The judge's server.", callback=checked_address)
     ] = None
-    samples: Annotated[int, _detectors_option("--samples", help="Other answers drawn where a row brings none.")] = 20
+    samples: Annotated[int, _detectors_option("--samples", help="Other answers to sample for rows without any.")] = 20
     seed: Annotated[int, _detectors_option(help="The same seed gives the same scores.")] = 0
 
     def resources(self, names: Iterable[str], **more: Any) -> Resources:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eirene.models.local.model import LocalModel
     from eirene.npov import KnowledgeBase
 
-Query = Annotated[str, typer.Option(help="What somebody asks.")]
+Query = Annotated[str, typer.Option(help="The question to answer.")]
 Topics = Annotated[
     str, typer.Option(metavar="FILE|-", help="The knowledge base: topics with arguments (docs/guides/npov.md).")
 ]

@@ -36,7 +36,7 @@ Checkpoint = Annotated[
     str | None,
     typer.Option(
         metavar="FILE.sqlite",
-        help="Keep an interactive run here; the same command comes back to it.",
+        help="Store an interactive run here; the same command resumes it.",
         rich_help_panel="The loop",
     ),
 ]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="FILE", help="Where to write a line per row; - is standard output.")]
-Names = Annotated[str, typer.Option(help="Which detectors, with commas between.")]
+Names = Annotated[str, typer.Option(help="Which detectors, comma-separated.")]
 
 
 @with_groups()

@@ -34,15 +34,15 @@ Upstream = Annotated[
 ]
 Host = Annotated[str, _server_option(help="The address to listen on.")]
 Port = Annotated[int, _server_option(help="The port; 0 takes a free one.")]
-ApiKey = Annotated[str | None, _server_option(help="What clients must bring; better in EIRENE_API_KEY.")]
+ApiKey = Annotated[str | None, _server_option(help="The key that clients must send; better set in EIRENE_API_KEY.")]
 RunsFile = Annotated[str | None, _server_option("--runs", metavar="FILE.jsonl", help="Append every run here.")]
-MaxBody = Annotated[float, _limits_option(help="MiB of a request at most.")]
+MaxBody = Annotated[float, _limits_option(help="Largest request, in MiB.")]
 Timeout = Annotated[float, _limits_option(help="Seconds for a whole answer.")]
-Concurrency = Annotated[int, _limits_option(help="Chats under way at most.")]
-Queue = Annotated[int, _limits_option(help="Chats that may wait; the rest gets a 429.")]
-Connections = Annotated[int, _limits_option(help="Open connections at most; others get a 503.")]
-UpstreamCalls = Annotated[int, _limits_option(help="The loop's calls of the model under way at most.")]
-Grace = Annotated[float, _limits_option(help="Seconds for what is in flight when told to stop.")]
+Concurrency = Annotated[int, _limits_option(help="Most chats at once.")]
+Queue = Annotated[int, _limits_option(help="Chats that may wait; more get a 429.")]
+Connections = Annotated[int, _limits_option(help="Most open connections; others get a 503.")]
+UpstreamCalls = Annotated[int, _limits_option(help="Most calls of the model by the loop at once.")]
+Grace = Annotated[float, _limits_option(help="Seconds for running requests to finish when the server stops.")]
 
 
 @with_groups()

@@ -145,7 +145,7 @@ class TaggedSentence(FrozenModel):
     end: int
     """Behind its last character."""
     tag: Tag
-    """The vote's tag (EIR, section 4)."""
+    """The vote's tag (EIR, section 4.1)."""
     reason: str | None = None
     """Why it is Incomplete; never null then."""
     findings: tuple[Finding, ...] = ()

@@ -42,7 +42,7 @@ class LoopSettings:
         Mode,
         Setting(
             "What the refiner is told: nothing (improve), that the answer is not complete (generic), the critique, or "
-            "the row's feedback (human); edit carries out the critique's edits and asks no model to write."
+            "the row's feedback (human); edit applies the critique's edits and asks no model to write."
         ),
     ] = "fine-grained"
     samples: Annotated[int, Ge(3), Le(10_000), Setting("Critiques drawn for each vote (EIR: 20).")] = 20
@@ -74,13 +74,13 @@ class LoopSettings:
     partial: Annotated[
         Literal["undo", "reject"],
         Setting(
-            "What becomes of a rewrite with edits that may not stay: those are undone, or all of it is rejected.",
+            "What to do with a rewrite that has rejected edits: undo those edits, or reject all of it.",
             "The gate",
         ),
     ] = "undo"
     when_gain_unmeasured: Annotated[
         Literal["accept", "keep"],
-        Setting("What becomes of a harmless rewrite whose gain cannot be measured.", "The gate"),
+        Setting("Accept a harmless rewrite whose gain cannot be measured, or keep the original.", "The gate"),
     ] = "keep"
     judge_votes: Annotated[
         int,
@@ -98,7 +98,7 @@ class LoopSettings:
     ] = "completeness"
     removal: Annotated[
         Literal["remove", "mark"],
-        Setting("In mode edit: whether text that nothing takes the place of goes, or stays with a mark in brackets."),
+        Setting("In mode edit: remove faulty text that has no replacement, or mark it in brackets."),
     ] = "remove"
     deadline_s: Annotated[
         float,

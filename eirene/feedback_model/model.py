@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 logger = get_logger(__name__)
 TEMPERATURE = 1.0
-"""EIR (section 4.2) names nucleus sampling with p = 0.9 and no temperature, that is, the model's own distribution.
+"""EIR (section 4.1) names nucleus sampling with p = 0.9 and no temperature, that is, the model's own distribution.
 
 A lower one would raise every consistency without making any critique better.
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,11 +12,12 @@ from eirene.data.topics import parse_topic
 from eirene.eval import registry
 from eirene.models.costs import read_prices
 
-from .pages import ROOT, code_blocks, read_page, run_blocks, section, stated_output
+from .pages import ROOT, code_blocks, read_page, run_blocks, stated_output
 
 
 @pytest.mark.parametrize(
-    "name", ["start", "guides/backends", "guides/people", "guides/costs", "concepts/gate", "guides/chatbot"]
+    "name",
+    ["start", "guides/backends", "guides/people", "guides/costs", "guides/rag", "concepts/gate", "guides/chatbot"],
 )
 def test_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -28,23 +28,40 @@ def test_a_page_prints_what_it_says(
     assert capsys.readouterr().out.splitlines() == stated_output(page) != []
 
 
+@pytest.mark.parametrize("name", ["guides/datasets", "guides/batch", "guides/corpus", "guides/compare"])
+def test_a_page_prints_what_it_says_with_the_examples(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    page = read_page(name)
+    run_blocks(code_blocks(page), name)
+    assert capsys.readouterr().out.splitlines() == stated_output(page) != []
+
+
+@pytest.mark.parametrize("name", ["concepts/judges", "concepts/replies"])
+def test_a_page_on_reading_prints_what_it_says(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    page = read_page(name)
+    run_blocks(code_blocks(page), name)
+    assert capsys.readouterr().out.splitlines() == stated_output(page) != []
+
+
 @pytest.mark.parametrize("name", ["concepts/detectors", "evaluation/detectors", "concepts/hallucinations"])
-def test_a_page_runs_and_prints(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(registry, "_declared", {**registry.DETECTORS})  # a page declares one of its own
+def test_a_page_runs_and_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     run_blocks(code_blocks(read_page(name)), name)
     assert capsys.readouterr().out
+
+
+def test_a_detector_of_ones_own_scores(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(registry, "_declared", {**registry.DETECTORS})  # the page declares one more
+    page = read_page("guides/detector")
+    run_blocks(code_blocks(page), "guides/detector")
+    assert capsys.readouterr().out.splitlines() == stated_output(page) != []
 
 
 @pytest.mark.parametrize("name", ["concepts/embedded", "concepts/loop"])
 def test_a_page_runs(name: str) -> None:
     run_blocks(code_blocks(read_page(name)), name)
-
-
-def test_retrieval_finds_passages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("corpus.jsonl").write_text('{"id": "no", "text": "Oslo is the capital of Norway."}\n')
-    item: Any = run_blocks(code_blocks(read_page("guides/corpus")), "guides/corpus")["item"]
-    assert item.context == ["Oslo is the capital of Norway."] and item.meta["eirene_passages"] == ["no"]
 
 
 def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,14 +107,3 @@ def test_synth_makes_rows_and_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["rows"]
     pairs = names["pairs"]
     assert {pair["task"] for pair in pairs} == {"hallucination", "coverage", "generate"}  # type: ignore[attr-defined]
-
-
-def test_data_reads_a_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    rows = "".join(f"Why {n}?,So.\n" for n in range(150))
-    Path("table.csv").write_text(f"prompt,response\n{rows}")
-    lines = section(read_page("guides/datasets"), "In Python").splitlines()
-    run_blocks(["\n".join(line.removeprefix("    ") for line in lines if line.startswith("    "))], "data")
-    assert capsys.readouterr().out == "100\n"

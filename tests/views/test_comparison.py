@@ -120,7 +120,12 @@ def test_what_is_zero_in_every_mode_has_no_column_and_no_row() -> None:
     share = {"measure": "complete", "label": "found complete", "kind": "share", "lower_is_better": None,
              "difference": zero, "unscored": 0, "verdict": None}  # fmt: skip
     none["pairs"][0]["differences"].append(share)
+    same = {"measure": "x.coverage", "label": "x: coverage", "kind": "score", "lower_is_better": True,
+            "difference": zero, "unscored": 0, "verdict": "open"}  # fmt: skip
+    none["pairs"][0]["differences"].append(same)
     shown = {section.id: section for section in sections(none)}
+    assert shown["differences"].note == "The modes do not differ at all in: coverage error (x)."
+    assert "coverage error (x)" not in shown["differences"].plots[0][1]
     assert shown["outcomes"].tables[0].columns == ("Mode", "Rows", "Accepted", "Kept")
     assert shown["costs"].tables[0].columns == ("Mode", "Seconds")
     assert [row[0] for row in shown["differences"].tables[0].groups[0].rows] == ["coverage error (rouge)"]

@@ -41,7 +41,7 @@ class _RunByDefault(TyperGroup):
         return super().parse_args(ctx, args if args and args[0] in self.commands else ["run", *args])
 
 
-app = typer.Typer(cls=_RunByDefault, help="Refine a whole data set; the same command again goes on.")
+app = typer.Typer(cls=_RunByDefault, help="Refine a whole data set; run the same command again to resume.")
 app.command("status")(status)
 
 
@@ -62,7 +62,7 @@ def batch(
     offline: OfflineFlags,
     config: flags.Config = None,
 ) -> None:
-    """Refine a whole data set. The same command again goes on where it was stopped.
+    """Refine a whole data set. Run the same command again to resume.
 
     `eirene batch status OUT.jsonl` says how a run stands, at any time.
     """

@@ -17,7 +17,7 @@ _run_option = partial(typer.Option, rich_help_panel="The run")
 _limits_option = partial(typer.Option, rich_help_panel="Limits")
 _offline_option = partial(typer.Option, rich_help_panel="Provider batch files")
 
-Concurrency = Annotated[int, _run_option(help="Model calls under way at most; fewer where the provider says no.")]
+Concurrency = Annotated[int, _run_option(help="Most model calls at once; fewer where the provider refuses.")]
 Ray = Annotated[
     str | None,
     _run_option(
@@ -47,16 +47,19 @@ class RunFlags:
         _run_option(metavar="S", min=0.1, help="Seconds that an attempt of a call to the backend's server may take."),
     ] = 60.0
     grace: Annotated[
-        float, _run_option(metavar="S", min=0, help="Seconds that rows under way have to end when the run stops.")
+        float, _run_option(metavar="S", min=0, help="Seconds for running rows to finish when the run stops.")
     ] = 60.0
     fail_on_error: flags.FailOnError = 0.1
     retry_failed: flags.RetryFailed = False
     replace_changed: Annotated[
-        bool, _run_option("--replace-changed", help="Do rows again that were made with another configuration.")
+        bool, _run_option("--replace-changed", help="Run rows again that were made with another configuration.")
     ] = False
     replace_damaged: Annotated[
         bool,
-        _run_option("--replace-damaged", help="Do rows again whose lines are damaged; the lines go to a file beside."),
+        _run_option(
+            "--replace-damaged",
+            help="Run rows again whose lines are damaged; the lines are kept in another file.",
+        ),
     ] = False
 
 
@@ -65,10 +68,11 @@ class LimitFlags:
     """What a run may cost and take."""
 
     max_cost: Annotated[
-        float | None, _limits_option(metavar="USD", help="Take no more rows when the journal's have cost this.")
+        float | None,
+        _limits_option(metavar="USD", help="Start no more rows once the journal's have cost this."),
     ] = None
-    max_tokens: Annotated[int | None, _limits_option(metavar="N", help="The same for tokens, read and written.")] = None
-    deadline: Annotated[float | None, _limits_option(metavar="S", help="Take no more rows after so many seconds.")] = (
+    max_tokens: Annotated[int | None, _limits_option(metavar="N", help="The same for tokens, input and output.")] = None
+    deadline: Annotated[float | None, _limits_option(metavar="S", help="Start no more rows after so many seconds.")] = (
         None
     )
 
@@ -83,10 +87,10 @@ class LimitFlags:
 class DryRunFlags:
     """What is to be estimated, and how it is shown. `dry_run_sample`: rows that are run for it, into the journal."""
 
-    dry_run: Annotated[bool, _limits_option("--dry-run", help="Send nothing: say what the rows left may take.")] = False
-    dry_run_sample: Annotated[
-        int, _limits_option(metavar="K", help="A dry run that makes K rows and says what they tell of the rest.")
-    ] = 0
+    dry_run: Annotated[bool, _limits_option("--dry-run", help="Send nothing: estimate what the rest will take.")] = (
+        False
+    )
+    dry_run_sample: Annotated[int, _limits_option(metavar="K", help="Run K rows and estimate the rest from them.")] = 0
     as_json: AsJson = False
 
     def __bool__(self) -> bool:
@@ -110,7 +114,7 @@ class OfflineFlags:
     ] = False
     import_replies: Annotated[
         list[str] | None,
-        _offline_option(metavar="FILE", help="Read an endpoint's replies into --cache first; once a file."),
+        _offline_option(metavar="FILE", help="Read a batch endpoint's replies into --cache first; repeatable."),
     ] = None
 
     def __bool__(self) -> bool:

@@ -16,7 +16,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print it as one line of JS
 
 
 def status(journal: Journal, *, as_json: AsJson = False) -> None:
-    """Say how a batch stands: rows by status, what they cost, why some failed. It may be running."""
+    """Show the state of a batch: rows by status, cost, and why some failed. It may be running."""
     with output():
         from eirene.agent.batch.journal import read_status
         from eirene.cli.progress import watch_batch

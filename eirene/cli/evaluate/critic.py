@@ -27,9 +27,7 @@ Predictions = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Findings made before, by id: tagged texts, findings, critiques or records."),
 ]
-Gain = Annotated[
-    str, typer.Option(help="Detectors by which the edits' gain is measured, commas between (none by default).")
-]
+Gain = Annotated[str, typer.Option(help="Detectors that measure the edits' gain, comma-separated (default: none).")]
 
 
 @with_groups()

@@ -31,12 +31,10 @@ Data = Annotated[
     str,
     typer.Argument(metavar="DATA|-", help="Labelled answers: a file or dataset (docs/evaluation/detectors.md)."),
 ]
-Names = Annotated[str, typer.Option(help="Which detectors, with commas between.")]
+Names = Annotated[str, typer.Option(help="Which detectors, comma-separated.")]
 Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Labelled answers to choose thresholds on.")]
 DevShare = Annotated[float, typer.Option(help="Without --dev: share of DATA's clusters to choose thresholds on.")]
-Slice = Annotated[
-    str, typer.Option("--slice", help="Fields of DATA by whose values areas are given apart, commas between.")
-]
+Slice = Annotated[str, typer.Option("--slice", help="Fields of DATA to break the figures down by, comma-separated.")]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots, tables and report.")]
 Limit = Annotated[int, typer.Option(help="Take only so many answers of DATA (0: all).", rich_help_panel=_RUN)]
 SampleSeed = Annotated[
@@ -65,9 +63,9 @@ def detectors(
     as_json: flags.FiguresAsJson = False,
     config: flags.Config = None,
 ) -> None:
-    """Measure detectors on labelled answers, with intervals and tests, beside what counting gives.
+    """Measure detectors on labelled answers, with intervals and tests, next to counting baselines.
 
-    The same command again goes on where it was stopped; further detectors are added to what is there.
+    Run the same command again to resume; further detectors are added to what is there.
     """
     with output():
         from eirene.agent.experiments.detectors import EvaluateOptions

@@ -42,7 +42,7 @@ def feedback(
     as_json: flags.FiguresAsJson = False,
     config: flags.Config = None,
 ) -> None:
-    """Measure a feedback model on labelled answers, with intervals, beside what needs no model."""
+    """Measure a feedback model on labelled answers, with intervals, next to baselines that need no model."""
     with output():
         cases = _cases(data, format, split, selection.selection())
         from eirene.agent.experiments.critic import aevaluate_feedback

@@ -20,7 +20,7 @@ T = TypeVar("T")
 Journal = Annotated[
     str | None, typer.Option("--out", metavar="FILE", help="Keep a row for each answer here; a rerun goes on from it.")
 ]
-Concurrency = Annotated[int, typer.Option(help="Answers under way at once.")]
+Concurrency = Annotated[int, typer.Option(help="Answers at once.")]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,15 +31,13 @@ Out = Annotated[str, typer.Option(metavar="FILE", help="Where to write a line pe
 Responses = Annotated[
     str | None, typer.Option(metavar="FILE", help="Error-free responses to work on, as `eirene npov --json` writes.")
 ]
-Kinds = Annotated[str, typer.Option(help="Which kinds of answer, with commas between.")]
+Kinds = Annotated[str, typer.Option(help="Which kinds of answer, comma-separated.")]
 Wordings = Annotated[str, typer.Option(help="Arguments said in the given words, by a paraphrase, or both in turn.")]
 PerTopic = Annotated[int, typer.Option(help="Groups (an answer of each kind) for each topic and wording.")]
 Most = Annotated[int, typer.Option(help="Arguments given on one side at most.")]
-Balance = Annotated[
-    bool, typer.Option("--balance/--no-balance", help="Whether --responses are evened out by insertions.")
-]
+Balance = Annotated[bool, typer.Option("--balance/--no-balance", help="Whether to balance --responses by insertions.")]
 Format = Annotated[FormatName, typer.Option("--format", help="Items, or training pairs in curly braces.")]
-Tasks = Annotated[str, typer.Option(help="With --format curly: which tasks, with commas between.")]
+Tasks = Annotated[str, typer.Option(help="With --format curly: which tasks, comma-separated.")]
 
 
 @app.command("npov")
@@ -59,7 +57,7 @@ def npov(
     force: flags.Force = False,
     config: flags.Config = None,
 ) -> None:
-    """Answers on disputed questions with and without errors, from topics with arguments."""
+    """Answers to disputed questions with and without known errors, from topics with arguments."""
     with output():
         from eirene.data.output import STDOUT, check_output
         from eirene.synth import AnswerRecipe, AnswerTotals

@@ -29,19 +29,19 @@ Out = Annotated[
 Offline = Annotated[bool, typer.Option("--offline", help="Errors by rule, without a model.")]
 Backend = Annotated[str | None, typer.Option(help="Who writes the texts and puts in the errors.")]
 Kinds = Annotated[
-    str | None, typer.Option(help="Which kinds of error, with commas between (default: all six; offline three).")
+    str | None, typer.Option(help="Which kinds of error, comma-separated (default: all six; offline three).")
 ]
 Genres = Annotated[
     str | None,
-    typer.Option(help="What passages are written anew as, commas between; none keeps them (default: the paper's ten)."),
+    typer.Option(help="Genres to rewrite passages into, comma-separated; none keeps them (default: the paper's ten)."),
 ]
 Most = Annotated[int | None, typer.Option(help="Errors in a row at most (default: 5; offline 3).")]
 References = Annotated[int, typer.Option(help="Passages given with a row, its own among them.")]
 Clean = Annotated[float, typer.Option(help="Share of rows without an error.")]
-Tries = Annotated[int, typer.Option(help="How often a model is asked for what it gets wrong.")]
+Tries = Annotated[int, typer.Option(help="Attempts for a reply that cannot be used.")]
 Limit = Annotated[int, typer.Option(help="Take the first passages only (0: all).")]
-Concurrency = Annotated[int, typer.Option(help="Model calls under way at most.")]
-Grace = Annotated[float, typer.Option(metavar="S", help="Seconds that rows under way have to end after Ctrl-C.")]
+Concurrency = Annotated[int, typer.Option(help="Most model calls at once.")]
+Grace = Annotated[float, typer.Option(metavar="S", help="Seconds for running rows to finish after Ctrl-C.")]
 
 
 @with_groups()
@@ -68,7 +68,7 @@ def fava(
     calls: CallFlags,
     config: options.Config = None,
 ) -> None:
-    """Passages with errors of known kind and place, and the references that tell."""
+    """Passages with errors of known kind and place, and references to check them against."""
     with output():
         from eirene.core.critique import HALLUCINATIONS
         from eirene.synth.fava.recipe import GENRES, FavaRecipe, FavaTotals

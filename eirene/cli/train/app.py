@@ -26,8 +26,8 @@ PromptName = Literal["improve", "generic", "question", "given"]
 LabelledData = Annotated[
     str, typer.Argument(metavar="DATA", help="Labelled answers, of any form that `evaluate` reads.")
 ]
-Error = Annotated[ErrorName, typer.Option("--error", help="Which error it is to tell.")]
-Labels = Annotated[str, typer.Option(help="Its two answers: for an error, and for none. YES,NO flips the paper's.")]
+Error = Annotated[ErrorName, typer.Option("--error", help="The error to detect.")]
+Labels = Annotated[str, typer.Option(help="The two label texts, that of an error first. YES,NO flips the paper's.")]
 
 
 @app.command("classifier")
@@ -64,7 +64,7 @@ def classifier(
 MarkedData = Annotated[
     str, typer.Argument(metavar="DATA", help="Rows with marked errors, as `eirene synth fava` writes them.")
 ]
-Taxonomy = Annotated[TaxonomyName, typer.Option(help="Whose kinds of error it is to tell.")]
+Taxonomy = Annotated[TaxonomyName, typer.Option(help="The taxonomy of errors.")]
 
 
 @app.command("critic")
@@ -163,10 +163,10 @@ Prompt = Annotated[
         "for rows with a question, given for rows with a prompt)."
     ),
 ]
-Beta = Annotated[float, typer.Option(help="How strongly DPO holds the model to where it started.")]
-HeldOut = Annotated[float, typer.Option(help="Share of the questions that are measured and not trained on.")]
+Beta = Annotated[float, typer.Option(help="DPO's beta: how strongly the model is kept near where it started.")]
+HeldOut = Annotated[float, typer.Option(help="Share of the questions held out to measure on.")]
 Alpha = Annotated[int, typer.Option(help="Scale of the LoRA adapter, over its rank.")]
-Targets = Annotated[str, typer.Option(help="Names of the layers that get an adapter, commas between, or all-linear.")]
+Targets = Annotated[str, typer.Option(help="Names of the layers that get an adapter, comma-separated, or all-linear.")]
 DpoRate = Annotated[float | None, typer.Option(help="Default: 5e-5 for LoRA (the authors'), 5e-7 in full.")]
 
 

@@ -21,7 +21,7 @@ Data = Annotated[
 Out = Annotated[
     str, typer.Option(metavar="DIR", help="Where the files go. Finished seeds found there are not trained again.")
 ]
-Seeds = Annotated[str, typer.Option(help="One run for each, commas between; the shipped weights are their mean.")]
+Seeds = Annotated[str, typer.Option(help="One run for each, comma-separated; the shipped weights are their mean.")]
 Base = Annotated[
     str | None, typer.Option(metavar="DIR", help="The base model's folder, instead of the extra's package.")
 ]

@@ -30,7 +30,7 @@ _SAY_EVERY = 25  # steps between two lines where no terminal shows a bar
 _STOPPED = 130
 _memory_option = partial(typer.Option, rich_help_panel="Memory and machine")
 
-Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Rows that the model is measured on and not trained on.")]
+Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Rows to measure on, not to train on.")]
 Method = Annotated[MethodName, typer.Option(help="All weights, or a LoRA adapter.")]
 Layout = Annotated[LayoutName | None, typer.Option(help="Default: the model's chat template where there is one.")]
 Warmup = Annotated[float, typer.Option(help="Steps, or below 1 a share of them, over which the rate rises.")]

@@ -23,7 +23,7 @@ Out = Annotated[
     str,
     typer.Option(metavar="DIR", help="Where the files go. Seeds found there are not trained again, or go on."),
 ]
-Seeds = Annotated[str, typer.Option(help="One run for each, commas between. The first one's head is the result.")]
+Seeds = Annotated[str, typer.Option(help="One run for each, comma-separated. The first one's head is the result.")]
 Cache = Annotated[
     str | None,
     typer.Option(metavar="DIR", help="Where the encoder's vectors go, 80 kB a row (default: into OUT)."),

@@ -123,7 +123,7 @@ function draw() {
   body.replaceChildren();
   shown = 0;
   showMore();
-  const all = `${index.length.toLocaleString("en")} item${index.length === 1 ? "" : "s"}${seeds > 1 ? " and seeds" : ""}`;
+  const all = `${index.length.toLocaleString("en")} ${seeds > 1 ? "pairs of item and seed" : index.length === 1 ? "item" : "items"}`;
   count.textContent = order.length === index.length ? all : `${order.length.toLocaleString("en")} of ${all}`;
   tellWhere();
 }
@@ -181,7 +181,7 @@ function drawList(title, entries) {
 function drawFound(found) {
   if (!found.length) return [];
   const entries = found.flatMap(([n, faults, gaps]) => [
-    ...faults.map(([style, word, reasons]) => written("li", "", `Sentence ${n} `, fault([style, word]), reasons.length ? ` ${reasons.join("; ")}` : "")),
+    ...faults.map(([style, word, reasons]) => written("li", "", `Sentence ${n} `, fault([style, word]), reasons.length ? ` ${reasons.join(" ")}` : "")),
     ...gaps.map(([style, label, text]) => written("li", "", `At sentence ${n} `, fault([style, label]), ` ${text}`)),
   ]);
   return [make("h4", "", "What the critique found"), make("ul", "points", ...entries)];

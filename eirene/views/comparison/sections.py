@@ -103,6 +103,8 @@ def _corrections(summary: Json) -> HtmlTable:
 
 def _differences(summary: Json) -> PageSection:
     pairs = summary["pairs"]
+    equal = _equal(pairs)
+    pairs = [{**pair, "differences": [d for d in pair["differences"] if d["label"] not in equal]} for pair in pairs]
     rows = max(pair["rows"] for pair in pairs)
     caption = f"Mean difference on the rows that both modes have (up to {rows:,}), with its 95 % interval. Better or "
     caption += "worse: the interval leaves out 0, on at least six items."
@@ -114,8 +116,17 @@ def _differences(summary: Json) -> PageSection:
         folded.append(FoldedTable(about, tuple(table for table in tests if table.groups[0].rows)))
     return PageSection(
         "differences", "Differences between modes", (_difference_table(pairs, caption, advisory=False),),
+        note=f"The modes do not differ at all in: {', '.join(equal.values())}." if equal else "",
         plots=tuple(_plots(pairs)), folded=tuple(folded),
     )  # fmt: skip
+
+
+def _equal(pairs: Sequence[Json]) -> dict[str, str]:
+    """The errors that are the same in all modes, answer by answer: their labels and names."""
+    lines = [d for pair in pairs for d in pair["differences"]]
+    differ = {d["label"] for d in lines if not _is_nothing(d["difference"]) or "value" not in d["difference"]}
+    return {d["label"]: measure_name(d) for d in lines if d["verdict"] and d["kind"] != "price"
+            and d["label"] not in differ}  # fmt: skip
 
 
 def _plots(pairs: Sequence[Json]) -> Iterator[tuple[str, Markup]]:

@@ -70,11 +70,12 @@ def _deciding(pair: Json) -> list[Json]:
     ]
 
 
-Beaten = dict[str, list[tuple[str, str]]]
+Beaten = dict[str, list[tuple[str, list[Json]]]]
 
 
 def _sorted(pairs: Sequence[Json]) -> tuple[Beaten, list[str], list[tuple[str, str]]]:
-    """By winner: the loser and by how much; clauses of pairs where each is better at something; pairs that are open."""
+    """The losers of each winner with the errors that are lower; clauses of pairs where each is better at something;
+    pairs that are open."""
     beaten: Beaten = {}
     mixed: list[str] = []
     open_: list[tuple[str, str]] = []
@@ -85,30 +86,49 @@ def _sorted(pairs: Sequence[Json]) -> tuple[Beaten, list[str], list[tuple[str, s
         if better and worse:
             mixed.append(f"{a} against {b} is mixed: {_by(better)}, but {_by(worse, higher=True)}")
         elif better:
-            beaten.setdefault(a, []).append((b, _by(better)))
+            beaten.setdefault(a, []).append((b, better))
         elif worse:
-            beaten.setdefault(b, []).append((a, _by(worse)))
+            beaten.setdefault(b, []).append((a, worse))
         else:
             open_.append((b, a))
     return beaten, mixed, open_
 
 
+def _largest(lines: Sequence[Json]) -> Json:
+    kind = next(kind for kind in _KINDS if any(d["kind"] == kind for d in lines))
+    return max((d for d in lines if d["kind"] == kind), key=_size)
+
+
+def _size(line: Json) -> float:
+    return abs(float(line["difference"]["value"]))
+
+
 def _by(lines: Sequence[Json], *, higher: bool = False) -> str:
     """The largest of the differences, as a size with its interval."""
-    kind = next(kind for kind in _KINDS if any(d["kind"] == kind for d in lines))
-    line = max((d for d in lines if d["kind"] == kind), key=lambda d: abs(d["difference"]["value"]))
+    return _said(_largest(lines), f"{'higher' if higher else 'lower'} by")
+
+
+def _said(line: Json, how: str) -> str:
     found = line["difference"]
     ends = sorted(abs(found[end]) for end in ("low", "high"))
-    value, low, high = (rounded(number, min(2, digits_of(line["measure"]))) for number in (abs(found["value"]), *ends))
-    return f"{measure_name(line)} {'higher' if higher else 'lower'} by {value} [{low}, {high}]"
+    value, low, high = (rounded(number, min(2, digits_of(line["measure"]))) for number in (_size(line), *ends))
+    return f"{measure_name(line)} {how} {value} [{low}, {high}]"
 
 
 def _beats(beaten: Beaten) -> Iterator[str]:
-    for winner, losers in sorted(reversed(beaten.items()), key=lambda entry: -len(entry[1])):
+    winners = sorted(reversed(beaten.items()), key=lambda entry: -len(entry[1]))
+    for winner, losers in winners[:_FEW_NAMED]:
+        names = [loser for loser, _ in losers]
+        leads = [_largest(lines) for _, lines in losers]
         if len(losers) == 1:
-            yield f"{winner} beats {losers[0][0]}: {losers[0][1]}"
+            yield f"{winner} beats {names[0]}: {_by(losers[0][1])}"
+        elif len(losers) == _FEW_NAMED or len({line["label"] for line in leads}) > 1:
+            yield f"{winner} beats " + _joined([f"{loser} ({_by(lines)})" for loser, lines in losers])
         else:
-            yield f"{winner} beats " + _joined([f"{loser} ({by})" for loser, by in losers])
+            yield f"{winner} beats {_joined(names)}: {_said(min(leads, key=_size), 'lower by at least')}"
+    rest = sum(len(losers) for _, losers in winners[_FEW_NAMED:])
+    if rest:
+        yield f"{rest} other pair{' differs' if rest == 1 else 's differ'}, too"
 
 
 def _open(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
