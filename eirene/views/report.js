@@ -37,7 +37,8 @@ const isNew = (what) => what === "added" || what === "moved to here";
 function drawPiece([what, said]) {
   const shown = said.trim();
   if (!what || !shown) return [said];
-  return [make(isNew(what) ? "ins" : "del", "", unseen(`[${what}: `), shown, unseen("]")), shown === said ? "" : " "];
+  const at = said.indexOf(shown);
+  return [said.slice(0, at), make(isNew(what) ? "ins" : "del", "", unseen(`[${what}: `), shown, unseen("]")), said.slice(at + shown.length)];
 }
 
 const SIGNS = { same: "", changed: "~", gone: "−", "moved away": "−", new: "+", "moved here": "+" };

@@ -164,6 +164,13 @@ def test_contrast_is_that_of_the_published_extremes() -> None:
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # the best known near miss
 
 
+def test_white_space_around_a_change_stays_where_it_was() -> None:
+    """And is not marked."""
+    text = render_page(record("kept", better="Zoos teach children about animals. Cages really make the moon shine."))
+    part = text.partition('id="changes"')[2].partition("</section>")[0]
+    assert "Cages really make the moon shine." in re.sub(r"<span class=.unseen.>.*?</span>|<[^>]+>", "", part)
+
+
 def test_white_space_at_the_end_of_a_change_is_not_marked() -> None:
     found = page(record("kept"))
     assert all(not text.endswith(" ") for text in re.findall(r"\[added: (.*?)\]", found.texts["ins"]))
