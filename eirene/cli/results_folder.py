@@ -44,7 +44,7 @@ def resumable(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say(f"stopped: what is done is in {folder}, and the same command goes on from there")
+        say(f"stopped: what is done is in {folder}; run the same command again to resume")
         raise typer.Exit(130) from None
     except AuthError as error:  # bad usage, to be mended before anything else
         say(f"error: {error}")

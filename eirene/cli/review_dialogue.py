@@ -218,7 +218,7 @@ class Dialogue:
     def _what_enter_does(self) -> str:
         n = len(self._now.incomplete)
         if n:
-            return f"Enter has the answer rewritten: {n} sentence{'' if n == 1 else 's'} to be mended."
+            return f"Enter rewrites the answer: {n} sentence{'' if n == 1 else 's'} with faults."
         return "Enter ends here: no sentence is incomplete, so the text stays as it is."
 
     @property

@@ -186,7 +186,7 @@ def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(tmp_path: Path, 
         stopped.send_signal(number)
         _, said = stopped.communicate(timeout=60)
     assert stopped.returncode == 130
-    assert "the same command goes on from there" in said
+    assert "run the same command again to resume" in said
     assert "Traceback" not in said
     assert (tmp_path / "out" / "rows.jsonl").read_text().count("\n") >= 2
 

@@ -35,7 +35,7 @@ class _CompareLine(CheckedModel):
 class CompareRow(_CompareLine):
     """One line of `rows.jsonl`. `hash` stands for everything that the record hangs on.
 
-    `given` says what the answers were held against: scores against what was `derived` from a critique do not compare
+    `given` says what the answers were compared with: scores against what was `derived` from a critique do not compare
     between modes, whose critiques differ.
     """
 
@@ -223,7 +223,7 @@ def spent(rows: Sequence[CompareRow]) -> Array:
 
 
 def comparable(rows: Sequence[CompareRow], table: Array) -> Array:
-    """The scores without those of answers held against what a critique gave: another mode's critique gives another."""
+    """The scores without those of answers compared with what a critique gave: another mode's critique gives another."""
     found = table.copy()
     found[[row.given == "derived" for row in rows]] = NAN
     return found

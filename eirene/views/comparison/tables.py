@@ -149,7 +149,7 @@ def pair_signature(summary: Json, pair: Json) -> str:
 
 def _notes(summary: Json) -> str:
     text = (
-        "Scores of answers that were held against a critique (neither perspectives nor context given) are left out of "
+        "Scores of answers that were compared with a critique (neither perspectives nor context given) are left out of "
     )
     text += "the differences and count as unscored there: each mode's critique gives another measure. "
     text += "Failed rows are unscored. With several seeds an item counts once in the exact tests. A difference is "
