@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eirene.core.critique import TaggedSentence
-from eirene.core.findings.kinds import ShownSpan
 from eirene.core.records import Record, Round
 from eirene.core.scores import number
 from eirene.views.facts import Vote, consistency, shown_score, unchecked, votes
-from eirene.views.faults import Gap, ShownFault, marked_spans, verdict_of
+from eirene.views.faults import Gap, ShownFault, ShownSpan, marked_spans, verdict_of
 
 MOST_CELLS = 100
 _CELL: Mapping[Vote, str] = {"incomplete": "n", "complete": "y", "invalid": "b"}

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from eirene.core.critique import Critique, Finding, FindingKind, TaggedSentence
-from eirene.core.findings.kinds import ShownSpan
 
 COMPLETE = "complete"
 INCOMPLETE = "incomplete"
@@ -68,6 +67,15 @@ _LETTERS: Mapping[str, str] = {
     "complete": "✓", "other": "!",
 }  # fmt: skip
 _WHOLE = " \t\r\n.!?\"'"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSpan:
+    """A run of a sentence's text. `kind` is "" where nothing was found; `edit` what should stand there, if known."""
+
+    text: str
+    kind: str = ""
+    edit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Sentences of an item's passages that bear on its question, so that a page shows them in their own words."""
+"""Passage sentences that bear on the question, so that pages can show them in their own words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from eirene.core.records import Item
 
 
-def bearing(item: Item) -> tuple[str, ...]:
+def passage_sentences(item: Item) -> tuple[str, ...]:
     """The sentences in the order in which the `alignment` detector numbers them."""
     from eirene.alignment import bearing_sentences
     from eirene.models.encoder import load_encoder
