@@ -43,7 +43,7 @@ _AUXILIARY = re.compile(r"\b(is|are|was|were|can|will|has|have|should|could|may)
 
 @dataclass(frozen=True)
 class Answer:
-    """A response with errors in it: its sentences' kinds of error ("" for none), and what it is held against."""
+    """A response with errors in it: its sentences' kinds of error ("" for none), and what it is compared with."""
 
     text: str
     kinds: tuple[str, ...]

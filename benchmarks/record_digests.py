@@ -1,4 +1,4 @@
-"""Whether records are still what they were, byte for byte: digests of some that ship, kept in a file and held against.
+"""Whether records are still what they were, byte for byte: digests of some that ship, kept in a file and compared with.
 
     python benchmarks/record_digests.py --write digests.json
     python benchmarks/record_digests.py --check digests.json    # exit code 1 where one differs

@@ -150,7 +150,8 @@ def measure(browser: Browser, page: Path, repeats: int) -> None:
         "search index alone": "haystack()",
         "first search": "search.value = 'number 12'; filter()",
         "search again": "search.value = 'children'; filter()",
-        "open a record": "list.querySelector('details').open = true",
+        "sort by a score": "sortBy('coverage', true)",
+        "open a record": "list.querySelector('button').click()",
     }
     found: dict[str, list[float]] = {"open": []} | {name: [] for name in steps}
     for _ in range(repeats):
@@ -176,7 +177,7 @@ def shoot(browser: Browser, page: Path, folder: Path) -> None:
                          mobile=width < 600)  # fmt: skip
             browser.open(page)
             shot(browser, folder / f"{scheme}-{width}-top.png")
-            browser.run("list.querySelectorAll('details')[2].open = true; "
+            browser.run("list.querySelectorAll('button')[2].click(); "
                         "document.getElementById('records').scrollIntoView()")  # fmt: skip
             wide = browser.run("document.documentElement.scrollWidth > document.documentElement.clientWidth")
             browser.run(AFTER_FRAME)

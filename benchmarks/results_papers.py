@@ -114,7 +114,7 @@ def frank(by_title: Mapping[str, Json], published: Published) -> str:
         cells = (f"{values[key]:.3f}" for key in ("all", "cnndm", "bbc", "ap"))
         rows.append(f"| {name} | " + " | ".join(cells) + " |")
     return _table(
-        "**FRANK.** The metrics' published scores of the same summaries, held against the same labels by the same "
+        "**FRANK.** The metrics' published scores of the same summaries, compared with the same labels by the same "
         'code: comparable. ROUGE, BLEU, METEOR and BERTScore without "Art" read a reference summary, which ours never '
         "see; the others the article, as ours do. Most summaries of XSum (BBC) have an error and most of CNN/DailyMail "
         "have none, so that all together flatters whoever tells the two apart.",

@@ -31,6 +31,8 @@ def outside() -> list[Path]:
 
 with mkdocs_gen_files.open("reference/commands.md", "w") as page:
     page.write(commands())
+with mkdocs_gen_files.open("project/README.md", "w") as page:
+    page.write((ROOT / "README.md").read_text("utf-8"))
 for path in outside():
     with mkdocs_gen_files.open(str(path.relative_to(ROOT)), "w") as page:
         page.write(path.read_text("utf-8"))

@@ -78,7 +78,7 @@ class _Checked:
                 raise DamagedError("does not fit its checksum: it was changed since it was written")
             kind, value = kind.removesuffix(_CHECKED), value[4:]
         elif kind not in _UNCHECKED:
-            raise DamagedError(f"is of a kind that nobody writes, {kind!r}")
+            raise DamagedError(f"is of an unknown kind, {kind!r}")
         return self._inner.loads_typed((kind, value))
 
 

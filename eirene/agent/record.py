@@ -225,7 +225,7 @@ def _reach(kind: str, critic: object, item: Item) -> Reach:
 
 
 def why_kept(state: State, last: str) -> str:
-    """Why the text stands: the gate's reason against the last rewrite, or that nothing could be mended, and what.
+    """Why the text stands: the gate's reason against the last rewrite, or that nothing could be corrected, and what.
 
     `last` is the gate's word on the round that ends the run. A reply that is no rewrite is told from one that failed.
     """
@@ -236,7 +236,7 @@ def why_kept(state: State, last: str) -> str:
     critique = load_critique(state)
     if critique is None or critique.is_complete:
         return f"nothing was rewritten: {last}"
-    return f"nothing could be mended: {_found(critique)}; {last}"
+    return f"nothing could be corrected: {_found(critique)}; {last}"
 
 
 def _against_rewrites(state: State, last: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ from eirene.core.signature import digest
 
 SCORING = 3
 """Counted up whenever the same files give the same text other scores, if only in the last bit: in how vectors are
-computed and summed, or in how sentences and arguments are held against each other. Belongs in the signature of what was
+computed and summed, or in how sentences and arguments are compared. Belongs in the signature of what was
 made with it, as `Constants.digest` does."""
 
 _FILE = "constants.json"

@@ -173,7 +173,7 @@ _GOES_ON = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """An answer held against what its item gives.
+    """An answer compared with what its item gives.
 
     `groups` [A] names each argument's perspective, None for a passage's sentence. `sides` [A, S] is the chance that
     a sentence stands in the argument's perspective (0.5 where there are no two), `stands` [S] the likeliest one; `told`

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from eirene.agent.state import Parts
     from eirene.core.records import Item
     from eirene.eval.detectors.judge import ErrorJudge
+    from eirene.eval.statistics.bootstrap import Array
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and report.")]
@@ -91,26 +93,32 @@ def _gather(items: Sequence[Item], plan: ComparePlan, parts: Parts, folder: Path
 
 def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: str, plots: bool) -> dict[str, Any]:
     """The figures and what shows them: made of the rows, and so written anew each time. Returns the summary."""
-    from eirene.agent.experiments.compare_rows import points
+    from eirene.agent.experiments.compare_rows import errors_by_row, points
     from eirene.agent.experiments.compare_summary import summarise
+    from eirene.views.comparison.page import ItemMeasure, render_comparison_page
     from eirene.views.comparison.plots import write_plots
     from eirene.views.comparison.tables import comparison_table
-    from eirene.views.report import render_report
 
     summary = summarise(gathered.rows, gathered.judgements, judge=gathered.judge)
-    texts = {
-        "table.md": comparison_table(summary),
-        "report.html": render_report(
-            (row.record for row in gathered.rows), title=title, summary=summary,
-            items={item.id: item for item in items},
-        ),
-    }  # fmt: skip
+    measures = [
+        ItemMeasure(measure.label, measure.advisory, *map(_numbers, sides))
+        for measure, *sides in errors_by_row(gathered.rows, gathered.judgements)
+    ]
+    page = render_comparison_page(
+        [row.record for row in gathered.rows], measures, summary, title=title, items={item.id: item for item in items}
+    )
+    texts = {"table.md": comparison_table(summary), "report.html": page}
 
     def plot() -> None:
         write_plots(summary, points(gathered.rows, gathered.judgements), folder)
 
     write_results(folder, summary, texts, plot if plots else None)
     return summary
+
+
+def _numbers(values: Array) -> list[float | None]:
+    """The values, None for NaN."""
+    return [None if math.isnan(value) else float(value) for value in values]
 
 
 def _judge(name: str | None, base_url: str | None, concurrency: int, **more: Any) -> ErrorJudge | None:

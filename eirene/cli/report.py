@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +22,7 @@ Items = Annotated[
 def report(run: Run, *, out: Out, items: Items = None, force: flags.Force = False, config: flags.Config = None) -> None:
     """Write one page with every record of a run, to filter, search and read. It needs nothing else."""
     with output():
+        from eirene.cli.passage_sentences import passage_sentences
         from eirene.data import check_outside
         from eirene.data.json_rows import read_source
         from eirene.data.output import STDOUT, check_output, write_text
@@ -32,9 +32,7 @@ def report(run: Run, *, out: Out, items: Items = None, force: flags.Force = Fals
         for source in filter(None, (run, items)):
             check_outside(out, source)
         rows = ((row.where, row.data) for row in read_source(run).rows())
-        page = render_report(
-            records_in(rows), title=report_title(run), items=_items(items), summary=_summary_beside(run)
-        )
+        page = render_report(records_in(rows), title=report_title(run), items=_items(items), bearing=passage_sentences)
         write_text(out, page, force=force)
         if out != STDOUT:
             say(f"wrote {out}")
@@ -46,14 +44,3 @@ def _items(path: str | None) -> dict[str, Item] | None:
     from eirene.data import read_items
 
     return {item.id: item for item in read_items(path)}
-
-
-def _summary_beside(run: str) -> dict[str, object] | None:
-    """The figures of a comparison, where the run is its `rows.jsonl` and they stand beside it."""
-    file = Path(run).with_name("summary.json") if Path(run).name == "rows.jsonl" else None
-    if file is None or not file.is_file():
-        return None
-    from eirene.core.json import parse_json
-
-    found = parse_json(file.read_bytes(), where=str(file))
-    return found if isinstance(found, dict) and "per_mode" in found else None

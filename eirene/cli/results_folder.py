@@ -12,6 +12,7 @@ import typer
 
 from eirene.cli.terminal import say
 from eirene.core.errors import AuthError, InputError, MissingExtraError
+from eirene.data.output import make_folder, unusable_folder
 
 _ROWS = "rows.jsonl"
 _MADE = ("summary.json", "table.md", "report.html", *(
@@ -20,40 +21,21 @@ _MADE = ("summary.json", "table.md", "report.html", *(
 ))  # fmt: skip
 
 
-def make_folder(out: str) -> Path:
-    """The folder of that name, made where there is none; raises `InputError` where it cannot be one."""
-    if not out.strip():
-        raise InputError("the name of a folder is empty; name one", field="out")
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise InputError("is a file; name a folder", where=out) from None
-    except OSError as error:
-        raise _unusable(out, error) from None
-    return folder
-
-
 def results_folder(out: str) -> Path:
-    """The same for results; a folder with a file of the user's that figures would be written over is refused, too.
+    """The folder for results, made where there is none.
 
-    An earlier run's has its rows beside.
+    Raises `InputError` for one with a file of the user's that figures would be written over. An earlier run's
+    has its rows beside.
     """
     folder = make_folder(out)
     try:
         taken = next((name for name in _MADE if (folder / name).exists()), None)
         is_of_a_run = (folder / _ROWS).is_file() and (folder / _ROWS).stat().st_size > 0
     except OSError as error:
-        raise _unusable(out, error) from None
+        raise unusable_folder(out, error) from None
     if taken is not None and not is_of_a_run:
         raise InputError(f"has a {taken} that is of no earlier run (no {_ROWS}); name another folder", where=out)
     return folder
-
-
-def _unusable(out: str, error: OSError) -> InputError:
-    from eirene.data.json_rows import reason
-
-    return InputError(f"cannot be used as a folder: {reason(error)}", where=out)
 
 
 @contextmanager
@@ -62,7 +44,7 @@ def resumable(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say(f"stopped: what is done is in {folder}, and the same command goes on from there")
+        say(f"stopped: what is done is in {folder}; run the same command again to resume")
         raise typer.Exit(130) from None
     except AuthError as error:  # bad usage, to be mended before anything else
         say(f"error: {error}")

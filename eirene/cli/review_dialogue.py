@@ -218,7 +218,7 @@ class Dialogue:
     def _what_enter_does(self) -> str:
         n = len(self._now.incomplete)
         if n:
-            return f"Enter has the answer rewritten: {n} sentence{'' if n == 1 else 's'} to be mended."
+            return f"Enter rewrites the answer: {n} sentence{'' if n == 1 else 's'} with faults."
         return "Enter ends here: no sentence is incomplete, so the text stays as it is."
 
     @property
@@ -249,9 +249,10 @@ def _critique(critique: Critique, counts: list[tuple[int, int]]) -> RenderableTy
 def _one(sentence: TaggedSentence) -> RenderableType:
     from rich.text import Text
 
+    from eirene.views.faults import verdict_of
     from eirene.views.terminal import sentence_text
 
-    return Text(f"{sentence.n}  [{sentence.tag}]  ").append_text(sentence_text(sentence))
+    return Text(f"{sentence.n}  {verdict_of(sentence).word}  ").append_text(sentence_text(sentence))
 
 
 def _sentence_case(text: str) -> str:

@@ -39,7 +39,7 @@ class _Entry:
 
 
 def write_review(critique: Critique, item: Item) -> str:
-    """The critique as a file to be edited, with what the answer is held against."""
+    """The critique as a file to be edited, with what the answer is compared with."""
     blocks = ["\n".join(f"# {line}" for line in _HEAD.splitlines())]
     blocks += ["\n".join([*_comments(f'"{_line(s.text)}"'), *_entry(s)]) for s in critique.sentences]
     given = [f"{side.name}: {argument}" for side in item.perspectives or () for argument in side.arguments]
@@ -92,7 +92,7 @@ def _entries(text: str, count: int) -> dict[int, _Entry]:
         entry = entries[n] = _Entry(number, match[2].casefold() == "complete", [match[3] or ""])
     for n in range(1, count + 1):
         if n not in entries:
-            raise InputError(f"sentence {n} has no entry; give it one, {n} Complete if nothing is to be mended")
+            raise InputError(f"sentence {n} has no entry; give it one, {n} Complete if nothing is wrong with it")
     return entries
 
 

@@ -73,12 +73,12 @@ def salience(
                 "the row gives no 'perspectives' and no 'context'; a map needs words to come from", where=file
             )
         found, scores = asyncio.run(_scored(case, load_local(local_model), measure, aggregate, mean))
-        errors = f"hallucination {shown_score(scores.hallucination)}, coverage {shown_score(scores.coverage)}"
+        errors = {name: shown_score(getattr(scores, name)) for name in ("hallucination", "coverage")}
         if is_page:
             write_text(out, _page(case, found, scores, errors=errors, model=local_model), force=force)
         else:
             write_heatmap(_picture(case, found, scores), Path(out))
-        say(f"{errors} ({out})")
+        say(f"{', '.join(' '.join(entry) for entry in errors.items())} ({out})")
 
 
 async def _scored(case: Case, model: object, measure: str, aggregate: str, mean: str) -> tuple[SalienceMap, Scores]:
@@ -109,7 +109,7 @@ def _picture(case: Case, found: SalienceMap, scores: Scores) -> Heatmap:
     )
 
 
-def _page(case: Case, found: SalienceMap, scores: Scores, *, errors: str, model: str) -> str:
+def _page(case: Case, found: SalienceMap, scores: Scores, *, errors: dict[str, str], model: str) -> str:
     from itertools import groupby
 
     from eirene.views.salience import ShadedText, render_salience_page

@@ -144,9 +144,10 @@ def _write_draft(question: str, perspectives: list[Perspective], seed: int) -> s
 
 
 def _render(record: Record, item: Item) -> str:
+    from eirene.cli.passage_sentences import passage_sentences
     from eirene.views.report import render_page
 
-    return render_page(record, item=item)
+    return render_page(record, item=item, bearing=passage_sentences)
 
 
 def _quiet() -> None:

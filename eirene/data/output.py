@@ -110,3 +110,22 @@ def line_writer(path: str, *, force: bool = False) -> Iterator[Callable[[str], N
             file.flush()
 
         yield write
+
+
+def make_folder(out: str | Path) -> Path:
+    """The folder of that name, made where there is none; raises `InputError` where it cannot be one."""
+    if not str(out).strip():
+        raise InputError("the name of a folder is empty; name one", field="out")
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError("is a file; name a folder", where=str(out)) from None
+    except OSError as error:
+        raise unusable_folder(out, error) from None
+    return folder
+
+
+def unusable_folder(out: str | Path, error: OSError) -> InputError:
+    """What to raise for a folder that cannot be used."""
+    return InputError(f"cannot be used as a folder: {reason(error)}", where=str(out))

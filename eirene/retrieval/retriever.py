@@ -61,7 +61,7 @@ class Retriever:
 
     Passages that share the query's names and numbers rank before all others (the paper's document by entity match),
     and within both groups the higher score ranks higher. The ranking is given from its end: what is most relevant
-    stands last, nearest to the text that it is held against.
+    stands last, nearest to the text that it is compared with.
     """
 
     def __init__(

@@ -60,8 +60,8 @@ def claims_nothing(sentence: str) -> str | None:
 
 
 def claim_of(sentence: str) -> str:
-    """What is held against the passages: the sentence without list marker, emphasis, "(Passage 2)" and openings such as
-    "Based on the passages," and "Passage 2 states that"."""
+    """What is compared with the passages: the sentence without list marker, emphasis, "(Passage 2)" and openings such
+    as "Based on the passages," and "Passage 2 states that"."""
     text = _CITED.sub("", sentence.replace("**", "").replace("__", ""))
     text = _MARKER.sub("", text, count=1)
     text = _OPENING.sub("", text, count=1).strip()

@@ -1,17 +1,13 @@
-"""Views: a record for people, on a terminal or as a web page. Scores nothing, runs no loop.
+"""Views: records and figures for people, on a terminal or as web pages. Scores nothing, runs no loop.
 
-What pages of finished runs and the server's live page show alike: where findings stand, and how they are drawn.
-
-`findings.js` and `findings.css` are written into either page; a page defines the colours that the style names.
+Every page begins with `design.css`: colours, type, spacing, and what a status or a fault looks like.
 """
 
 from __future__ import annotations
 
 from importlib import resources
 
-from eirene.core.findings.kinds import LETTERS, ShownSpan, kinds_in, spans_of
-
-__all__ = ["LETTERS", "ShownSpan", "asset", "kinds_in", "spans_of"]
+__all__ = ["asset"]
 
 
 def asset(name: str) -> str:

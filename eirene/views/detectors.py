@@ -38,11 +38,10 @@ def evaluation_table(summary: Json) -> str:
 
 def level_tables(level: Json, summary: Json, *, heading: str = "##") -> Iterator[str]:
     """The tables of one level: figures and floors, pairs, slices."""
-    counted = f"{level['n']:,} labelled, {level['errors']:,} errors, {level['clusters']:,} clusters"
-    if level["clusters"] < FEW_CLUSTERS:
-        counted += "; intervals over so few clusters are too narrow"
     columns = ("", "ROC AUC", "average precision", "F1", "scored", "settings")
-    yield table(level_title(level), columns, figure_rows(level, summary["signature"]), heading=heading, said=counted)
+    yield table(
+        level_title(level), columns, figure_rows(level, summary["signature"]), heading=heading, said=counted(level)
+    )
     rows = list(_pairs(level, summary["signature"]))
     of_pairs = ("difference of AUC", "[95 % interval]", "n", "p (bootstrap)", "settings")
     said = "P-values: as they are / Bonferroni / Holm, over the pairs at this level."
@@ -52,6 +51,12 @@ def level_tables(level: Json, summary: Json, *, heading: str = "##") -> Iterator
         title = f"{level_title(level)}: ROC AUC by {name}"
         rows = list(_slices(values, names, summary["signature"]))
         yield table(title, (name, "n (errors)", *names, "settings"), rows, heading=f"{heading}#") if rows else ""
+
+
+def counted(level: Json) -> str:
+    """How many labels, errors and clusters a level has, and whether these are too few for their intervals."""
+    text = f"{level['n']:,} labelled, {level['errors']:,} errors, {level['clusters']:,} clusters"
+    return text + ("; intervals over so few clusters are too narrow" if level["clusters"] < FEW_CLUSTERS else "")
 
 
 def level_title(level: Json) -> str:

@@ -13,10 +13,11 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class ShownEdit:
-    """An edit that was undone: what was done about it, in words, and why, with the check's name before the reason."""
+    """An edit that was undone: what was done about it, in words, why, and the check of the gate that says so."""
 
     what: str
     why: str
+    check: str
 
 
 def edits_taken(round_: Round) -> str:
@@ -31,7 +32,7 @@ def edits_taken(round_: Round) -> str:
 
 def edits_undone(round_: Round) -> tuple[ShownEdit, ...]:
     """The edits that were undone, in the order of the rewrite."""
-    return tuple(ShownEdit(_what(d), f"{d.check}: {d.why}") for d in round_.edits if not d.taken)
+    return tuple(ShownEdit(_what(d), d.why or "", d.check or "") for d in round_.edits if not d.taken)
 
 
 def _what(edit: EditDecision) -> str:

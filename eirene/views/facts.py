@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from eirene.core.critique import Critique, FindingVote, Review, TaggedSentence
+from eirene.core.critique import Critique, FindingVote, Review
 from eirene.core.pairwise import Outcome, PairVote, PairVotes
 from eirene.core.records import Record, Round, Status
 from eirene.core.scores import Poll, Polls, Score, Scores, Unscored, number
@@ -41,13 +41,10 @@ HOW_TO_GIVE = (
 Tone = Literal["good", "plain", "warn", "bad"]
 
 
-def tone(record: Record) -> Tone:
-    """How an outcome is coloured: as a success only where a rewrite passed, or where all was looked for."""
-    if record.status == "complete":
-        critique = record.rounds[-1].critique if record.rounds else None
-        return "plain" if critique is not None and critique.unchecked is not None else "good"
-    tones: Mapping[Status, Tone] = {"accepted": "good", "failed": "bad"}
-    return tones.get(record.status, "warn")
+TONE: Mapping[Status, Tone] = {
+    "accepted": "good", "complete": "plain", "kept": "warn", "abstained": "plain", "failed": "bad"
+}  # fmt: skip
+"""How an outcome is coloured: as a success only where a rewrite passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +150,6 @@ def _votes_on(sentence: int, round_: Round) -> Iterator[Vote]:
             yield "invalid"
         else:
             yield "incomplete" if sample.tags[sentence] == "Incomplete" else "complete"
-
-
-def other_findings(sentence: TaggedSentence) -> list[tuple[str, str]]:
-    """Kind and reason of the findings that the sentence's own reason does not already name."""
-    said = sentence.reason or ""
-    return [(f.kind, f.reason) for f in sentence.findings if f.reason.strip().rstrip(".") not in said]
 
 
 def consistency(round_: Round) -> str:

@@ -17,7 +17,9 @@ from markupsafe import Markup
 
 from eirene._version import __version__
 from eirene.views import asset
+from eirene.views.changes import SIGNS, folds
 from eirene.views.facts import visible
+from eirene.views.faults import letter_of, style_of
 
 Cell = str | Markup
 
@@ -52,8 +54,8 @@ class HtmlTable:
 
 
 def page(template: str, *, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
-    """A page from a template: one style, one script, and a policy that names both by digest."""
-    css, js = (Markup("".join(map(asset, names))) for names in (styles, scripts))
+    """A page from a template: the design and its own style, one script, and a policy that names both by digest."""
+    css, js = (Markup("".join(map(asset, names))) for names in (("design.css", *styles), scripts))
     sources = ["default-src 'none'", f"style-src {_digest(css)}", f"script-src {_digest(js)}"]
     policy = Markup("; ".join([*sources, "base-uri 'none'", "form-action 'none'"]))
     found = _environment().get_template(template)
@@ -104,7 +106,7 @@ def _environment() -> Environment:
     def finalize(value: Any) -> Any:
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
-    return Environment(
+    found = Environment(
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -112,6 +114,8 @@ def _environment() -> Environment:
         finalize=finalize,
         loader=FunctionLoader(asset),
     )
+    found.globals |= {"style_of": style_of, "letter_of": letter_of, "folds": folds, "signs": SIGNS}
+    return found
 
 
 def _digest(text: str) -> str:

@@ -1,12 +1,11 @@
 const text = (id) => document.getElementById(id).textContent;
 const index = JSON.parse(text("index"));
 const signatures = JSON.parse(text("signatures"));
+const words = JSON.parse(text("words"));
 const details = text("details").split("\n");
-const list = document.getElementById("list");
-const count = document.getElementById("count");
-const more = document.getElementById("more");
-const form = document.querySelector("form.filters");
-const [search, status, mode, seed] = ["search", "status", "mode", "seed"].map((id) => document.getElementById(id));
+const [list, count, more, form, turn] = ["list", "count", "more", "filters", "turn"].map((id) => document.getElementById(id));
+const [search, status, mode, seed, sort] = ["search", "status", "mode", "seed", "sort"].map((id) => document.getElementById(id));
+const heads = [...document.querySelectorAll("th[data-sort]")];
 
 // An element with text or children. Texts are set as text, never as markup.
 function make(tag, className, ...children) {
@@ -22,52 +21,108 @@ function paragraph(className, ...children) {
   return element;
 }
 
-const ADVISORY = " (advisory)";
-const unseen = (words) => make("span", "unseen", words);
-const isNew = (what) => what === "added" || what === "moved to here";
-const folded = (title, ...children) => make("details", "", make("summary", "", title), ...children);
-
-function drawDiff(pieces) {
-  return paragraph("text", ...pieces.flatMap(([what, words]) => {
-    const shown = words.trimEnd();
-    if (!what || !shown) return words;
-    const marked = make(isNew(what) ? "ins" : "del", "", unseen(`[${what}: `), shown, unseen("]"));
-    return [marked, words.slice(shown.length)];
-  }));
-}
-
-function drawSentence([n, complete, words, reason, findings, cells, counted, scores, spans], isPartly) {
-  const tag = complete ? "Complete" : "Incomplete";
-  const item = make("li", "", paragraph("text", make("span", "dim", `${n}. `),
-    make("strong", `badge ${complete && isPartly ? "plain" : tag.toLowerCase()}`, tag), " ", ...(spans.length ? drawSpans(spans) : [words])));
-  if (reason) item.append(paragraph("reason", reason));
-  for (const [kind, why] of findings) item.append(paragraph("reason", make("strong", "", kind), ": ", why));
-  if (cells) {
-    const strip = make("span", "strip", ...[...cells].map((vote) => make("span", `cell ${vote}`)));
-    strip.setAttribute("role", "img");
-    strip.setAttribute("aria-label", counted);
-    const beside = make("span", "dim", counted);
-    beside.setAttribute("aria-hidden", "true");
-    item.append(make("div", "votes", strip, beside));
-  }
-  if (scores) item.append(make("p", "dim", scores));
-  return item;
-}
-
-function drawCritique([round, said, invalid, sentences, unchecked], isOnly) {
-  return [
-    make("h3", "", isOnly ? "Critique" : `Critique of round ${round}`),
-    make("p", "dim", said),
-    unchecked ? make("p", "dim", unchecked) : null,
-    ...invalid.map((why) => paragraph("reason", `Not valid: ${why}`)),
-    sentences.length ? make("ol", "sentences", ...sentences.map((one) => drawSentence(one, unchecked))) : null,
-  ];
-}
-
 function roled(tag, role, className, ...children) {
   const element = make(tag, className, ...children);
   element.setAttribute("role", role);
   return element;
+}
+
+const ADVISORY = " (advisory)";
+const unseen = (said) => make("span", "unseen", said);
+const folded = (title, ...children) => make("details", "", make("summary", "", title), ...children);
+const hidden = (element) => { element.setAttribute("aria-hidden", "true"); return element; };
+const drawFault = (word) => make("strong", `fault ${(words[word] ?? words.incomplete)[0]}`, word);
+const isNew = (what) => what === "added" || what === "moved to here";
+
+function drawPiece([what, said]) {
+  const shown = said.trim();
+  if (!what || !shown) return [said];
+  const at = said.indexOf(shown);
+  return [said.slice(0, at), make(isNew(what) ? "ins" : "del", "", unseen(`[${what}: `), shown, unseen("]")), said.slice(at + shown.length)];
+}
+
+const SIGNS = { same: "", changed: "~", gone: "−", "moved away": "−", new: "+", "moved here": "+" };
+
+function drawLine([kind, pieces, faults]) {
+  const beside = make("div", "", paragraph("text", ...pieces.flatMap(drawPiece)));
+  if (kind.startsWith("moved")) beside.append(hidden(make("span", "dim", kind === "moved here" ? "moved to here" : "moved from here")));
+  if (faults.length && kind !== "moved here") beside.append(make("span", "was", make("span", "dim", "found"), ...faults.map(drawFault)));
+  return make("li", `d-${kind.replace(" ", "-")}`, hidden(make("span", "sign", SIGNS[kind])), beside);
+}
+
+// As `folds` in changes.py: long unchanged runs are folded, and so is what comes after the first changed sentences.
+function drawDiff(lines) {
+  const [CALM, DRAWN] = [6, 40];
+  const parts = [];
+  let drawn = 0;
+  const show = (run) => {
+    if (!run.length) return;
+    if (parts.at(-1)?.tagName !== "UL") parts.push(make("ul", "diff"));
+    parts.at(-1).append(...run.map(drawLine));
+  };
+  const fold = (title, run) => {
+    if (!run.length) return;
+    parts.push(folded(`${run.length.toLocaleString("en")} ${title}`, make("ul", "diff", ...run.map(drawLine))));
+    parts.at(-1).className = "folded";
+  };
+  for (let at = 0; at < lines.length;) {
+    const same = lines[at][0] === "same";
+    let end = at;
+    while (end < lines.length && (lines[end][0] === "same") === same) end += 1;
+    const run = lines.slice(at, end);
+    at = end;
+    if (same) {
+      const ends = run.length > CALM ? 2 : run.length;
+      const last = Math.max(ends, run.length - 2);
+      show(run.slice(0, ends));
+      fold("unchanged sentences", run.slice(ends, last));
+      show(run.slice(last));
+    } else {
+      const room = Math.max(0, DRAWN - drawn);
+      drawn += run.length;
+      show(run.slice(0, room));
+      fold("more changed sentences", run.slice(room));
+    }
+  }
+  return parts;
+}
+
+// The words at fault in a sentence: a line under them, the fault's letter, and the words that should stand there.
+function drawSpans(spans) {
+  return spans.flatMap(([said, word, edit]) => {
+    if (!word) return [said];
+    const [style, letter] = words[word] ?? words.incomplete;
+    const mark = make("mark", `finding ${style}`, unseen(`[${word}: `), said, hidden(make("b", "letter", letter)), unseen("]"));
+    return edit ? [mark, " ", make("ins", "", edit)] : [mark];
+  });
+}
+
+function drawVotes(cells, counted) {
+  const strip = roled("span", "img", "strip", ...[...cells].map((vote) => make("span", `cell ${vote}`)));
+  strip.setAttribute("aria-label", counted);
+  return make("div", "votes", strip, hidden(make("span", "dim", counted)));
+}
+
+function drawSentence([n, said, faults, gaps, votesForGap, cells, counted, scores, spans]) {
+  const drawGap = (gap) => make("li", "gap", paragraph("", drawFault(gap[0]), " ", gap[1]),
+    cells && votesForGap && gap === gaps[0] ? drawVotes(cells, counted) : null);
+  const chips = faults.length ? faults.map(([word]) => word) : ["complete"];
+  const item = make("li", "", paragraph("text", make("span", "dim", `${n}. `),
+    ...chips.flatMap((word) => [drawFault(word), " "]), ...(spans.length ? drawSpans(spans) : [said])));
+  for (const [word, reasons] of faults)
+    for (const why of reasons) item.append(paragraph("reason", ...(faults.length > 1 ? [make("strong", "", word), ": "] : []), why));
+  if (cells && !votesForGap) item.append(drawVotes(cells, counted));
+  if (scores) item.append(make("p", "dim", scores));
+  return [...gaps.filter((gap) => gap[2]).map(drawGap), item, ...gaps.filter((gap) => !gap[2]).map(drawGap)];
+}
+
+function drawCritique([round, said, invalid, sentences, unchecked], isOnly) {
+  const of = isOnly ? "" : ` of round ${round}`;
+  return folded(`Critique${of}, sentence by sentence, with its votes`,
+    make("p", "dim", said),
+    unchecked ? make("p", "dim", unchecked) : null,
+    ...invalid.map((why) => paragraph("reason", `Not valid: ${why}`)),
+    sentences.length ? make("ul", "sentences", ...sentences.flatMap(drawSentence)) : null);
 }
 
 // The same as the macro `table`: text columns first, then numbers and changes.
@@ -78,7 +133,7 @@ function drawTable(caption, columns, firstNumber, rows, isMuted = () => false) {
     cell.scope = "col";
     return cell;
   });
-  const body = rows.map((row, line) => roled("tr", "row", isMuted(line) ? "muted" : "", ...row.map((value, at) => {
+  const body = rows.map((row, line) => roled("tr", "row", isMuted(line) ? "advisory" : "", ...row.map((value, at) => {
     const shown = value === null ? "-" : typeof value === "number" ? value.toFixed(3) : value;
     const cell = at ? roled("td", "cell", kind(at), shown) : roled("th", "rowheader", "", shown);
     if (at) cell.dataset.label = columns[at];
@@ -99,17 +154,13 @@ function drawChange(before, after) {
 }
 
 function drawPolls([summary, replies]) {
-  const drawn = replies.map(([said, words]) => make("li", "", make("b", "", said), words ? paragraph("text dim", words) : null));
-  return folded(summary, make("ol", "", ...drawn));
+  const drawnReplies = replies.map(([said, why]) => make("li", "", make("b", "", said), why ? paragraph("text dim", why) : null));
+  return folded(summary, make("ol", "", ...drawnReplies));
 }
 
-const drawUndone = ([what, why]) => make("li", "", make("span", "badge reject", "undone"), " ", what, " ", make("span", "dim", why));
-
-function drawRound([decision, why, candidate, taken, undone], at) {
+function drawRound([decision, why, candidate, taken], at) {
   const done = candidate === null ? "nothing rewritten" : `${decision}ed`;
-  return make("li", "", make("span", `badge ${candidate === null ? "plain" : decision}`, done), " ", why,
-    taken ? paragraph("dim", taken) : null,
-    undone.length ? make("ul", "undone", ...undone.map(drawUndone)) : null,
+  return make("li", "", make("strong", "", done), ": ", why, taken ? paragraph("dim", taken) : null,
     candidate ? folded(`The rewrite of round ${at + 1}`, paragraph("text", candidate)) : null);
 }
 
@@ -150,55 +201,85 @@ function drawMap([title, note, rows, columns, shares]) {
 }
 
 function drawBody(at) {
-  const [about, diff, critiques, columns, scores, notes, polls, given, rounds, maps] = JSON.parse(details[at]);
-  const [why, error, original, cost, signature] = about;
+  const [about, , diff, said, undone, open, critiques, columns, scores, notes, polls, given, rounds, maps] = JSON.parse(details[at]);
+  const [why, error, original, statusWords, cost, signature] = about;
   const accepted = index[at][3] === "accepted";
-  const parts = [paragraph("", why), error ? paragraph("reason", error) : null];
-  if (diff.length) parts.push(make("h3", "", accepted ? "What changed" : "What was tried and not accepted"), drawDiff(diff));
-  if (accepted) {
-    const now = diff.filter(([what]) => !what || isNew(what)).map(([, words]) => words).join("");
-    parts.push(folded("The answer to show, without marks", paragraph("text", now)));
-  } else {
-    parts.push(make("h3", "", "Answer to show"), paragraph("text", original));
-  }
-  for (const critique of critiques) parts.push(...drawCritique(critique, critiques.length === 1));
-  if (scores.length || notes.length) parts.push(make("h3", "", "Scores"));
-  if (scores.length) {
+  const judged = critiques.some(([, , , sentences]) => sentences.length);
+  const parts = [];
+  const head = (title, ...children) => parts.push(make("h3", "", title), ...children);
+  const points = (entries) => make("ul", "points", ...entries);
+  parts.push(paragraph("", statusWords), paragraph("dim", `Why: ${why}`));
+  if (error) parts.push(paragraph("note failed", error));
+  parts.push(...said.map((line) => paragraph("", line)));
+  const now = diff.flatMap(([, pieces]) => pieces.filter(([what]) => !what || isNew(what)).map(([, words]) => words)).join("");
+  head("Answer", paragraph("text", accepted ? now : original));
+  if (diff.length) head(accepted ? "What changed" : "What was tried and not accepted", ...drawDiff(diff));
+  if (undone.length) head("What was undone, and why", points(undone.map(([round, what, reason, check]) =>
+    make("li", "", rounds.length > 1 ? `Round ${round}: ` : "", what, paragraph("reason", reason, " ", make("span", "dim", `(check: ${check})`))))));
+  if (open.length) head("What is still missing or at fault", points(open.map(([word, words, reasons]) =>
+    make("li", "", drawFault(word), " ", words, ...reasons.map((reason) => paragraph("reason", reason))))));
+  else if (critiques.length) head("What is still missing or at fault", make("p", "", judged ? "Neither the critique nor the scores that decide find anything." : "Unknown: the answer was not judged."));
+  parts.push(make("h3", "", "Details"), ...critiques.map((critique) => drawCritique(critique, critiques.length === 1)));
+  if (scores.length || notes.length) {
     const rows = scores.map(([name, kind, found, advisory]) =>
       [name + (advisory ? ADVISORY : ""), kind, ...found, drawChange(found[0], found.at(-1))]);
-    parts.push(drawTable("Errors from 0 to 1; lower is better. Advisory scores are shown, and decide nothing.",
-      ["detector", "error", ...columns, "change"], 2, rows, (line) => scores[line][3]));
+    parts.push(folded("Scores", scores.length ? drawTable("Errors from 0 to 1; lower is better. Advisory scores are shown, and decide nothing.",
+      ["Detector", "Error", ...columns, "Change"], 2, rows, (line) => scores[line][3]) : null,
+    ...notes.map((note) => make("p", "dim", note))));
   }
-  parts.push(...notes.map((note) => make("p", "dim", note)), ...polls.map(drawPolls));
+  parts.push(...polls.map(drawPolls));
   if (given.length) {
     const rows = given.map(([name, group, words, before, after, advisory]) =>
       [words, group, name + (advisory ? ADVISORY : ""), before, after, drawChange(before, after)]);
-    parts.push(folded("Coverage error of each given argument", drawTable("From 0 to 1; lower is better.",
-      ["given", "group", "detector", "before", "after", "change"], 3, rows, (line) => given[line][5])));
+    parts.push(folded("What was given, argument by argument", drawTable("How far each is missing: coverage error from 0 to 1; lower is better.",
+      ["Given", "Group", "Detector", "Before", "After", "Change"], 3, rows, (line) => given[line][5])));
   }
   parts.push(...maps.map(drawMap));
-  if (rounds.length) parts.push(make("h3", "", "Rounds"), make("ol", "", ...rounds.map(drawRound)));
-  return make("div", "body", ...parts, make("p", "dim", cost), make("p", "dim", signatures[signature]));
+  if (rounds.length) parts.push(folded("Rounds", make("ol", "", ...rounds.map(drawRound))));
+  parts.push(folded("Run and cost", paragraph("dim", cost), paragraph("dim", signatures[signature])));
+  return parts;
 }
 
-function drawLine([id, question, itsMode, itsStatus, itsSeed, isPlain], at) {
-  const words = make("span", "question", question);
-  words.dir = "auto";
-  const summary = make("summary", "", words, make("strong", `badge ${isPlain ? "plain" : itsStatus}`, itsStatus),
-    make("span", "about", `${id}, ${itsMode}, seed ${itsSeed}`));
-  const record = make("details", "", summary);
-  record.dataset.at = at;
-  return make("li", "", record);
-}
-
-// Lines are made when they are first shown, a page at a time: thousands at once would take seconds to lay out.
+// Rows are made when they are first shown, a page at a time: thousands at once would take seconds to lay out.
 const PAGE = 100;
 const lines = new Array(index.length);
+const modes = new Set(index.map((line) => line[2])).size;
+const seeds = new Set(index.map((line) => line[4])).size;
 let matches = [];
 let shown = 0;
 
+function scoreCell(label, before, after) {
+  const cell = roled("td", "cell", "number");
+  cell.dataset.label = label;
+  if (before === null || after === null) {
+    cell.append(hidden(make("span", "dim", "–")), unseen("unscored"));
+    return cell;
+  }
+  const change = after - before;
+  const word = Math.abs(change) < 0.0005 ? "" : change < 0 ? "better" : "worse";
+  cell.append(make("span", "", `${before.toFixed(2)} → ${after.toFixed(2)}`, word ? " " : "", make("span", word, word)));
+  return cell;
+}
+
+function drawRow([id, question, itsMode, itsStatus, itsSeed, summary, beforeSaid, afterSaid, beforeCovered, afterCovered], at) {
+  const pick = make("button", "pick", question || id);
+  pick.type = "button";
+  pick.dir = "auto";
+  pick.dataset.at = at;
+  pick.setAttribute("aria-expanded", "false");
+  const name = roled("th", "rowheader", "", pick,
+    make("span", "about", [id, modes > 1 ? itsMode : "", seeds > 1 ? `seed ${itsSeed}` : ""].filter(Boolean).join(", ")));
+  name.scope = "row";
+  const badge = roled("td", "cell", "", make("strong", `badge ${itsStatus}`, itsStatus));
+  badge.dataset.label = "Status";
+  const changed = roled("td", "cell", "", make("span", "", summary));
+  changed.dataset.label = "What changed";
+  return roled("tr", "row", "line", name, badge, changed, scoreCell("Hallucination error", beforeSaid, afterSaid),
+    scoreCell("Coverage error", beforeCovered, afterCovered));
+}
+
 function showMore() {
-  const next = matches.slice(shown, shown + PAGE).map((at) => (lines[at] ??= drawLine(index[at], at)));
+  const next = matches.slice(shown, shown + PAGE).map((at) => (lines[at] ??= drawRow(index[at], at)));
   list.append(...next);
   shown += next.length;
   const left = matches.length - shown;
@@ -207,37 +288,92 @@ function showMore() {
   return next[0];
 }
 more.addEventListener("click", () => {
-  showMore()?.querySelector("summary").focus({ preventScroll: true });
+  showMore()?.querySelector("button").focus({ preventScroll: true });
 });
 
-list.addEventListener("toggle", ({ target }) => {
-  if (!target.open) return;
-  if (target.dataset.at !== undefined && target.children.length === 1) target.append(drawBody(Number(target.dataset.at)));
-  makeReachable(target);
-}, true);
+list.addEventListener("click", ({ target }) => {
+  const pick = target.closest("button.pick");
+  if (!pick) return;
+  const row = pick.closest("tr");
+  const isOpen = pick.getAttribute("aria-expanded") === "true";
+  pick.setAttribute("aria-expanded", String(!isOpen));
+  row.classList.toggle("open", !isOpen);
+  if (isOpen) {
+    row.nextElementSibling.remove();
+    return;
+  }
+  const cell = roled("td", "cell", "", ...drawBody(Number(pick.dataset.at)));
+  cell.colSpan = 5;
+  row.after(roled("tr", "row", "body", cell));
+  makeReachable(cell);
+});
+list.addEventListener("toggle", ({ target }) => makeReachable(target), true);
 
 // What can be searched, made when the first word is typed: the texts alone, without names and numbers.
 let haystacks = null;
 function haystack() {
   haystacks ??= details.map((line, at) => {
-    const [[why, , original], diff, critiques] = JSON.parse(line);
-    const said = critiques.flatMap(([, , , sentences]) => sentences.flatMap(([, , words, reason]) => [words, reason]));
-    return [index[at][0], index[at][1], why, diff.map(([, words]) => words).join(""), original, ...said]
+    const [[why, error, original], summary, diff, , , , critiques] = JSON.parse(line);
+    const said = critiques.flatMap(([, , , sentences]) => sentences.flatMap(([, words, faults, gaps]) =>
+      [words, ...faults.flatMap(([word, reasons]) => [word, ...reasons]), ...gaps.flatMap(([label, missing]) => [label, missing])]));
+    return [index[at][0], index[at][1], why, error, summary, diff.flatMap(([, pieces]) => pieces.map(([, words]) => words)).join(""), original, ...said]
       .join("\n").toLowerCase();
   });
   return haystacks;
 }
 
+const change = (before, after) => (before === null || after === null ? null : after - before);
+const STATUSES = ["failed", "abstained", "kept", "accepted", "complete"];
+const KEYS = {
+  file: (line, at) => at, question: (line) => line[1].toLowerCase(), status: (line) => STATUSES.indexOf(line[3]),
+  changed: (line) => line[5], hallucination: (line) => line[7], coverage: (line) => line[9],
+  "hallucination-change": (line) => change(line[6], line[7]), "coverage-change": (line) => change(line[8], line[9]),
+};
+const order = { by: "file", down: false };
+
+// Rows without a value come last, whichever way round; equals stay in the order of the file.
+function sorted(places) {
+  const found = places.map((at) => [KEYS[order.by](index[at], at), at]);
+  const turned = order.down ? -1 : 1;
+  return found.sort(([a, i], [b, j]) => {
+    if (a === b) return i - j;
+    if (a === null || b === null) return a === null ? 1 : -1;
+    return (a < b ? -1 : 1) * turned;
+  }).map(([, at]) => at);
+}
+
+function sortBy(by, down) {
+  Object.assign(order, { by, down });
+  sort.value = by;
+  for (const head of heads) {
+    if (head.dataset.sort === by) head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    else head.removeAttribute("aria-sort");
+  }
+  filter();
+}
+const isNumber = (by) => by.startsWith("hallucination") || by.startsWith("coverage");
+for (const head of heads) head.querySelector("button").addEventListener("click", () => {
+  const by = head.dataset.sort;
+  sortBy(by, order.by === by ? !order.down : isNumber(by));
+});
+sort.addEventListener("change", () => sortBy(sort.value, sort.value === "hallucination" || sort.value === "coverage"));
+turn.addEventListener("click", () => sortBy(order.by, !order.down));
+
 function filter() {
-  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const texts = words.length ? haystack() : null;
+  const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const texts = wanted.length ? haystack() : null;
   const fits = (choice, value) => !choice.value || choice.value === String(value);
-  matches = [...index.keys()].filter((at) => {
+  matches = sorted([...index.keys()].filter((at) => {
     const [, , itsMode, itsStatus, itsSeed] = index[at];
     return fits(status, itsStatus) && fits(mode, itsMode) && fits(seed, itsSeed)
-      && words.every((word) => texts[at].includes(word));
-  });
+      && wanted.every((word) => texts[at].includes(word));
+  }));
   list.replaceChildren();
+  for (const row of lines) {
+    if (!row?.classList.contains("open")) continue;
+    row.classList.remove("open");
+    row.querySelector(".pick").setAttribute("aria-expanded", "false");
+  }
   shown = 0;
   showMore();
   const all = `${index.length.toLocaleString("en")} record${index.length === 1 ? "" : "s"}`;
@@ -254,6 +390,7 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   filter();
 });
-form.addEventListener("reset", () => setTimeout(filter));
-filter();
+form.addEventListener("reset", () => setTimeout(() => sortBy("file", false)));
+document.getElementById("live").hidden = false;
+sortBy("file", false);
 performance.mark("eirene-ready");

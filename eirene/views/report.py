@@ -1,4 +1,4 @@
-"""Report of a run as one self-contained web page: a list to filter and search, with each record.
+"""Report of a run as one self-contained web page: means by status, and a table of records to sort, filter and search.
 
 A record as one web page that needs nothing else: no outside script, style, font or picture; everything escaped.
 """
@@ -8,77 +8,73 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple
+from dataclasses import asdict, astuple
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
-from eirene.core.critique import HALLUCINATIONS
 from eirene.core.records import Item, Record
 from eirene.core.usage import Usage
 from eirene.data.line_checksum import KEY
-from eirene.views import kinds_in
-from eirene.views.comparison.sections import sections
-from eirene.views.comparison.tables import STATUSES
-from eirene.views.facts import ADVISORY, STATUS_WORDS, cost, tone
+from eirene.views.facts import ADVISORY, STATUS_WORDS, cost
+from eirene.views.faults import MEANING, STYLES, words_in
+from eirene.views.given import Bearing
 from eirene.views.page import HtmlTable, RowGroup, change_cell, compact, page, score_cell, script_safe
 from eirene.views.record import RecordView, view_of
+from eirene.views.report_rows import STATUSES, ReportRow, means_by_status, row_of
 from eirene.views.salience import picture
-
-Json = Mapping[str, Any]
 
 
 def render_report(
     records: Iterable[Record],
     *,
     title: str = "Run",
-    summary: Json | None = None,
     items: Mapping[str, Item] | None = None,
+    bearing: Bearing | None = None,
 ) -> str:
-    """The page for any number of records. `summary`: a comparison's figures, shown above the list.
+    """The page for any number of records.
 
-    `items` by id give the given arguments in words. Details are in the page as JSON, a line each, and are read when a
-    record is opened: 5,000 records must not take longer to open than ten.
+    `items` by id give the given arguments in words; `bearing` is that of `render_page`. Details are in the page as
+    JSON, a line each, and are read when a record is opened: 5,000 records must not take longer to open than ten.
     """
-    index: list[tuple[Any, ...]] = []
+    index: list[ReportRow] = []
     details: list[str] = []
     signatures: dict[str, int] = {}
-    usage, kinds = Usage(), set[str]()
+    usage, words = Usage(), set[str]()
     for record in records:
-        is_plain = tone(record) == "plain"
-        index.append((record.id, record.question, record.mode, record.status, record.seed, is_plain))
         item = None if items is None else items.get(record.id)
+        view = view_of(record, item, bearing=bearing)
+        index.append(row_of(record, view))
         number = signatures.setdefault(record.signature, len(signatures))
-        details.append(compact(_details(record, item, signature=number)))
+        details.append(compact(_details(record, view, signature=number)))
         usage = usage + record.usage
-        kinds.update(kinds_in(r.critique for r in record.rounds))
-    statuses = Counter(entry[3] for entry in index)
+        words.update(words_in(r.critique for r in record.rounds))
+    statuses = Counter(row.status for row in index)
     return page(
         "report.html.j2",
-        styles=("page.css", "findings.css", "report.css", "salience.css"),
-        scripts=("scroll.js", "findings.js", "report.js"),
+        styles=("page.css", "record.css", "report.css", "salience.css"),
+        scripts=("scroll.js", "report.js"),
         title=title,
         total=len(index),
+        means=means_by_status(index),
         statuses=[(status, statuses[status]) for status in STATUSES if statuses[status]],
-        plain={entry[3] for entry in index if entry[5]},
-        modes=list(Counter(entry[2] for entry in index).items()),
-        seeds=sorted(Counter(entry[4] for entry in index).items()),
-        kinds=[kind for kind in HALLUCINATIONS if kind in kinds],
+        modes=list(Counter(row.mode for row in index).items()),
+        seeds=sorted(Counter(row.seed for row in index).items()),
+        words=[(word, meaning) for word, meaning in MEANING.items() if word in words],
         cost=cost(usage),
-        comparison=() if summary is None else list(sections(summary)),
-        made_with={} if summary is None else {**summary["signatures"], "statistics": summary["statistics"]},
-        index=script_safe(compact(index)),
+        index=script_safe(compact(list(map(astuple, index)))),
         details=script_safe("\n".join(details)),
         signatures=script_safe(compact(list(signatures))),
+        styles_of=script_safe(compact(STYLES)),
     )
 
 
-def _details(record: Record, item: Item | None, *, signature: int) -> list[Any]:
+def _details(record: Record, view: RecordView, *, signature: int) -> list[Any]:
     """What the page's script draws of a record; `signature` is a number in the page's list."""
     error = "" if record.error is None else f"{record.error.kind}: {record.error.message}"
     original = "" if record.status == "accepted" else record.original  # else it can be read off the diff
-    about = (record.why, error, original, f"{record.backend}: {cost(record.usage)}", signature)
-    return [about, *astuple(view_of(record, item))]
+    spent = f"{record.backend}: {cost(record.usage)}"
+    return [(record.why, error, original, STATUS_WORDS[record.status], spent, signature), *astuple(view)]
 
 
 def report_title(path: str) -> str:
@@ -100,19 +96,22 @@ def records_in(values: Iterable[tuple[str, object]]) -> Iterator[Record]:
             raise InputError(f"is no record of a run: {error}", where=where) from None
 
 
-def render_page(record: Record, *, item: Item | None = None) -> str:
-    """The page. With the `item`, the given arguments stand in words beside their scores, not by number alone."""
-    view = view_of(record, item)
+def render_page(record: Record, *, item: Item | None = None, bearing: Bearing | None = None) -> str:
+    """The page. With the `item`, the given arguments stand in words beside their scores, not by number alone.
+
+    `bearing` gives the passages' sentences that `alignment` scored: without it they have numbers where not all were.
+    """
+    view = view_of(record, item, bearing=bearing)
     return page(
         "page.html.j2",
-        styles=("page.css", "findings.css", "salience.css"),
+        styles=("page.css", "record.css", "salience.css"),
         scripts=("scroll.js", "page.js"),
         record=record,
         view=view,
         status_words=STATUS_WORDS[record.status],
-        plain=tone(record) == "plain",
-        moved=sum(piece.what == "moved to here" for piece in view.diff),
-        kinds=kinds_in(r.critique for r in record.rounds),
+        headline=list(_headline(record, view)),
+        judged=any(c.sentences for c in view.critiques),
+        words=[(word, MEANING[word]) for word in words_in(r.critique for r in record.rounds) if word in MEANING],
         has_votes=any(s.cells for c in view.critiques for s in c.sentences),
         scores=_scores(view),
         arguments=list(_arguments(view)),
@@ -121,6 +120,14 @@ def render_page(record: Record, *, item: Item | None = None) -> str:
         file_name=re.sub(r"[^\w.-]+", "-", record.id)[:80] + ".json",
         json=script_safe(record.to_json()),
     )
+
+
+def _headline(record: Record, view: RecordView) -> Iterator[dict[str, Any]]:
+    """The scores that decide and that changed, for the top of the page."""
+    for row in view.scores if record.status == "accepted" else ():
+        before, after = row.scores[0], row.scores[-1]
+        if not row.advisory and before is not None and after is not None and abs(after - before) >= 0.0005:
+            yield {**asdict(row), "change": change_cell(before, after)}
 
 
 def _scores(view: RecordView) -> HtmlTable:

@@ -46,7 +46,7 @@ def render_response_page(item: Item) -> str:
     introduction = facts["introduction"]
     return page(
         "response.html.j2",
-        styles=("page.css",),
+        styles=("page.css", "record.css", "response.css"),
         scripts=("scroll.js", "page.js"),
         item=item,
         facts=facts,
@@ -80,8 +80,13 @@ def notes_of(item: Item) -> list[str]:
 
 
 def _sides(item: Item, facts: Any) -> Iterator[dict[str, Any]]:
-    for side, sources in zip(item.perspectives or (), facts["argument_sources"], strict=True):
-        arguments = [{"text": t, "source": s} for t, s in zip(side.arguments, sources, strict=True)]
+    missing = set() if facts["check"] is None else set(facts["check"]["missing"])
+    given = zip(item.perspectives or (), facts["argument_sources"], facts["argument_ids"], strict=True)
+    for side, sources, ids in given:
+        arguments = [
+            {"text": text, "source": source, "missing": id_ in missing}
+            for text, source, id_ in zip(side.arguments, sources, ids, strict=True)
+        ]
         yield {"name": side.name, "arguments": arguments}
 
 

@@ -7,7 +7,7 @@ state and without a screen.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -141,8 +141,11 @@ def cut_lines(heatmap: Heatmap) -> list[str]:
 
 _STEP = 14  # SVG units a word
 _LEAST = 0.01  # smaller shares are not drawn
-_LARGEST = 40
+_LARGEST = 20
 _LEVELS = 4
+_BOUNDS = tuple(f"{n / (_LEVELS + 1):.1f} to {(n + 1) / (_LEVELS + 1):.1f}" for n in range(_LEVELS + 1))
+_APART = 0.6  # the error from which a word counts as coming little from the other side: the two darkest levels
+_NAMED = 5
 _LABEL = 130
 
 
@@ -159,15 +162,17 @@ def render_salience_page(
     *,
     answer: ShadedText,
     arguments: Sequence[tuple[str, Sequence[ShadedText]]],
-    scores: str,
+    scores: Mapping[str, str],
     model: str,
 ) -> str:
-    """The page; everything in it is escaped. `arguments` are those of each group, by its name."""
+    """The page; everything in it is escaped. `arguments` are those of each group, by its name; `scores` by error."""
     return page(
         "salience.html.j2",
-        styles=("page.css", "salience.css"),
+        styles=("page.css", "record.css", "salience.css"),
         scripts=("scroll.js",),
         map=heatmap,
+        verdict=list(_verdict(answer, [text for _, texts in arguments for text in texts])),
+        levels=_BOUNDS,
         answer=shaded(answer),
         arguments=[(name, [shaded(text) for text in texts]) for name, texts in arguments],
         scores=scores,
@@ -176,6 +181,27 @@ def render_salience_page(
         picture=_whole(heatmap),
         largest=_largest(heatmap),
     )
+
+
+def _verdict(answer: ShadedText, arguments: Sequence[ShadedText]) -> Iterator[str]:
+    """How much of either side stands apart from the other, and its words that do most."""
+    words = [(error, answer.text[start:end]) for start, end, error in answer.words]
+    given = [(error, text.text[start:end]) for text in arguments for start, end, error in text.words]
+    for found, whose, does in (
+        (words, "the answer's", "come little from the arguments"),
+        (given, "the arguments'", "went little into the answer"),
+    ):
+        apart = sum(error >= _APART for error, _ in found)
+        if apart:
+            yield f"{apart:,} of {whose} {len(found):,} words {does} (error of {_APART} or more){_most(found)}."
+        elif found:
+            yield f"None of {whose} {len(found):,} words has an error of {_APART} or more."
+
+
+def _most(words: Sequence[tuple[float, str]]) -> str:
+    """The words that count, those with the largest errors first, each once."""
+    named = dict.fromkeys(word for error, word in sorted(words, key=lambda entry: -entry[0]) if error >= _APART)
+    return ", most of all " + ", ".join(f'"{_short(word)}"' for word in list(named)[:_NAMED])
 
 
 def shaded(text: ShadedText) -> Markup:
@@ -245,7 +271,7 @@ def _largest(heatmap: Heatmap) -> HtmlTable:
     rows = [
         (heatmap.groups[i], heatmap.rows[i], heatmap.columns[j], f"{value:.3f}") for value, i, j in found[:_LARGEST]
     ]
-    caption = f"The {len(rows)} largest of {len(found)} shares of at least {_LEAST}"
+    caption = f"The {len(rows):,} largest of {len(found):,} shares of at least {_LEAST}."
     return HtmlTable.plain(
         caption, ("Side", "Word of an argument", "Word of the answer", "Share"), rows, first_number=3
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TypeVar
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -16,39 +15,47 @@ from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.grounding import lacks_grounding
 from eirene.core.records import Record, Round
 from eirene.core.scores import Unscored
-from eirene.views import LETTERS, kinds_in, spans_of
+from eirene.views.changes import calmed, shown_diff
 from eirene.views.diff import DiffLine, DiffLineKind, diff
 from eirene.views.edits import edits_taken, edits_undone
 from eirene.views.facts import (
     ADVISORY,
     HOW_TO_GIVE,
     STATUS_WORDS,
+    TONE,
     ScoreRow,
     Tone,
     compared_texts,
     consistency,
     cost,
     last_candidate,
-    other_findings,
     polled_texts,
     rewrites,
     score_table,
     shown_score,
-    tone,
     unchecked,
     visible,
     votes,
 )
-
-_Entry = TypeVar("_Entry")
+from eirene.views.faults import (
+    COMPLETE,
+    Gap,
+    SentenceVerdict,
+    letter_of,
+    marked_spans,
+    style_of,
+    verdict_of,
+    words_in,
+)
 
 _TONE_STYLE: dict[Tone, str] = {"good": "bold green", "plain": "bold", "warn": "bold yellow", "bad": "bold red"}
 _SIGN: dict[DiffLineKind, str] = {
     "same": " ", "changed": "~", "gone": "-", "moved away": "-", "new": "+", "moved here": "+"
 }  # fmt: skip
 _PIECE_STYLE = {"same": "", "gone": "red strike", "new": "green"}
-FRACTION = "The fraction: how many of the drawn critiques called the sentence incomplete."
-_CALM_RUN = 6  # unchanged or complete sentences in a row up to which all are shown; of more, the middle is counted
+_LONGEST_LINE = 800  # characters of a sentence in a comparison: a rewrite may be one sentence without an end
+_WHOLE = "--html and --json hold the whole."
+FRACTION = "The fraction: how many of the drawn critiques found a fault there."
 
 
 def render(record: Record) -> RenderableType:
@@ -65,7 +72,7 @@ def render(record: Record) -> RenderableType:
         parts += _section("Scores (errors from 0 to 1, lower is better)", *_scores(record))
     if any(r.candidate is not None for r in record.rounds):
         parts += _section("Decisions", *_decisions(record))
-    status = Text.assemble((record.status.upper(), _TONE_STYLE[tone(record)]), "  ", STATUS_WORDS[record.status])
+    status = Text.assemble((record.status.upper(), _TONE_STYLE[TONE[record.status]]), "  ", STATUS_WORDS[record.status])
     how = [Text(HOW_TO_GIVE)] if lacks_grounding(record) else []
     parts += _section("Outcome", status, Text(visible(record.why), style="dim"), *how)
     parts += _section("Answer", Text(visible(record.answer)))
@@ -101,10 +108,11 @@ def _critique(round_: Round) -> Iterator[RenderableType]:
 def critique_table(
     critique: Critique, counts: Sequence[tuple[int, int]] = (), *, every: bool = False
 ) -> RenderableType:
-    """Each sentence with its number, tag and reason, and how many of the drawn critiques called it incomplete.
+    """Each sentence with its number, what it is and why, and how many of the drawn critiques found a fault there.
 
-    `counts` has a pair for each sentence, or is empty where nobody voted. Of a long run of complete sentences only the
-    ends are shown, unless `every` one is wanted.
+    What is missing before or after a sentence has a line of its own, without a number, and so has the fraction of those
+    that miss it. `counts` has a pair for each sentence, or is empty where nobody voted. Of a long run of complete
+    sentences only the ends are shown, unless `every` one is wanted.
     """
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right")
@@ -112,34 +120,63 @@ def critique_table(
     if counts:
         table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
-    calmed = _calmed(critique.sentences, lambda s: s.tag == "Complete")
-    shown: Iterable[TaggedSentence | int] = critique.sentences if every else calmed
-    for sentence in shown:
-        if isinstance(sentence, int):
-            table.add_row(
-                *[""] * (len(table.columns) - 1), Text(f"({sentence} more complete sentences)", style="dim italic")
-            )
+    judged = [(sentence, verdict_of(sentence)) for sentence in critique.sentences]
+    calm = calmed(judged, lambda entry: not entry[1].faults and not entry[1].gaps)
+    for entry in judged if every else calm:
+        if isinstance(entry, int):
+            rest = Text(f"({entry} more complete sentences)", style="dim italic")
+            table.add_row(*[""] * (len(table.columns) - 1), rest)
             continue
-        fine = "green" if critique.unchecked is None else ""
-        tag = Text(f"[{sentence.tag}]", style="bold yellow" if sentence.tag == "Incomplete" else fine)
-        count = [Text("{}/{}".format(*counts[sentence.n - 1]), style="dim")] if counts else []
-        table.add_row(str(sentence.n), tag, *count, sentence_text(sentence))
+        for row in _rows(*entry, counts):
+            table.add_row(*row)
     return table
 
 
+def _rows(
+    sentence: TaggedSentence, verdict: SentenceVerdict, counts: Sequence[tuple[int, int]]
+) -> Iterator[list[RenderableType]]:
+    """The sentence's line, and one for each gap before or after it."""
+    voted = Text("{}/{}".format(*counts[sentence.n - 1]) if counts else "", style="dim")
+    voted_gap = verdict.gaps[0] if verdict.votes_for_gap else None
+
+    def row(number: str, words: Sequence[str], has_votes: bool, text: Text) -> list[RenderableType]:
+        count = [voted if has_votes else Text("")] if counts else []
+        return [number, Text(",\n").join(Text(word, style=_word_style(word)) for word in words), *count, text]
+
+    def gap_row(gap: Gap) -> list[RenderableType]:
+        return row("", [gap.label], gap is voted_gap, Text(visible(gap.text), style="yellow"))
+
+    words = [fault.word for fault in verdict.faults] or [COMPLETE]
+    yield from (gap_row(gap) for gap in verdict.gaps if gap.before)
+    yield row(str(sentence.n), words, voted_gap is None, _with_reasons(sentence, verdict))
+    yield from (gap_row(gap) for gap in verdict.gaps if not gap.before)
+
+
 def sentence_text(sentence: TaggedSentence) -> Text:
-    """A sentence, its hallucinations marked, with its reason and with the findings that the reason does not name."""
-    text = _marked(sentence)
-    if sentence.reason is not None:
-        text.append("\nbecause: ", style="bold").append(visible(sentence.reason), style="yellow")
-    for kind, reason in other_findings(sentence):
-        text.append(f"\n{kind}: ", style="bold").append(visible(reason), style="yellow")
+    """A sentence, the words at fault marked, with the reasons, and what is missing beside it."""
+    verdict = verdict_of(sentence)
+    text = _with_reasons(sentence, verdict)
+    for gap in verdict.gaps:
+        text.append(f"\n{gap.label}: ", style="bold").append(visible(gap.text), style="yellow")
     return text
 
 
+def _with_reasons(sentence: TaggedSentence, verdict: SentenceVerdict) -> Text:
+    text = _marked(sentence)
+    for fault in verdict.faults:
+        label = "because" if len(verdict.faults) == 1 else fault.word
+        for reason in fault.reasons:
+            text.append(f"\n{label}: ", style="bold").append(visible(reason), style="yellow")
+    return text
+
+
+def _word_style(word: str) -> str:
+    return {"f-complete": "", "f-missing": "bold blue", "f-contradicted": "bold red"}.get(style_of(word), "bold yellow")
+
+
 def _marked(sentence: TaggedSentence) -> Text:
-    """The sentence; after each hallucination a letter for its kind and the words that should stand there."""
-    spans = spans_of(sentence)
+    """The sentence; after the words at fault their fault's letter and the words that should stand there."""
+    spans = marked_spans(sentence)
     text = Text("" if spans else visible(sentence.text))
     for span in spans:
         if not span.kind:
@@ -147,28 +184,29 @@ def _marked(sentence: TaggedSentence) -> Text:
             continue
         better = "" if span.edit is None else f": {visible(span.edit)}" if span.edit else ": -"
         text.append(visible(span.text), style="underline red")
-        text.append(f"[{LETTERS[span.kind]}{better}]", style="bold magenta")
+        text.append(f"[{letter_of(span.kind)}{better}]", style="bold magenta")
     return text
 
 
 def _legend(critique: Critique) -> Iterator[Text]:
-    kinds = kinds_in([critique])
-    if kinds:
-        named = ", ".join(f"{LETTERS[kind]} {kind}" for kind in kinds)
-        yield Text(f"Underlined: a finding, with what should stand there, or - for nothing. {named}.", style="dim")
+    marked = {span.kind for sentence in critique.sentences for span in marked_spans(sentence)}
+    named = ", ".join(f"{letter_of(word)} {word}" for word in words_in([critique]) if word in marked)
+    if named:
+        yield Text(f"Underlined: at fault, with what should stand there, or - for nothing. {named}.", style="dim")
 
 
 def _diff(old: str, new: str) -> RenderableType:
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for entry in _calmed(diff(old, new), lambda line: line.kind == "same"):
+    shown = shown_diff(diff(old, new))
+    for entry in shown.lines:
         if isinstance(entry, int):
             table.add_row("", Text(f"({entry} unchanged sentences)", style="dim italic"))
             continue
         style = {"+": "green", "-": "red"}.get(_SIGN[entry.kind], "")
         table.add_row(Text(_SIGN[entry.kind], style=f"bold {style}"), _line(entry))
-    return table
+    return Group(table, Text(f"{shown.note} {_WHOLE}", style="dim italic")) if shown.note else table
 
 
 def _line(line: DiffLine) -> Text:
@@ -179,23 +217,14 @@ def _line(line: DiffLine) -> Text:
         if marked and piece.kind != "same" and shown.strip():
             shown = f"[-{shown}-]" if piece.kind == "gone" else f"{{+{shown}+}}"
         text.append(shown, style=_PIECE_STYLE[piece.kind])
+    cut = len(text) - _LONGEST_LINE
+    if cut > 0:
+        text = text[:_LONGEST_LINE].append(f" ({cut:,} more characters)", style="dim italic")
     text = Text("\n").join(text.split("\n", allow_blank=False))
     text.rstrip()
     if line.kind in ("moved away", "moved here"):
         text.append(f"  ({line.kind})", style="dim italic")
     return text
-
-
-def _calmed(entries: Sequence[_Entry], is_calm: Callable[[_Entry], bool]) -> Iterator[_Entry | int]:
-    """The entries, with the middle of a long run of calm ones replaced by its length."""
-    for calm, group in groupby(entries, key=is_calm):
-        run = list(group)
-        if not calm or len(run) <= _CALM_RUN:
-            yield from run
-            continue
-        yield from run[:2]
-        yield len(run) - 4
-        yield from run[-2:]
 
 
 def _scores(record: Record) -> Iterator[RenderableType]:
@@ -241,7 +270,9 @@ def _decisions(record: Record) -> Iterator[RenderableType]:
             yield Padding(Text(visible(taken), style="dim"), (0, 0, 0, 2))
         for edit in edits_undone(round_):
             line = Text.assemble(
-                ("undone", "bold yellow"), f": {visible(edit.what)} ", (f"({visible(edit.why)})", "yellow")
+                ("undone", "bold yellow"),
+                f": {visible(edit.what)} ",
+                (f"({visible(edit.check)}: {visible(edit.why)})", "yellow"),
             )
             yield Padding(line, (0, 0, 0, 2))
     yield from (Text(visible(compared.summary), style="dim") for compared in compared_texts(record))

@@ -18,7 +18,7 @@ PASSAGES = {**ITEM, "perspectives": None, "context": ["Trams are quiet. Buses ar
 OPEN = {**ITEM, "perspectives": None}
 FINE = "1. [Complete]\n2. [Complete]"
 GATE = "no rewrite passed the gate: worse than before: scripted coverage 0.60 -> 0.90"
-FOUND = "nothing could be mended: in 1 of 2 sentences a fault was found (Pollution is missing); "
+FOUND = "nothing could be corrected: in 1 of 2 sentences a fault was found (Pollution is missing); "
 
 
 def kept(*rewrites: str, **options: Any) -> Record:

@@ -23,7 +23,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_refine_compares_with_what_was_found_and_names_it(run: Run, tmp_path: Path) -> None:
-    """A row without given text is held against passages, whose ids stand in the record, the best last."""
+    """A row without given text is compared with passages, whose ids stand in the record, the best last."""
     corpus = write(tmp_path / "c.jsonl", *PASSAGES)
     for command in ((write(tmp_path / "row.jsonl", ROW),), ("--question", ROW["question"], "--answer", ROW["answer"])):
         result = run("refine", *command, "--corpus", corpus, "--passages", "2", "--json")

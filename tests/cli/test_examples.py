@@ -90,7 +90,7 @@ def test_of_the_mixed_rewrite_the_argument_stays_and_the_rest_is_undone(capsys: 
 @pytest.mark.parametrize(
     ("name", "ends"),
     [
-        ("chatbot", "accepted: missing before and said now"),
+        ("chatbot", "accepted: a missing argument is said now"),
         ("rag", "accepted: The zoo of Basel opened in 1874."),
         ("dataset", "human-notes: accepted, coverage error 0.81 before"),
         ("detector", "hedges after: 0.50"),

@@ -89,7 +89,7 @@ def test_a_person_changes_a_reason_and_the_record_says_so(terminal: Any, tmp_pat
         FILE, "--json", out=tmp_path / "record.json", edits=["s/^2 .*/2 Incomplete: remove this — “ünnötig”/"]
     )
     shown = run.until()
-    assert "[Incomplete]" in shown and "18/20" in shown and "One commuting day less" in shown
+    assert "missing here" in shown and "18/20" in shown and "One commuting day less" in shown
     assert "The embedded refiner follows a reason that names a given argument" in " ".join(shown.split())
     run.type("e")
     shown = run.until()
@@ -117,7 +117,7 @@ def test_ctrl_c_leaves_and_the_same_command_comes_back_with_the_edits(terminal: 
 
     run = terminal(FILE, *checkpoint)
     shown = run.until()
-    assert "was left at this question" in shown and "because: Missing" in shown and "Say since when." in shown
+    assert "was left at this question" in shown and "missing here" in shown and "Say since when." in shown
     run.type("")
     shown = run.end()
     assert run.code == 0

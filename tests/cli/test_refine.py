@@ -49,7 +49,7 @@ def test_a_question_and_an_answer_need_no_file(run: Run) -> None:
 
 def test_the_reader_sees_every_part_of_the_record(run: Run) -> None:
     shown = run("refine", EXAMPLES / "dropped-argument.json").out
-    for part in ("Question", "Critique", "tag consistency", "[Incomplete]", "because:", "Rewrite", "+ ", "Scores",
+    for part in ("Question", "Critique", "tag consistency", "complete", "missing here", "Rewrite", "+ ", "Scores",
                  "rouge", "alignment", "coverage", "Round 1", "ACCEPTED", "Answer", "Cost"):  # fmt: skip
         assert part in shown
     assert max(len(line) for line in shown.splitlines()) <= 80

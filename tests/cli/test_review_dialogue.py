@@ -83,8 +83,8 @@ def test_the_question_shows_the_critique_and_what_may_be_chosen(ask: Ask, capsys
     decision, saved = ask("")
     shown = capsys.readouterr()
     assert (decision, saved, shown.out) == (Review(action="go on"), [], "")  # standard output is for the record
-    for part in ("Trams or buses?", "1  [Incomplete]  20/20  Trams are quiet.", "because: Pollution is missing.",
-                 "2  [Complete]", "Enter", "e edits", "k keeps", "q leaves", "A hint."):  # fmt: skip
+    for part in ("Trams or buses?", "1  incomplete  20/20  Trams are quiet.", "because: Pollution is missing.",
+                 "2  complete", "Enter", "e edits", "k keeps", "q leaves", "A hint."):  # fmt: skip
         assert part in shown.err
     assert max(len(line) for line in shown.err.splitlines()) <= 80
 

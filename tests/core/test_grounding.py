@@ -1,4 +1,4 @@
-"""What an answer is held against: perspectives, else context, else what the critique gives."""
+"""What an answer is compared with: perspectives, else context, else what the critique gives."""
 
 from __future__ import annotations
 

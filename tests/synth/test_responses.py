@@ -73,7 +73,7 @@ def test_a_repetition_is_one_sentence_more() -> None:
 
 
 def test_paraphrased_means_that_the_given_arguments_are() -> None:
-    """As in the paper: not the response is reworded, what it is held against is."""
+    """As in the paper: not the response is reworded, what it is compared with is."""
     original = response(TOPICS[0], 1)
     (row,) = [r for r in make([original], wordings=("paraphrase",), kinds=("none",))[0]]
     assert row.answer == original.answer

@@ -1,4 +1,4 @@
-"""Claims: what is not judged, and what of a sentence is held against the passages."""
+"""Claims: what is not judged, and what of a sentence is compared with the passages."""
 
 from __future__ import annotations
 

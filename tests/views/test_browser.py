@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from eirene.core.records import Item
 from eirene.views.report import render_page
+from tests import axe
+from tests.agent.server.chromium import Browser, browser
 from tests.views.records import ITEM, record
 
 BROWSER = next((b for b in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if b), None)
@@ -19,6 +22,12 @@ FLAGS = (
     "--disable-component-update", "--disable-sync", "--disable-default-apps", "--enable-logging=stderr", "--v=0",
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("profile")) as running:
+        yield running
 
 
 @pytest.mark.browser
@@ -34,3 +43,18 @@ def test_a_browser_finds_nothing_to_complain_of(tmp_path: Path) -> None:
     assert "CONSOLE" not in done.stderr
     assert '<p class="download"><a id="download"' in done.stdout
     assert 'href="blob:' in done.stdout
+
+
+@pytest.mark.parametrize("status", ["accepted", "complete", "kept", "abstained", "failed"])
+class TestEverybody:
+    """A page by axe-core, in both themes and at two widths, as it opens and with every fold open."""
+
+    pytestmark = axe.NEEDED
+
+    def test_can_read_it(self, tab: Browser, tmp_path: Path, status: str) -> None:
+        path = tmp_path / "page.html"
+        found = record(status)
+        path.write_text(render_page(found, item=Item.model_validate({**ITEM, "answer": found.original})), "utf-8")
+        unfold = "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
+        assert axe.violations_of(tab, path) == []
+        assert axe.violations_of(tab, path, lambda page: page.read(unfold)) == []

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from eirene.views.comparison.figures import figure
 from eirene.views.comparison.plots import cost_gain, forest, write_plots
-from eirene.views.comparison.tables import comparison_table, figure, render_comparison
-from eirene.views.report import render_report
+from eirene.views.comparison.sections import sections
+from eirene.views.comparison.tables import comparison_table, render_comparison
 
 ABOUT = {"value": -0.2, "low": -0.3, "high": -0.1, "n": 8}
 NONE = {"unscored": "no row is scored in both", "n": 0}
@@ -81,19 +82,20 @@ def test_there_is_no_plot_of_nothing(tmp_path: Path) -> None:
     assert write_plots(empty, {}, tmp_path) == []
 
 
-def test_the_report_shows_the_comparison_above_its_records() -> None:
-    page = render_report([], summary=summary())
-    assert "generic minus improve" in page
-    assert 'class="range better"' in page
-    assert "Error scores: bars from -0.32 to +0.32" in page
-    assert '<a href="#pair-1">' in page
+def test_a_difference_is_drawn_and_stands_in_a_table() -> None:
+    (section,) = [section for section in sections(summary()) if section.id == "differences"]
+    ((title, plot),) = section.plots
+    assert title == "Error scores: differences of the means, with 95 % intervals"
+    assert '<g class="better">' in plot and "generic minus improve" in plot
+    assert section.tables[0].groups[0].name == "generic minus improve"
+    assert section.tables[0].groups[0].rows[0][:2] == ("coverage error (rouge)", "-0.200 [-0.300, -0.100]")
 
 
 def test_a_difference_without_an_interval_is_written_and_not_drawn() -> None:
     one = summary(difference={"value": -0.4, "n": 1, "clusters": 1}, change={"value": -0.4, "n": 1, "clusters": 1})
-    page = render_report([], summary=one)
-    assert "-0.400 (one item)" in page
-    assert '<svg class="range' not in page
+    (section,) = [section for section in sections(one) if section.id == "differences"]
+    assert section.tables[0].groups[0].rows[0][1] == "-0.400 (one item)"
+    assert section.plots == ()
     assert forest(one) is None
     assert cost_gain(one) is not None
 
@@ -105,6 +107,31 @@ def test_a_terminal_of_80_columns_shows_the_gist() -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert re.search(r"rouge: coverage +improve +-0\.200 +-0\.200 +-0\.200\n +generic", text)
     assert "better  rouge: coverage -0.200 [-0.300, -0.100]" in text
+    assert text.startswith("generic beats improve: coverage error (rouge) lower by 0.20 [0.10, 0.30].\n")
+
+
+def test_what_is_zero_in_every_mode_has_no_column_and_no_row() -> None:
+    """Three statuses that no row has, tokens that nobody spent, and a share that never differs are left out."""
+    none = summary()
+    for found in none["per_mode"].values():
+        found["status"] |= {"complete": 0, "abstained": 0, "failed": 0}
+        found["usage"] |= {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0}
+    zero = {"value": 0.0, "low": 0.0, "high": 0.0, "n": 8}
+    share = {"measure": "complete", "label": "found complete", "kind": "share", "lower_is_better": None,
+             "difference": zero, "unscored": 0, "verdict": None}  # fmt: skip
+    none["pairs"][0]["differences"].append(share)
+    same = {"measure": "x.coverage", "label": "x: coverage", "kind": "score", "lower_is_better": True,
+            "difference": zero, "unscored": 0, "verdict": "open"}  # fmt: skip
+    none["pairs"][0]["differences"].append(same)
+    shown = {section.id: section for section in sections(none)}
+    assert shown["differences"].note == "The modes do not differ at all in: coverage error (x)."
+    assert "coverage error (x)" not in shown["differences"].plots[0][1]
+    assert shown["outcomes"].tables[0].columns == ("Mode", "Rows", "Accepted", "Kept")
+    assert shown["costs"].tables[0].columns == ("Mode", "Seconds")
+    assert [row[0] for row in shown["differences"].tables[0].groups[0].rows] == ["coverage error (rouge)"]
+    out = io.StringIO()
+    Console(file=out, width=80, markup=False).print(render_comparison(none))
+    assert "abstained" not in out.getvalue()
 
 
 def test_a_terminal_names_what_is_undefined() -> None:

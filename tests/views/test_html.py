@@ -6,13 +6,17 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
 
-from eirene.core.records import BeforeAfter, Item, Record
+from eirene.core.records import BeforeAfter, EditDecision, Item, Record
 from eirene.core.scores import ArgumentScore, Scores
+from eirene.views import asset
+from eirene.views.changes import folds
+from eirene.views.diff import diff
 from eirene.views.record import view_of
 from eirene.views.report import render_page
 from tests.views.records import ANSWER, ITEM, record
@@ -143,18 +147,28 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_every_text_stands_out_from_what_is_behind_it(scheme: int) -> None:
     """At least 4.5 to 1 for text, 3 to 1 for marks that say something."""
-    palettes = re.findall(r":root \{(.*?)\}", page(record("accepted")).texts["style"], re.DOTALL)
+    palettes = re.findall(r":root \{(.*?)\}", asset("design.css"), re.DOTALL)
     colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", palettes[scheme]))
-    texts = [(ink, paper) for ink in ("ink", "dim", "link", "good", "bad") for paper in ("paper", "card")]
-    texts += [(name, f"{name}-back") for name in ("good", "bad", "warn")]
-    marks = [("vote", "card"), ("link", "card"), ("bar", "card"), ("dim", "card")]
-    assert all(contrast(colours[a], colours[b]) >= 4.5 for a, b in texts)
-    assert all(contrast(colours[a], colours[b]) >= 3 for a, b in marks)
+    words = [name.removesuffix("-back") for name in colours if name.endswith("-back")]
+    texts = [(ink, behind) for ink in ("ink", "dim", "link", *words) for behind in ("paper", "card", "sunk")]
+    texts += [(ink, f"{name}-back") for name in words for ink in (name, "ink")]
+    texts += [("card", name) for name in words] + [("on-action", "action")]
+    marks = [(mark, "card") for mark in ("vote", "link", "bar", "edge")]
+    assert {"accepted", "kept", "unsupported", "missing"} < set(words)
+    assert [pair for pair in texts if contrast(*(colours[name] for name in pair)) < 4.5] == []
+    assert [pair for pair in marks if contrast(*(colours[name] for name in pair)) < 3] == []
 
 
 def test_contrast_is_that_of_the_published_extremes() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # the best known near miss
+
+
+def test_white_space_around_a_change_stays_where_it_was() -> None:
+    """And is not marked."""
+    text = render_page(record("kept", better="Zoos teach children about animals. Cages really make the moon shine."))
+    part = text.partition('id="changes"')[2].partition("</section>")[0]
+    assert "Cages really make the moon shine." in re.sub(r"<span class=.unseen.>.*?</span>|<[^>]+>", "", part)
 
 
 def test_white_space_at_the_end_of_a_change_is_not_marked() -> None:
@@ -173,7 +187,7 @@ def test_a_sentence_shows_every_vote() -> None:
     found = page(record("accepted"))
     cells = [a["class"] for a in found.all("span") if (a.get("class") or "").startswith("cell")]
     assert cells[4:8] == ["cell n", "cell n", "cell y", "cell b"]
-    assert "2 of 4 say incomplete, 1 not valid" in found.texts["li"]
+    assert "2 of 4 critiques find a fault, 1 not valid" in found.texts["li"]
 
 
 def test_given_arguments_stand_in_words_beside_their_scores() -> None:
@@ -182,17 +196,100 @@ def test_given_arguments_stand_in_words_beside_their_scores() -> None:
 
 
 def test_without_the_item_arguments_are_numbered() -> None:
-    assert "number 1" in Page(render_page(record("accepted"))).texts["table"]
+    assert "argument 1" in Page(render_page(record("accepted"))).texts["table"]
 
 
-def test_a_sentence_of_the_passages_is_not_shown_as_a_passage() -> None:
+def passages_record(count: int) -> tuple[Record, Item]:
     """`alignment` numbers the passages' sentences that bear on the question; `rouge` numbers the passages."""
     item = Item(
         question="Are trams quiet?", answer="Yes.", context=["Trams are quiet. They are green.", "Buses smell."]
     )
-    scores = Scores(hallucination=0.5, coverage=0.5, arguments=(ArgumentScore(group="context", n=2, coverage=0.5),))
-    made = record("kept").model_copy(update={"scores": BeforeAfter(original={"alignment": scores, "rouge": scores},
-                                                                   final={})})  # fmt: skip
-    assert [a.text for a in view_of(made, item).arguments] == [
-        "sentence 2 of those in the passages that bear on the question", "Buses smell.",
+    scores = Scores(
+        hallucination=0.5, coverage=0.5,
+        arguments=tuple(ArgumentScore(group="context", n=n, coverage=0.5) for n in range(1, count + 1)),
+    )  # fmt: skip
+    both = {"alignment": scores, "rouge": scores.model_copy(update={"arguments": scores.arguments[:2]})}
+    return record("kept").model_copy(update={"scores": BeforeAfter(original=both, final={})}), item
+
+
+@pytest.mark.parametrize(
+    ("count", "bearing", "texts"),
+    [
+        (3, None, ["Trams are quiet.", "They are green.", "Buses smell."]),
+        (2, lambda _: ("Trams are quiet.", "Buses smell."), ["Trams are quiet.", "Buses smell."]),
+        (2, None, ["sentence 1", "sentence 2"]),
+    ],
+)
+def test_a_sentence_of_the_passages_stands_in_its_own_words(
+    count: int, bearing: Callable[[Item], tuple[str, ...]] | None, texts: list[str]
+) -> None:
+    """Where all were scored, or the caller tells which; a number stands for one that is not known, never another."""
+    made, item = passages_record(count)
+    found = view_of(made, item, bearing=bearing).arguments
+    assert [a.text for a in found if a.detector == "alignment"] == texts
+    assert [a.text for a in found if a.detector == "rouge"] == ["Trams are quiet. They are green.", "Buses smell."]
+
+
+def headings(result: Record) -> list[str]:
+    return re.findall(r"<h2[^>]*>(.*?)</h2>", render_page(result, item=Item.model_validate(ITEM)))
+
+
+def test_a_reader_finds_what_matters_first_and_tables_folded_below() -> None:
+    """Outcome, answer, what changed, what is still wrong; every table and vote stands in a closed fold."""
+    assert headings(record("accepted")) == [
+        "Outcome", "Answer", "What changed", "What is still missing or at fault", "Details"
     ]  # fmt: skip
+    assert "What was tried and not accepted" in headings(record("kept"))
+    text = render_page(record("accepted"), item=Item.model_validate(ITEM))
+    before, _, after = text.partition('<h2 id="details">')
+    assert "<table" not in before and 'class="votes"' not in before
+    assert "<details open" not in after and after.count("<details>") >= 4
+
+
+def test_what_a_rewrite_says_now_and_what_is_still_wrong_is_said_in_words() -> None:
+    item = Item.model_validate(ITEM)
+    good, kept = view_of(record("accepted"), item), view_of(record("kept"), item)
+    assert good.now_said == ('Now said for "pro": "Cages make animals suffer."',)
+    assert good.open == ()
+    assert [(o.word, o.text) for o in kept.open] == [
+        ("missing", 'for "pro": Cages make animals suffer.'), ("unsupported", "Cages make the moon shine."),
+    ]  # fmt: skip
+    assert kept.summary == "nothing: 2 rewrites rejected"
+    assert good.summary == "1 sentence added, 1 removed"
+
+
+def test_each_changed_sentence_says_what_was_wrong_with_it() -> None:
+    lines = view_of(record("accepted")).diff
+    assert [(line.kind, line.faults) for line in lines] == [
+        ("same", ()), ("gone", ("unsupported",)), ("new", ())
+    ]  # fmt: skip
+
+
+def test_what_was_undone_stands_with_its_reason() -> None:
+    undone = EditDecision(
+        kind="added", before=None, after=(0, 5), old="", new="Fools.", taken=False, check="support", why="not given"
+    )
+    made = record("accepted")
+    found = made.model_copy(update={"rounds": (made.rounds[0].model_copy(update={"edits": (undone,)}),)})
+    text = render_page(found)
+    part = text.partition('id="undone"')[2].partition("</section>")[0]
+    assert "left out: &#34;Fools.&#34;" in part and "not given" in part and "(check: support)" in part
+    assert 'id="undone"' not in render_page(made)
+
+
+def test_a_long_comparison_is_folded_and_whole() -> None:
+    """Of 300 new sentences 40 are in sight; none is left out."""
+    better = f"{ANSWER} " + " ".join(f"Again it says {n}." for n in range(300))
+    text = render_page(record("kept", better=better))
+    assert "more changed sentences</summary>" in text
+    assert text.count('<li class="d-new"') >= 300
+
+
+@pytest.mark.parametrize("new", [0, 39, 41, 100])
+@pytest.mark.parametrize("same", [0, 1, 6, 7, 30])
+def test_folds_lose_no_line(same: int, new: int) -> None:
+    lines = diff("A b. " * same + "Old.", "A b. " * same + " ".join(f"New {n}." for n in range(new)))
+    runs = list(folds(lines))
+    assert [line for _, run in runs for line in run] == list(lines)
+    assert all(run for _, run in runs)
+    assert sum(line.kind != "same" for title, run in runs if not title for line in run) <= 40

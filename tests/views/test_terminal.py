@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console, RenderableType
 
-from eirene.core.critique import Critique, Review, TaggedSentence
+from eirene.core.critique import Critique, Finding, Review, TaggedSentence
 from eirene.core.records import BeforeAfter, Record
 from eirene.core.scores import Scores, Unscored
 from eirene.views.facts import consistency, score_table, visible
-from eirene.views.terminal import critique_table, render
+from eirene.views.terminal import critique_table, render, sentence_text
 from tests.views.records import ANSWER, record
 
 STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
@@ -42,8 +43,6 @@ def test_every_status_fits_80_columns_and_names_itself(status: str) -> None:
 @pytest.mark.parametrize("status", STATUSES)
 def test_colour_adds_nothing_but_colour(status: str) -> None:
     """With the escape sequences taken out, both outputs are the same: no mark is made by colour alone."""
-    import re
-
     result = record(status)
     assert re.sub(r"\x1b\[[0-9;]*m", "", shown(result, colour=True)) == shown(result)
 
@@ -51,7 +50,7 @@ def test_colour_adds_nothing_but_colour(status: str) -> None:
 def test_an_accepted_rewrite_is_shown_with_its_reasons() -> None:
     text = shown(record("accepted"))
     for part in ("- Cages make the moon shine.", "+ Critics reply that", "2/4", "because: It says nothing",
-                 "unsupported: No argument", "-0.700 better", "Round 1: accepted", "3 of 4 critiques"):  # fmt: skip
+                 "because: No argument", "-0.700 better", "Round 1: accepted", "3 of 4 critiques"):  # fmt: skip
         assert part in text
 
 
@@ -105,7 +104,7 @@ def test_a_long_answer_shows_what_matters() -> None:
     text = shown(record("accepted", item={"answer": " ".join([ANSWER, *["Birds sing in every tree."] * 500])}))
     assert "(496 more complete sentences)" in text
     assert "because: It says nothing" in text
-    assert text.count("[Complete]") == 5
+    assert len(re.findall(r"^ +[\d]+  complete ", text, re.MULTILINE)) == 5
 
 
 def test_why_there_is_no_critique_is_said() -> None:
@@ -165,3 +164,39 @@ def test_every_sentence_is_shown_where_every_one_is_wanted() -> None:
     shown = {every: text_of(critique_table(critique, every=every)) for every in (True, False)}
     assert all(f"S{n}." in shown[True] for n in range(1, 13))
     assert "S6." not in shown[False] and "(8 more complete sentences)" in shown[False]
+
+
+def missing_after_the_first() -> Critique:
+    missing = Finding(
+        kind="missing", start=3, end=3, reason='Missing for "pro": "Trams are quiet".', edit="Trams are quiet."
+    )
+    first = TaggedSentence(
+        n=1, text="S1.", start=0, end=3, tag="Incomplete", reason=missing.reason, findings=(missing,)
+    )
+    second = TaggedSentence(n=2, text="S2.", start=4, end=7, tag="Complete")
+    return Critique(sentences=(first, second), tag_consistency=0.9, reason_consistency=1.0, n_drawn=20, n_valid=20,
+                    n_requested=20)  # fmt: skip
+
+
+def test_a_sentence_is_not_blamed_for_what_is_missing_after_it() -> None:
+    """The sentence is complete; what is missing has a line behind it, with the fraction of those that say so."""
+    critique = missing_after_the_first()
+    lines = [line.split() for line in text_of(critique_table(critique, [(18, 20), (0, 20)])).splitlines()]
+    assert lines[0] == ["1", "complete", "S1."]
+    assert " ".join(lines[1]) == 'missing here 18/20 for "pro": "Trams are quiet".'
+    assert lines[2] == ["2", "complete", "0/20", "S2."]
+    assert str(sentence_text(critique.sentences[0])) == 'S1.\nmissing here: for "pro": "Trams are quiet".'
+
+
+@pytest.mark.parametrize(
+    ("better", "note"),
+    [
+        (" ".join(f"Wholly other words number {n} stand here now." for n in range(300)), "shares 0% of the original"),
+        (f"{ANSWER} " + " ".join(f"Again it says {n}." for n in range(300)), "Of 301 changed sentences the first 30"),
+        (f"{ANSWER} " + "and so on " * 3000, "more characters)"),
+    ],
+)  # fmt: skip
+def test_a_rewrite_that_went_astray_is_cut_with_a_note(better: str, note: str) -> None:
+    text = shown(record("kept", better=better))
+    assert note in " ".join(text.split())
+    assert len(text.splitlines()) < 180

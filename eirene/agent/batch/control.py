@@ -30,7 +30,7 @@ class Spending(Protocol):
 class Limits:
     """What a run may use, None for no limit. `deadline_s` counts from its start.
 
-    `max_cost_usd` and `max_tokens` are held against all rows in the journal, those of earlier runs included: starting
+    `max_cost_usd` and `max_tokens` are compared with all rows in the journal, those of earlier runs included: starting
     the same command again spends no more.
     """
 
@@ -110,7 +110,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits and what is held against them: `spent` by all rows of a journal, `made` by those of this run."""
+    """Limits and what is compared with them: `spent` by all rows of a journal, `made` by those of this run."""
 
     limits: Limits
     spent: Spending

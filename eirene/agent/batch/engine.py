@@ -44,7 +44,7 @@ class Again:
 
 @dataclass(slots=True)
 class Batch:
-    """A data set and its journal, held against each other, before or after a run. See `open_batch`.
+    """A data set and its journal, compared with each other, before or after a run. See `open_batch`.
 
     `n_rows` in the data, `n_done` of them in the journal before the run; `n_others`: lines that no row asks for.
     `totals` are the journal's, `made` those of this run; `under_way` is the work that a runner has, by id. `stopped`

@@ -30,6 +30,7 @@ from eirene.core.records import MODES, Item, Mode
 from eirene.core.scores import Unscored
 from eirene.core.signature import check_seed, derive_seed
 from eirene.core.usage import Meter
+from eirene.data.output import make_folder
 from eirene.eval.base import Detector, case_of
 from eirene.eval.detectors.judge import ErrorJudge
 from eirene.models.limits import DEFAULT_CONCURRENCY
@@ -115,11 +116,14 @@ async def acompare(
 ) -> Gathered:
     """Makes the rows that the folder `out` does not have yet, and has their texts judged where there is a judge.
 
+    The folder is made where there is none.
+
     Each row is on disk before `on_row` hears of it; a rerun after any end does only what is missing. A row whose model
     fails is a `failed` row. Raises `InputError` for a folder whose rows were made otherwise or that another run holds,
     `AuthError` and `QuotaError` from the models.
     """
     plan.check(items)
+    folder = make_folder(out)
     parts = replace(parts, detectors=tuple(cached(d) for d in parts.detectors))
     jobs = {job.key: job for job in jobs_for(items, parts, plan.settings, modes=plan.modes, seeds=plan.seeds)}
     kind = RowKind(
@@ -127,8 +131,8 @@ async def acompare(
         fault=lambda row: _fault(row, jobs.get(row.key)), key_of=row_key_of, place="folder",
     )  # fmt: skip
     with ExitStack() as stack:
-        rows = stack.enter_context(RowJournal(Path(out) / ROWS, kind))
-        texts = None if judge is None else stack.enter_context(RowJournal(Path(out) / JUDGEMENTS, _JUDGED))
+        rows = stack.enter_context(RowJournal(folder / ROWS, kind))
+        texts = None if judge is None else stack.enter_context(RowJournal(folder / JUDGEMENTS, _JUDGED))
 
         async def make(_: str, job: CompareJob) -> CompareRow:
             return await _row(job, parts)

@@ -35,7 +35,7 @@ class _CompareLine(CheckedModel):
 class CompareRow(_CompareLine):
     """One line of `rows.jsonl`. `hash` stands for everything that the record hangs on.
 
-    `given` says what the answers were held against: scores against what was `derived` from a critique do not compare
+    `given` says what the answers were compared with: scores against what was `derived` from a critique do not compare
     between modes, whose critiques differ.
     """
 
@@ -223,7 +223,7 @@ def spent(rows: Sequence[CompareRow]) -> Array:
 
 
 def comparable(rows: Sequence[CompareRow], table: Array) -> Array:
-    """The scores without those of answers held against what a critique gave: another mode's critique gives another."""
+    """The scores without those of answers compared with what a critique gave: another mode's critique gives another."""
     found = table.copy()
     found[[row.given == "derived" for row in rows]] = NAN
     return found
@@ -243,14 +243,19 @@ def _score(scores: Mapping[str, Scores], measure: str) -> float:
     return NAN if value is None else value
 
 
+def errors_by_row(rows: Sequence[CompareRow], judgements: Judgements) -> list[tuple[Measure, Array, Array]]:
+    """Each measure of an error with every row's value before and after; NaN where a row was not scored."""
+    measures = detector_measures(rows)
+    found = [(m, scores_of(rows, [m], "before")[:, 0], scores_of(rows, [m], "after")[:, 0]) for m in measures]
+    if judgements:
+        found.append((JUDGED[1], judged(rows, judgements, "before")[:, 1], judged(rows, judgements, "after")[:, 1]))
+    return found
+
+
 def points(rows: Sequence[CompareRow], judgements: Judgements) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Measure -> mode -> (before, after) of each row that has both: what a scatter shows."""
-    measures = detector_measures(rows)
-    columns = [(m, scores_of(rows, [m], "before")[:, 0], scores_of(rows, [m], "after")[:, 0]) for m in measures]
-    if judgements:
-        columns.append((JUDGED[1], judged(rows, judgements, "before")[:, 1], judged(rows, judgements, "after")[:, 1]))
     found: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    for measure, before, after in columns:
+    for measure, before, after in errors_by_row(rows, judgements):
         for row, x, y in zip(rows, before, after, strict=True):
             if not np.isnan(x + y):
                 found.setdefault(measure.label, {}).setdefault(row.mode, []).append((float(x), float(y)))

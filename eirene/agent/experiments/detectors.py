@@ -12,6 +12,7 @@ from eirene.core.errors import InputError
 from eirene.core.scores import Scores
 from eirene.core.signature import signature
 from eirene.core.usage import Usage
+from eirene.data.output import make_folder
 from eirene.eval.base import Case, Detector, case_of, unmet
 from eirene.eval.datasets import Labelled
 from eirene.eval.metrics.detectors import (
@@ -93,7 +94,7 @@ async def aevaluate_detectors(
         for d in detectors
     ]
     workers = workers_for(detectors, work.concurrency)
-    with RowJournal(Path(out) / ROWS, _ROWS) as journal:
+    with RowJournal(make_folder(out) / ROWS, _ROWS) as journal:
         made = await journal.make(
             pairs, make, concurrency=1 if workers == 1 else workers * len(detectors), retry_failed=work.retry_failed,
             on_row=on_row,

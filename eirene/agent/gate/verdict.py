@@ -93,7 +93,7 @@ def judge(
         return _by_votes(pairwise)
     gain = _gain(list(_changes(before, after)), before, after, settings) if gain_measurable else None
     if mended:
-        return Verdict(True, "gain", f"no gated score worse, and mended: {_kinds(mended)}")
+        return Verdict(True, "gain", f"faults were corrected ({_kinds(mended)}), and no deciding score is worse")
     if gain is not None:
         return gain
     accept = settings.when_gain_unmeasured == "accept"
@@ -145,7 +145,7 @@ def _more_harm(
     if worst is not None and (worst.difference or 0.0) > worst.slack(settings.tolerance) + _SLACK:
         return Verdict(False, "harm", f"worse than before: {worst}")
     gone = next(_gone(before, after, settings.tolerance), None)
-    return None if gone is None else Verdict(False, "harm", f"said before and missing now: {gone}")
+    return None if gone is None else Verdict(False, "harm", f"an argument is lost: {gone}")
 
 
 def _gain(
@@ -153,12 +153,12 @@ def _gain(
 ) -> Verdict:
     gained = next(_gained(before, after, settings.min_gain), None)
     if gained is not None:
-        return Verdict(True, "gain", f"missing before and said now, and no gated score worse: {gained}")
+        return Verdict(True, "gain", f"a missing argument is said now, and no deciding score is worse: {gained}")
     best = max((c for c in changes if c.difference is not None), key=lambda c: c.gain)
     if best.gain >= settings.min_gain - _SLACK and best.gain > 0:
         kept = f" by more than {settings.tolerance:g}" if settings.tolerance else ""
-        return Verdict(True, "gain", f"better than before, and no gated score worse{kept}: {best}")
-    return Verdict(False, "gain", f"no gated score better by {settings.min_gain:g}: best is {best}")
+        return Verdict(True, "gain", f"better than before, and no deciding score is worse{kept}: {best}")
+    return Verdict(False, "gain", f"no deciding score is better by {settings.min_gain:g}: the best is {best}")
 
 
 def _kinds(mended: Sequence[str]) -> str:

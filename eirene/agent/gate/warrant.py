@@ -39,7 +39,7 @@ _MOST_TURNS = 8
 class Rewrite:
     """A rewrite to be warranted: the text before, what the refiner wrote, and what it was asked for.
 
-    `given` is what the scores are held against; `drafts` are earlier texts whose words may come back.
+    `given` is what the scores are compared with; `drafts` are earlier texts whose words may come back.
     `is_judged`: a model compares what is left with the text before. `is_marked`: what is to be removed stays,
     with a mark after it.
     """

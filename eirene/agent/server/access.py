@@ -24,7 +24,7 @@ logger = get_logger(__name__)
 
 _OPEN = frozenset({"/", "/healthz", "/openapi.json"})  # what needs no key: nothing of anybody's is there
 _KNOWN = _OPEN | {"/metrics", "/v1/models", "/v1/chat/completions", "/v1/runs", "/v1/edits"}
-_RUN = re.compile(r"(/v1)?/runs/[^/]+(/events)?")
+_RUN = re.compile(r"(/v1)?/runs/[^/]+(/events|/cancel|/result)?")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",

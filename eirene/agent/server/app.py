@@ -37,6 +37,7 @@ from eirene.agent.server.protocol import (
     describe,
     parse_body,
 )
+from eirene.agent.server.result import shown_result
 from eirene.agent.server.runs import ServerRun
 from eirene.agent.server.service import RenderPage, Service
 from eirene.agent.server.streaming import (
@@ -87,6 +88,8 @@ def create_app(engine: Engine, options: ServeOptions, *, render: RenderPage | No
     app.post("/v1/edits", tags=["runs"], openapi_extra=EDITS)(routes.make_edits)
     app.get("/v1/runs/{run_id}", tags=["runs"], response_model=None)(routes.show_run)
     app.get("/v1/runs/{run_id}/events", tags=["runs"], response_model=None)(routes.watch_run)
+    app.post("/v1/runs/{run_id}/cancel", tags=["runs"])(routes.cancel_run)
+    app.get("/v1/runs/{run_id}/result", include_in_schema=False, response_model=None)(routes.show_result)
     app.get("/runs/{run_id}", include_in_schema=False, response_model=None)(routes.run_page)
     app.get("/healthz", tags=["server"])(routes.health)
     app.get("/metrics", tags=["server"], response_model=None)(routes.metrics)
@@ -171,6 +174,25 @@ class Routes:
         events = (sse(event) async for event in self._run(run_id).follow())
         return EventStream(events, keep_alive_s=self._service.options.keep_alive_s, headers={})
 
+    async def cancel_run(self, run_id: str) -> dict[str, Any]:
+        """Ends a run that was begun with `POST /v1/runs`; one that has ended stays as it is."""
+        run = self._run(run_id)
+        await self._service.cancel(run)
+        return self._brief(run)
+
+    async def show_result(self, run_id: str) -> Response:
+        """A run as the page shows it: its line of the list and, where it was refined, its result."""
+        run = self._run(run_id)
+        return _json(await asyncio.to_thread(self._result, run))
+
+    def _result(self, run: ServerRun) -> dict[str, Any]:
+        found = json.loads(run.data or b"{}")
+        told = {**self._brief(run), "said": found.get("why"), "error": found.get("error"), "result": None}
+        if (found.get("records") or [None])[0] is None:
+            return told
+        record, item = self._record(found, 0)
+        return {**told, "result": shown_result(record, item)}
+
     async def run_page(self, run_id: str, request: Request, token: str = "", choice: int = 0) -> Response:
         """A finished run as a page; with a key, its address from the list holds the token that opens it."""
         run = self._run(run_id)
@@ -185,13 +207,14 @@ class Routes:
         records = found.get("records") or []
         if self._render is None or not 0 <= choice < len(records) or records[choice] is None:
             raise ApiError(404, "this run has no record to show", code="not_found")
+        return self._render(*self._record(found, choice))
+
+    def _record(self, found: dict[str, Any], choice: int) -> tuple[Record, Item]:
         try:
-            record, item = Record.model_validate(records[choice]), Item.model_validate(found["items"][choice])
+            return Record.model_validate(found["records"][choice]), Item.model_validate(found["items"][choice])
         except FormError:  # the file of runs may be an older one
-            raise ApiError(
-                404, "another version of Eirene made this run; it has no page here", code="not_found"
-            ) from None
-        return self._render(record, item)
+            said = "another version of Eirene made this run; it has no page here"
+            raise ApiError(404, said, code="not_found") from None
 
     async def health(self) -> dict[str, str]:
         """Whether the server answers."""
@@ -209,6 +232,7 @@ class Routes:
             modes=self._service.served,
             drafts=self._service.engine.upstream is not None,
             wants_key=self._service.options.key is not None,
+            needs_given=self._service.engine.parts.backend == "embedded",
         )
         return HTMLResponse(text, headers={"Content-Security-Policy": policy_of(text)})
 

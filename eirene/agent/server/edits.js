@@ -10,7 +10,7 @@ function keepEdits(event) {
 
 function inWords(edit) {
   const old = edit.old.trim() ? `“${edit.old.trim()}”` : "";
-  if (!edit.edit) return `${old} goes`;
+  if (!edit.edit) return `${old} is removed`;
   return old ? `${old} becomes “${edit.edit}”` : `“${edit.edit}” is put in`;
 }
 
@@ -20,16 +20,17 @@ function drawEdit(edit, n) {
     button.addEventListener("click", () => { edit.accepted = accepted; showEdits(); });
     return button;
   };
-  const shown = drawSpans([[edit.old, edit.kind, edit.edit]]);
-  const name = `Edit ${n + 1}, ${edit.kind}: ${inWords(edit)}`;
+  const shown = drawSpans([[edit.old, edit.word, edit.edit]]);
+  const name = `Edit ${n + 1}, ${edit.word}: ${inWords(edit)}`;
   return make("li", {},
-    make("div", { class: "text" }, `${n + 1}. `, ...shown, edit.edit ? null : make("span", { class: "hint" }, " goes")),
+    make("div", { class: "text" }, `${n + 1}. `, ...shown, edit.edit ? null : make("span", { class: "hint" }, " to be removed")),
     edit.reason ? make("div", { class: "reason" }, "because: " + edit.reason) : null,
     make("div", { class: "choices", role: "group", "aria-label": name }, toggle(true, "Accept"), toggle(false, "Reject")),
-    make("p", { class: "hint beside", hidden: "" }, "Not made: it lies within another edit, or the text has it already."));
+    make("p", { class: "hint beside", hidden: "" }, "Not made: it lies within another edit, or the text reads so already."));
 }
 
 async function showEdits() {
+  if (!review.edits.length) return;
   const mine = ++review.asked;
   const [list, told] = [document.querySelector("ol.edits"), at("edits-told")];
   review.edits.forEach((edit, n) => {
@@ -57,6 +58,28 @@ async function showEdits() {
   }
 }
 
+// Folded: what the gate decided stands above it, and this is for who wants another choice.
+function drawEdits() {
+  const button = (name, act) => {
+    const made = make("button", { type: "button" }, name);
+    made.addEventListener("click", () => act(made));
+    return made;
+  };
+  const all = (accepted) => () => { for (const edit of review.edits) edit.accepted = accepted; showEdits(); };
+  const refineIt = () => { write(at("answer"), review.edited); at("answer").focus(); };
+  for (const edit of review.edits) edit.accepted = true;
+  return make("details", { id: "choose", "aria-label": "Edits" },
+    make("summary", {}, `Choose the edits yourself (${review.edits.length})`),
+    make("p", { class: "hint" }, "The edits of the first critique, made in your answer. Green words replace the marked ones before " +
+      "them; marked words without green ones are removed."),
+    make("div", { class: "buttons" }, button("Accept all", all(true)), button("Reject all", all(false))),
+    make("ol", { class: "edits" }, ...review.edits.map(drawEdit)),
+    make("p", { id: "edits-told", role: "status" }),
+    make("h4", {}, "The text with the accepted edits"),
+    make("p", { class: "text", id: "edited", dir: "auto", tabindex: "-1" }),
+    make("div", { class: "buttons" }, button("Copy the text", copyEdited), button("Use it as the answer", refineIt)));
+}
+
 async function copyEdited() {
   try {
     await navigator.clipboard.writeText(review.edited);
@@ -65,32 +88,4 @@ async function copyEdited() {
     getSelection().selectAllChildren(at("edited"));
     at("edits-told").textContent = "The text is selected; press Ctrl+C to copy it.";
   }
-}
-
-function drawEdits() {
-  if (!review.edits.length) return;
-  const button = (name, act) => {
-    const made = make("button", { type: "button" }, name);
-    made.addEventListener("click", act);
-    return made;
-  };
-  const all = (accepted) => () => { for (const edit of review.edits) edit.accepted = accepted; showEdits(); };
-  const refineIt = () => { at("answer").value = review.edited; at("answer").focus(); };
-  for (const edit of review.edits) edit.accepted = true;
-  const box = step("edits", "The edits, one by one",
-    make("p", { class: "hint" }, "Of the first critique, on the answer as it was given."),
-    make("div", { class: "many" }, button("Accept all", all(true)), button("Reject all", all(false))),
-    make("ol", { class: "edits" }, ...review.edits.map(drawEdit)),
-    make("p", { id: "edits-told", role: "status" }),
-    make("h4", {}, "The text with what is accepted"),
-    make("p", { class: "text", id: "edited", dir: "auto", tabindex: "-1" }),
-    make("div", { class: "many" }, button("Copy the text", copyEdited), button("Use it as the answer", refineIt)));
-  box.setAttribute("aria-label", "Edits");
-  return showEdits();
-}
-
-function drawLegend(kinds) {
-  const named = kinds.flatMap((kind, n) => [n ? " " : "", make("span", { class: "nobr" }, drawMark(kind, kind))]);
-  return make("p", { class: "hint kinds" }, "Found: ", ...named,
-    ". Green words should stand in place of what is marked before them; what has none should go, or be looked up.");
 }

@@ -41,7 +41,7 @@ _CUT_OFF = {"length": "was cut off at the token limit", "content_filter": "was f
 
 @dataclass(frozen=True, slots=True)
 class ChatTask:
-    """What one request asks for. `draft` None: the server is to have one written. `given`: what it is held against.
+    """What one request asks for. `draft` None: the server is to have one written. `given`: what it is compared with.
 
     Without `refines` the drafts are the answer.
     """

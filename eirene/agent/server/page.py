@@ -13,10 +13,13 @@ from eirene import views
 from eirene.core.grounding import NOTHING_GIVEN
 
 
-def page(*, models: Sequence[str], mode: str, modes: Sequence[str], drafts: bool, wants_key: bool) -> str:
+def page(
+    *, models: Sequence[str], mode: str, modes: Sequence[str], drafts: bool, wants_key: bool, needs_given: bool
+) -> str:
     """The page. `modes` may be chosen, `mode` is at first.
 
-    `drafts`: whether the server can write an answer to a question without arguments.
+    `drafts`: whether the server can write an answer to a question without arguments. `needs_given`: whether an answer
+    is judged only where arguments or passages are given.
     """
     facts = json.dumps(
         {
@@ -25,13 +28,14 @@ def page(*, models: Sequence[str], mode: str, modes: Sequence[str], drafts: bool
             "modes": list(modes),
             "drafts": drafts,
             "wantsKey": wants_key,
+            "needsGiven": needs_given,
             "nothingGiven": NOTHING_GIVEN,
         }
     )
     for character in "<>&\u2028\u2029":  # nothing in it can end the element it stands in
         facts = facts.replace(character, f"\\u{ord(character):04x}")
-    scripts = (views.asset("findings.js"), _asset("edits.js"), _asset("page.js"))
-    parts = {"css": _asset("page.css") + views.asset("findings.css"), "js": "".join(scripts), "facts": facts}
+    scripts = "".join(map(_asset, ("edits.js", "result.js", "page.js")))
+    parts = {"css": views.asset("design.css") + _asset("page.css"), "js": scripts, "facts": facts}
     return re.sub(r"\{\{ (\w+) \}\}", lambda found: parts[found[1]], _asset("page.html"))
 
 

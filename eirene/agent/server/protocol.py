@@ -66,21 +66,21 @@ class _WithGiven(_Asked):
     context: Annotated[
         Annotated[list[Text], PASSAGES] | None,
         Field(
-            description="Eirene: passages that the answer is held against: a text, or a list of texts or of objects "
+            description="Eirene: passages that the answer is checked against: a text, or a list of texts or of objects "
             "with a `text` and perhaps a `title`."
         ),
     ] = None
     perspectives: Annotated[
         Annotated[list[Perspective], SIDES] | None,
         Field(
-            description="Eirene: sides with their arguments that the answer is held against: a list of them, or an "
+            description="Eirene: sides with their arguments that the answer is checked against: a list of them, or an "
             "object of each side's name and its argument or arguments."
         ),
     ] = None
 
     @property
     def given(self) -> Given | None:
-        """What the answer is to be held against; None without either. Raises `ApiError`."""
+        """What the answer is to be compared with; None without either. Raises `ApiError`."""
         found: dict[str, Any] = self.model_dump(include=set(_GIVEN), exclude_none=True)
         found = {key: value for key, value in found.items() if value}
         if not found:
@@ -246,6 +246,7 @@ _STATUSES = {
     "403": "The request comes from another site's page.",
     "404": "There is no such model, run or path.",
     "408": "The body did not arrive in time.",
+    "409": "The run cannot be cancelled.",
     "413": "The body is too large.",
     "429": "The server or the model behind it is busy.",
     "500": "The server made a mistake.",

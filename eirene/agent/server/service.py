@@ -110,7 +110,7 @@ class Service:
         self.runs = Runs(keep=options.keep_runs, keep_bytes=options.keep_bytes, path=options.runs)
         self.metrics, self.grace = Metrics(), Grace(options.grace_s)
         self._admission = Admission(concurrency=options.concurrency, queue=options.queue, metrics=self.metrics)
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._under_way: dict[str, asyncio.Task[None]] = {}
         self._worker = WorkerLoop()
 
     @property
@@ -185,6 +185,8 @@ class Service:
         deadline = asyncio.get_running_loop().time() + self.options.timeout_s
         try:
             async with self._admission.place(deadline=deadline, timeout_s=self.options.timeout_s):
+                if live:
+                    run.tell({"kind": "started", "drafts": task.draft is None})
                 answer = await self._answered(task, deadline, _reporting(run) if live else None)
             data = await asyncio.to_thread(_finished, run, answer)
         except ApiError as error:
@@ -238,22 +240,37 @@ class Service:
             except ApiError as error:
                 logger.info("%s: %d", run.id, error.status)
 
+        run.tell({"kind": "queued"})
         background = asyncio.create_task(work(), name=run.id)
-        self._under_way.add(background)
+        self._under_way[run.id] = background
         background.add_done_callback(self._done)
         return run
+
+    async def cancel(self, run: ServerRun) -> None:
+        """Ends a run that `start` began, and waits for its end; one that has ended stays as it is.
+
+        Raises `ApiError` 409 for a chat: that ends when its client goes away.
+        """
+        task = self._under_way.get(run.id)
+        if task is None:
+            if run.state == "running":
+                said = "this run answers a chat; it ends when the chat's client closes its connection"
+                raise ApiError(409, said, code="not_cancellable", param="run_id")
+            return
+        task.cancel()
+        await asyncio.wait([task])
 
     async def close(self) -> None:
         """Waits for the runs that nobody's request holds, for what is left of the grace, and ends the rest."""
         if self._under_way:
-            _, late = await asyncio.wait(set(self._under_way), timeout=self.grace.left_s)
+            _, late = await asyncio.wait(set(self._under_way.values()), timeout=self.grace.left_s)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
         await self._worker.close(within_s=_CLOSE_S)
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        self._under_way.discard(task)
+        self._under_way.pop(task.get_name(), None)
         if not task.cancelled() and task.exception() is not None:
             logger.error("%s failed: %s", task.get_name(), type(task.exception()).__name__, exc_info=task.exception())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
-from dataclasses import astuple
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -13,11 +12,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from eirene.agent.server.errors import CLIENT_GONE, ApiError, internal_error
+from eirene.agent.server.result import shown_critique, shown_diff
 from eirene.agent.state import Event, State
-from eirene.core.critique import HALLUCINATIONS, Critique
-from eirene.core.findings.tags import in_order
+from eirene.core.critique import Critique
 from eirene.core.logs import get_logger
-from eirene.views import kinds_in, spans_of
 
 logger = get_logger(__name__)
 
@@ -173,19 +171,21 @@ class RunReporter:
         if samples := self._new("samples", state.get("samples")):
             self._send("votes", state, **_votes(samples))
         if critique := self._new("critique", state.get("critique")):
-            self._send("critique_chosen", state, **_critique(critique, state.get("best", state["item"]["answer"])))
+            text = state.get("best", state["item"]["answer"])
+            self._send("critique_chosen", state, **shown_critique(Critique.model_validate(critique), text))
         candidate = self._new("candidate", state.get("candidate"))
         if candidate is not None:
             before = state.get("best", state["item"]["answer"])
-            self._send("rewrite", state, before=before, after=candidate, unusable=state.get("unusable"))
+            told = {"before": before, "after": candidate, "unusable": state.get("unusable")}
+            self._send("rewrite", state, **told, diff=shown_diff(before, candidate))
         if scores := self._new("candidate_scores", state.get("candidate_scores")):
             before, after = _errors(state.get("best_scores", {})), _errors(scores)
             self._send("scored", state, before=before, after=after, advisory=self._advisory)
         rounds = state.get("rounds") or []
         if len(rounds) > self._seen.get("rounds", 0):
             last = rounds[-1]
-            told = {"decision": last["decision"], "why": last["why"], "rewritten": last["candidate"] is not None}
-            self._send("decided", state, number=len(rounds), **told)
+            decided = {"decision": last["decision"], "why": last["why"], "rewritten": last["candidate"] is not None}
+            self._send("decided", state, number=len(rounds), **decided)
         self._seen["rounds"] = len(rounds)
 
     def _send(self, kind: str, state: State, **more: Any) -> None:
@@ -196,17 +196,6 @@ class RunReporter:
         is_new = value != self._seen.get(key)
         self._seen[key] = value
         return value if is_new else None
-
-
-def _critique(critique: RunEvent, text: str) -> RunEvent:
-    """What is shown of a critique of `text`: its sentences in runs by what was found, and the edits that are known."""
-    found = Critique.model_validate(critique)
-    keys = ("tag_consistency", "reason_consistency", "n_valid", "n_drawn")
-    sentences = [{**s.model_dump(mode="json"), "spans": [astuple(r) for r in spans_of(s)]} for s in found.sentences]
-    findings = [f for s in found.sentences for f in s.findings if f.kind in HALLUCINATIONS and f.edit is not None]
-    edits = [{**f.model_dump(mode="json"), "old": text[f.start : f.end]} for f in in_order(findings)]
-    return {**{k: critique.get(k) for k in keys}, "sentences": sentences, "text": text,
-            "kinds": kinds_in([found]), "edits": edits, "unchecked": found.unchecked}  # fmt: skip
 
 
 def _votes(samples: list[RunEvent]) -> RunEvent:

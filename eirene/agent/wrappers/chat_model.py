@@ -55,7 +55,7 @@ class RefiningChatModel(BaseChatModel):
     the draft and of everything spent on refining it. Whatever fails while refining, the caller gets the draft.
 
     `backend`: who critiques and rewrites (default: the wrapped model itself; see `eirene.refine`). `given` tells from
-    the messages what a reply is to be held against; a call may bring it as well, as `perspectives=` or `context=`.
+    the messages what a reply is to be compared with; a call may bring it as well, as `perspectives=` or `context=`.
     `when(messages, reply)` says whether to refine at all.
 
     Examples:
@@ -206,7 +206,7 @@ class RefiningChatModel(BaseChatModel):
         return {name: value for name, value in kwargs.items() if name not in ("stream", "stream_usage")}
 
     def _given_for(self, kwargs: dict[str, Any]) -> GivenFor | None:
-        """What replies are held against: what a call brings, taken out of its other arguments, else as for all."""
+        """What replies are compared with: what a call brings, taken out of its other arguments, else as for all."""
         found = {key: kwargs.pop(key) for key in _GIVEN_KEYS if key in kwargs}
         return (lambda _: found) if found else self.given
 

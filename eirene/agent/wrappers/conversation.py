@@ -27,7 +27,7 @@ from eirene.core.usage import Usage
 from eirene.text.refusals import is_refusal
 
 Given = Mapping[str, Any]
-"""What the answer is to be held against: `perspectives` or `context`, as in an input row."""
+"""What the answer is to be compared with: `perspectives` or `context`, as in an input row."""
 GivenFor = Callable[[Sequence[BaseMessage]], Given | None]
 When = Callable[[Sequence[BaseMessage], str], bool]
 """Which replies to refine, by the messages before them and their text."""

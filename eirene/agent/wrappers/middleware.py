@@ -52,7 +52,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
     the answer.
 
     `backend`: who critiques and rewrites (default: the agent's own model). `given` tells from the messages what an
-    answer is held against, such as `tool_results`. `when(messages, answer)` says whether to refine it, see
+    answer is compared with, such as `tool_results`. `when(messages, answer)` says whether to refine it, see
     `eirene.agent.wrappers.conversation`. `max_refined`: answers refined at most in one thread of the agent.
     """
 

@@ -158,7 +158,7 @@ def _run(
             shown.start()
             return 130 if asyncio.run(work(runner)) else 0
     except (BackendError, OSError):
-        say(f"{opened.made.rows:,} rows were made and {opened.n_left:,} are left; the same command goes on from there")
+        say(f"{opened.made.rows:,} rows were made and {opened.n_left:,} are left; run the same command again to resume")
         raise
 
 
@@ -176,7 +176,7 @@ def _tell(opened: Batch, out: str) -> None:
     if opened.n_left:
         say(
             f"stopped ({opened.stopped}): {opened.n_left:,} of {opened.n_rows:,} rows are left; "
-            "the same command goes on from there"
+            "run the same command again to resume"
         )
     failed = opened.totals.statuses["failed"]
     if failed:

@@ -35,7 +35,7 @@ Names = Annotated[str, typer.Option(help="Which detectors, comma-separated.")]
 Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Labelled answers to choose thresholds on.")]
 DevShare = Annotated[float, typer.Option(help="Without --dev: share of DATA's clusters to choose thresholds on.")]
 Slice = Annotated[str, typer.Option("--slice", help="Fields of DATA to break the figures down by, comma-separated.")]
-Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and tables.")]
+Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots, tables and report.")]
 Limit = Annotated[int, typer.Option(help="Take only so many answers of DATA (0: all).", rich_help_panel=_RUN)]
 SampleSeed = Annotated[
     int, typer.Option(help="Draw the --limit answers by this seed (-1: take the first ones).", rich_help_panel=_RUN)
@@ -97,7 +97,7 @@ def detectors(
             _show(summary)
         failed = sum(row.failed for row in found.rows.values())
         tell_rows("scored", len(found.rows), before=found.n_from_journal, left_out=found.n_left_out, failed=failed,
-                  see=str(folder / "table.md"))  # fmt: skip
+                  see=f"{folder / 'report.html'} and {folder / 'table.md'}")  # fmt: skip
         if nothing_scored := _nothing_scored(summary):
             say(f"error: no answer was scored: {nothing_scored}")
     # Of failures --fail-on-error decides, all of them included.
@@ -153,12 +153,12 @@ def _write(
     from eirene.agent.experiments.detectors import summarise
     from eirene.eval.metrics.detectors import curves
     from eirene.views.detectors import evaluation_table, write_curves
+    from eirene.views.detectors_page import render_detectors_page
 
     summary = {**named, **summarise(found, plan)}
-    texts = {"table.md": evaluation_table(summary)}
-    write_results(
-        folder, summary, texts, (lambda: write_curves(curves(found.data), summary, folder)) if plots else None
-    )
+    drawn = curves(found.data)
+    texts = {"table.md": evaluation_table(summary), "report.html": render_detectors_page(summary, drawn)}
+    write_results(folder, summary, texts, (lambda: write_curves(drawn, summary, folder)) if plots else None)
     return summary
 
 
@@ -166,13 +166,14 @@ def _show(summary: dict[str, Any]) -> None:
     """The figures for a reader at a terminal; intervals of all, pairs and slices stand in table.md."""
     from rich.table import Table
 
-    from eirene.views.detectors import figure, floor_name, level_title
+    from eirene.views.detectors import counted, figure, floor_name, level_title
+    from eirene.views.detectors_verdict import conclusion
 
     screen = console()
     screen.print(f"{summary['data']['form']}: {summary['answers']:,} answers; {summary['signature']}", markup=False)
     for level in summary["levels"]:
-        counted = f"{level['n']:,} labelled, {level['errors']:,} errors, {level['clusters']:,} clusters"
-        screen.print(f"\n{level_title(level)}: {counted}", markup=False)
+        screen.print(f"\n{level_title(level)}: {counted(level)}", markup=False)
+        screen.print(conclusion(level), style="bold", markup=False, highlight=False)
         shown = Table(box=None)
         for name in ("", "ROC AUC [95 %]", "AP", "F1", "scored"):
             shown.add_column(name, justify="right" if name else "left")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Journal = Annotated[
-    str | None, typer.Option("--out", metavar="FILE", help="Keep a row for each answer here; a rerun goes on from it.")
+    str | None, typer.Option("--out", metavar="FILE", help="Keep a row for each answer here; a rerun resumes from it.")
 ]
 Concurrency = Annotated[int, typer.Option(help="Answers at once.")]
 

@@ -79,7 +79,7 @@ def by_model(
             left = journals.left()
             if isinstance(error, BackendError):  # where the disk is full, a card does not fit either
                 _write_card(order, recipe, writes, journals, is_finished=False)
-            say(f"{made.rows} rows are there; {_said(left)}, and the same command goes on from there")
+            say(f"{made.rows} rows are there; {_said(left)}; run the same command again to resume")
             raise
         left = 0 if stop.control.reason is None else journals.left()
         _write_card(order, recipe, writes, journals, is_finished=not left)
@@ -87,7 +87,7 @@ def by_model(
         say(line)
     if left:
         command = "the same command" if stop.by_user else "with a higher limit the same command"
-        say(f"stopped ({stop.control.reason}): {_said(left)}; {command} goes on from there")
+        say(f"stopped ({stop.control.reason}): {_said(left)}; {command} resumes")
     if stop.by_user:
         raise typer.Exit(130)
 

@@ -10,10 +10,10 @@ import typer
 from eirene.cli import flags
 from eirene.cli.flags import listed_seeds
 from eirene.cli.progress import bar
-from eirene.cli.results_folder import make_folder
 from eirene.cli.terminal import output, say
 from eirene.cli.train.training import show_step
 from eirene.core.errors import InputError
+from eirene.data.output import make_folder
 
 Data = Annotated[
     str, typer.Option(metavar="DIR", help="The folder with topics_train.jsonl and, to measure, the dev files.")

@@ -10,10 +10,10 @@ import typer
 
 from eirene.cli import flags
 from eirene.cli.flags import listed_seeds
-from eirene.cli.results_folder import make_folder
 from eirene.cli.terminal import say
 from eirene.cli.train.training import Stoppable
 from eirene.core.errors import InputError
+from eirene.data.output import make_folder
 
 if TYPE_CHECKING:
     from eirene.models.verifier.training.run import TrainedVerifier, VerifierStep

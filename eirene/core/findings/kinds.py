@@ -1,14 +1,13 @@
-"""The six kinds of hallucination (FAVA, section 3 and table 1), what is done about each, and their spans in a sentence.
+"""The six kinds of hallucination (FAVA, section 3 and table 1) and what is done about each.
 
 Entity and relation are wrong in a few words that others can replace; the rest is wrong as a whole and is removed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eirene.core.critique import HALLUCINATIONS, Critique, Finding, HallucinationKind, TaggedSentence
+from eirene.core.critique import HALLUCINATIONS, Finding, HallucinationKind
 
 REPLACED: frozenset[str] = frozenset({"entity", "relation"})
 """Kinds whose faulty words are replaced."""
@@ -66,9 +65,6 @@ KINDS: dict[HallucinationKind, KindInfo] = {
     )
 }  # fmt: skip
 """The six kinds by name, in the paper's order."""
-LETTERS: dict[str, str] = {kind: kind[0].upper() for kind in HALLUCINATIONS}
-"""The letter of each kind, for where colour may not be seen; no two have the same."""
-
 _SHOWN = 120
 
 
@@ -95,38 +91,3 @@ def finding_of(kind: HallucinationKind, start: int, end: int, *, text: str, edit
 def _short(text: str) -> str:
     line = " ".join(text.split()).rstrip(".") or text.strip()
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1].rstrip() + "…"
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSpan:
-    """A run of a sentence's text. `kind` is "" where nothing was found; `edit` what should stand there, if known."""
-
-    text: str
-    kind: str = ""
-    edit: str | None = None
-
-
-def spans_of(sentence: TaggedSentence) -> tuple[ShownSpan, ...]:
-    """The sentence's text in runs, one for each hallucination and for what stands between; none without hallucinations.
-
-    Of findings that overlap, the first is shown, and the longer of two that begin together.
-    """
-    found = sorted((f for f in sentence.findings if f.kind in HALLUCINATIONS), key=lambda f: (f.start, -f.end))
-    spans: list[ShownSpan] = []
-    at = 0
-    for finding in found:
-        start, end = finding.start - sentence.start, min(finding.end - sentence.start, len(sentence.text))
-        if not at <= start <= end:
-            continue
-        spans += [ShownSpan(sentence.text[at:start])] if start > at else []
-        spans.append(ShownSpan(sentence.text[start:end], finding.kind, finding.edit))
-        at = end
-    if not spans:
-        return ()
-    return tuple(spans) if at == len(sentence.text) else (*spans, ShownSpan(sentence.text[at:]))
-
-
-def kinds_in(critiques: Iterable[Critique | None]) -> tuple[str, ...]:
-    """The kinds of hallucination among the critiques' findings, in the order of the six, for a legend."""
-    found: set[str] = {f.kind for c in critiques if c is not None for s in c.sentences for f in s.findings}
-    return tuple(kind for kind in HALLUCINATIONS if kind in found)

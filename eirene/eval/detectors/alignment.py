@@ -1,4 +1,4 @@
-"""The `alignment` and `arrangement` detectors: clauses held against given arguments by the shipped sentence encoder."""
+"""The `alignment` and `arrangement` detectors: clauses compared with given arguments by the shipped encoder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eirene.text.language import unsupported_language
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
 
-NEEDS_JUDGE = "needs a judge: nothing was given that an answer could be held against"
+NEEDS_JUDGE = "needs a judge: nothing was given to check the answer against"
 
 
 class _EncoderDetector:

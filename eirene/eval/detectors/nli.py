@@ -18,7 +18,7 @@ from eirene.text.sentences import split_sentences
 __all__ = ["NliDetector", "NliModel", "load_nli"]
 
 _EMPTY = "it is empty"
-_NOT_GIVEN = "nothing was given that an answer could be held against"
+_NOT_GIVEN = "nothing was given to check the answer against"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class NliDetector:
         )
 
     def _question(self, hypothesis: str, pieces: Sequence[Piece], texts: Sequence[str]) -> _Hypothesis:
-        """The hypothesis with the windows, made of pieces of the texts, that it is held against."""
+        """The hypothesis with the windows, made of pieces of the texts, that it is compared with."""
         if not hypothesis.strip():
             return _Hypothesis(hypothesis, (), _EMPTY)
 
@@ -102,7 +102,7 @@ class NliDetector:
         return _Hypothesis(hypothesis, tuple(joined(window) for window in found))
 
     def _parts(self, argument: str, answer: str) -> list[_Hypothesis]:
-        """The argument as a hypothesis held against the answer; in parts where a sentence does not fit beside it."""
+        """The argument as a hypothesis compared with the answer; in parts where a sentence does not fit beside it."""
         said, texts = sentences_of([answer]), [argument]
         longest = max((piece.of([answer]) for piece in said), key=self._model.length)
 

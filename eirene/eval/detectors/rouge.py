@@ -21,7 +21,7 @@ from eirene.text.words import Word, content_words
 
 Counts = dict[str, int]
 
-NEEDS_JUDGE = "needs a judge: nothing was given that an answer could be held against"
+NEEDS_JUDGE = "needs a judge: nothing was given to check the answer against"
 NO_ARGUMENT_WORDS = "no content words among what was given"
 _KEPT_CHARACTERS = 20_000
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eirene.models.encoder.tokens import ReadsTokens
     from eirene.models.verifier.runtime import Verifier
 
-NEEDS_JUDGE = "needs a judge: nothing was given that an answer could be held against"
+NEEDS_JUDGE = "needs a judge: nothing was given to check the answer against"
 NO_COVERAGE = "passages: reads what is said against them, not what is missing"
 
 

@@ -93,7 +93,7 @@ class EmbeddedFeedback:
 
 
 def _has_passages(item: Item) -> bool:
-    """Whether an answer is held against passages: arguments come first."""
+    """Whether an answer is compared with passages: arguments come first."""
     return bool(item.context) and not item.perspectives
 
 

@@ -41,7 +41,7 @@ _TOKEN = re.compile(r"\w+(?:[.,:/]\d+)*(?:['’\-]\w+)*|[^\w\s]")
 _MOST_GIVEN = 400
 """Given sentences that are looked at; of more, those with the most words in common."""
 _HELD_AGAINST = 3
-"""Given sentences that one sentence is held against: an answer's sentence may say what two of them do."""
+"""Given sentences that one sentence is compared with: an answer's sentence may say what two of them do."""
 _RELATED = 0.34
 """Share of the content words of the shorter that two sentences must have in common to be held side by side."""
 _VERBATIM = 0.7
@@ -62,7 +62,7 @@ _MARGIN = {"sure": 3.0, "likely": 1.5}
 @dataclass(frozen=True, slots=True)
 class RuleFinding:
     """One finding, in sentence `sentence` (from 0). `explains`: it says what is wrong with the sentence as a whole;
-    `given` is the given sentence that it was held against, "" where it was held against none."""
+    `given` is the given sentence that it was compared with, "" where it was compared with none."""
 
     sentence: int
     margin: float
@@ -145,7 +145,7 @@ def _without_possessives(tokens: list[_Token]) -> list[_Token]:
 
 
 def _closest(sentences: Sequence[Sentence], given: list[_Given], encoder: Encodes) -> list[list[_Given]]:
-    """For each sentence the given sentences that it is held against, the closest first; none where none is related."""
+    """For each sentence the given sentences that it is compared with, the closest first; none where none is related."""
     stems = [frozenset(w.stem for w in content_words(s.text)) for s in sentences]
     shares = np.array([[_share(own, g.stems) for g in given] for own in stems]).reshape(-1, len(given))
     if len(given) > _MOST_GIVEN:
@@ -178,7 +178,7 @@ def _opinions(
 
 @dataclass(frozen=True, slots=True)
 class _HeldAgainst:
-    """A sentence beside the given one that it is held against; `taken` are the edits that it has already."""
+    """A sentence beside the given one that it is compared with; `taken` are the edits that it has already."""
 
     given: _Given
     known: frozenset[str]
@@ -199,7 +199,7 @@ class _HeldAgainst:
 def _differences(
     index: int, tokens: Sequence[_Token], given: _Given, known: frozenset[str], answer: str, *, others: bool
 ) -> Iterator[RuleFinding]:
-    """What stands in the sentence in another's place, one finding for each place; held against `others` than
+    """What stands in the sentence in another's place, one finding for each place; compared with `others` than
     the closest sentence, relations only where the words beside them agree."""
     own, other = [t.key for t in tokens], [t.key for t in given.tokens]
     matcher = BoundedMatcher(own, other)

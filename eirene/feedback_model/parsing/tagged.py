@@ -63,7 +63,7 @@ def references_shown(request: FeedbackRequest) -> tuple[str, str]:
 
 
 def references_of(item: Item) -> tuple[str, ...]:
-    """What an answer is held against: the passages of its context and the arguments of its perspectives."""
+    """What an answer is compared with: the passages of its context and the arguments of its perspectives."""
     arguments = [text for side in item.perspectives or () for text in side.arguments]
     return tuple([*(item.context or ()), *arguments])
 

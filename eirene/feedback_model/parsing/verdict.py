@@ -1,4 +1,4 @@
-"""The verdict on one sentence: its number, tag and reason in running text, held against the answer's statements.
+"""The verdict on one sentence: its number, tag and reason in running text, compared with the answer's statements.
 
 Every pattern is anchored where it is tried and bounded, so that parsing takes time linear in the reply.
 """
@@ -60,7 +60,7 @@ class Statement:
 
 
 def statements_of(sentences: Sequence[Sentence]) -> list[Statement]:
-    """The statements that a reply is held against."""
+    """The statements that a reply is compared with."""
     return [Statement(n, s.text, stream(s.text), tag_at(s.text) is not None) for n, s in enumerate(sentences, start=1)]
 
 

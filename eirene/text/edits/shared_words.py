@@ -14,7 +14,7 @@ from eirene.text.edits.words import word_tokens
 _MOST_PAIRS = 10_000
 """Past this many sentence pairs a block counts as replaced: a comparison must not take minutes."""
 _MOST_COUNTED = 1_000_000
-"""So it does past this many words, each counted once for every sentence that it is held against."""
+"""So it does past this many words, each counted once for every sentence that it is compared with."""
 
 
 class SharedWords:

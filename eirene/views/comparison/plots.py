@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eirene.views.comparison.tables import KINDS, drawn
+from eirene.views.comparison.figures import drawn
+from eirene.views.comparison.tables import KINDS
 from eirene.views.figures import COLOURS, check_matplotlib, new_figure, save, tidy
 
 if TYPE_CHECKING:

@@ -10,11 +10,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from eirene.views.comparison.figures import digits_of, figure, p_value, unscored
+from eirene.views.comparison.verdict import verdict
 from eirene.views.facts import visible
 
 Json = Mapping[str, Any]
 STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
-KINDS = {"share": "Shares of the answers", "score": "Error scores", "penalty": "Penalties", "price": "What a row took"}
+KINDS = {"share": "Shares of the answers", "score": "Error scores", "penalty": "Penalties", "price": "Cost of a row"}
 """The kinds of measures in words: those of one kind share a scale."""
 SPENT = ("calls", "tokens in", "tokens out", "seconds", "cost")
 """The columns of `spent` and `per_accepted`."""
@@ -27,15 +29,17 @@ def comparison_table(summary: Json) -> str:
     several = len(summary["seeds"]) > 1
     parts = [
         "# Comparison of feedback modes",
+        verdict(summary),
         f"{summary['items']} items, {len(modes)} modes, seed{'s' if several else ''} {seeds}: {summary['rows']} rows. "
         "Scores are error scores from 0 to 1; lower is better. Intervals are 95 % percentile bootstrap intervals over "
         "items; *n* is the rows that a figure is taken over.",
-        _table("What became of the answers", ("mode", "rows", *STATUSES), _statuses(summary)),
+        _table("Outcomes", ("mode", "rows", *STATUSES), _statuses(summary)),
         _table("Scores before and after", ("mode", "score", "before", "after", "change", "n", "unscored"),
                _scores(summary)),
         *_judge(summary),
-        _table("What it took", ("mode", *SPENT), _costs(summary)),
-        _table("What it took for an accepted rewrite, all other rows in it", ("mode", *SPENT), _per_accepted(summary)),
+        _table("Cost", ("mode", *SPENT), _costs(summary)),
+        _table("Cost of an accepted rewrite, with the cost of the mode's other rows", ("mode", *SPENT),
+               _per_accepted(summary)),
         _table("Differences between modes, on the rows that both have",
                ("difference", "of", "mean [95 % interval]", "verdict", "n", "unscored"), _differences(summary)),
         _table("Exact tests",
@@ -44,43 +48,6 @@ def comparison_table(summary: Json) -> str:
         _notes(summary),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def figure(value: Json, digits: int = 3, *, signed: bool = False) -> str:
-    """A figure with its interval, or why there is none."""
-    if "value" not in value:
-        return str(value.get("unscored", "undefined"))
-    shown = _rounded(value["value"], digits, signed=signed)
-    if "low" not in value:
-        return f"{shown} (one item)"
-    low, high = (_rounded(value[end], digits, signed=signed) for end in ("low", "high"))
-    return f"{shown} [{low}, {high}]"
-
-
-def _rounded(value: float, digits: int, *, signed: bool) -> str:
-    """With a sign where one is wanted. What would round to zero has up to two decimals more: an interval that ends
-    near 0 must show on which side; what is 0 by then has no sign."""
-    for shown in (digits, digits + 1, digits + 2):
-        near = round(value, shown)
-        if near:
-            return f"{near:{'+' if signed else ''}.{shown}f}"
-    return f"{0:.{digits}f}"
-
-
-def digits_of(measure: str) -> int:
-    """How many decimals a measure is shown with."""
-    return {"input_tokens": 1, "output_tokens": 1, "seconds": 2, "cost_usd": 5, "penalty": 2}.get(measure, 3)
-
-
-def drawn(differences: Sequence[Json]) -> list[Json]:
-    """Those that have an interval."""
-    return [d for d in differences if "low" in d["difference"]]
-
-
-def unscored(score: Json) -> str:
-    """How many rows a score before and after is missing in."""
-    before, after = score["unscored_before"], score["unscored_after"]
-    return f"{before:,}" if before == after else f"{before:,} before, {after:,} after"
 
 
 def _statuses(summary: Json) -> Iterator[Sequence[str]]:
@@ -171,11 +138,6 @@ def _tests(summary: Json) -> Iterator[Sequence[str]]:
             yield (name, t["label"], *counts, *p, *numbers, pair_signature(summary, pair))
 
 
-def p_value(p: float) -> str:
-    """Three significant digits."""
-    return f"{p:.3g}"
-
-
 def pair_signature(summary: Json, pair: Json) -> str:
     """What made a difference: both modes' settings, said once where they are the same, and the statistics'."""
     a, b = (summary["signatures"][pair[side]].split("|") for side in ("a", "b"))
@@ -187,7 +149,7 @@ def pair_signature(summary: Json, pair: Json) -> str:
 
 def _notes(summary: Json) -> str:
     text = (
-        "Scores of answers that were held against a critique (neither perspectives nor context given) are left out of "
+        "Scores of answers that were compared with a critique (neither perspectives nor context given) are left out of "
     )
     text += "the differences and count as unscored there: each mode's critique gives another measure. "
     text += "Failed rows are unscored. With several seeds an item counts once in the exact tests. A difference is "
@@ -218,8 +180,13 @@ _STYLE = {"better": "green", "worse": "red"}
 
 
 def render_comparison(summary: Json) -> RenderableType:
-    """What became of the answers, mean errors before and after, and the differences whose interval leaves 0 out."""
-    parts: list[RenderableType] = [_outcomes(summary), Text("")]
+    """The verdict, outcomes, mean errors before and after, and the differences whose interval leaves 0 out."""
+    parts: list[RenderableType] = [
+        Text(visible(verdict(summary)), style="bold"),
+        Text(""),
+        _outcomes(summary),
+        Text(""),
+    ]
     if any(found["scores"] for found in summary["per_mode"].values()):
         parts += [Text("Mean errors (lower is better)", style="bold cyan"), _errors(summary), Text("")]
     if summary["pairs"]:
@@ -229,9 +196,15 @@ def render_comparison(summary: Json) -> RenderableType:
 
 
 def _outcomes(summary: Json) -> Table:
-    table = _compare_terminal_table("mode", "rows", *STATUSES)
-    for mode, found in summary["per_mode"].items():
-        table.add_row(mode, f"{found['rows']:,}", *(f"{found['status'][status]:,}" for status in STATUSES))
+    """Without the statuses that no row has."""
+    per_mode = summary["per_mode"].items()
+    shown = [status for status in STATUSES if any(found["status"][status] for _, found in per_mode)]
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("mode")
+    for name in ("rows", *shown):
+        table.add_column(name, justify="right")
+    for mode, found in per_mode:
+        table.add_row(mode, f"{found['rows']:,}", *(f"{found['status'][status]:,}" for status in shown))
     return table
 
 
@@ -268,11 +241,3 @@ def _pair(pair: Json) -> Iterator[Text]:
         yield Text.assemble("  ", (d["verdict"], style), f"  {visible(d['label'])} {shown}")
     if not told:
         yield Text("  none", style="dim")
-
-
-def _compare_terminal_table(first: str, *numbers: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column(first)
-    for name in numbers:
-        table.add_column(name, justify="right")
-    return table

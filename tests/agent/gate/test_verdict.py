@@ -99,7 +99,7 @@ def said_of(*coverages: float | Unscored) -> dict[str, Scores]:
 def test_an_argument_that_was_said_must_not_go_missing(before, after, accept) -> None:
     verdict = judge(said_of(*before), said_of(*after), gain_measurable=True, settings=Settings())
     assert verdict.accept is accept
-    assert accept or verdict.why == "said before and missing now: d coverage of pro 2 0.10 -> 0.60"
+    assert accept or verdict.why == "an argument is lost: d coverage of pro 2 0.10 -> 0.60"
 
 
 def test_an_answer_to_an_open_question_is_not_replaced_by_a_shorter_one() -> None:

@@ -1,4 +1,4 @@
-"""Chats that bring nothing to be held against, where the server has a corpus."""
+"""Chats that bring nothing to be compared with, where the server has a corpus."""
 
 from __future__ import annotations
 

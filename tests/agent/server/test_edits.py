@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from eirene.core.critique import HALLUCINATIONS, Finding
 from eirene.core.findings.edits import apply_findings
+from eirene.views.faults import WORDS
 from tests.agent.server.chromium import BROWSER, Browser, browser
 from tests.agent.server.serving import Served, embedded_engine, served
 from tests.agent.server.test_page import CONTRASTS, ENDED
@@ -80,6 +81,7 @@ def reviewed(tab: Browser, server: Served, body: dict[str, Any]) -> list[dict[st
         document.getElementById(id).value = text; document.getElementById('go').click()""")
     tab.wait_for(ENDED)
     tab.wait_for("document.getElementById('edits-told')?.textContent.includes('accepted')")
+    tab.read("document.getElementById('choose').open = true")
     edits: list[dict[str, Any]] = tab.read("review.edits")
     return edits
 
@@ -90,6 +92,17 @@ def wanted(edits: list[dict[str, Any]], accepted: set[int]) -> str:
         Finding.model_validate({k: e[k] for k in keys} | {"reason": ""}) for n, e in enumerate(edits) if n in accepted
     ]
     return apply_findings(CASE["answer"], chosen).text
+
+
+@pytest.mark.usefixtures("loopback")
+def test_an_edit_that_two_critics_name_is_offered_once() -> None:
+    """With both critics asked, the same words are put in at the same place only once."""
+    with served(embedded_engine(critic="both")) as both:
+        run = httpx.post(f"{both.root}/v1/runs", json=BODY).json()["id"]
+        httpx.get(f"{both.root}/v1/runs/{run}/events")  # until it has ended
+        result = httpx.get(f"{both.root}/v1/runs/{run}/result").json()["result"]
+    edits = [(edit["start"], edit["end"], edit["edit"]) for edit in result["rounds"][0]["critique"]["edits"]]
+    assert len(edits) >= 3 and len(set(edits)) == len(edits)
 
 
 browsing = [pytest.mark.browser, pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")]
@@ -129,10 +142,11 @@ def test_each_edit_is_accepted_or_rejected(tab: Browser, server: Served, width: 
 
     names = [name for role, name in tab.named() if role == "group" and name.startswith("Edit ")]
     assert len(names) == len(edits)
-    assert all(edit["kind"] in name for edit, name in zip(edits, names, strict=True))
-    legend = tab.read("document.querySelector('.kinds').textContent")
-    assert all(e["kind"] in legend for e in edits)
-    assert tab.read("[...document.querySelectorAll('mark.finding')].every((it) => it.querySelector('.letter'))")
+    assert all(WORDS[edit["kind"]] in name for edit, name in zip(edits, names, strict=True))
+    marks = tab.read("[...document.querySelectorAll('ol.edits mark.finding')].map((it) => it.textContent)")
+    for edit, mark in zip(edits, marks, strict=True):  # told by a letter and, to a screen reader, in words
+        word = WORDS[edit["kind"]]
+        assert mark == f"[{word}: {edit['old']}{word.removeprefix('an ')[0].upper()}]"
     assert tab.read("document.documentElement.scrollWidth") <= width
     assert [(round(r, 2), what) for r, what in tab.read(CONTRASTS) if r < 4.5] == []
     assert tab.complaints == []

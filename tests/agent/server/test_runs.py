@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
+import threading
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from eirene.agent.server.result import shown_diff
 from eirene.agent.server.runs import Runs
 from eirene.core.errors import InputError
 from eirene.core.records import Record
 from eirene.testing.loopback import LoopbackServer
-from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, QUESTION, Served, embedded_engine, served
+from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, QUESTION, Served, chat_engine, embedded_engine, served
 
 
 def start(server: Served, **more: Any) -> str:
@@ -36,6 +38,7 @@ def test_a_run_can_be_followed_from_draft_to_decision() -> None:
         told = events(server, run)
         kinds = [e["kind"] for e in told]
         assert kinds.count("sample") == 20
+        assert kinds[:2] == ["queued", "started"]  # before anything is computed
         order = ["draft", "sample", "votes", "critique_chosen", "rewrite", "scored", "decided", "ended"]
         assert sorted(order, key=kinds.index) == order
         by_kind = {e["kind"]: e for e in told}
@@ -61,6 +64,75 @@ def test_a_finished_run_shows_its_whole_record_and_a_page() -> None:
         assert httpx.get(f"{server.root}/runs/{run}?choice=1").status_code == 404
         listed = httpx.get(f"{server.root}/v1/runs").json()["data"]
         assert [(r["id"], r["status"], r["question"]) for r in listed] == [(run, "accepted", QUESTION)]
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_run_can_be_cancelled() -> None:
+    """It ends as cancelled, calls no model any more, and can be cancelled again; one that is done stays done."""
+    with (
+        LoopbackServer('["Complete"]', n="refuses", latency_s=0.2) as up,
+        served(chat_engine(up, calls=1, samples=20)) as server,
+    ):
+        run = start(server)
+        cancel = f"{server.root}/v1/runs/{run}/cancel"
+        assert [httpx.post(cancel).json()["state"] for _ in range(2)] == ["cancelled", "cancelled"]
+        assert events(server, run)[-1]["state"] == "cancelled"
+        found = httpx.get(f"{server.root}/v1/runs/{run}/result").json()
+        assert (found["state"], found["result"]) == ("cancelled", None)
+        assert len(up.requests) < 20
+        assert httpx.post(f"{server.root}/v1/runs/none/cancel").status_code == 404
+    with served(embedded_engine()) as server:
+        run = start(server)
+        events(server, run)
+        assert httpx.post(f"{server.root}/v1/runs/{run}/cancel").json()["state"] == "done"
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_chat_is_not_cancelled_from_outside() -> None:
+    """It belongs to its client, whose going away ends it."""
+    with LoopbackServer(DRAFT, latency_s=1.0) as up, served(embedded_engine(up)) as server:
+        body = {"model": MODEL, "messages": ASK, **GIVEN}
+        asking = threading.Thread(
+            target=httpx.post, args=(f"{server.root}/v1/chat/completions",), kwargs={"json": body}
+        )
+        asking.start()
+        while not (runs := httpx.get(f"{server.root}/v1/runs").json()["data"]):
+            pass
+        reply = httpx.post(f"{server.root}/v1/runs/{runs[0]['id']}/cancel")
+        assert (reply.status_code, reply.json()["error"]["code"]) == (409, "not_cancellable")
+        asking.join()
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_finished_run_tells_the_page_what_to_show() -> None:
+    """The answer, the comparison by sentence, the faults in words, scores by row; nothing where nothing was refined."""
+    with served(embedded_engine()) as server:
+        run = start(server)
+        events(server, run)
+        found = httpx.get(f"{server.root}/v1/runs/{run}/result").json()
+        result = found["result"]
+        assert (found["status"], result["status"], "suffer" in result["answer"]) == ("accepted", "accepted", True)
+        assert [line["kind"] for line in result["diff"]] == ["same", "new"]
+        assert result["changes"] == "1 sentence added"
+        (sentence,) = result["rounds"][0]["critique"]["sentences"]
+        assert (sentence["faults"], sentence["gaps"][0]["label"], sentence["votes"]) == ([], "missing here", [20, 20])
+        assert {row["advisory"] for row in result["scores"]["rows"]} == {True, False}
+        assert result["item"]["answer"] == DRAFT
+        failed = httpx.post(f"{server.root}/v1/runs", json={"question": QUESTION}).json()["id"]
+        events(server, failed)
+        found = httpx.get(f"{server.root}/v1/runs/{failed}/result").json()
+        assert (found["result"], found["error"]["code"]) == (None, "no_draft")
+
+
+def test_a_sentence_that_shares_little_is_compared_as_a_whole() -> None:
+    """A word diff of a full rewrite cannot be read: the old sentence and the new one stand below each other."""
+    old = "Zoos teach children about animals and keep rare kinds alive."
+    near = "Zoos teach children about animals and keep some kinds alive."
+    assert [line["kind"] for line in shown_diff(old, near)] == ["changed"]
+    far = "Zoos, by contrast, were never meant to show anybody how wild animals really live."
+    lines = shown_diff(old, far)
+    assert [line["kind"] for line in lines] == ["gone", "new"]
+    assert ["".join(piece["text"] for piece in line["pieces"]) for line in lines] == [old, far]
 
 
 @pytest.mark.usefixtures("loopback")

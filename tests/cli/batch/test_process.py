@@ -182,7 +182,7 @@ def test_a_full_disk_stops_the_run_with_everything_finished_kept(tmp_path: Path)
         process = start(flags(server, file, out, "--concurrency", "1"), preexec_fn=few_bytes)
         code, said = end(process)
         assert code == 1, said
-        assert "File too large" in said and "the same command goes on from there" in said
+        assert "File too large" in said and "run the same command again to resume" in said
         kept = len(lines(out))
         assert 0 < kept < 40
         rescued = [Path(word) for word in said.split() if "eirene-batch-" in word]

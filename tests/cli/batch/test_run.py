@@ -205,7 +205,7 @@ def test_a_key_that_is_refused_stops_the_run_and_a_rerun_goes_on(run: Run, tmp_p
     with LoopbackServer(scripted(row_3=HttpError(401, "bad key"))) as server:
         result = run(*flags(server, file, out, "--concurrency", "1"))
     assert result.code == 2
-    assert "the same command goes on from there" in result.err and "bad key" in result.err
+    assert "run the same command again to resume" in result.err and "bad key" in result.err
     assert "row-3" not in ids(out)
     left = 6 - len(lines(out))
     with LoopbackServer(rewrite) as server:

@@ -17,7 +17,7 @@ from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, ScriptedRequest
 from tests.cli.run import GIVEN, Run, assert_error, write
 
-FILES = {"rows.jsonl", "summary.json", "table.md"}
+FILES = {"rows.jsonl", "summary.json", "table.md", "report.html"}
 PLOTS = {f"{name}.{kind}" for name in ("roc", "precision-recall") for kind in ("png", "svg")}
 
 
@@ -168,5 +168,5 @@ def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(
         _, said = stopped.communicate(timeout=60)
         kept = (out / "rows.jsonl").read_text().count("\n")
         assert (stopped.returncode, "Traceback" in said, 2 <= kept < 30) == (130, False, True)
-        assert "the same command goes on from there" in said
+        assert "run the same command again to resume" in said
         assert f"{kept} of them there before" in run(*arguments).err

@@ -1,4 +1,4 @@
-"""The nli detector: which text is held against which, the worst part, windows, and labels."""
+"""The nli detector: which text is compared with which, the worst part, windows, and labels."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def test_a_sentence_that_does_not_fit_is_unscored_and_so_is_the_answer(mod
 
 
 async def test_an_argument_that_no_sentence_fits_beside_is_as_badly_covered_as_its_worst_part(model: NliModel) -> None:
-    """It is held against the answer sentence by sentence, so far as it must be; no sentence of the answer is cut."""
+    """It is compared with the answer sentence by sentence, so far as it must be; no sentence of the answer is cut."""
     said = ["wind is clean.", "turbines kill birds.", "power is cheap."]
     given = Grounding("context", (ArgumentGroup("context", (" ".join(said * 9),)),))
     scores = await NliDetector(model).score(Case("Q?", "wind is cheap.", given), meter=Meter())

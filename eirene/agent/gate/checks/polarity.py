@@ -1,7 +1,7 @@
 """Polarity check: a negation, antonym, quantifier, comparative, hedge or reporting verb gained or lost.
 
 In a reworded sentence every turned mark is objected to, unless it was asked for or the given text has it the new way.
-An added sentence is held against the given sentence that it is closest to.
+An added sentence is compared with the given sentence that it is closest to.
 """
 
 from __future__ import annotations

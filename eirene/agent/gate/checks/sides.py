@@ -1,4 +1,4 @@
-"""Sides in a case: a text of it held against its arguments, for the checks that judge by arguments."""
+"""Sides in a case: a text of it compared with its arguments, for the checks that judge by arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CLAIMLESS = 0.5
 
 
 def compared(case: EditCase, text: str) -> Comparison | None:
-    """A text of the case held against its sides, as the detectors do; None without sides, or without an encoder."""
+    """A text of the case compared with its sides, as the detectors do; None without sides, or without an encoder."""
     if case.given.source != "perspectives" or case.encoder is None:
         return None
     sides = [(group.name, group.arguments) for group in case.given.groups]

@@ -28,7 +28,7 @@ from eirene.text.sentences import split_sentences
 if TYPE_CHECKING:
     from eirene.models.local.model import LocalModel
 
-NEEDS_GIVEN = "nothing was given that an answer could be held against"
+NEEDS_GIVEN = "nothing was given to check the answer against"
 
 
 class ClassifierDetector:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from eirene.eval.detectors.salience.maps import Array
     from eirene.models.local.model import LocalModel
 
-NEEDS_JUDGE = "needs a judge: nothing was given that an answer could be held against"
+NEEDS_JUDGE = "needs a judge: nothing was given to check the answer against"
 _NO_WORDS = "no content words"
 _KEPT = 64  # maps
 

@@ -123,7 +123,7 @@ class SampledDetector:
 
     @property
     def version(self) -> str:
-        """How the answer is held against the samples, and the source."""
+        """How the answer is compared with the samples, and the source."""
         return self._how + (f",{self._source.version}" if self._source.version else "")
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:

@@ -30,7 +30,7 @@ logger = get_logger(__name__)
 CARD_FILE = "training.json"
 RUN_FILE = "run.json"
 _PROBES = 32
-"""Pairs on which an exported head is held against torch."""
+"""Pairs on which an exported head is compared with torch."""
 _LAST_STEPS = 20
 
 Measure = Callable[[Sequence[VerifierRow], NDArray[np.float32]], dict[str, Any]]

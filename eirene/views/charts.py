@@ -1,0 +1,180 @@
+"""Plots as inline SVG for pages: intervals around no difference, curves in a unit square. No package is needed.
+
+A style is never written into an element (the pages' policy forbids it): colours come from classes in `charts.css`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from markupsafe import Markup
+
+from eirene.views.facts import visible
+
+Look = Literal["better", "worse", "open"]
+_ROW, _HEAD, _AXIS = 44, 30, 46  # heights in px: a line with its label above, a group's name, the scale below
+_LEFT, _WIDE = 3.0, 94.0  # per cent of the width: the scale's begin, and its length
+
+
+@dataclass(frozen=True, slots=True)
+class ShownInterval:
+    """A line of a plot of intervals: its label, its figures in words, and where it lies."""
+
+    label: str
+    shown: str
+    low: float
+    value: float
+    high: float
+    look: Look
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalGroup:
+    """Lines that belong together, under a name."""
+
+    name: str
+    lines: Sequence[ShownInterval]
+
+
+def intervals(groups: Sequence[IntervalGroup], *, name: str, below: str, above: str) -> Markup:
+    """The intervals on one scale around 0, group by group. `below` and `above` say what lies on each side of it.
+
+    Places are per cent of the width and letters keep their size, so that the plot fits any screen. A better difference
+    is a full circle, a worse one a full square, an open one a hollow circle.
+    """
+    lines = [line for group in groups for line in group.lines]
+    reach = max((abs(end) for line in lines for end in (line.low, line.high)), default=0.0) * 1.05 or 0.1
+    height = _HEAD * len(groups) + _ROW * len(lines) + _AXIS
+    head = Markup('<svg class="intervals" width="100%" height="{}" role="img" aria-label="{}">').format(
+        height, visible(name)
+    )
+    return head + Markup("").join(_intervals(groups, reach, height, (below, above))) + Markup("</svg>")
+
+
+def _intervals(groups: Sequence[IntervalGroup], reach: float, height: int, sides: tuple[str, str]) -> Iterator[Markup]:
+    bottom = height - _AXIS
+    for tick in _ticks(reach):
+        x = _at(tick, reach)
+        yield Markup('<line class="{}" x1="{}" x2="{}" y1="0" y2="{}"/>').format(
+            "grid" if tick else "zero", x, x, bottom + 5
+        )
+        yield Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(
+            x, bottom + 19, f"{tick:+g}" if tick else "0"
+        )
+    for side, x, anchor in zip(sides, (f"{_LEFT}%", f"{_LEFT + _WIDE}%"), ("start", "end"), strict=True):
+        yield Markup('<text class="tick" x="{}" y="{}" text-anchor="{}">{}</text>').format(x, height - 6, anchor, side)
+    y = 0
+    for group in groups:
+        yield Markup('<text class="name" x="0" y="{}">{}</text>').format(y + 20, visible(group.name))
+        y += _HEAD
+        for line in group.lines:
+            yield from _interval(line, reach, y)
+            y += _ROW
+
+
+def _interval(line: ShownInterval, reach: float, y: int) -> Iterator[Markup]:
+    low, value, high = (_at(end, reach) for end in (line.low, line.value, line.high))
+    middle = y + 28
+    yield Markup('<text x="0" y="{}">{}</text>').format(y + 13, visible(line.label))
+    yield Markup('<text class="figure {}" x="100%" y="{}" text-anchor="end">{}</text>').format(
+        line.look, y + 13, line.shown
+    )
+    yield Markup('<g class="{}"><line x1="{}" x2="{}" y1="{}" y2="{}"/>').format(line.look, low, high, middle, middle)
+    for end in (low, high):
+        yield Markup('<line x1="{}" x2="{}" y1="{}" y2="{}"/>').format(end, end, middle - 4, middle + 4)
+    if line.look == "worse":
+        yield Markup('<rect x="{}" y="{}" width="10" height="10" transform="translate(-5 -5)"/></g>').format(
+            value, middle
+        )
+    else:
+        yield Markup('<circle cx="{}" cy="{}" r="5"/></g>').format(value, middle)
+
+
+def _at(value: float, reach: float) -> str:
+    return f"{_LEFT + _WIDE * (0.5 + 0.5 * value / reach):.2f}%"
+
+
+def _ticks(reach: float) -> list[float]:
+    """Round numbers on both sides of 0, two or three on each."""
+    power = 10 ** math.floor(math.log10(reach))
+    step = max(n * power for n in (0.25, 0.5, 1, 2, 5) if 2 * n * power <= reach)
+    most = int(reach / step)
+    return [float(f"{n * step:.6g}") for n in range(-most, most + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCurve:
+    """A curve in the unit square and the number of its look, from 1."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    look: int
+
+
+_SIDE, _EDGE = 260, 38  # units: the square, and the margin for scales on its left and below
+LOOKS = 6
+"""So many curves are told apart by colour and dashes; further ones repeat them."""
+
+
+def curves(
+    shown: Sequence[ShownCurve], *, name: str, across: str, up: str, line: Sequence[tuple[float, float]], steps: bool
+) -> Markup:
+    """Curves in a unit square. `line` is what chance gives; `steps` draws no slope between two points."""
+    whole = _SIDE + _EDGE + 10
+    parts = [
+        Markup('<svg class="curves" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(
+            whole, whole, visible(name)
+        ),
+        *_frame(across, up),
+        _path(line, "chance", steps=False),
+    ]
+    for curve in reversed(shown):  # the first on top
+        points = list(zip(curve.x, curve.y, strict=True))
+        parts.append(_path(points, f"curve c{(curve.look - 1) % LOOKS + 1}", steps=steps))
+    return Markup("").join([*parts, Markup("</svg>")])
+
+
+def key_line(look: int) -> Markup:
+    """A short line with a curve's look, for the table that names it; `look` 0 is chance."""
+    kind = f"curve c{(look - 1) % LOOKS + 1}" if look else "chance"
+    return Markup(
+        '<svg class="key" width="32" height="10" aria-hidden="true"><path class="{}" d="M0 5H32"/></svg>'
+    ).format(kind)
+
+
+def _frame(across: str, up: str) -> Iterator[Markup]:
+    for tick in (0, 0.25, 0.5, 0.75, 1):
+        x, y = _x(tick), _y(tick)
+        yield Markup('<path class="grid" d="M{:.1f} {:.1f}V{:.1f}M{:.1f} {:.1f}H{:.1f}"/>').format(
+            x, _y(0), _y(1), _x(0), y, _x(1)
+        )
+        if tick in (0, 0.5, 1):
+            yield Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{:g}</text>').format(x, _y(0) + 14, tick)
+            yield Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="end">{:g}</text>').format(_x(0) - 5, y + 4, tick)
+    yield Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>').format(_x(0.5), _y(0) + 30, across)
+    yield Markup(
+        '<text x="{0:.1f}" y="{1:.1f}" text-anchor="middle" transform="rotate(-90 {0:.1f} {1:.1f})">{2}</text>'
+    ).format(12, _y(0.5), up)
+
+
+def _path(points: Sequence[tuple[float, float]], kind: str, *, steps: bool) -> Markup:
+    """A path through the points, each place once."""
+    found: list[str] = []
+    for x, y in points:
+        place = f"{_x(x):.1f} {_y(y):.1f}"
+        if found and steps:
+            found.append(f"V{_y(y):.1f}H{_x(x):.1f}")
+        elif not found or not found[-1].endswith(place):
+            found.append(f"{'L' if found else 'M'}{place}")
+    return Markup('<path class="{}" d="{}"/>').format(kind, "".join(found))
+
+
+def _x(value: float) -> float:
+    return _EDGE + _SIDE * value
+
+
+def _y(value: float) -> float:
+    return 6 + _SIDE * (1 - value)

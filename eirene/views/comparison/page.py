@@ -1,0 +1,147 @@
+"""The page of a comparison: its verdict, the figures behind it, and every item's rewrites side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eirene.core.records import Item, Record
+from eirene.views.changes import SIGNS
+from eirene.views.comparison.sections import sections
+from eirene.views.comparison.tables import STATUSES
+from eirene.views.comparison.verdict import deciding, lead, measure_name, verdict
+from eirene.views.facts import cost
+from eirene.views.faults import style_of
+from eirene.views.page import compact, page, script_safe
+from eirene.views.record import view_of
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemMeasure:
+    """An error of each record, in the order of the records, before and after; None where it was not scored."""
+
+    label: str
+    advisory: bool
+    before: Sequence[float | None]
+    after: Sequence[float | None]
+
+
+def render_comparison_page(
+    records: Sequence[Record],
+    measures: Sequence[ItemMeasure],
+    summary: Json,
+    *,
+    title: str = "Comparison",
+    items: Mapping[str, Item] | None = None,
+) -> str:
+    """The page. `items` by id give what each answer was to be compared with.
+
+    An item's texts are in the page as JSON, a line each, and are read when the item is chosen: thousands of items must
+    not take longer to open than ten.
+    """
+    modes = list(summary["modes"])
+    index, details = [], []
+    for (name, seed), by_mode in _by_item(records).items():
+        first = next(iter(by_mode.values()))
+        cells = [_cell(by_mode.get(mode), records, measures) for mode in modes]
+        index.append((name, records[first].question, seed, cells))
+        shown = [None if mode not in by_mode else _details(records[by_mode[mode]]) for mode in modes]
+        given = _given(None if items is None else items.get(name))
+        details.append(compact([records[first].original, given, shown]))
+    return page(
+        "comparison/page.html.j2",
+        styles=("page.css", "charts.css", "comparison/page.css"),
+        scripts=("scroll.js", "comparison/page.js"),
+        title=title,
+        verdict=verdict(summary),
+        about=_about(summary),
+        caution=_caution(summary),
+        sections=list(sections(summary)),
+        made_with={**summary["signatures"], "statistics": summary["statistics"]},
+        modes=modes,
+        measures=[measure_name({"label": measure.label}) for measure in measures],
+        lead=next((n for n, measure in enumerate(measures) if measure.label == lead(summary)), 0),
+        advisory=[measure.advisory for measure in measures],
+        seeds=summary["seeds"],
+        statuses=STATUSES,
+        n_items=len(index),
+        index=script_safe(compact(index)),
+        details=script_safe("\n".join(details)),
+        names=script_safe(compact({"modes": modes, "seeds": len(summary["seeds"]), "signs": SIGNS})),
+    )
+
+
+def _by_item(records: Sequence[Record]) -> dict[tuple[str, int], dict[str, int]]:
+    """By item and seed the record of each mode, as its place among the records."""
+    found: dict[tuple[str, int], dict[str, int]] = {}
+    for place, record in enumerate(records):
+        found.setdefault((record.id, record.seed), {})[record.mode] = place
+    return found
+
+
+def _cell(place: int | None, records: Sequence[Record], measures: Sequence[ItemMeasure]) -> list[Any] | None:
+    """What the table of items needs of a record: its status, and each error before and after."""
+    if place is None:
+        return None
+    pairs = [[_rounded(measure.before[place]), _rounded(measure.after[place])] for measure in measures]
+    return [records[place].status, pairs]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _details(record: Record) -> list[Any]:
+    """What is shown of a record beside those of the other modes."""
+    view = view_of(record)
+    lines = [[line.kind, [[p.what, p.text] for p in line.pieces], _named(line.faults)] for line in view.diff]
+    found = [
+        [s.n, [[style_of(f.word), f.word, list(f.reasons)] for f in s.faults],
+         [[style_of(g.label), g.label, g.text] for g in s.gaps]]
+        for critique in view.critiques[:1]
+        for s in critique.sentences
+        if s.faults or s.gaps
+    ]  # fmt: skip
+    undone = [f"{edit.what} ({edit.why})" for edit in view.undone]
+    error = "" if record.error is None else f"{record.error.kind}: {record.error.message}"
+    return [error or record.why, view.summary, lines, found, undone, cost(record.usage)]
+
+
+def _named(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Words for faults, each with its class in the design."""
+    return [(style_of(word), word) for word in words]
+
+
+def _given(item: Item | None) -> list[tuple[str, list[str]]]:
+    """The texts that an answer is compared with, under the names of their groups."""
+    if item is None:
+        return []
+    if item.perspectives:
+        return [(side.name, list(side.arguments)) for side in item.perspectives]
+    return [("context", list(item.context))] if item.context else []
+
+
+def _about(summary: Json) -> str:
+    items, seeds, modes = summary["items"], summary["seeds"], summary["modes"]
+    text = f"{items:,} item{'' if items == 1 else 's'}, {len(modes)} mode{'' if len(modes) == 1 else 's'}, "
+    text += f"seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, seeds))}: {summary['rows']:,} rows."
+    return text + " Errors lie between 0 and 1; brackets hold 95 % bootstrap intervals over items."
+
+
+def _caution(summary: Json) -> str:
+    """What a reader has to know before believing the verdict."""
+    return " ".join(_cautions(summary))
+
+
+def _cautions(summary: Json) -> Iterator[str]:
+    if not summary["judge"]:
+        yield (
+            "These errors are measured by the detectors that the gate also decides by. A judge (--judge) would be an "
+            "independent measure."
+        )
+    n = deciding(summary)
+    if n > 1:
+        yield f"The verdict looks at {n} intervals; each is at 95 %, without a correction for their number."

@@ -1,0 +1,67 @@
+"""Comparisons of any size, made of the records of every status with scores that a seed draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from eirene.agent.experiments.compare_rows import CompareRow, errors_by_row
+from eirene.agent.experiments.compare_summary import summarise
+from eirene.core.records import Item, Mode, Record
+from eirene.core.scores import Scores
+from eirene.views.comparison.page import ItemMeasure, render_comparison_page
+from tests.views.records import ITEM, record
+
+MODES: tuple[Mode, ...] = ("improve", "generic", "fine-grained")
+GAINS: Mapping[Mode, float] = {"improve": 0.0, "generic": 0.02, "fine-grained": 0.3}
+"""By how much the coverage error of an accepted rewrite is lower in each mode."""
+
+
+@cache
+def _of_status(status: str) -> Record:
+    return record(status)
+
+
+def compared_rows(
+    n: int, *, modes: Sequence[Mode] = MODES, gains: Mapping[Mode, float] = GAINS, question: str = "Should zoos close"
+) -> list[CompareRow]:
+    """A row for each of `n` items and each mode; every seventh item is kept and every ninth is complete."""
+    rng = np.random.default_rng(0)
+    found = []
+    for i in range(n):
+        before = 0.5 + 0.4 * rng.random()
+        for mode in modes:
+            status = "kept" if i % 7 == 1 else "complete" if i % 9 == 2 else "accepted"
+            gain = (gains[mode] if status == "accepted" else 0.0) * (0.5 + rng.random())
+            found.append(_row(i, mode, status, (before, max(0.0, before - gain)), question=f"{question} ({i})?"))
+    return found
+
+
+def _row(i: int, mode: Mode, status: str, coverage: tuple[float, float], *, question: str) -> CompareRow:
+    data = _of_status(status).model_dump(mode="json")
+    scores = {
+        side: {"rule": Scores(hallucination=0.2, coverage=value).model_dump(mode="json")}
+        for side, value in zip(("original", "final"), coverage, strict=True)
+    }
+    data |= {"id": f"item-{i}", "question": question, "mode": mode, "scores": scores}
+    data["signature"] = f"mode:{mode}|seed:0|v:1"
+    own = Record.model_validate(data)
+    return CompareRow(id=own.id, mode=mode, seed=0, hash="-", given="perspectives", record=own)
+
+
+def page_of(rows: Sequence[CompareRow], *, title: str = "Comparison on zoos.jsonl") -> str:
+    """The page that `eirene compare` writes of the rows."""
+    measures = [
+        ItemMeasure(m.label, m.advisory, before.tolist(), after.tolist())
+        for m, before, after in errors_by_row(rows, {})
+    ]
+    items = {row.id: Item.model_validate({**ITEM, "id": row.id}) for row in rows}
+    return render_comparison_page([row.record for row in rows], measures, summary_of(rows), title=title, items=items)
+
+
+def summary_of(rows: Sequence[CompareRow]) -> dict[str, Any]:
+    """The figures of the rows, by few draws."""
+    return summarise(rows, draws=300)
