@@ -1,8 +1,10 @@
-"""Writes the answers of QA-Feedback and RAGTruth that the verifier was neither trained nor fitted on, as sets of their own.
+"""Writes the answers of QA-Feedback and RAGTruth on which the verifier was neither trained nor fitted.
 
     python benchmarks/findings_report.py DATA OUT
     eirene evaluate critic OUT/feedback.jsonl --critic hallucination --draws 1000
     eirene evaluate critic OUT/responses.jsonl --critic hallucination --draws 1000
+
+DATA holds `qa_feedback` and `ragtruth_subset`; the parts are those of `verifier_data.py`.
 """
 
 from __future__ import annotations
