@@ -6,7 +6,8 @@ Trains on `mixed_train.jsonl` (or `--train FILE`, such as what `eirene synth npo
 `mixed_dev.jsonl` and `cases_dev.jsonl`, whose topics share nothing with training, beside `rouge`, `alignment` and what
 counting gives; ROC AUC of answers with 95 % intervals by topic, and the differences from `rouge`. The folder OUT holds
 the adapter, the rows and `summary.json`; the same command goes on where it was stopped (`--minutes` stops a training,
-too). Nothing is chosen on the dev sets.
+too). `--seed` draws the training answers and the first weights; `--most` measures on the same answers whatever the
+seed. Nothing is chosen on the dev sets.
 
 The paper tunes a model an error. To halve the work, one adapter learns both questions here: an answer is read once,
 asked one of the questions (which one comes first is drawn), and then the other. Scores are those of the first question
@@ -18,6 +19,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +29,10 @@ from model import make_folder
 from time_limit import time_limit
 
 from eirene.agent.experiments.detectors import aevaluate_detectors, summarise
+from eirene.core.scores import Scores
+from eirene.core.usage import Meter, Usage
 from eirene.data import opened
-from eirene.eval.base import case_of
+from eirene.eval.base import Case, case_of
 from eirene.eval.datasets import Labelled, read_labelled
 from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask
 from eirene.eval.detectors.classifier.training import ClassifierRecipe
@@ -88,16 +93,38 @@ def train(options: argparse.Namespace, base: str) -> dict[str, Any]:
     return done.card
 
 
-def classifier(folder: Path) -> ClassifierDetector:
-    """The detector: the model once, under each of its questions."""
-    tuned = load_local(f"hf:{folder}")
-    return ClassifierDetector([
-        LocalModel(
-            tuned.model, tuned.tokenizer, name=tuned.name, prompt=ClassifierTask(error).saved(),
-            soft_prompt=tuned.soft_prompt, version=tuned.version,
-        )
-        for error in ASKED
-    ])  # fmt: skip
+class BothQuestions(ClassifierDetector):
+    """The detector `classifier` of one model that knows both questions: an answer is read once for the two of them.
+
+    The words of a question behind the answer are as likely with either label, and fall out of their shares.
+    """
+
+    def __init__(self, tuned: LocalModel) -> None:
+        super().__init__([
+            LocalModel(
+                tuned.model, tuned.tokenizer, name=tuned.name, prompt=ClassifierTask(error).saved(),
+                soft_prompt=tuned.soft_prompt, version=tuned.version,
+            )
+            for error in ASKED
+        ])  # fmt: skip
+        self._tuned = tuned
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        """The scores of one answer, which must fit the model's context."""
+        return await self._tuned.compute(lambda: self._both(case, meter))
+
+    def _both(self, case: Case, meter: Meter) -> Scores:
+        from eirene.eval.detectors.classifier.likelihood import log_likelihoods
+
+        tasks = [ClassifierTask("hallucination"), ClassifierTask("coverage")]
+        prompts = [self._tuned.encode_text(task.prompt(case)) for task in tasks]
+        read = list(takewhile(lambda n: prompts[0][n] == prompts[1][n], range(min(map(len, prompts)) - 1)))
+        labels = [self._tuned.encode_more(curly_reply(label)) for label in ("NO", "YES")]
+        behind = [[*prompt[len(read) :], *label] for prompt in prompts for label in labels]
+        meter.add(Usage(calls=1, input_tokens=len(read)))
+        found = log_likelihoods(self._tuned.model, prompts[0][: len(read)], behind, soft_prompt=self._tuned.soft_prompt)
+        shares = [1.0 / (1.0 + math.exp(min(700.0, none - error))) for error, none in (found[:2], found[2:])]
+        return Scores(hallucination=shares[0], coverage=shares[1])
 
 
 def main() -> None:
@@ -120,10 +147,13 @@ def main() -> None:
     options = parser.parse_args()
     card = train(options, make_folder(options.model))
     print(json.dumps(card["figures"], indent=1))
-    detectors = [*build_detectors(["rouge", "alignment"], Resources()), classifier(options.out / "adapter")]
+    detectors = [
+        *build_detectors(["rouge", "alignment"], Resources()),
+        BothQuestions(load_local(f"hf:{options.out / 'adapter'}")),
+    ]
     for name in options.sets.split(","):
         read = read_labelled(str(options.data / f"{name}.jsonl"))
-        drawn = np.random.default_rng(options.seed).permutation(len(read.cases))[: options.most]
+        drawn = np.random.default_rng(0).permutation(len(read.cases))[: options.most]  # the same for every seed
         (options.out / name).mkdir(parents=True, exist_ok=True)
         cases = [read.cases[i] for i in sorted(drawn)]
         found = asyncio.run(aevaluate_detectors(cases, detectors, out=options.out / name))

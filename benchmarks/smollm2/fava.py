@@ -9,9 +9,13 @@ So the held-out errors are of other articles and made by the same rules. The ref
 `train_critic` tunes the model on them. It is then asked once about each text, takes the likeliest tokens, and is
 measured
 
-- on planted errors in held-out articles, and
+- on planted errors in held-out articles,
 - on `--most` answers of `qa_feedback/feedback.jsonl`, drawn by the seed, whose errors people marked; QA-Feedback's
-  passages are Wikipedia's too, and long: the model was trained on nothing like them.
+  passages are Wikipedia's too, and long: the model was trained on nothing like them; and
+- on as many of `ragtruth_subset/responses.jsonl` (`--sets ragtruth`), marked by people as well.
+
+With `--train FILE` it is tuned on other rows, such as those that `eirene synth fava OUT/corpus_train.jsonl` has a model
+write; the held-out texts stay the same.
 
 F1 of sentences by kind with 95 % intervals by article or question, as `eirene evaluate critic` gives them, beside the
 embedded critic, "every sentence has an error of each kind", and as many sentences at random as have one. A reply that
@@ -54,6 +58,7 @@ from eirene.synth.fava.recipe import FavaRecipe, FavaTotals
 from eirene.synth.fava.rules import entities
 from eirene.views.detectors import figure
 
+MARKED = {"qa_feedback": "qa_feedback/feedback.jsonl", "ragtruth": "ragtruth_subset/responses.jsonl"}
 OPENING = "This is a passage from Wikipedia about "
 
 
@@ -176,6 +181,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True, help="the folder of the model; it is made if need be")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--held-out", type=float, default=0.4, help="share of the articles")
+    parser.add_argument("--train", type=Path, help="rows to train on in place of the planted ones")
     parser.add_argument("--words", type=int, default=50, help="words of a passage at most")
     parser.add_argument("--rows", type=int, default=100_000, help="train on so many at most, drawn by the seed")
     parser.add_argument("--most", type=int, default=100, help="measure so many texts of a set, drawn by the seed")
@@ -190,13 +196,13 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     files = planted(options)
-    card = train(files["train"], options, make_folder(options.model))
+    card = train(options.train or files["train"], options, make_folder(options.model))
     found: dict[str, Any] = {"training": {**card["data"], **card["figures"]}}
     print(json.dumps(found), flush=True)
     how = LocalSampling(temperature=0.0, max_new_tokens=options.new_tokens)
     critic = LocalFeedback(load_local(f"hf:{options.out / 'critic'}"), sampling=how, asking=HALLUCINATION)
     for name in options.sets.split(","):
-        file = files["held"] if name == "planted" else options.data / "qa_feedback" / "feedback.jsonl"
+        file = files["held"] if name == "planted" else options.data / MARKED[name]
         read = read_annotated(str(file))
         order = rng_for(options.seed, "measured", name).permutation(len(read.cases))[: options.most]
         found[name] = measure(name, replace(read, cases=tuple(read.cases[i] for i in order)), critic, options)

@@ -2,8 +2,9 @@
 
     python benchmarks/smollm2/feedback.py --data DATA/haluquestqa/completeness_train.jsonl --model DIR --out OUT
 
-Supervised fine-tuning with LoRA on HaluQuestQA's training rows (the published test rows are not among them); a fifth of
-their questions are drawn by the seed and held out. Measured on the held-out answers, before and after tuning:
+Supervised fine-tuning on HaluQuestQA's training rows (the published test rows are not among them), with LoRA or, by
+`--method full`, of the whole model as in the paper; a fifth of their questions are drawn by the seed and held out.
+Measured on the held-out answers, before and after tuning:
 
 - sentences: the probability of the tag Incomplete, against Complete, where the reply has it. The reply before it is
   held to be `[Complete]` throughout, so that one pass reads all places. ROC AUC over sentences and within answers, the
@@ -42,6 +43,7 @@ from eirene.feedback_model.sampling import draw_samples
 from eirene.feedback_model.training import FeedbackRecipe, train_feedback
 from eirene.models.local.model import LocalModel, load_local
 
+RATES = {"lora": 5e-4, "full": 2e-5}
 PUBLISHED = "EIR, table 3, LLaMA2-13B on the 51 published test rows: exact 37.3 %, adjacent 24.2 %, different 38.6 %"
 
 
@@ -63,14 +65,14 @@ def request_of(row: TaggedAnswer, seed: int) -> FeedbackRequest:
     return FeedbackRequest(Item(question=row.question, answer=row.answer), row.answer, row.sentences, seed=seed)
 
 
-def chances(model: LocalModel, row: TaggedAnswer) -> list[float]:
+def chances(model: LocalModel, request: FeedbackRequest) -> list[float]:
     """For each sentence the probability of Incomplete, of it and Complete, at its tag's place."""
     import torch
 
-    prompt = LocalFeedback(model).prompt_ids(request_of(row, 0))
+    prompt = LocalFeedback(model).prompt_ids(request)
     reply, places = [], []
     complete, incomplete = model.encode_more("Complete")[0], model.encode_more("Incomplete")[0]
-    for n in range(1, len(row.tags) + 1):
+    for n in range(1, len(request.sentences) + 1):
         start = model.encode_more(("\n" if n > 1 else "") + f"{n}. [")
         reply += start
         places.append(len(reply))  # the tag's first token comes next
@@ -130,7 +132,7 @@ async def valid_share(
 def measure(name: str, spec: str, held: Sequence[TaggedAnswer], options: argparse.Namespace) -> dict[str, Any]:
     model = load_local(spec + "?layout=instruct" if name == "before" else spec)
     started = time.perf_counter()
-    found: dict[str, Any] = {"sentences": figures(held, [chances(model, row) for row in held])}
+    found: dict[str, Any] = {"sentences": figures(held, [chances(model, request_of(row, 0)) for row in held])}
     found["seconds"] = round(time.perf_counter() - started)
     show(name, found["sentences"])
     short = sorted(held, key=lambda row: len(row.answer))[: options.valid]
@@ -158,8 +160,9 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True, help="the folder of the model; it is made if need be")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--held-out", type=float, default=0.2, help="share of the questions")
+    parser.add_argument("--method", choices=("lora", "full"), default="lora")
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--rate", type=float, default=5e-4)
+    parser.add_argument("--rate", type=float, help="default: 5e-4, in full the paper's 2e-5")
     parser.add_argument("--max-tokens", type=int, default=512)
     parser.add_argument("--minutes", type=float, default=60, help="a training stops after so many and can go on")
     parser.add_argument("--valid", type=int, default=30, help="so many of the shortest held-out answers are sampled")
@@ -178,8 +181,8 @@ def main() -> None:
     for name in ("always first", "always last", "random at base rate"):
         print(name, {k: _cell(v) for k, v in found["floors"]["earlier place"]["paper"][name].items()}, flush=True)
     recipe = FeedbackRecipe(
-        method="lora", epochs=options.epochs, batch_size=4, micro_batch=1, max_tokens=options.max_tokens,
-        learning_rate=options.rate, lora_dropout=0.0, checkpoint_steps=10,
+        method=options.method, epochs=options.epochs, batch_size=4, micro_batch=1, max_tokens=options.max_tokens,
+        learning_rate=options.rate or RATES[options.method], lora_dropout=0.0, checkpoint_steps=10,
     )  # fmt: skip
     with time_limit(options.minutes) as is_over:
         trained = train_feedback(
