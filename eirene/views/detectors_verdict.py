@@ -24,11 +24,12 @@ def conclusion(level: Json) -> str:
     name, area = ranked[0]
     if "low" not in area:
         return f"Nothing can be told: {name} has a ROC AUC of {figure(area, 2)}, without an interval."
-    if area["low"] <= _CHANCE:
+    if all(found.get("low", 0.0) <= _CHANCE for _, found in ranked):
         said = "No detector can" if len(ranked) > 1 else f"{name} cannot"
         return f"{said} be told from chance; the ROC AUC of {name} is {figure(area, 2)}."
     best = "ranks errors best, with a" if len(ranked) > 1 else "ranks errors with a"
     text = f"{name} {best} ROC AUC of {figure(area, 2)}"
+    text += ", which cannot be told from chance" if area["low"] <= _CHANCE else ""
     return "; ".join([text, *_against_others(level, name), *_against_counting(level, area)]) + "."
 
 

@@ -61,6 +61,8 @@ def test_where_nothing_can_be_told_it_says_so() -> None:
     low = {**MIDDLE, "low": 0.45}
     assert conclusion(level(a=low)) == "a cannot be told from chance; the ROC AUC of a is 0.70 [0.45, 0.76]."
     assert conclusion(level(a=low, c=low)).startswith("No detector can be told from chance")
+    surer = {**MIDDLE, "value": 0.6, "low": 0.55, "high": 0.65}
+    assert "0.70 [0.45, 0.76], which cannot be told from chance; " in conclusion(level(a=low, c=surer))
     assert conclusion(level()) == "Nothing can be told: no detector scores at this level."
     one_class = {**level(a=HIGH), "errors": 0}
     assert conclusion(one_class) == "Nothing can be told: of 99 labelled answers none of them is an error."
