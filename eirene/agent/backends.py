@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 ADVISORY = frozenset({"rouge", "arrangement"})
 """Shown, not decisive. Dropping an unsupported sentence also drops words that arguments happen to share with it, and
-ROUGE takes that for lost coverage (docs/concepts/loop.md has the figures). What `arrangement` measures of a whole
-answer, the checks of the gate judge edit by edit: an argument in the wrong mouth, or made twice."""
+ROUGE takes that for lost coverage (benchmarks/results/embedded.md has the figures). What `arrangement` measures of
+a whole answer, the checks of the gate judge edit by edit: an argument in the wrong mouth, or made twice."""
 
 _KNOWN = (
     "'embedded', provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2, "

@@ -166,7 +166,7 @@ def test_mode_human_takes_its_notes_in_the_editor(terminal: Any) -> None:
                    edits=[f"s/^2 .*/2 Incomplete: {long}/"])  # fmt: skip
     assert "Nobody has judged these sentences yet" in " ".join(run.until().split())
     run.type("e")
-    run.until("to be mended")
+    run.until("with faults")
     run.until()
     run.type("")
     record = json.loads(run.end().strip().splitlines()[-1])

@@ -94,7 +94,7 @@ def test_edits_are_shown_and_saved_and_can_be_made_again(ask: Ask, capsys: pytes
     decision, saved = ask("e", "E", "e", "s", "", edits=edits)
     shown = capsys.readouterr().err
     assert "because: Say why." in shown and "because: Not at night." in shown and "nothing was changed" in shown
-    assert "1 sentence to be mended" in shown and "2 sentences to be mended" in shown
+    assert "1 sentence with faults" in shown and "2 sentences with faults" in shown
     assert len(saved) == 2 and decision == saved[-1]
     assert decision.replace == (
         FeedbackNote(sentence=1, reason="Say why."), FeedbackNote(sentence=2, reason="Not at night."),
