@@ -42,7 +42,7 @@ async def arefine(
     `backend` is `embedded`, `provider:model`, a LangChain chat model, or `Parts`; `base_url` names the server of a chat
     model. `options` are fields of `Settings` (mode, samples, seed, max_rounds, ...) and win over `settings`, which may
     be a mapping too. In place of `item` its fields may stand among them: `question=`, `answer=`, `perspectives=`, ...
-    Raises `InputError` for an item, setting or backend that cannot be used. Whatever fails after that ends in a record
+    Raises `InputError` for an item, setting or backend that cannot be used. A failure after that ends in a record
     with status `failed` and the original.
 
     Examples:

@@ -52,7 +52,7 @@ class RefiningChatModel(BaseChatModel):
 
     Tool calls, structured output, refusals and what is not text pass through untouched. `response_metadata["eirene"]`
     of a reply holds the record (`trace="full"`), its outcome (`"short"`) or nothing (`"none"`); its usage is that of
-    the draft and of everything spent on refining it. Whatever fails while refining, the caller gets the draft.
+    the draft and of everything spent on refining it. If refining fails, the caller gets the draft.
 
     `backend`: who critiques and rewrites (default: the wrapped model itself; see `eirene.refine`). `given` tells from
     the messages what a reply is to be compared with; a call may bring it as well, as `perspectives=` or `context=`.

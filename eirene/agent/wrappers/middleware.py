@@ -48,7 +48,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
     """Refines an agent's final text answers; turns with tool calls and structured answers pass through untouched.
 
     The draft is never streamed: the user sees the answer that stands at the end. The agent's state gets a trace under
-    `eirene`, the record without its rounds (`full_trace=True`: with them). Whatever fails while refining, the draft is
+    `eirene`, the record without its rounds (`full_trace=True`: with them). If refining fails, the draft is
     the answer.
 
     `backend`: who critiques and rewrites (default: the agent's own model). `given` tells from the messages what an
