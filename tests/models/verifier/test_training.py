@@ -68,7 +68,7 @@ def test_a_training_leaves_its_head_and_its_card(train: Train, tmp_path: Path, e
     assert card["recipe"]["shape"]["width"] == 16
     assert [run["seed"] for run in card["runs"]] == card["seeds"] == [3, 1]
     for run in card["runs"]:
-        assert run["steps"] == 4 and run["first_loss"] > 0 and run["last_loss"] > 0 and run["seconds"] > 0
+        assert run["steps"] == 4 and run["first_loss"] > 0 and run["last_loss"] > 0 and run["seconds"] >= 0
         assert 0.1 < run["temperature"] < 8
         assert run["parity"]["pairs"] == 16 and run["parity"]["most_apart"] < 1e-3
     means = [run["figures"]["mean"] for run in card["runs"]]
