@@ -22,7 +22,6 @@ Items = Annotated[
 def report(run: Run, *, out: Out, items: Items = None, force: flags.Force = False, config: flags.Config = None) -> None:
     """Write one page with every record of a run, to filter, search and read. It needs nothing else."""
     with output():
-        from eirene.cli.passage_sentences import passage_sentences
         from eirene.data import check_outside
         from eirene.data.json_rows import read_source
         from eirene.data.output import STDOUT, check_output, write_text
@@ -32,7 +31,7 @@ def report(run: Run, *, out: Out, items: Items = None, force: flags.Force = Fals
         for source in filter(None, (run, items)):
             check_outside(out, source)
         rows = ((row.where, row.data) for row in read_source(run).rows())
-        page = render_report(records_in(rows), title=report_title(run), items=_items(items), bearing=passage_sentences)
+        page = render_report(records_in(rows), title=report_title(run), items=_items(items))
         write_text(out, page, force=force)
         if out != STDOUT:
             say(f"wrote {out}")

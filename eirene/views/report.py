@@ -30,12 +30,12 @@ def render_report(
     *,
     title: str = "Run",
     items: Mapping[str, Item] | None = None,
-    bearing: Bearing | None = None,
 ) -> str:
     """The page for any number of records.
 
-    `items` by id give the given arguments in words; `bearing` is that of `render_page`. Details are in the page as
-    JSON, a line each, and are read when a record is opened: 5,000 records must not take longer to open than ten.
+    `items` by id give the given arguments in words; sentences of passages that not all were scored have numbers, since
+    to find them is an encoder's work on every record. Details are in the page as JSON, a line each, and are read when a
+    record is opened: 5,000 records must not take longer to open than ten.
     """
     index: list[ReportRow] = []
     details: list[str] = []
@@ -43,7 +43,7 @@ def render_report(
     usage, words = Usage(), set[str]()
     for record in records:
         item = None if items is None else items.get(record.id)
-        view = view_of(record, item, bearing=bearing)
+        view = view_of(record, item)
         index.append(row_of(record, view))
         number = signatures.setdefault(record.signature, len(signatures))
         details.append(compact(_details(record, view, signature=number)))
