@@ -1,0 +1,97 @@
+"""The page of the peers benchmark: a pure function of what `benchmarks/peers/run.py` prints."""
+
+from __future__ import annotations
+
+import statistics
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Json = Mapping[str, Any]
+COLUMNS: tuple[tuple[str, Callable[[Sequence[Json]], str]], ...] = (
+    ("CPU, ms a row", lambda runs: spread(runs, "cpu_ms_a_row", 1)),
+    ("wall, s", lambda runs: spread(runs, "wall_s", 2)),
+    ("times the ideal", lambda runs: spread(runs, "times_ideal", 2)),
+    ("resident, MiB", lambda runs: spread(runs, "resident_mib", 0)),
+    ("requests a row", lambda runs: spread(runs, "requests_a_row", 2)),
+    ("tokens in a row", lambda runs: spread(runs, "tokens_in_a_row", 0)),
+    ("tokens out a row", lambda runs: spread(runs, "tokens_out_a_row", 0)),
+    ("rows", lambda runs: became(runs[-1]["became"])),
+)
+
+
+def page(found: Json) -> str:
+    """benchmarks/results/peers.md."""
+    parts = [
+        "# Beside LangChain, dspy and instructor",
+        "    python benchmarks/peers/run.py --env .venv-peers " + flags(found),
+        wrapped(setting(found)),
+        table(found),
+        wrapped(READING),
+        wrapped(f"Loaded: {versions(found)}."),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+READING = (
+    "**How to read it.** The peers ask for a critique and a rewrite, and return the rewrite, whatever it is: one in "
+    "five is bad on purpose. Eirene draws 20 critiques in one request, votes, scores both texts with an encoder in "
+    "its own process, checks every edit, and writes the whole record to disk; its CPU is the price of that. *No "
+    "detectors, no checks* is the same loop, which loads the encoder, does not ask it, and takes any change. *Mode "
+    "improve* asks for the rewrite alone, and scores and checks it. CPU (user and system, with children) and wall "
+    "time leave out start-up and warm-up rows. Resident memory (RSS) is looked at when the last row is done. The "
+    "ideal: requests a row x latency x rows / concurrency. The server counts requests and tokens, the latter with "
+    "the shipped encoder's tokenizer, schemas included."
+)
+
+
+def flags(found: Json) -> str:
+    """The options that the run was made with."""
+    named = ("rows", "latency_s", "concurrency", "repeats", "neighbours")
+    return " ".join(f"--{name.removesuffix('_s')} {found[name]}" for name in named if found[name])
+
+
+def setting(found: Json) -> str:
+    """What was run on what, and how busy that was."""
+    low, high = found["load_average"]
+    several = (
+        f" Medians of {found['repeats']} runs in turn, lowest to highest in brackets." if found["repeats"] > 1 else ""
+    )
+    beside = f" {found['neighbours']} busy process(es) ran beside." if found["neighbours"] else ""
+    return (
+        f"{found['rows']} rows with two calls each, {found['concurrency']} at once, against a scripted server in a "
+        f"process of its own that answers after {found['latency_s']} s. {found['cores']} cores, Python "
+        f"{found['python']}, load average {low:.1f} to {high:.1f} (contender and server make some 1 to 2 of that; the "
+        f"rest is other work).{beside}{several}"
+    )
+
+
+def table(found: Json) -> str:
+    """A line for each contender."""
+    lines = ["| | " + " | ".join(name for name, _ in COLUMNS) + " |", "| --- |" + " --- |" * len(COLUMNS)]
+    for name, runs in found["runs"].items():
+        lines.append(f"| {name} | " + " | ".join(cell(runs) for _, cell in COLUMNS) + " |")
+    return "\n".join(lines)
+
+
+def spread(runs: Sequence[Json], name: str, digits: int) -> str:
+    """The median of a figure, and its range where it differs."""
+    values = [run[name] for run in runs]
+    median, low, high = (f"{value:.{digits}f}" for value in (statistics.median(values), min(values), max(values)))
+    return median if low == high else f"{median} [{low}, {high}]"
+
+
+def became(counts: Json) -> str:
+    """What became of the rows of a run."""
+    return ", ".join(f"{n} {what}" for what, n in sorted(counts.items()) if n)
+
+
+def versions(found: Json) -> str:
+    """The packages of all contenders, each version once."""
+    pairs = {f"{name} {v}" for runs in found["runs"].values() for name, v in runs[-1]["versions"].items()}
+    return ", ".join(sorted(pairs))
+
+
+def wrapped(text: str) -> str:
+    """Lines of 140 characters at most."""
+    return textwrap.fill(text, 140, break_long_words=False, break_on_hyphens=False)

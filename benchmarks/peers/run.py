@@ -1,0 +1,184 @@
+"""Eirene beside LangChain by hand, dspy and instructor: CPU, time, memory, requests and tokens a row, in one table.
+
+    python benchmarks/peers/run.py --env .venv-peers [--rows 100] [--latency 0.2] [--concurrency 16] [--repeats 3]
+                                   [--neighbours 1] [--only eirene --only dspy] [--eirene CHECKOUT] [--markdown FILE]
+
+Each contender is a process of its own, and so is the scripted server (`benchmarks/peers/server.py`), which answers
+each request after the latency. dspy and instructor run in the environment `--env`, which is made from
+benchmarks/peers/requirements.txt where it is missing; LangChain in Eirene's. `--eirene` adds another checkout of Eirene
+to the table, run by this Python. Contenders take turns in each repeat. Warm-up rows, twice as many as calls go at once,
+come first and count for nothing. Prints JSON; `--markdown` writes benchmarks/results/peers.md, or another page, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from page import page
+from rows import WARM_FROM, row
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A process to be measured: its name in the table, its script with arguments, what runs it, and its calls a row."""
+
+    name: str
+    script: tuple[str, ...]
+    python: str
+    calls: int
+    checkout: Path = ROOT
+
+
+def contenders(options: argparse.Namespace) -> list[Contender]:
+    """Those that are asked for."""
+    peers = str(options.env / "bin" / "python")
+    found: list[Contender] = []
+    for checkout in [ROOT, *options.eirene]:
+        of = f" at {revision(checkout)}" if options.eirene else ""
+        found += [
+            Contender(f"Eirene{of}", ("by_eirene.py", "default"), sys.executable, 2, checkout),
+            Contender(f"Eirene, no detectors, no checks{of}", ("by_eirene.py", "bare"), sys.executable, 2, checkout),
+            Contender(f"Eirene, mode improve{of}", ("by_eirene.py", "improve"), sys.executable, 1, checkout),
+        ]
+    found += [
+        Contender("LangChain by hand", ("by_langchain.py",), sys.executable, 2),
+        Contender("dspy", ("by_dspy.py",), peers, 2),
+        Contender("instructor", ("by_instructor.py",), peers, 2),
+    ]
+    wanted = [only.lower() for only in options.only]
+    kept = [c for c in found if not wanted or any(only in c.name.lower() for only in wanted)]
+    if not kept:
+        raise SystemExit(f"--only names none of: {', '.join(c.name for c in found)}")
+    return kept
+
+
+def main() -> None:
+    """Reads the options, measures, prints."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--env", type=Path, default=ROOT / ".venv-peers", help="environment of dspy and instructor")
+    parser.add_argument("--rows", type=int, default=100)
+    parser.add_argument("--latency", type=float, default=0.2, help="seconds")
+    parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--neighbours", type=int, default=0, help="processes beside that keep a core busy each")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="contenders whose names hold this")
+    parser.add_argument("--eirene", action="append", default=[], type=Path, metavar="CHECKOUT")
+    parser.add_argument("--markdown", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    found = measure(contenders(options), options)
+    print(json.dumps(found, indent=1))
+    if options.markdown is not None:
+        options.markdown.write_text(page(found), encoding="utf-8")
+
+
+def measure(wanted: list[Contender], options: argparse.Namespace) -> dict[str, Any]:
+    """Every contender, as often as there are repeats, and what the machine was like."""
+    if any(Path(c.python) == options.env / "bin" / "python" for c in wanted):
+        make_environment(options.env)
+    runs: dict[str, list[dict[str, Any]]] = {c.name: [] for c in wanted}
+    loads = [os.getloadavg()[0]]
+    with neighbours(options.neighbours):
+        for repeat in range(options.repeats):
+            for contender in wanted:
+                print(f"{repeat + 1} of {options.repeats}: {contender.name}", file=sys.stderr, flush=True)
+                runs[contender.name].append(run(contender, options))
+                loads.append(os.getloadavg()[0])
+    return {
+        "rows": options.rows, "latency_s": options.latency, "concurrency": options.concurrency,
+        "repeats": options.repeats, "neighbours": options.neighbours, "cores": len(os.sched_getaffinity(0)),
+        "python": sys.version.split()[0], "load_average": [min(loads), max(loads)], "runs": runs,
+    }  # fmt: skip
+
+
+def make_environment(folder: Path) -> None:
+    """Makes the peers' environment where it is missing."""
+    if not (folder / "bin" / "python").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        install = [
+            str(folder / "bin" / "python"),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "-r",
+            str(HERE / "requirements.txt"),
+        ]
+        subprocess.run(install, check=True)
+
+
+@contextlib.contextmanager
+def neighbours(n: int) -> Iterator[None]:
+    """Processes that keep a core busy each, as long as the context lasts."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def run(contender: Contender, options: argparse.Namespace) -> dict[str, Any]:
+    """One contender against a server of its own; what it reports and the server counted, by row."""
+    serve = [sys.executable, str(HERE / "server.py"), "--latency", str(options.latency)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with (
+        tempfile.TemporaryDirectory() as out,
+        subprocess.Popen(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as server,
+    ):
+        assert server.stdin is not None and server.stdout is not None
+        job = {
+            "url": server.stdout.readline().strip(), "rows": [row(n) for n in range(options.rows)],
+            "warm": [row(WARM_FROM + n) for n in range(2 * options.concurrency)],
+            "concurrency": options.concurrency, "out": out,
+        }  # fmt: skip
+        command = [contender.python, str(HERE / contender.script[0]), *contender.script[1:]]
+        done = subprocess.run(
+            command, input=json.dumps(job), stdout=subprocess.PIPE, text=True, check=False,
+            env={**os.environ, "PYTHONPATH": str(contender.checkout)},
+        )  # fmt: skip
+        server.stdin.write("\n")
+        server.stdin.flush()
+        counted = json.loads(server.stdout.readline())
+    if done.returncode:
+        raise SystemExit(f"{contender.name} ended with {done.returncode}")
+    return by_row(json.loads(done.stdout.splitlines()[-1]), counted, contender, options)
+
+
+def by_row(
+    report: dict[str, Any], counted: dict[str, int], contender: Contender, options: argparse.Namespace
+) -> dict[str, Any]:
+    """A run's figures. The ideal: the calls of all rows one after the other in each of the places, and nothing else."""
+    ideal = contender.calls * options.latency * options.rows / options.concurrency
+    return {
+        "cpu_ms_a_row": round(1000 * report["cpu_s"] / options.rows, 2), "wall_s": round(report["wall_s"], 2),
+        "times_ideal": round(report["wall_s"] / ideal, 3), "resident_mib": round(report["resident_mib"], 1),
+        "requests_a_row": counted["requests"] / options.rows, "tokens_in_a_row": counted["tokens_in"] / options.rows,
+        "tokens_out_a_row": counted["tokens_out"] / options.rows, "most_under_way": counted["most_under_way"],
+        "became": report["became"], "versions": report["versions"],
+    }  # fmt: skip
+
+
+def revision(checkout: Path) -> str:
+    """The short name of a checkout's commit."""
+    said = subprocess.run(
+        ["git", "-C", str(checkout), "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True, check=True
+    )
+    return said.stdout.strip()
+
+
+if __name__ == "__main__":
+    main()
