@@ -62,11 +62,12 @@ if TYPE_CHECKING:
     from eirene.core.records import Item, Perspective, Record, Round
     from eirene.core.scores import Scores, Unscored
     from eirene.core.usage import Meter, Usage
+    from eirene.core.verification import ClaimVerdict, Evidence, QuotationCheck, Verification, WordChange
     from eirene.models.cache import CallCache
     from eirene.models.costs import Price
     from eirene.models.scripted import ScriptedChatModel
     from eirene.text.sentences import Sentence, split_sentences
-    from eirene.verification import VerifiedSentence, verify
+    from eirene.verification import averify, verify
 
 _EXPORTS = {
     "eirene.agent.backends": "BackendOptions resolve_backend",
@@ -91,26 +92,27 @@ _EXPORTS = {
     "eirene.core.records": "Item Perspective Record Round",
     "eirene.core.scores": "Scores Unscored",
     "eirene.core.usage": "Meter Usage",
+    "eirene.core.verification": "ClaimVerdict Evidence QuotationCheck Verification WordChange",
     "eirene.models.cache": "CallCache",
     "eirene.models.costs": "Price",
     "eirene.models.scripted": "ScriptedChatModel",
     "eirene.text.sentences": "Sentence split_sentences",
-    "eirene.verification": "VerifiedSentence verify",
+    "eirene.verification": "averify verify",
 }
 """The public names by the module that defines each."""
 _HOME_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 
 __all__ = [
-    "AddressError", "AuthError", "BackendError", "BackendOptions", "BackendTimeoutError", "CallCache", "Critique",
-    "EireneError", "EncoderError", "FeedbackNote", "Finding", "FormError", "InputError", "Item", "Loop",
-    "MalformedReplyError", "Meter", "MissingExtraError", "NoTopicError", "Parts", "Perspective", "Price",
-    "PromptError", "QuotaError", "RateLimitError", "Record", "RedirectedError", "RefineMiddleware",
-    "RefiningChatModel", "ReplyTooLargeError", "RequestRefusedError", "Review", "Round", "Sample", "Scores",
-    "ScriptExhaustedError", "ScriptedChatModel", "Sentence", "Settings", "StateKeys", "StateMessages",
+    "AddressError", "AuthError", "BackendError", "BackendOptions", "BackendTimeoutError", "CallCache", "ClaimVerdict",
+    "Critique", "EireneError", "EncoderError", "Evidence", "FeedbackNote", "Finding", "FormError", "InputError",
+    "Item", "Loop", "MalformedReplyError", "Meter", "MissingExtraError", "NoTopicError", "Parts", "Perspective",
+    "Price", "PromptError", "QuotaError", "QuotationCheck", "RateLimitError", "Record", "RedirectedError",
+    "RefineMiddleware", "RefiningChatModel", "ReplyTooLargeError", "RequestRefusedError", "Review", "Round", "Sample",
+    "Scores", "ScriptExhaustedError", "ScriptedChatModel", "Sentence", "Settings", "StateKeys", "StateMessages",
     "TaggedSentence", "TooLongError", "TrainingStoppedError", "UnreachableError", "Unscored",
-    "UnsupportedLanguageError", "UnusableReplyError", "Usage", "Verdict", "VerifiedSentence", "WorkerError",
-    "__version__", "arefine", "build_graph", "initial_state", "judge", "make_record", "refine", "refine_node",
-    "resolve_backend", "split_sentences", "verify",
+    "UnsupportedLanguageError", "UnusableReplyError", "Usage", "Verdict", "Verification", "WordChange", "WorkerError",
+    "__version__", "arefine", "averify", "build_graph", "initial_state", "judge", "make_record", "refine",
+    "refine_node", "resolve_backend", "split_sentences", "verify",
 ]  # fmt: skip
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 _find_old_names()

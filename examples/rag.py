@@ -11,7 +11,7 @@ question = "Tell me about the zoo of Basel."
 passages = ["The zoo of Basel opened in 1874. It keeps 7,000 animals of 600 kinds."]
 answer = "The zoo of Basel opened in 1874. Its owner was a famous singer from Vienna who loved parrots."
 
-for sentence in eirene.verify(answer, passages):
-    print(f"{sentence.verdict:>12}  {sentence.text}")
+for claim in eirene.verify(answer, passages).claims:
+    print(f"{claim.verdict:>12}  {claim.text}")
 record = eirene.refine(question=question, answer=answer, context=passages)
 print(f"{record.status}: {record.answer}")

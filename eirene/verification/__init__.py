@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from eirene.verification.claims import claims_nothing
 from eirene.verification.context import ClaimReading, ContextPiece, ContextReader
-from eirene.verification.verify import DecidingSentence, SentenceVerdict, VerifiedSentence, verify
+from eirene.verification.verify import averify, verify
 
 __all__ = [
     "ClaimReading",
     "ContextPiece",
     "ContextReader",
-    "DecidingSentence",
-    "SentenceVerdict",
-    "VerifiedSentence",
+    "averify",
     "claims_nothing",
     "verify",
 ]

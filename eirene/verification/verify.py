@@ -1,96 +1,178 @@
-"""`verify`: each sentence of an answer with its verdict, and the sentence of the given texts that decides it."""
+"""`verify`: each sentence of an answer with its verdict, and the sentence of the passages that decides it."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+from pydantic import ConfigDict, Field
 
 from eirene.core.errors import InputError
-from eirene.text.language import unsupported_language
-from eirene.text.sentences import split_sentences
+from eirene.core.records import PASSAGES
+from eirene.core.validation import CheckedModel, described
+from eirene.core.verification import ClaimVerdict, ClaimWord, Evidence, Verification
+from eirene.text.cancellation import cancel_scope
+from eirene.text.language import other_language
+from eirene.text.sentences import Sentence, split_sentences
+from eirene.text.unicode import Text
 from eirene.verification.claims import claim_of, claims_nothing
-from eirene.verification.context import ContextReader
+from eirene.verification.context import ClaimReading, ContextReader
+from eirene.verification.quotations import check_quotations
+from eirene.verification.risk import VERSION, answer_risk, sentence_risk
 
 if TYPE_CHECKING:
-    from eirene.models.verifier.runtime import Verifier
+    from eirene.models.verifier.runtime import ReadsPairs
 
-SentenceVerdict = Literal["supported", "unsupported", "contradicted", "not judged"]
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
 CONTRADICTED = 0.5
 """Probability of contradiction from which one that is not supported counts as contradicted."""
 
 
-@dataclass(frozen=True, slots=True)
-class DecidingSentence:
-    """The sentence of a given text that decides: the text's index, and offsets into it."""
+class _AnswerWithContext(CheckedModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    source: int
-    start: int
-    end: int
-    text: str
+    answer: Text
+    context: Annotated[list[Text], Field(min_length=1), PASSAGES]
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedSentence:
-    """A sentence of the answer (`n` from 1; offsets) and what the given texts say of it.
+def verify(
+    answer: str,
+    context: str | Sequence[Any],
+    *,
+    passage_ids: Sequence[str] | None = None,
+    verifier: ReadsPairs | None = None,
+) -> Verification:
+    """Reads every sentence of an answer against passages, in English, and looks its quotations up in them.
 
-    `supported` and `contradicted` are probabilities in [0, 1], None where it is not judged, for the reason `why`.
-    """
-
-    n: int
-    start: int
-    end: int
-    text: str
-    verdict: SentenceVerdict
-    supported: float | None = None
-    contradicted: float | None = None
-    evidence: DecidingSentence | None = None
-    why: str | None = None
-
-
-def verify(answer: str, context: Sequence[str], *, verifier: Verifier | None = None) -> tuple[VerifiedSentence, ...]:
-    """Reads every sentence of an answer against passages (or arguments), in English.
-
-    Questions, headings, lead-ins and talk about the passages are not judged, nor is any sentence where answer or
-    passages are in another language. Raises `InputError` for passages that are no list of texts, or that hold no word.
+    `context` takes what an item's `context` takes: a text, texts, a retriever's documents. `passage_ids` has an id for
+    each of them, to be named with the evidence. Not checked, with the reason: questions, headings, lead-ins, talk about
+    the passages, and what is in another language or would have to be read in one. Raises `InputError` for a blank
+    answer, for a context without passages, and for ids that do not fit.
 
     Examples:
         >>> passage = "The bridge was opened in 1932. It carries trains and cars."
-        >>> [s.verdict for s in verify("The bridge opened in 1932. Is it old?", [passage])]
-        ['supported', 'not judged']
+        >>> found = verify("The bridge opened in 1932. Is it old?", [passage])
+        >>> [claim.verdict for claim in found.claims]
+        ['supported', 'not checked']
+        >>> found.claims[0].evidence.text
+        'The bridge was opened in 1932.'
     """
-    if isinstance(context, str) or not all(isinstance(text, str) for text in context):
-        raise InputError("context must be a list of texts", field="context")
-    if not any(text.strip() for text in context):
-        raise InputError("context holds no text: give passages to read the answer against", field="context")
-    sentences = [s for s in split_sentences(answer) if s.text]
-    language = unsupported_language(answer, tuple(context))
-    if verifier is None and language is None:
-        from eirene.models.encoder import load_encoder
-        from eirene.models.verifier.runtime import load_verifier
-
-        verifier = load_verifier(load_encoder())
-    reasons = [language or claims_nothing(s.text) for s in sentences]
-    judged = [s for s, why in zip(sentences, reasons, strict=True) if why is None]
-    readings = iter(ContextReader(verifier, context).read([claim_of(s.text) for s in judged]) if verifier else ())
-    found = []
-    for sentence, why in zip(sentences, reasons, strict=True):
-        place = (sentence.n, sentence.text_start, sentence.text_end, sentence.text)
-        if why is not None:
-            found.append(VerifiedSentence(*place, "not judged", why=why))
-            continue
-        reading = next(readings)
-        piece = reading.evidence
-        evidence = None if piece is None else DecidingSentence(piece.source, piece.start, piece.end, piece.text)
-        verdict = verdict_of(reading.supported, reading.contradicted)
-        found.append(VerifiedSentence(*place, verdict, reading.supported, reading.contradicted, evidence))
-    return tuple(found)
+    given = _AnswerWithContext(answer=answer, context=cast("list[str]", context))
+    passages = tuple(given.context)
+    ids = _checked_ids(passage_ids, len(passages))
+    reader = _loaded() if verifier is None else verifier
+    sentences = [s for s in split_sentences(given.answer) if s.text]
+    claims = _ClaimJudge(passages, ids, reader).judge(given.answer, sentences)
+    risks = [claim.risk for claim in claims if claim.risk is not None]
+    return Verification(
+        answer=given.answer,
+        passages=len(passages),
+        claims=tuple(claims),
+        quotations=check_quotations(given.answer, sentences, passages, ids),
+        risk=answer_risk(risks) if risks else None,
+        verifier=f"verifier={reader.encoder.digest}/{reader.digest}/{VERSION}",
+    )
 
 
-def verdict_of(supported: float, contradicted: float) -> SentenceVerdict:
+async def averify(
+    answer: str,
+    context: str | Sequence[Any],
+    *,
+    passage_ids: Sequence[str] | None = None,
+    verifier: ReadsPairs | None = None,
+) -> Verification:
+    """`verify` for async callers: the same, in a thread, so that the event loop goes on.
+
+    Examples:
+        >>> import asyncio
+        >>> asyncio.run(averify("The bridge is red.", "The bridge was painted red.")).claims[0].verdict
+        'supported'
+    """
+    with cancel_scope():  # a thread that nobody waits for any more ends at its next sentence
+        return await asyncio.to_thread(verify, answer, context, passage_ids=passage_ids, verifier=verifier)
+
+
+def verdict_of(supported: float, contradicted: float) -> ClaimWord:
     """The verdict for the two probabilities."""
     if supported >= SUPPORTED:
         return "supported"
     return "contradicted" if contradicted >= CONTRADICTED else "unsupported"
+
+
+def _loaded() -> ReadsPairs:
+    from eirene.models.encoder import load_encoder
+    from eirene.models.verifier.runtime import load_verifier
+
+    return load_verifier(load_encoder())
+
+
+def _checked_ids(ids: Sequence[str] | None, passages: int) -> Sequence[str | None]:
+    if ids is None:
+        return [None] * passages
+    if isinstance(ids, str) or not all(isinstance(name, str) for name in ids) or len(ids) != passages:
+        raise InputError(
+            f"passage_ids must be a list of texts, one for each of the {passages} passages, got {described(ids)}",
+            field="passage_ids",
+        )
+    return ids
+
+
+class _ClaimJudge:
+    """Judges sentences against passages. What is made of the passages is made once."""
+
+    def __init__(self, passages: Sequence[str], ids: Sequence[str | None], verifier: ReadsPairs) -> None:
+        self._ids = ids
+        self._foreign = {n: language for n, text in enumerate(passages) if (language := other_language(text))}
+        self._has_english = len(self._foreign) < len(passages)
+        self._reader = ContextReader(verifier, passages)
+
+    def judge(self, answer: str, sentences: Sequence[Sentence]) -> list[ClaimVerdict]:
+        """A verdict for every sentence, in order."""
+        whole = other_language(answer)
+        reasons = [self._not_checked(sentence.text, whole) for sentence in sentences]
+        claims = [claim_of(s.text) for s, why in zip(sentences, reasons, strict=True) if why is None]
+        readings = iter(self._reader.read(claims))
+        return [
+            self._judged(sentence, next(readings)) if why is None else _unchecked(sentence, why)
+            for sentence, why in zip(sentences, reasons, strict=True)
+        ]
+
+    def _not_checked(self, sentence: str, answer_language: str | None) -> str | None:
+        if answer_language is not None:
+            return f"the answer reads as {answer_language}, and the verifier reads English"
+        if not self._has_english:
+            languages = " and ".join(dict.fromkeys(self._foreign.values()))
+            return f"the passages read as {languages}, and the verifier reads English"
+        language = other_language(sentence)
+        if language is not None:
+            return f"the sentence reads as {language}, and the verifier reads English"
+        return claims_nothing(sentence)
+
+    def _judged(self, sentence: Sentence, reading: ClaimReading) -> ClaimVerdict:
+        verdict = verdict_of(reading.supported, reading.contradicted)
+        if verdict != "supported" and self._foreign:  # a passage that was not understood may say it
+            number, language = next(iter(self._foreign.items()))
+            return _unchecked(sentence, f"passage {number + 1} reads as {language}, and the others do not say it")
+        piece = reading.evidence
+        place = None if piece is None else self._evidence(piece.source, piece.start, piece.end, piece.text)
+        return ClaimVerdict(
+            **_place(sentence),
+            verdict=verdict,
+            supported=reading.supported,
+            contradicted=reading.contradicted,
+            risk=sentence_risk(reading),
+            evidence=place,
+        )
+
+    def _evidence(self, source: int, start: int, end: int, text: str) -> Evidence:
+        return Evidence(passage=source + 1, id=self._ids[source], start=start, end=end, text=text)
+
+
+def _unchecked(sentence: Sentence, why: str) -> ClaimVerdict:
+    return ClaimVerdict(**_place(sentence), verdict="not checked", why=why)
+
+
+def _place(sentence: Sentence) -> Any:
+    return {"n": sentence.n, "start": sentence.text_start, "end": sentence.text_end, "text": sentence.text}

@@ -11,7 +11,7 @@ import pytest
 from nbclient import NotebookClient
 
 import eirene
-from eirene.core import critique, records, scores, usage
+from eirene.core import critique, records, scores, usage, verification
 
 from .pages import DOCS, ROOT
 
@@ -39,6 +39,7 @@ def test_every_field_of_an_item_and_of_what_is_in_a_record_says_what_it_is() -> 
         *(getattr(critique, name) for name in ["Critique", "TaggedSentence", "Sample", "Finding", "FindingVote"]),
         scores.Scores,
         usage.Usage,
+        *(getattr(verification, name) for name in ["Verification", "ClaimVerdict", "Evidence", "QuotationCheck"]),
     ]
     assert [
         f"{model.__name__}.{name}" for model in models for name in set(model.model_fields) - set(described(model))

@@ -18,10 +18,15 @@ def find_quotations(text: str) -> Iterator[Mention]:
     """The quotations of a text, in order. Each part between "..." or "[...]" is asked for by itself."""
     for match in _QUOTED.finditer(text):
         at = match.lastindex or 0
-        parts = [flat(part) for part in _LEFT_OUT.split(match.group(at))]
+        parts = [flat(part) for part in quoted_parts(match.group(at))]
         if sum(len(part.split()) for part in parts) >= _FEWEST:
-            asks = tuple(frozenset([part]) for part in parts if part)
+            asks = tuple(frozenset([part]) for part in parts)
             yield Mention("quotation", match.start(), match.end(), asks)
+
+
+def quoted_parts(quoted: str) -> list[str]:
+    """The parts of a quotation between "..." and "[...]", those without a word left out."""
+    return [part for part in _LEFT_OUT.split(quoted) if _WORD.search(part)]
 
 
 def flat(text: str) -> str:

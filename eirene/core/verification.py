@@ -1,0 +1,134 @@
+"""Verification: an answer's sentences with verdict and evidence from the passages, and its quotations with their place.
+
+The values that `eirene.verify` returns. How they come about is in `eirene.verification`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from eirene.core.validation import FrozenModel, is_none
+
+ClaimWord = Literal["supported", "unsupported", "contradicted", "not checked"]
+QuotationWord = Literal["exact", "altered", "not found"]
+Offset = Annotated[int, Field(ge=0)]
+Number = Annotated[int, Field(ge=1)]
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class Evidence(FrozenModel):
+    """A place in a passage: `passages[passage - 1][start:end] == text`."""
+
+    passage: Number
+    """The passage's number, from 1."""
+    id: str | None = Field(default=None, exclude_if=is_none)
+    """The passage's id, where passages have ids."""
+    start: Offset
+    """The first character in the passage, from 0."""
+    end: Offset
+    """Behind the last character."""
+    text: str
+    """The words there: a sentence, or part of one that is longer than 60 words."""
+
+
+class ClaimVerdict(FrozenModel):
+    """A sentence of the answer, and what the passages say of it."""
+
+    n: Number
+    """The sentence's number, from 1, as in a critique."""
+    start: Offset
+    """Its first character in the answer, from 0."""
+    end: Offset
+    """Behind its last character."""
+    text: str
+    """The sentence."""
+    verdict: ClaimWord
+    """`supported`, `unsupported` (no passage says it), `contradicted` (unsupported, and a passage seems to say
+    otherwise) or `not checked`."""
+    supported: Probability | None = None
+    """The verifier's probability that the passages support it; None where it was not checked."""
+    contradicted: Probability | None = None
+    """The verifier's probability that they contradict it."""
+    risk: Probability | None = None
+    """The estimated probability that people would mark the sentence as unsupported or contradicted."""
+    evidence: Evidence | None = None
+    """The sentence of a passage that decides; of an unsupported sentence, the one that comes nearest."""
+    why: str | None = None
+    """Why it was not checked."""
+
+    @property
+    def is_faulty(self) -> bool:
+        """Whether it was checked and the passages do not support it: `unsupported` or `contradicted`."""
+        return self.verdict in ("unsupported", "contradicted")
+
+
+class WordChange(FrozenModel):
+    """Words of a quotation that stand otherwise in the passage."""
+
+    quoted: str
+    """The quotation's words; empty where it leaves words out."""
+    passage: str
+    """The passage's words; empty where the quotation adds words."""
+
+
+class QuotationCheck(FrozenModel):
+    """A quotation in the answer, three words or more between double quotation marks, looked up in the passages.
+
+    Letters and figures are compared, and the signs % $ € £ ¥ °; case, spacing and other punctuation are not.
+    """
+
+    n: Number
+    """The number of the sentence in which it begins."""
+    start: Offset
+    """Its first character in the answer, which is a quotation mark."""
+    end: Offset
+    """Behind its last character."""
+    text: str
+    """The quotation with its marks."""
+    verdict: QuotationWord
+    """`exact`: word for word in one passage, with gaps at "..." and "[...]" only; `altered`: but for some words, or in
+    pieces elsewhere; or `not found`."""
+    evidence: Evidence | None = None
+    """Where it stands; None where it was not found."""
+    changes: tuple[WordChange, ...] = ()
+    """The words that differ, in order. None where the pieces of an altered quotation are exact, but not in one passage
+    in this order."""
+
+
+class Verification(FrozenModel):
+    """What passages say of an answer, sentence by sentence."""
+
+    answer: str
+    """The answer that was checked."""
+    passages: Number
+    """How many passages it was checked against."""
+    claims: tuple[ClaimVerdict, ...]
+    """Every sentence of the answer, in order."""
+    quotations: tuple[QuotationCheck, ...] = ()
+    """Every quotation in the answer, in order."""
+    risk: Probability | None = None
+    """The estimated probability that people would mark at least one sentence; None where none was checked."""
+    verifier: str
+    """Encoder, verifier and risk by digest and version: the same gives the same verdicts."""
+
+    @property
+    def checked(self) -> tuple[ClaimVerdict, ...]:
+        """The sentences that were checked."""
+        return tuple(claim for claim in self.claims if claim.verdict != "not checked")
+
+    @property
+    def faulty(self) -> tuple[ClaimVerdict, ...]:
+        """The sentences that the passages do not support: `unsupported` and `contradicted`."""
+        return tuple(claim for claim in self.claims if claim.is_faulty)
+
+    @property
+    def misquoted(self) -> tuple[QuotationCheck, ...]:
+        """The quotations that are not exact."""
+        return tuple(quotation for quotation in self.quotations if quotation.verdict != "exact")
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether at least one sentence was checked and every one of those is supported. Quotations do not count."""
+        return bool(self.checked) and not self.faulty

@@ -1,0 +1,115 @@
+"""Quotations of an answer in its passages: word for word, but for some words, or not there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eirene.core.verification import QuotationCheck
+from eirene.text.sentences import split_sentences
+from eirene.verification.quotations import check_quotations
+
+PASSAGES = (
+    "The bridge is old. Rain fell on the valley for three days.",
+    "The mayor said that the bridge costs $1,200 a day, and that nobody pays for it. The town won't close it.",
+)
+
+
+def checks(answer: str, passages: tuple[str, ...] = PASSAGES) -> tuple[QuotationCheck, ...]:
+    sentences = [s for s in split_sentences(answer) if s.text]
+    found = check_quotations(answer, sentences, passages, [f"p{n}" for n in range(len(passages))])
+    for one in found:
+        assert answer[one.start : one.end] == one.text
+        if one.evidence is not None:
+            assert passages[one.evidence.passage - 1][one.evidence.start : one.evidence.end] == one.evidence.text
+    return found
+
+
+def check(quotation: str) -> QuotationCheck:
+    (found,) = checks(f"It says {quotation}.")
+    return found
+
+
+@pytest.mark.parametrize(
+    "quotation",
+    [
+        '"the bridge costs $1,200 a day"',
+        "“The bridge   COSTS $1,200, a day”",
+        "«the bridge costs $1,200 a day»",
+        '"The town won’t close it"',
+        '"the bridge costs ... nobody pays for it"',
+        '"The mayor said [...] nobody pays for it. The town won\'t close it"',
+    ],
+)
+def test_a_quotation_is_exact_whatever_its_case_spacing_and_marks(quotation: str) -> None:
+    found = check(quotation)
+    assert (found.verdict, found.changes) == ("exact", ())
+    assert found.evidence is not None and (found.evidence.passage, found.evidence.id) == (2, "p1")
+
+
+@pytest.mark.parametrize(
+    ("quotation", "changes", "evidence"),
+    [
+        ('"the bridge costs $1,300 a day"', [("1,300", "1,200")], "the bridge costs $1,200 a day"),
+        ('"the bridge costs €1,200 a day"', [("€", "$")], "the bridge costs $1,200 a day"),
+        ('"the town will close it"', [("will", "won't")], "The town won't close it"),
+        ('"the bridge really costs $1,200"', [("really", "")], "the bridge costs $1,200"),
+        ('"the bridge $1,200 a day"', [("", "costs")], "the bridge costs $1,200 a day"),
+        ('"Snow fell on the valley"', [("Snow", "Rain")], "Rain fell on the valley"),
+        ('"the valley for three weeks"', [("weeks", "days")], "the valley for three days"),
+    ],
+)
+def test_an_altered_quotation_says_which_words_differ(
+    quotation: str, changes: list[tuple[str, str]], evidence: str
+) -> None:
+    found = check(quotation)
+    assert found.verdict == "altered"
+    assert [(c.quoted, c.passage) for c in found.changes] == changes
+    assert found.evidence is not None and found.evidence.text == evidence
+
+
+@pytest.mark.parametrize("quotation", ['"bees like every kind of honey"', '"of the people"', '"in the north"'])
+def test_what_no_passage_has_is_not_found(quotation: str) -> None:
+    found = check(quotation)
+    assert (found.verdict, found.evidence, found.changes) == ("not found", None, ())
+
+
+@pytest.mark.parametrize(
+    "quotation",
+    ['"nobody pays for it ... the bridge costs $1,200"', '"Rain fell on the valley ... nobody pays for it"'],
+)
+def test_pieces_in_another_order_or_in_two_passages_are_altered(quotation: str) -> None:
+    found = check(quotation)
+    assert (found.verdict, found.changes) == ("altered", ())
+    assert found.evidence is not None
+
+
+def test_a_piece_that_is_nowhere_makes_it_not_found() -> None:
+    assert check('"the bridge costs $1,200 ... and bees like it"').verdict == "not found"
+
+
+def test_one_or_two_words_in_quotation_marks_are_no_quotation() -> None:
+    assert checks('The "old bridge" is "nice".') == ()
+
+
+def test_each_quotation_names_the_sentence_that_it_begins_in() -> None:
+    answer = 'The town is poor. It says "the bridge is old. Rain fell", and "nobody pays for it".'
+    assert [c.n for c in checks(answer)] == [2, 2]
+    assert [c.verdict for c in checks(answer)] == ["exact", "exact"]
+
+
+def test_words_inside_other_words_are_not_the_quotation() -> None:
+    (found,) = checks('It says "art of war".', ("The start of warfare.",))
+    assert found.verdict == "not found"
+
+
+PIECES = ["the", "bridge", "...", "[x]", "“", "”", '"', "1,2", "$", "é", " ", "\n"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40))
+@settings(max_examples=200)
+def test_any_quotation_has_a_verdict_and_a_place(pieces: list[str]) -> None:
+    text = " ".join(pieces)
+    for found in checks(f'So "{text}" it says.', (*PASSAGES, text or "-")):
+        assert (found.evidence is None) == (found.verdict == "not found")
