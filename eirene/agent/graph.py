@@ -100,16 +100,28 @@ def _layout(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[State,
     graph = StateGraph(State)
     for name, step in steps.items():
         graph.add_node(name, sync_and_async(step, name=name))
-    graph.add_conditional_edges(START, begin)
-    graph.add_conditional_edges("sample_feedback", after_feedback)
+    graph.add_conditional_edges(START, _way(begin))
+    graph.add_conditional_edges("sample_feedback", _way(after_feedback))
     targets = [*(["review"] if review else []), "refine", "rescore", "__end__"]
-    graph.add_conditional_edges("select_critique", after_critique, targets)
+    graph.add_conditional_edges("select_critique", _way(after_critique), targets)
     if review:
-        graph.add_conditional_edges("review", after_review)
-    graph.add_conditional_edges("refine", after_refine)
-    graph.add_conditional_edges("rescore", after_rescore)
-    graph.add_conditional_edges("gate", after_gate)
+        graph.add_conditional_edges("review", _way(after_review))
+    graph.add_conditional_edges("refine", _way(after_refine))
+    graph.add_conditional_edges("rescore", _way(after_rescore))
+    graph.add_conditional_edges("gate", _way(after_gate))
     return graph
+
+
+def _way(choose: Callable[[State], str]) -> RunnableCallable:
+    """The choice of the next node as LangGraph takes it for both kinds of run.
+
+    A plain function would be called in a thread of its own, and traced as a step: a tenth of a graph's cost each.
+    """
+
+    async def achoose(state: State) -> str:
+        return choose(state)
+
+    return RunnableCallable(choose, achoose, name=choose.__name__, trace=False)
 
 
 def initial_state(item: Item | Mapping[str, Any], seed: int) -> dict[str, Any]:
