@@ -156,6 +156,7 @@ class ChatFeedback:
         asked = self.asks(request, start=start, count=count)
         replies = draw_replies(self._chat, asked.messages, sampling=asked.sampling, seeds=asked.seeds, meter=meter)
         drawn: list[Sample] = []
+        known: dict[tuple[str, str | None], Sample] = {}  # replies that are word for word the same are read once
         failures: list[BackendError] = []  # held back until it is sure that the model can be reached
         is_reached = start > 0
         async with aclosing(replies):
@@ -170,7 +171,10 @@ class ChatFeedback:
                     yield drawn[-1]
                 failures.clear()
                 if not isinstance(reply, BackendError):
-                    drawn.append(self._asking.read(reply.text, request, reply.finish_reason))
+                    said = reply.text, reply.finish_reason
+                    if said not in known:
+                        known[said] = self._asking.read(reply.text, request, reply.finish_reason)
+                    drawn.append(known[said])
                     yield drawn[-1]
         if failures:
             raise failures[-1]

@@ -20,6 +20,7 @@ from eirene.text.english import (
     is_third_person,
     looks_like_base,
 )
+from eirene.text.remembered import remembered
 from eirene.text.sentences import Sentence
 
 MIN_CLAUSE_WORDS = 3
@@ -93,13 +94,14 @@ def core_text(text: str) -> str:
     return rest or text.strip()
 
 
-def clause_spans(text: str) -> Iterator[tuple[int, int]]:
+@remembered(512, longest=4_000)
+def clause_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Offsets of the clauses of one sentence without the joining words; one span where there is no cut.
 
     The first clause keeps the sentence's opening ("Supporters argue that ...").
     """
-    for start, end in _cut(text, 0, len(text), _STRONG):
-        yield from _cut(text, start, end, _WEAK)
+    parts = _cut(text, 0, len(text), _STRONG)
+    return tuple(span for start, end in parts for span in _cut(text, start, end, _WEAK))
 
 
 def _cut(text: str, start: int, end: int, joints: re.Pattern[str]) -> Iterator[tuple[int, int]]:
@@ -215,6 +217,7 @@ _THAT = re.compile(r"that\s++\Z", re.IGNORECASE)
 _VERB = re.compile(r"(?:(?:also|alone|too|still|even|in\s++turn|[a-z]+ly)\s++)?([a-z]+(?:['’]t)?)\b", re.IGNORECASE)
 
 
+@remembered(1024, longest=4_000)
 def opening_length(text: str) -> int:
     """The length of the opening of `text` that a statement does not need: 0 for a plain statement.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from eirene.text.cancellation import check_cancelled
+from eirene.text.remembered import remembered
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
 _TABLE_ROW = re.compile(r"[ \t]*\|.*\|\s*$")
@@ -72,6 +73,7 @@ class Sentence:
         return self.text_start + len(self.text)
 
 
+@remembered(512, longest=8_000)
 def split_sentences(text: str, *, language: str = "en") -> tuple[Sentence, ...]:
     """The sentences of `text`, in order; `"".join(s.raw for s in result) == text` always holds.
 

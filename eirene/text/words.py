@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from eirene.text.remembered import remembered
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -45,6 +47,7 @@ class Word(NamedTuple):
     end: int
 
 
+@remembered(512, longest=4_000)
 def content_words(text: str) -> tuple[Word, ...]:
     """The words of `text` that are no stop words, in order."""
     found = []

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from eirene.agent.gate.checks.base import Asked, EditCase, Objection
 from eirene.agent.gate.checks.places import quoted
 from eirene.agent.gate.checks.registry import NamedCheck
+from eirene.agent.gate.checks.sides import texts_compared
 from eirene.agent.gate.decisions import JudgedEdits, Reasons, Undo
 from eirene.core.critique import Critique
 from eirene.core.grounding import Grounding
@@ -108,20 +109,24 @@ class _Work:
     why: Reasons = field(default_factory=dict)
 
     def done(self) -> Warranted:
+        case = self._settled()
+        if case is None:
+            self.undo = {n: None for n, edit in enumerate(self.edits) if edit.kind != "kept"}
+            case = self._case(self._rebuilt().text)
+        cleaned, characters = self._cleaned
+        rewrite = self.rewrite
+        judged = JudgedEdits(rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why)
+        return Warranted(case.after, tuple(judged.decisions()), tuple(self._mended(case)))
+
+    def _settled(self) -> EditCase | None:
+        """The rewrite as it stands when nothing more is objected to; None where that takes too many turns."""
         for _ in range(_MOST_TURNS):
             check_cancelled()
             rebuilt = self._rebuilt()
             case = self._case(rebuilt.text)
-            if not self._object(case, rebuilt):
-                break
-        else:
-            self.undo = {n: None for n, edit in enumerate(self.edits) if edit.kind != "kept"}
-        text = self._rebuilt().text
-        case = self._case(text)
-        cleaned, characters = self._cleaned
-        rewrite = self.rewrite
-        judged = JudgedEdits(rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why)
-        return Warranted(text, tuple(judged.decisions()), tuple(self._mended(case)))
+            if case.after == case.before or not self._object(case, rebuilt):
+                return case
+        return None
 
     @cached_property
     def _read_by(self) -> Encodes | None:
@@ -159,7 +164,8 @@ class _Work:
 
         def likeness(a: Sequence[str], b: Sequence[str]) -> NDArray[np.float32]:
             assert encoder is not None
-            return np.asarray(encoder.encode(a) @ encoder.encode(b).T)
+            vectors = encoder.encode([*a, *b])
+            return np.asarray(vectors[: len(a)] @ vectors[len(a) :].T)
 
         return sentence_edits(self.rewrite.before, text, likeness=None if encoder is None else likeness)
 
@@ -178,8 +184,13 @@ class _Work:
         )
 
     def _object(self, case: EditCase, rebuilt: Rebuilt) -> bool:
-        """Notes what is to be undone in the rewrite as it stands; False where nothing is, or nothing more can be."""
+        """Notes what is to be undone in the rewrite as it stands; False where nothing is, or nothing more can be.
+
+        The encoder gets the texts that the checks of meaning will ask for in one run, and keeps their vectors.
+        """
         for reads in ("words", "meaning"):
+            if reads == "meaning" and case.encoder is not None:
+                case.encoder.encode(list(texts_compared(case)))
             found = [
                 (check.name, objection)
                 for check in self.checks

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import math
 import os
 import signal
@@ -21,6 +20,7 @@ from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.service import Grace
 from eirene.core.concurrency import DaemonExecutor, short_switch_interval, usable_cores
 from eirene.core.errors import InputError
+from eirene.core.garbage import rare_collections
 from eirene.core.stop_signals import Terminals, stop_signals
 from eirene.data.json_rows import reason
 
@@ -101,7 +101,7 @@ def serve(app: FastAPI, options: ServeOptions, *, on_ready: Callable[[str], None
     `on_ready` is given the address as soon as connections are taken. Raises `InputError` for an address that is taken
     or is not this machine's.
     """
-    with short_switch_interval():
+    with short_switch_interval(), rare_collections():
         return asyncio.run(_serve(app, options, on_ready))
 
 
@@ -122,14 +122,11 @@ async def _serve(app: FastAPI, options: ServeOptions, on_ready: Callable[[str], 
     asyncio.get_running_loop().set_default_executor(DaemonExecutor(usable_cores()))
     signals = StopSignals(app.state.service.grace, server.stop)
     try:
-        gc.collect()
-        gc.freeze()  # what is loaded by now stays: looking through it again would hold up every chat for a tenth second
         if on_ready is not None:
             on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
         await server.serve(sockets=[listener])
     finally:
         signals.restore()
-        gc.unfreeze()
     return signals.exit_code
 
 

@@ -139,6 +139,7 @@ def _run(
     from eirene.agent.batch.engine import run_batch
     from eirene.cli.batch.stop import stoppable
     from eirene.core.concurrency import short_switch_interval
+    from eirene.core.garbage import rare_collections
 
     if not opened.n_left:
         return 0
@@ -154,7 +155,7 @@ def _run(
         return stop.by_user
 
     try:
-        with running as runner, short_switch_interval():
+        with running as runner, short_switch_interval(), rare_collections():
             shown.start()
             return 130 if asyncio.run(work(runner)) else 0
     except (BackendError, OSError):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from eirene.core.critique import Tag
 from eirene.feedback_model.parsing.verdict import tag_at
+from eirene.text.remembered import remembered
 
 _LOOKED_AT = 4000  # characters of a comment
 _SUPPLIED = 25  # words beside the claim: a longer reason gives what is missing, whatever it says first
@@ -165,8 +166,11 @@ class _Clause:
 
 def is_contradicted(tag: Tag, comment: str) -> bool:
     """Whether the comment beside a tag says the other thing of the same sentence. Takes time linear in the comment."""
-    if not comment or comment.isspace():
-        return False
+    return bool(comment) and not comment.isspace() and _contradicts(comment, tag)
+
+
+@remembered(2048, longest=1_000)  # samples of one answer often say the same of a sentence
+def _contradicts(comment: str, tag: Tag) -> bool:
     first = tag_at(comment)
     text = _plain(comment)
     return _denies_complete(text, first) if tag == "Complete" else _denies_incomplete(text, first)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from eirene.core.critique import Tag
@@ -83,8 +84,13 @@ def _claims(value: Any, statements: Sequence[Statement], *, depth: int) -> list[
     return [claim for claims in inner for claim in claims]
 
 
+@lru_cache(maxsize=4096)
+def _folded_key(start: str) -> str:
+    return fold(start).replace(" ", "").replace("_", "").replace("-", "")
+
+
 def _key(key: str) -> str:
-    return fold(key[:80]).replace(" ", "").replace("_", "").replace("-", "")
+    return _folded_key(key[:80])
 
 
 def _of_list(values: Sequence[Any], statements: Sequence[Statement]) -> list[StatementVerdict]:

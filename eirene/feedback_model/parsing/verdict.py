@@ -13,6 +13,7 @@ from eirene.core.critique import Tag
 from eirene.core.memo import memoised
 from eirene.feedback_model.parsing.vocabulary import LABELS, NO, REASONS, TAGS, VERDICTS, YES, fold, is_reason, stream
 from eirene.models.reply_text import UnreadableError
+from eirene.text.remembered import remembered
 from eirene.text.sentences import Sentence
 
 # A word of any script, its combining marks included: whatever is no space, digit, dressing or punctuation.
@@ -83,6 +84,7 @@ def fold_space(text: str) -> str:
     return " ".join(text.split())
 
 
+@remembered(4096, longest=400)
 def number_at(text: str, at: int = 0) -> tuple[int, int] | None:
     """A sentence's number at a place, with the place after it and its separator; None where there is none.
 
@@ -98,6 +100,7 @@ def number_at(text: str, at: int = 0) -> tuple[int, int] | None:
     return (int(found["n"]), found.end()) if is_set_off else None
 
 
+@remembered(4096, longest=400)
 def tag_at(text: str, at: int = 0) -> tuple[Tag, int] | None:
     """A tag at a place, with the place after it. "Complete?" asks and "Complete: no" is unclear: neither is one."""
     at = _past(_DRESS, text, at)
@@ -145,6 +148,7 @@ def _reason_at(text: str, at: int) -> int | None:
     return found.end() if found and fold(found.group(1)) in REASONS else None
 
 
+@remembered(4096, longest=400)
 def reason_in(text: str) -> str:
     """The reason in what follows a tag: without separator, without the word "Reasons:", on one line."""
     at = _past(_SEPARATOR, text, 0)
