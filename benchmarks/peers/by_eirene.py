@@ -26,6 +26,7 @@ from eirene.agent.batch.runner import LocalRunner
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.core.concurrency import short_switch_interval
+from eirene.core.garbage import rare_collections
 from eirene.core.scores import Scores, Unscored
 from eirene.core.usage import Meter
 from eirene.data import open_dataset
@@ -68,7 +69,7 @@ def make(job: Job) -> Refine:
         given, out = f"{results.file.name}.in.jsonl", f"{results.file.name}.out.jsonl"
         _write(rows, given)
         hashes = RowHash(parts, settings)
-        with short_switch_interval(), open_batch(
+        with short_switch_interval(), rare_collections(), open_batch(
             open_dataset(given), out=out, hashes=hashes, settings=settings
         ) as batch:  # fmt: skip
             await run_batch(batch, runner, control=Control(grace_s=60),
