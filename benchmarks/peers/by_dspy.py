@@ -1,7 +1,15 @@
-"""The job with dspy: a module of two predictors, a critique and a rewrite, async, with its cache off."""
+"""The job with dspy: a module of two predictors, a critique and a rewrite, with its cache off.
+
+    python benchmarks/peers/by_dspy.py async|refine
+
+`async` runs the module in one event loop. `refine` is `dspy.Refine` over it with one try and a reward for any change;
+that is not async, and runs in as many threads as calls may go at once.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import Sequence
 
 import dspy
@@ -42,8 +50,21 @@ class CritiqueThenRewrite(dspy.Module):
     async def aforward(self, row: Row) -> dspy.Prediction:
         """A critique of the row's answer, then the rewrite."""
         critique = await self.critic.acall(material=material(row))
-        faults = [(found.n, found.reason) for found in critique.statements if not found.complete]
-        return await self.refiner.acall(material=request(row, faults))
+        return await self.refiner.acall(material=request(row, _faults(critique)))
+
+    def forward(self, row: Row) -> dspy.Prediction:
+        """The same for callers that are not async."""
+        critique = self.critic(material=material(row))
+        return self.refiner(material=request(row, _faults(critique)))
+
+
+def _faults(critique: dspy.Prediction) -> list[tuple[int, str]]:
+    return [(found.n, found.reason) for found in critique.statements if not found.complete]
+
+
+def reward(given: dict[str, Row], found: dspy.Prediction) -> float:
+    """1 for any change."""
+    return float(found.improved_answer != given["row"]["answer"])
 
 
 def make(job: Job) -> Refine:
@@ -57,7 +78,14 @@ def make(job: Job) -> Refine:
     async def refine(rows: Sequence[Row], results: Results) -> None:
         await bounded(one, rows, results, at_once=job.concurrency)
 
-    return refine
+    async def refine_in_threads(rows: Sequence[Row], results: Results) -> None:
+        tried = dspy.Refine(module=module, N=1, reward_fn=reward, threshold=1.0)
+        at_once = dspy.Parallel(num_threads=job.concurrency, max_errors=1, disable_progress_bar=True)
+        found = await asyncio.to_thread(at_once, [(tried, {"row": row}) for row in rows])
+        for row, prediction in zip(rows, found, strict=True):
+            results.add(row, str(prediction.improved_answer))
+
+    return refine_in_threads if sys.argv[1] == "refine" else refine
 
 
 if __name__ == "__main__":

@@ -55,7 +55,8 @@ def contenders(options: argparse.Namespace) -> list[Contender]:
         ]
     found += [
         Contender("LangChain by hand", ("by_langchain.py",), sys.executable, 2),
-        Contender("dspy", ("by_dspy.py",), peers, 2),
+        Contender("dspy", ("by_dspy.py", "async"), peers, 2),
+        Contender("dspy.Refine, one try", ("by_dspy.py", "refine"), peers, 2),
         Contender("instructor", ("by_instructor.py",), peers, 2),
     ]
     wanted = [only.lower() for only in options.only]
@@ -69,10 +70,10 @@ def main() -> None:
     """Reads the options, measures, prints."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--env", type=Path, default=ROOT / ".venv-peers", help="environment of dspy and instructor")
-    parser.add_argument("--rows", type=int, default=100)
-    parser.add_argument("--latency", type=float, default=0.2, help="seconds")
-    parser.add_argument("--concurrency", type=int, default=16)
-    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--rows", type=at_least_one, default=100)
+    parser.add_argument("--latency", type=seconds, default=0.2, help="seconds, above 0")
+    parser.add_argument("--concurrency", type=at_least_one, default=16)
+    parser.add_argument("--repeats", type=at_least_one, default=1)
     parser.add_argument("--neighbours", type=int, default=0, help="processes beside that keep a core busy each")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="contenders whose names hold this")
     parser.add_argument("--eirene", action="append", default=[], type=Path, metavar="CHECKOUT")
@@ -82,6 +83,20 @@ def main() -> None:
     print(json.dumps(found, indent=1))
     if options.markdown is not None:
         options.markdown.write_text(page(found), encoding="utf-8")
+
+
+def at_least_one(text: str) -> int:
+    """A count from 1 on."""
+    if int(text) < 1:
+        raise ValueError(text)
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A time above 0: the ideal is measured by it."""
+    if not float(text) > 0:
+        raise ValueError(text)
+    return float(text)
 
 
 def measure(wanted: list[Contender], options: argparse.Namespace) -> dict[str, Any]:
@@ -104,19 +119,11 @@ def measure(wanted: list[Contender], options: argparse.Namespace) -> dict[str, A
 
 
 def make_environment(folder: Path) -> None:
-    """Makes the peers' environment where it is missing."""
-    if not (folder / "bin" / "python").exists():
+    """Makes the peers' environment, or what is missing of it."""
+    python = folder / "bin" / "python"
+    if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        install = [
-            str(folder / "bin" / "python"),
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "-r",
-            str(HERE / "requirements.txt"),
-        ]
-        subprocess.run(install, check=True)
+    subprocess.run([str(python), "-m", "pip", "install", "-q", "-r", str(HERE / "requirements.txt")], check=True)
 
 
 @contextlib.contextmanager
