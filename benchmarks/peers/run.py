@@ -114,7 +114,7 @@ def measure(wanted: list[Contender], options: argparse.Namespace) -> dict[str, A
     return {
         "rows": options.rows, "latency_s": options.latency, "concurrency": options.concurrency,
         "repeats": options.repeats, "neighbours": options.neighbours, "cores": len(os.sched_getaffinity(0)),
-        "python": sys.version.split()[0], "load_average": [min(loads), max(loads)], "runs": runs,
+        "python": sys.version.split()[0], "niceness": os.nice(0), "load_average": [min(loads), max(loads)], "runs": runs,
     }  # fmt: skip
 
 
