@@ -64,8 +64,8 @@ def setting(found: Json) -> str:
     return (
         f"{found['rows']} rows with two calls each, {found['concurrency']} at once, against a scripted server in a "
         f"process of its own that answers after {found['latency_s']} s. {found['cores']} cores, Python "
-        f"{found['python']}{nice}, load average {low:.1f} to {high:.1f} (contender and server make 1 to 2 of that).{told}"
-        f"{beside}{several}"
+        f"{found['python']}{nice}, load average {low:.1f} to {high:.1f} (contender and server make 1 to 2 of that)."
+        f"{told}{beside}{several}"
     )
 
 

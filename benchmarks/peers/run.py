@@ -59,6 +59,8 @@ def contenders(options: argparse.Namespace) -> list[Contender]:
         Contender("dspy.Refine, one try", ("by_dspy.py", "refine"), peers, 2),
         Contender("instructor", ("by_instructor.py",), peers, 2),
     ]
+    if len({c.name for c in found}) < len(found):
+        raise SystemExit("--eirene names checkouts of one and the same commit, which the table could not tell apart")
     wanted = [only.lower() for only in options.only]
     kept = [c for c in found if not wanted or any(only in c.name.lower() for only in wanted)]
     if not kept:
@@ -114,7 +116,8 @@ def measure(wanted: list[Contender], options: argparse.Namespace) -> dict[str, A
     return {
         "rows": options.rows, "latency_s": options.latency, "concurrency": options.concurrency,
         "repeats": options.repeats, "neighbours": options.neighbours, "cores": len(os.sched_getaffinity(0)),
-        "python": sys.version.split()[0], "niceness": os.nice(0), "load_average": [min(loads), max(loads)], "runs": runs,
+        "python": sys.version.split()[0], "niceness": os.nice(0), "load_average": [min(loads), max(loads)],
+        "runs": runs,
     }  # fmt: skip
 
 
