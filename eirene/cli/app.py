@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from eirene._version import __version__
-from eirene.cli import compare, npov, refine, report, salience, score, serve
+from eirene.cli import compare, npov, refine, report, salience, score, serve, verify
 from eirene.cli.batch import app as batch
 from eirene.cli.evaluate import critic, detectors, feedback
 from eirene.cli.synth import app as synth
@@ -30,6 +30,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("refine")(refine.refine)
+app.command("verify")(verify.verify)
 app.command("score")(score.score)
 app.command("salience")(salience.salience)
 app.command("compare")(compare.compare)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from eirene.core.validation import FrozenModel, is_none
 
-ClaimWord = Literal["supported", "unsupported", "contradicted", "not checked"]
+ClaimWord = Literal["supported", "unclear", "unsupported", "contradicted", "not checked"]
 QuotationWord = Literal["exact", "altered", "not found"]
 Offset = Annotated[int, Field(ge=0)]
 Number = Annotated[int, Field(ge=1)]
@@ -45,8 +45,8 @@ class ClaimVerdict(FrozenModel):
     text: str
     """The sentence."""
     verdict: ClaimWord
-    """`supported`, `unsupported` (no passage says it), `contradicted` (unsupported, and a passage seems to say
-    otherwise) or `not checked`."""
+    """`supported`; `unclear` (not supported, at a low risk); `unsupported` (no passage says it); `contradicted` (and
+    one seems to say otherwise); or `not checked`."""
     supported: Probability | None = None
     """The verifier's probability that the passages support it; None where it was not checked."""
     contradicted: Probability | None = None
@@ -54,13 +54,13 @@ class ClaimVerdict(FrozenModel):
     risk: Probability | None = None
     """The estimated probability that people would mark the sentence as unsupported or contradicted."""
     evidence: Evidence | None = None
-    """The sentence of a passage that decides; of an unsupported sentence, the one that comes nearest."""
+    """The sentence of a passage that decides; of an unclear or unsupported one, what comes nearest."""
     why: str | None = None
     """Why it was not checked."""
 
     @property
     def is_faulty(self) -> bool:
-        """Whether it was checked and the passages do not support it: `unsupported` or `contradicted`."""
+        """Whether it is `unsupported` or `contradicted`."""
         return self.verdict in ("unsupported", "contradicted")
 
 
@@ -120,7 +120,7 @@ class Verification(FrozenModel):
 
     @property
     def faulty(self) -> tuple[ClaimVerdict, ...]:
-        """The sentences that the passages do not support: `unsupported` and `contradicted`."""
+        """The sentences that are `unsupported` or `contradicted`."""
         return tuple(claim for claim in self.claims if claim.is_faulty)
 
     @property
@@ -130,5 +130,8 @@ class Verification(FrozenModel):
 
     @property
     def is_supported(self) -> bool:
-        """Whether at least one sentence was checked and every one of those is supported. Quotations do not count."""
+        """Whether at least one sentence was checked and none of those is unsupported or contradicted.
+
+        Unclear sentences and quotations do not count.
+        """
         return bool(self.checked) and not self.faulty

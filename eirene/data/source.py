@@ -143,6 +143,17 @@ def bytes_of(name: str) -> Bytes:
         raise cannot_read(name, error) from None
 
 
+def read_text(name: str) -> str:
+    """A UTF-8 text file, gzipped or not, or standard input where the name is `-`, with plain line breaks."""
+    data_of = bytes_of(name)
+    with read_errors(name), (Unzipped(data_of) if name.lower().endswith(".gz") else data_of).open() as opened:
+        data = opened.read()
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8; save it as UTF-8", where=name) from None
+
+
 @contextmanager
 def read_errors(name: str) -> Iterator[None]:
     """Around all reading: what the system or the unpacking says becomes an `InputError` that names the file."""
@@ -154,4 +165,14 @@ def read_errors(name: str) -> Iterator[None]:
         raise InputError(f"cannot be read: {reason(error)}", where=name) from None
 
 
-__all__ = ["HELD_BYTES", "Bytes", "FileBytes", "PipedBytes", "RowSource", "Unzipped", "bytes_of", "read_errors"]
+__all__ = [
+    "HELD_BYTES",
+    "Bytes",
+    "FileBytes",
+    "PipedBytes",
+    "RowSource",
+    "Unzipped",
+    "bytes_of",
+    "read_errors",
+    "read_text",
+]

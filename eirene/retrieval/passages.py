@@ -13,7 +13,7 @@ from eirene.core.coercion import TEXT_KEYS, passage_text, passage_title
 from eirene.core.errors import InputError
 from eirene.data import open_source
 from eirene.data.json_rows import Row, cannot_read
-from eirene.data.source import Unzipped, bytes_of, read_errors
+from eirene.data.source import read_text
 from eirene.text.sentences import split_sentences
 from eirene.text.unicode import with_title
 
@@ -120,14 +120,7 @@ def cut(text: str, *, words: int = WORDS) -> Iterator[str]:
 
 
 def _plain(file: Path, name: str) -> Iterator[tuple[str, Passage]]:
-    data_of = bytes_of(str(file))
-    with read_errors(str(file)), (Unzipped(data_of) if file.name.lower().endswith(".gz") else data_of).open() as opened:
-        data = opened.read()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("is not UTF-8; save it as UTF-8", where=str(file)) from None
-    blocks = (block for block in text.replace("\r\n", "\n").split("\n\n") if block.strip())
+    blocks = (block for block in read_text(str(file)).split("\n\n") if block.strip())
     for n, block in enumerate(blocks, start=1):
         yield f"{name}, paragraph {n}", Passage(f"{name}:{n}", block)
 

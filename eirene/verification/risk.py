@@ -13,6 +13,8 @@ from eirene.verification.context import ClaimReading
 
 VERSION = 1
 """Goes up when the same reading may give another risk; part of the version of what is made of it."""
+FAULTED = 0.35
+"""Risk above which a sentence is faulted."""
 _SUPPORT, _COSINE, _WORDS, _ANYWHERE, _BIAS = 0.804, -0.889, -0.776, -1.035, 0.136
 _CLOSEST = 1e-4
 """Support is taken as no surer than this."""

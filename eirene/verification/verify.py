@@ -19,7 +19,7 @@ from eirene.text.unicode import Text
 from eirene.verification.claims import claim_of, claims_nothing
 from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.quotations import check_quotations
-from eirene.verification.risk import VERSION, answer_risk, sentence_risk
+from eirene.verification.risk import FAULTED, VERSION, answer_risk, sentence_risk
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
 CONTRADICTED = 0.5
-"""Probability of contradiction from which one that is not supported counts as contradicted."""
+"""Probability of contradiction from which one at fault counts as contradicted."""
 
 
 class _AnswerWithContext(CheckedModel):
@@ -94,11 +94,13 @@ async def averify(
         return await asyncio.to_thread(verify, answer, context, passage_ids=passage_ids, verifier=verifier)
 
 
-def verdict_of(supported: float, contradicted: float) -> ClaimWord:
-    """The verdict for the two probabilities."""
-    if supported >= SUPPORTED:
+def verdict_of(reading: ClaimReading) -> ClaimWord:
+    """The verdict for a reading. Like the critic, it faults only what people are likely to mark."""
+    if reading.supported >= SUPPORTED:
         return "supported"
-    return "contradicted" if contradicted >= CONTRADICTED else "unsupported"
+    if sentence_risk(reading) <= FAULTED:
+        return "unclear"
+    return "contradicted" if reading.contradicted >= CONTRADICTED else "unsupported"
 
 
 def _loaded() -> ReadsPairs:
@@ -151,7 +153,7 @@ class _ClaimJudge:
         return claims_nothing(sentence)
 
     def _judged(self, sentence: Sentence, reading: ClaimReading) -> ClaimVerdict:
-        verdict = verdict_of(reading.supported, reading.contradicted)
+        verdict = verdict_of(reading)
         if verdict != "supported" and self._foreign:  # a passage that was not understood may say it
             number, language = next(iter(self._foreign.items()))
             return _unchecked(sentence, f"passage {number + 1} reads as {language}, and the others do not say it")

@@ -59,12 +59,16 @@ STYLE: Mapping[str, str] = {
     "missing": "missing",
     MISSING: "missing",
     "an opinion": "opinion",
+    "supported": "complete",
+    "exact": "complete",
+    "unclear": "other",
+    "not checked": "unchecked",
 }
 """The class of `design.css` after `f-`; any other word is `other`."""
 
 _LETTERS: Mapping[str, str] = {
     "unsupported": "U", "contradicted": "C", "misplaced": "M", "repeated": "R", "opinion": "O", "missing": "+",
-    "complete": "✓", "other": "!",
+    "complete": "✓", "unchecked": "?", "other": "!",
 }  # fmt: skip
 _WHOLE = " \t\r\n.!?\"'"
 

@@ -22,15 +22,13 @@ from eirene.text.quoting import one_line
 from eirene.text.sentences import Sentence
 from eirene.verification.claims import claim_of, claims_nothing
 from eirene.verification.context import ClaimReading, ContextReader
-from eirene.verification.risk import sentence_risk
+from eirene.verification.risk import FAULTED, sentence_risk
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
 
 VERSION = 2
 """Goes up when the same readings may give other findings; part of the signature."""
-FAULTED = 0.35
-"""Risk above which a sentence is faulted."""
 CONTRADICTED = 0.5
 """Probability of contradiction from which a faulted sentence is contradictory, not just unsupported."""
 _FAINT = -6.0

@@ -1,0 +1,90 @@
+"""What `eirene.verify` says of sentences beside what people marked, on answers that nothing was trained or fitted on.
+
+    python benchmarks/verify_marks.py SHARED_DATA [--draws 1000] [--json OUT]
+
+SHARED_DATA holds `ragtruth_subset` and `qa_feedback`, of which the part is read that `verifier_data.py` leaves aside.
+For each verdict: its sentences, and the shares of them that people marked at all, and as contradicted; of `unsupported`
+and `contradicted` together the precision and recall against any mark, with 95 % intervals by draws of whole sources.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from verifier_data import ANSWERS, label_of, parts
+
+import eirene
+from eirene.core.verification import ClaimWord
+from eirene.eval.datasets.annotated import Annotated
+from eirene.models.encoder import load_encoder
+from eirene.models.verifier.runtime import Verifier, load_verifier
+
+Row = tuple[str, str, str, float | None]
+"""Source, verdict, what people marked, risk."""
+
+
+def rows_of(cases: Sequence[Annotated], verifier: Verifier) -> list[Row]:
+    """A row for every sentence."""
+    rows: list[Row] = []
+    for case in cases:
+        found = eirene.verify(case.item.answer, case.item.context or [], verifier=verifier)
+        sentences = {sentence.n: sentence for sentence in case.sentences}
+        rows += [(case.cluster, c.verdict, label_of(case, sentences[c.n]), c.risk) for c in found.claims]
+    return rows
+
+
+def ratio(rows: Sequence[Row], of: NDArray[np.bool_], among: NDArray[np.bool_], draws: int) -> str:
+    """The share of the rows `among` that are also `of`, in percent, with its interval."""
+    sources = sorted({row[0] for row in rows})
+    index = {source: n for n, source in enumerate(sources)}
+    own = np.array([index[row[0]] for row in rows])
+    hits, total = (np.bincount(own, each, len(sources)) for each in ((of & among).astype(float), among.astype(float)))
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, len(sources), (draws, len(sources)))
+    with np.errstate(invalid="ignore"):
+        low, high = 100 * np.nanpercentile(hits[drawn].sum(1) / total[drawn].sum(1), (2.5, 97.5))
+        return f"{100 * hits.sum() / total.sum():.1f} [{low:.1f}, {high:.1f}]"
+
+
+def report(name: str, rows: Sequence[Row], draws: int) -> None:
+    """The table of a set."""
+    verdict, mark = (np.array([row[k] for row in rows]) for k in (1, 2))
+    marked, checked = mark != "supported", verdict != "not checked"
+    print(f"\n{name}: {len(rows):,} sentences, {marked.sum()} marked, {(mark == 'contradicted').sum()} as contradicted")
+    print("| verdict | sentences | marked, % | marked as contradicted, % |\n| --- | --- | --- | --- |")
+    for word in get_args(ClaimWord):
+        own = verdict == word
+        shares = (ratio(rows, of, own, draws) for of in (marked, mark == "contradicted"))
+        print(f"| {word} | {own.sum():,} | {' | '.join(shares) if own.any() else '- | -'} |")
+    faulty = np.isin(verdict, ("unsupported", "contradicted"))
+    print(f"unsupported or contradicted, against any mark: precision {ratio(rows, marked, faulty, draws)}, "
+          f"recall {ratio(rows, faulty, marked & checked, draws)}")  # fmt: skip
+    risk = np.array([np.nan if row[3] is None else row[3] for row in rows])
+    for low, high in ((0, 0.1), (0.1, 0.2), (0.2, 0.35), (0.35, 1.01)):
+        own = (risk >= low) & (risk < high)
+        print(f"risk {low:g} to {high:g}: {own.sum()} sentences, marked {ratio(rows, marked, own, draws)} %")
+
+
+def main() -> None:
+    """Reads both sets and prints a table of each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    verifier = load_verifier(load_encoder())
+    found = {name: rows_of(parts(args.data, name)["report"], verifier) for name in ANSWERS}
+    for name, rows in found.items():
+        report(name, rows, args.draws)
+    if args.json is not None:
+        args.json.write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
