@@ -15,8 +15,8 @@ from eirene.views.facts import visible
 from eirene.views.faults import style_of
 
 CAUTION = (
-    "A small model's estimates: read the evidence. In one test (RAGTruth) people had marked 49 % of the sentences that it "
-    "calls unsupported, 11 % of the unclear and 6 % of the supported ones, and only 4 % of those that it calls "
+    "A small model's estimates: read the evidence. In one test (RAGTruth) people had marked 49 % of the sentences that "
+    "it calls unsupported, 11 % of the unclear and 6 % of the supported ones, and only 4 % of those that it calls "
     "contradicted."
 )
 """How often people agree: benchmarks/results/verifier.md."""

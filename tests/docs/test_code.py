@@ -18,16 +18,10 @@ from .pages import ROOT, code_blocks, read_page, run_blocks, stated_output
 @pytest.mark.parametrize(
     "name",
     [
-        "start",
-        "guides/backends",
-        "guides/people",
-        "guides/costs",
-        "guides/rag",
-        "guides/verify",
-        "concepts/gate",
+        "start", "guides/backends", "guides/people", "guides/costs", "guides/rag", "guides/verify", "concepts/gate",
         "guides/chatbot",
     ],
-)
+)  # fmt: skip
 def test_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
