@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -103,7 +104,9 @@ def verdict_of(reading: ClaimReading) -> ClaimWord:
     return "contradicted" if reading.contradicted >= CONTRADICTED else "unsupported"
 
 
+@functools.cache
 def _loaded() -> ReadsPairs:
+    """The shipped verifier, loaded once a process."""
     from eirene.models.encoder import load_encoder
     from eirene.models.verifier.runtime import load_verifier
 
