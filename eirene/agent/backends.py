@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import Structured
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
+from eirene.prompts import PromptSet, prompt_set
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -48,7 +50,8 @@ class BackendOptions:
     `timeout_s`: seconds for one attempt; `price`: for the cost in the record; `cache`: replies that need not be asked
     for again; `offline`: a chat model that will not be called, and so needs no key. `temperature`, `top_p`: how
     critiques are drawn (EIR: nucleus 0.9). `reasons_only`: a refiner is shown the reasons alone, as in the EIR paper.
-    `structured`: whether critiques and votes are asked for by JSON schema (`eirene.models.structured`).
+    `structured`: whether critiques and votes are asked for by JSON schema (`eirene.models.structured`). `prompts`: a
+    folder of own prompts, or what `eirene.prompts.read_prompts` made of one.
     """
 
     base_url: str | None = None
@@ -62,6 +65,7 @@ class BackendOptions:
     top_p: float = 0.9
     reasons_only: bool = False
     structured: Structured = "auto"
+    prompts: PromptSet | str | os.PathLike[str] | None = None
 
 
 def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> Parts:
@@ -72,6 +76,8 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
     `MissingExtraError` for a provider whose package is not installed.
     """
     options = BackendOptions() if options is None else options
+    prompts = prompt_set(options.prompts)  # what is named is looked at, whoever has use for it
+    options = replace(options, prompts=prompts)
     if isinstance(backend, Parts):
         return backend
     if backend == "embedded":
@@ -93,7 +99,7 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
 
         if not is_chat_name(backend):
             raise InputError(f"unknown backend {backend!r}; known: {_KNOWN}", field="backend")
-    return _chat(backend, options)
+    return _chat(backend, options, prompts)
 
 
 @functools.cache
@@ -120,7 +126,7 @@ def _embedded() -> Parts:
     )
 
 
-def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
+def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -> Parts:
     """One chat model as feedback model and refiner, with one limit and one memory of what its provider takes."""
     from eirene.eval.pairwise import PAIRWISE_PROMPTS, ChatPairwise
     from eirene.feedback_model.model import HALLUCINATION, ChatFeedback
@@ -142,13 +148,14 @@ def _chat(model: str | BaseChatModel, options: BackendOptions) -> Parts:
             structured=options.structured,
         ),
     )
-    draw = functools.partial(ChatFeedback, chat, temperature=options.temperature, top_p=options.top_p)
+    draw = functools.partial(ChatFeedback, chat, temperature=options.temperature, top_p=options.top_p, prompts=own)
     return _model_parts(
         chat.name,
-        (draw(), ChatRefiner(chat, reasons_only=options.reasons_only), draw(asking=HALLUCINATION)),
+        (draw(), ChatRefiner(chat, reasons_only=options.reasons_only, prompts=own), draw(asking=HALLUCINATION)),
         how=_weights(chat) + _how(_DrawnWith.of(options)),
+        own=own,
         prompts=[CHAT_PROMPT, COMPLETENESS_JSON_PROMPT, *PAIRWISE_PROMPTS, *PROMPTS.values(), *PARTS],
-        pairwise=ChatPairwise(chat),
+        pairwise=ChatPairwise(chat, prompts=own),
     )
 
 
@@ -167,11 +174,13 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
 
     sampling = LocalSampling(temperature=options.temperature, top_p=options.top_p)
     how = _how(options, f",layout={model.layout}")
-    draw = functools.partial(LocalFeedback, model, sampling=sampling, structured=options.structured)
+    own = options.prompts
+    draw = functools.partial(LocalFeedback, model, sampling=sampling, structured=options.structured, prompts=own)
     return _model_parts(
         model.name,
-        (draw(), LocalRefiner(model, reasons_only=options.reasons_only), draw(asking=HALLUCINATION)),
+        (draw(), LocalRefiner(model, reasons_only=options.reasons_only, prompts=own), draw(asking=HALLUCINATION)),
         how=f"{model.version},{how}",
+        own=own,
         prompts=[
             CHAT_PROMPT,
             INSTRUCT_PROMPT,
@@ -180,7 +189,7 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
             *PROMPTS.values(),
             *PARTS,
         ],
-        pairwise=LocalPairwise(model, structured=options.structured),
+        pairwise=LocalPairwise(model, structured=options.structured, prompts=own),
     )
 
 
@@ -189,6 +198,7 @@ def _model_parts(
     models: tuple[FeedbackModel, Refiner, FeedbackModel],
     *,
     how: str,
+    own: PromptSet,
     prompts: Iterable[str],
     pairwise: PairwiseJudge,
 ) -> Parts:
@@ -202,10 +212,10 @@ def _model_parts(
         refiner=refiner,
         detectors=detectors,
         advisory=ADVISORY,
-        version=f"{how},prompts={_prompts_digest(prompts)},{_made_of(detectors)}",
+        version=f"{how},prompts={own.digest_of(prompts)},{_made_of(detectors)}",
         pairwise=pairwise,
         hallucination_model=hallucination,
-        hallucination_version=_hallucination_prompt(),
+        hallucination_version=_hallucination_prompt(own),
         encoder=encoder,
         verifier=shipped_verifier(),
     )
@@ -219,13 +229,14 @@ class _DrawnWith:
     top_p: float
     reasons_only: bool
     structured: Structured
+    prompts: PromptSet
 
     @classmethod
     def of(cls, options: BackendOptions) -> _DrawnWith:
         from eirene.models.structured import check_structured
 
         structured = check_structured(options.structured)
-        return cls(options.temperature, options.top_p, options.reasons_only, structured)
+        return cls(options.temperature, options.top_p, options.reasons_only, structured, prompt_set(options.prompts))
 
 
 def _weights(chat: ChatModel) -> str:
@@ -267,19 +278,11 @@ def _made_of(detectors: Iterable[Detector]) -> str:
     return ",".join(dict.fromkeys(detector.version for detector in detectors if detector.version))
 
 
-def _hallucination_prompt() -> str:
+def _hallucination_prompt(own: PromptSet) -> str:
     """What stands for the wording of the hallucination critic's prompt, its definitions of the kinds included."""
     from eirene.core.findings.kinds import KINDS
     from eirene.feedback_model.parsing.tagged import HALLUCINATION_PROMPT
     from eirene.feedback_model.reply_forms import HALLUCINATION_JSON_PROMPT
 
     kinds = hashlib.sha256("\n".join(kind.definition for kind in KINDS.values()).encode("utf-8")).hexdigest()[:8]
-    return f"hallucination={_prompts_digest([HALLUCINATION_PROMPT, HALLUCINATION_JSON_PROMPT])}/{kinds}"
-
-
-def _prompts_digest(names: Iterable[str]) -> str:
-    """8 hex digits that stand for the wording of all these prompts."""
-    from eirene.prompts import load_prompt
-
-    known = "\n".join(f"{name} {load_prompt(name).digest}" for name in sorted(names))
-    return hashlib.sha256(known.encode("utf-8")).hexdigest()[:8]
+    return f"hallucination={own.digest_of([HALLUCINATION_PROMPT, HALLUCINATION_JSON_PROMPT])}/{kinds}"

@@ -30,6 +30,7 @@ from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
 from eirene.feedback_model.finding_vote import vote_on_findings
 from eirene.feedback_model.sampling import draw_samples
 from eirene.feedback_model.vote import MIN_VALID, findings_by_sentence
+from eirene.prompts import SHIPPED, PromptSet
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
@@ -54,13 +55,15 @@ def with_judge(
     cache: CallCache | None = None,
     offline: bool = False,
     structured: Structured = "auto",
+    prompts: PromptSet = SHIPPED,
 ) -> Parts:
     """The parts with a polled judge behind the other detectors: it decides with them, and can measure a gain. It takes
     the place of the backend's pairwise judge, too.
 
     Its scores move in steps of one poll (0.2 of five), so that one poll more that finds a hallucination is harm by any
     tolerance below. `offline`: a judge that will not be called, and so needs no key. `structured`: whether it is asked
-    for replies by JSON schema. Raises `InputError` for a judge that cannot be used and for fewer polls than a quorum.
+    for replies by JSON schema; `prompts`: own wording. Raises `InputError` for a judge that cannot be used and for
+    fewer polls than a quorum.
 
     Examples:
         >>> import eirene
@@ -73,7 +76,7 @@ def with_judge(
     """
     resources = Resources(
         judge_model=judge, base_url=base_url, polls=polls, seed=seed, price=price, cache=cache, offline=offline,
-        structured=structured,
+        structured=structured, prompts=prompts,
     )  # fmt: skip
     detector = build_detector(JUDGE, resources)
     made_of = f"{detector.name}:{detector.version}"
@@ -81,7 +84,7 @@ def with_judge(
         parts,
         detectors=(*parts.detectors, detector),
         judges=parts.judges | {detector.name},
-        pairwise=ChatPairwise(resources.judge),
+        pairwise=ChatPairwise(resources.judge, prompts=prompts),
         version=made_of if parts.version is None else f"{parts.version},{made_of}",
     )
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from eirene.core.records import Item
     from eirene.eval.detectors.judge import ErrorJudge
     from eirene.eval.statistics.bootstrap import Array
+    from eirene.models.cache import CallCache
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and report.")]
@@ -65,7 +66,7 @@ def compare(
         cache = models.open_cache()
         parts = models.parts(concurrency=concurrency, cache=cache, judges_elsewhere=True)
         folder = results_folder(out)
-        asked = _judge(models.judge, models.judge_url, concurrency, price=models.judge_price, cache=cache)
+        asked = _judge(models, concurrency, cache=cache)
         gathered = _gather(items, plan, parts, folder, asked)
         summary = _write(gathered, items, folder, title=f"Comparison on {Path(file).name}", plots=plots)
         failed = sum(row.record.status == "failed" for row in gathered.rows)
@@ -122,7 +123,8 @@ def _numbers(values: Array) -> list[float | None]:
     return [None if math.isnan(value) else float(value) for value in values]
 
 
-def _judge(name: str | None, base_url: str | None, concurrency: int, **more: Any) -> ErrorJudge | None:
+def _judge(models: ModelFlags, concurrency: int, *, cache: CallCache | None) -> ErrorJudge | None:
+    name = models.judge
     if name is None:
         return None
     from eirene.eval.detectors.judge import ErrorJudge
@@ -130,5 +132,5 @@ def _judge(name: str | None, base_url: str | None, concurrency: int, **more: Any
 
     if not is_chat_name(name):
         raise InputError(f"a judge is a chat model named provider:model, got {name!r}", field="judge")
-    options = ChatOptions(base_url=base_url, concurrency=concurrency, **more)
-    return ErrorJudge(resolve_chat(name, options=options))
+    options = ChatOptions(base_url=models.judge_url, concurrency=concurrency, price=models.judge_price, cache=cache)
+    return ErrorJudge(resolve_chat(name, options=options), prompts=models.own_prompts)

@@ -13,6 +13,7 @@ import typer
 from eirene.cli.terminal import say
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import Structured
+from eirene.prompts.own import SHIPPED, PromptSet, read_prompts
 
 if TYPE_CHECKING:
     from eirene.agent.state import Parts
@@ -67,10 +68,21 @@ class CallFlags:
         CACHE_SIZE
     )
 
+    prompts: Annotated[
+        PromptSet | None,
+        _calls_option(
+            metavar="FOLDER", help="Own prompts, in files named as `eirene prompts` shows.", parser=read_prompts
+        ),
+    ] = None
     structured: Annotated[
         Structured,
         _calls_option(help="Replies by JSON schema: if the server can (auto), always, or never (text)."),
     ] = "auto"
+
+    @property
+    def own_prompts(self) -> PromptSet:
+        """The prompts that models are asked in, read when the flag was."""
+        return self.prompts or SHIPPED
 
     def open_cache(self) -> CallCache | None:
         """The cache that the flags name; raises `InputError` for a file or size that cannot be used."""
@@ -115,7 +127,8 @@ class BackendFlags(CallFlags):
         """The parts of a run; `options` are those of `BackendOptions`, in place of what the flags say."""
         from eirene.agent.backends import BackendOptions, resolve_backend
 
-        said: dict[str, Any] = {"base_url": self.base_url, "structured": self.structured, **options}
+        said: dict[str, Any] = {"base_url": self.base_url, "structured": self.structured, "prompts": self.prompts}
+        said |= options
         if "price" not in said:
             said["price"] = self.price_of(self.backend, base_url=self.base_url)
         if "cache" not in said:
@@ -141,7 +154,7 @@ class DetectorFlags(CallFlags):
         return Resources(
             judge_model=self.judge, local=self.local_model, nli_named=self.nli,
             classifiers_named=tuple(self.classifier or ()), polls=self.polls,
-            structured=self.structured, **more,
+            structured=self.structured, prompts=self.own_prompts, **more,
         )  # fmt: skip
 
 
@@ -228,7 +241,9 @@ class ModelFlags(DetectorFlags, BackendFlags):
         if self.detectors is not None:
             parts = with_detectors(parts, parse_names(self.detectors), resources)
         elif self.judge is not None and not judges_elsewhere:
-            parts = with_judge(parts, self.judge, polls=self.polls, structured=self.structured, **shared)
+            parts = with_judge(
+                parts, self.judge, polls=self.polls, structured=self.structured, prompts=self.own_prompts, **shared
+            )
         needs: list[frozenset[Need]] = [getattr(detector, "needs", frozenset()) for detector in parts.detectors]
         warn_of_unused(resources, needs, but_judge=judges_elsewhere)
         return parts

@@ -26,7 +26,7 @@ from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply
 from eirene.models.structured import json_object
-from eirene.prompts import Message, load_prompt
+from eirene.prompts import SHIPPED, Message, PromptSet
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -71,7 +71,7 @@ class PairwiseJudge(Protocol):
 class ChatPairwise:
     """The pairwise judge on a chat model: the votes of an order are one request where the provider takes `n`.
 
-    `model` is a LangChain chat model, or a `ChatModel` shared with other roles.
+    `model` is a LangChain chat model, or a `ChatModel` shared with other roles. `prompts`: own wording.
 
     Examples:
         >>> from eirene.models.scripted import ScriptedChatModel
@@ -84,7 +84,10 @@ class ChatPairwise:
         'better'
     """
 
-    def __init__(self, model: BaseChatModel | ChatModel, *, temperature: float = TEMPERATURE) -> None:
+    def __init__(
+        self, model: BaseChatModel | ChatModel, *, temperature: float = TEMPERATURE, prompts: PromptSet = SHIPPED
+    ) -> None:
+        self.prompts = prompts
         self.chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self._temperature = temperature
 
@@ -96,17 +99,17 @@ class ChatPairwise:
     @property
     def version(self) -> str:
         """The model, the prompts' digests, the temperature, how replies are asked for."""
-        return _version(self.name, self._temperature, self.chat.structured)
+        return _version(self.name, self._temperature, self.chat.structured, self.prompts)
 
     async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
         """Two requests for `votes` replies, at once; 2 * `votes` where the provider does not take `n`."""
 
         async def one(first: Side) -> list[Reply | BackendError] | EireneError:
-            messages = pairwise_messages(pair, first=first)
+            messages = pairwise_messages(pair, first=first, prompts=self.prompts)
             replies = draw_replies(
                 self.chat,
                 messages,
-                sampling=Sampling(temperature=self._temperature, form=pairwise_form(messages)),
+                sampling=Sampling(temperature=self._temperature, form=pairwise_form(messages, self.prompts)),
                 seeds=_seeds(seed, first, votes),
                 meter=meter,
             )
@@ -123,7 +126,15 @@ class ChatPairwise:
 class LocalPairwise:
     """The pairwise judge on a local model; `hf:` backends use it."""
 
-    def __init__(self, model: LocalModel, *, temperature: float = TEMPERATURE, structured: Structured = "auto") -> None:
+    def __init__(
+        self,
+        model: LocalModel,
+        *,
+        temperature: float = TEMPERATURE,
+        structured: Structured = "auto",
+        prompts: PromptSet = SHIPPED,
+    ) -> None:
+        self._prompts = prompts
         self._model = model
         self._temperature = temperature
         self._structured = structured
@@ -136,7 +147,7 @@ class LocalPairwise:
     @property
     def version(self) -> str:
         """The model, the prompts' digests, the temperature, how replies are asked for."""
-        return _version(self.name, self._temperature, self._structured)
+        return _version(self.name, self._temperature, self._structured, self._prompts)
 
     async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
         """One call an order, which reads the prompt once for all its votes."""
@@ -145,9 +156,9 @@ class LocalPairwise:
         sampling = LocalSampling(temperature=self._temperature, top_p=1.0)
         found: dict[Side, Sequence[Reply | BackendError] | EireneError] = {}
         for first in ORDERS:
-            messages = pairwise_messages(pair, first=first)
+            messages = pairwise_messages(pair, first=first, prompts=self._prompts)
             if self._structured != "text":
-                form = pairwise_form(messages)
+                form = pairwise_form(messages, self._prompts)
                 messages, sampling = form.messages, replace(sampling, grammar=form.grammar)
             ids = self._model.encode_messages(messages)
             try:
@@ -157,10 +168,9 @@ class LocalPairwise:
         return _votes(self.name, votes, found)
 
 
-def _version(name: str, temperature: float, structured: Structured) -> str:
-    prompts = [PAIRWISE_PROMPT] + ([] if structured == "text" else [PAIRWISE_JSON_PROMPT])
-    digests = "+".join(load_prompt(prompt).digest for prompt in prompts)
-    return f"{name},prompt={digests},structured={structured},t={temperature:g}"
+def _version(name: str, temperature: float, structured: Structured, prompts: PromptSet) -> str:
+    names = [PAIRWISE_PROMPT] + ([] if structured == "text" else [PAIRWISE_JSON_PROMPT])
+    return f"{name},prompt={prompts.digests(names)},structured={structured},t={temperature:g}"
 
 
 def _seeds(seed: int, first: Side, votes: int) -> list[int]:
@@ -184,12 +194,12 @@ def _votes(judge: str, requested: int, found: Mapping[Side, Sequence[Reply | Bac
     return PairVotes.of(votes, judge=judge, requested=requested)
 
 
-def pairwise_messages(pair: Pair, *, first: Side) -> tuple[Message, ...]:
+def pairwise_messages(pair: Pair, *, first: Side, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The request, with the text before or the rewrite as answer A; question and answers stand in a fence."""
     texts = (pair.before, pair.after) if first == "before" else (pair.after, pair.before)
     named = (Section(f"answer {letter}", text) for letter, text in zip("AB", texts, strict=True))
     material, mark = fenced([Section("question", pair.question), *named])
-    return load_prompt(PAIRWISE_PROMPT).fill({"material": material, "mark": mark})
+    return prompts.load(PAIRWISE_PROMPT).fill({"material": material, "mark": mark})
 
 
 _LINE = re.compile(

@@ -13,6 +13,7 @@ from eirene.core.signature import check_seed
 from eirene.eval.base import MODEL_NEEDS, Need
 from eirene.models.address import check_address
 from eirene.models.limits import DEFAULT_CONCURRENCY
+from eirene.prompts import SHIPPED, PromptSet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,7 @@ class Resources:
     `samples`: how many other answers are drawn where the row brings none (SelfCheckGPT: 20). `own_encoder` None: the
     shipped one. `concurrency`: calls of the judge under way at most. `cache`: what the judge said before.
     `offline`: the judge will not be called, and so needs no key. `word_maps`: whether salience's scores keep their map
-    of words. `structured`: whether the judge is asked for replies by JSON schema.
+    of words. `structured`: whether the judge is asked for replies by JSON schema. `prompts`: own wording.
     """
 
     judge_model: str | BaseChatModel | ChatModel | None = None
@@ -60,6 +61,7 @@ class Resources:
     offline: bool = False
     word_maps: bool = False
     structured: Structured = "auto"
+    prompts: PromptSet = SHIPPED
     _loaded: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

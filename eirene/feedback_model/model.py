@@ -17,8 +17,10 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import with_ids
 from eirene.feedback_model.parsing.faults_json import is_fault_entries, read_fault_entries
 from eirene.feedback_model.parsing.reply import read_reply
-from eirene.feedback_model.parsing.tagged import hallucination_messages, read_tagged_reply
+from eirene.feedback_model.parsing.tagged import HALLUCINATION_PROMPT, hallucination_messages, read_tagged_reply
 from eirene.feedback_model.reply_forms import (
+    COMPLETENESS_JSON_PROMPT,
+    HALLUCINATION_JSON_PROMPT,
     LONGEST_REASON,
     LONGEST_WORDS,
     MOST_SENTENCES,
@@ -26,14 +28,14 @@ from eirene.feedback_model.reply_forms import (
     hallucination_form,
     lines_grammar,
 )
-from eirene.feedback_model.request import feedback_instruct, feedback_messages
+from eirene.feedback_model.request import CHAT_PROMPT, INSTRUCT_PROMPT, feedback_instruct, feedback_messages
 from eirene.feedback_model.vote import count_distinct
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.local.layout import Role, as_text, carried
 from eirene.models.local.model import LocalModel
 from eirene.models.structured import ReplyForm, json_object
-from eirene.prompts.loader import Message, Prompt
+from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -56,19 +58,25 @@ class _Messages(Protocol):
     def __call__(self, request: FeedbackRequest, *, prompt: Prompt | None = None) -> tuple[Message, ...]: ...
 
 
+class _Form(Protocol):
+    def __call__(self, request: FeedbackRequest, *, prompt: Prompt | None = None) -> ReplyForm | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class CriticSpec:
     """One way of asking for a critique.
 
     `role` is under which a tuned model carries its prompt. `form` is the JSON that a model is held to where that can be
-    done, `messages` ask for text. `in_own_words`: whether replies hold reasons that a model words itself, so that equal
-    replies are a sign of copies.
+    done, `messages` ask for text, in the prompts named `json_prompt` and `prompt`. `in_own_words`: whether replies hold
+    reasons that a model words itself, so that equal replies are a sign of copies.
     """
 
     critic: CriticKind
     role: Role
     messages: _Messages
-    form: Callable[[FeedbackRequest], ReplyForm | None]
+    prompt: str
+    form: _Form
+    json_prompt: str
     read: Callable[[str, FeedbackRequest, str | None], Sample]
     in_own_words: bool
 
@@ -89,7 +97,9 @@ COMPLETENESS = CriticSpec(
     critic="completeness",
     role="feedback",
     messages=feedback_messages,
+    prompt=CHAT_PROMPT,
     form=completeness_form,
+    json_prompt=COMPLETENESS_JSON_PROMPT,
     read=lambda text, request, ended: with_ids(read_reply(text, request.sentences, finish_reason=ended), request.item),
     in_own_words=True,
 )
@@ -97,7 +107,9 @@ HALLUCINATION = CriticSpec(
     critic="hallucination",
     role="hallucination",
     messages=hallucination_messages,
+    prompt=HALLUCINATION_PROMPT,
     form=hallucination_form,
+    json_prompt=HALLUCINATION_JSON_PROMPT,
     read=_read_hallucinations,
     in_own_words=False,
 )
@@ -108,7 +120,7 @@ class ChatFeedback:
 
     `model` is a LangChain chat model, or a `ChatModel` that is shared with other roles. Sample i is seeded with
     (request seed, i) where replies come one a call; n replies of one request share the first one's seed. `asking` is
-    what it is asked for and how its replies are read: for completeness, or for hallucinations.
+    what it is asked for and how its replies are read: for completeness, or for hallucinations. `prompts`: own wording.
     """
 
     def __init__(
@@ -118,8 +130,10 @@ class ChatFeedback:
         temperature: float | None = TEMPERATURE,
         top_p: float | None = TOP_P,
         asking: CriticSpec = COMPLETENESS,
+        prompts: PromptSet = SHIPPED,
     ) -> None:
         self._asking = asking
+        self.prompts = prompts
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self._sampling = Sampling(temperature=temperature, top_p=top_p)
 
@@ -143,8 +157,10 @@ class ChatFeedback:
         seeds = tuple(derive_seed(request.seed, "sample", i) for i in range(start, start + count))
         sampling = self._sampling
         if self._chat.structured != "text":
-            sampling = replace(sampling, form=self._asking.form(request))
-        return Drawing(self._asking.messages(request), sampling, seeds)
+            form = self._asking.form(request, prompt=self.prompts.load(self._asking.json_prompt))
+            sampling = replace(sampling, form=form)
+        messages = self._asking.messages(request, prompt=self.prompts.load(self._asking.prompt))
+        return Drawing(messages, sampling, seeds)
 
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         """Samples `start` to `start + count - 1`, in this order; closing the generator cancels the calls under way.
@@ -211,7 +227,8 @@ class LocalFeedback:
 
     Unless `structured` is `text`, replies are held to a grammar, so that every one can be read: tags are chosen among
     the two by their probabilities, reasons are free but for their length. It is the JSON of chat models for a model
-    with a chat template, and the numbered lines that it was trained on for one that was trained.
+    with a chat template, and the numbered lines that it was trained on for one that was trained. `prompts`: own
+    wording; raises `PromptError` where the model carries a prompt in the place of one of them.
     """
 
     def __init__(
@@ -221,6 +238,7 @@ class LocalFeedback:
         sampling: LocalSampling | None = None,
         asking: CriticSpec = COMPLETENESS,
         structured: Structured = "auto",
+        prompts: PromptSet = SHIPPED,
     ) -> None:
         from eirene.models.local.sampling import LocalSampling
 
@@ -229,6 +247,10 @@ class LocalFeedback:
         self._asking = asking
         self._structured = structured
         self._carried = carried(model.prompt, asking.role, where=model.name)
+        self._prompts = prompts
+        if self._carried is not None:
+            asked = (asking.prompt, asking.json_prompt, *((INSTRUCT_PROMPT,) if asking is COMPLETENESS else ()))
+            prompts.not_carried(asked, model=model.name)
 
     @property
     def name(self) -> str:
@@ -257,7 +279,7 @@ class LocalFeedback:
         """The JSON that replies are held to; None where the model is asked for text."""
         if self._structured == "text" or self._carried is not None or self._model.layout != "chat":
             return None
-        return self._asking.form(request)
+        return self._asking.form(request, prompt=self._prompts.load(self._asking.json_prompt))
 
     def _how(self, request: FeedbackRequest, form: ReplyForm | None) -> LocalSampling:
         """What replies are drawn with: the grammar, and room for the longest that it allows."""
@@ -278,11 +300,11 @@ class LocalFeedback:
             return self._model.encode_chat(form.messages)
         own = self._carried
         in_messages = own is not None and (own.layout == "chat" or self._asking is not COMPLETENESS)
-        prompt = own.prompt if own is not None and in_messages else None
+        prompt = own.prompt if own is not None and in_messages else self._prompts.load(self._asking.prompt)
         if self._model.layout == "chat":
             return self._model.encode_chat(self._asking.messages(request, prompt=prompt))
         if self._asking is not COMPLETENESS:
             return self._model.encode_text(as_text(self._asking.messages(request, prompt=prompt)))
         if own is None or own.layout == "chat":
-            return self._model.encode_text(feedback_instruct(request))
+            return self._model.encode_text(feedback_instruct(request, prompt=self._prompts.load(INSTRUCT_PROMPT)))
         return self._model.encode_text(feedback_instruct(request, instruction=own.instruction, prompt=own.prompt))

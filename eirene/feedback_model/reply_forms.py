@@ -41,7 +41,7 @@ def completeness_form(request: FeedbackRequest, *, prompt: Prompt | None = None)
 
 
 def hallucination_form(request: FeedbackRequest, *, prompt: Prompt | None = None) -> ReplyForm | None:
-    """The form of a critique of hallucinations; None for an answer of too many sentences."""
+    """The form of a critique of hallucinations; None for an answer of too many sentences. `prompt` as above."""
     words, reason = text_schema(LONGEST_WORDS), text_schema(LONGEST_REASON)
     shapes = [
         object_schema({"fault": choice_schema([NO_FAULT])}),

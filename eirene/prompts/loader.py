@@ -76,12 +76,30 @@ def _shipped(name: str) -> Prompt:
     return _read(name, resources.files("eirene.prompts"))
 
 
+def shipped_names() -> list[str]:
+    """The names of the prompts that ship with the package, sorted."""
+    return _names(resources.files("eirene.prompts"))
+
+
+def shipped_text(name: str) -> str:
+    """The file of a shipped prompt as it is. Raises `PromptError` where there is none."""
+    return _text(name, resources.files("eirene.prompts"))
+
+
+def _names(home: Traversable | Path) -> list[str]:
+    return sorted(f.name.removesuffix(".md") for f in home.iterdir() if f.name.endswith(".md"))
+
+
 def _read(name: str, home: Traversable | Path) -> Prompt:
+    return parse_prompt(name, _text(name, home))
+
+
+def _text(name: str, home: Traversable | Path) -> str:
     file = home / f"{name}.md"
     if not file.is_file():
-        known = sorted(f.name.removesuffix(".md") for f in home.iterdir() if f.name.endswith(".md"))
+        known = _names(home)
         raise PromptError(f"no prompt {name!r}; known: {', '.join(known) or 'none'}")
-    return parse_prompt(name, file.read_text(encoding="utf-8"))
+    return file.read_text(encoding="utf-8")
 
 
 def parse_prompt(name: str, text: str) -> Prompt:

@@ -14,7 +14,7 @@ from eirene.models.local.layout import carried
 from eirene.models.local.model import LocalModel
 from eirene.models.replies import Reply
 from eirene.models.reply_text import check_ending, unwrapped
-from eirene.prompts import Message, Prompt, load_prompt
+from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
 from eirene.prompts.loader import break_control_tokens, fence_word
 from eirene.refiners.base import RefineTask, Rejection
 
@@ -46,12 +46,18 @@ class ChatRefiner:
 
     `model` is a LangChain chat model, or a `ChatModel` that is shared with other roles. `temperature` 0 makes rewrites
     repeatable where the provider allows; None leaves the model's own. `reasons_only` shows the reasons of a critique
-    without sentences and findings, as the EIR paper does.
+    without sentences and findings, as the EIR paper does. `prompts`: own wording.
     """
 
     def __init__(
-        self, model: BaseChatModel | ChatModel, *, temperature: float | None = 0.0, reasons_only: bool = False
+        self,
+        model: BaseChatModel | ChatModel,
+        *,
+        temperature: float | None = 0.0,
+        reasons_only: bool = False,
+        prompts: PromptSet = SHIPPED,
     ) -> None:
+        self.prompts = prompts
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self._temperature = temperature
         self._reasons_only = reasons_only
@@ -72,7 +78,7 @@ class ChatRefiner:
         Raises `UnusableReplyError` for a reply that was cut off or filtered, another `BackendError` when the model
         cannot be reached, `InputError` when a mode that needs a critique has none.
         """
-        messages, mark = refine_messages(task, reasons_only=self._reasons_only)
+        messages, mark = refine_messages(task, reasons_only=self._reasons_only, prompts=self.prompts)
         sampling = Sampling(temperature=self._temperature, seed=task.seed)
         reply = await self._chat.ask(messages, sampling=sampling, meter=meter)
         return read_rewrite(reply, before=task.answer, marks=(mark,))
@@ -84,15 +90,26 @@ class LocalRefiner:
     A model without a chat template is shown the same words as plain text; one that was trained in a prompt of a mode
     and carries it is asked in exactly that prompt in that mode. `sampling` defaults to the likeliest token
     at every step, at most 1,024 of them. `reasons_only` shows the reasons of a critique alone, as the EIR paper does.
+    `prompts`: own wording; raises `PromptError` where the model carries a prompt in the place of one of them.
     """
 
-    def __init__(self, model: LocalModel, *, sampling: LocalSampling | None = None, reasons_only: bool = False) -> None:
+    def __init__(
+        self,
+        model: LocalModel,
+        *,
+        sampling: LocalSampling | None = None,
+        reasons_only: bool = False,
+        prompts: PromptSet = SHIPPED,
+    ) -> None:
         from eirene.models.local.sampling import LocalSampling
 
         self._model = model
         self._sampling = LocalSampling(temperature=0.0) if sampling is None else sampling
         self._reasons_only = reasons_only
         self._carried = carried(model.prompt, "refiner", where=model.name)
+        self._prompts = prompts
+        if self._carried is not None:
+            prompts.not_carried([self._carried.prompt.name], model=model.name)
 
     @property
     def name(self) -> str:
@@ -107,42 +124,42 @@ class LocalRefiner:
         """
         own = self._carried.prompt if self._carried is not None else None
         prompt = own if own is not None and own.name == PROMPTS[task.mode] else None
-        messages, mark = refine_messages(task, reasons_only=self._reasons_only, prompt=prompt)
+        messages, mark = refine_messages(task, reasons_only=self._reasons_only, prompt=prompt, prompts=self._prompts)
         reply = await self._model.ask(messages, seed=task.seed, sampling=self._sampling, meter=meter)
         return read_rewrite(reply, before=task.answer, marks=(mark,))
 
 
 def refine_messages(
-    task: RefineTask, *, reasons_only: bool = False, prompt: Prompt | None = None
+    task: RefineTask, *, reasons_only: bool = False, prompt: Prompt | None = None, prompts: PromptSet = SHIPPED
 ) -> tuple[tuple[Message, ...], str]:
     """The chat messages that ask for a rewrite of `task.answer`, and the word that marks the untrusted texts in them.
 
     Fine-grained and human prompts name each incomplete sentence with its number, reasons and findings, or with
-    `reasons_only` number the reasons alone. `prompt` takes the place of the mode's own and must have the same
-    placeholders. Raises `InputError` when such a mode comes without a critique, `PromptError` for a prompt that does
-    not fit.
+    `reasons_only` number the reasons alone. `prompts` are what it is worded in; `prompt` takes the place of the
+    mode's and must have the same placeholders. Raises `InputError` when such a mode comes without a critique,
+    `PromptError` for a prompt that does not fit.
     """
     item = task.item
     values = {"question": break_control_tokens(item.question), "answer": break_control_tokens(task.answer)}
     if task.mode in ("fine-grained", "human"):
-        values["faults"] = _faults(_critique(task), reasons_only=reasons_only)
+        values["faults"] = _faults(_critique(task), prompts, reasons_only=reasons_only)
     arguments, passages = _arguments(item), _passages(item)
-    attempts = _attempts(task.rejections)
+    attempts = _attempts(task.rejections, prompts)
     undone = "\n".join(f"- {break_control_tokens(edit)}" for edit in task.undone)
     mark = fence_word(*values.values(), arguments, passages, attempts, undone)
     values["given"] = "".join(
         [
-            _part("refine_perspectives", mark=mark, arguments=arguments) if arguments else "",
-            _part("refine_context", mark=mark, passages=passages) if passages else "",
+            _part(prompts, "refine_perspectives", mark=mark, arguments=arguments) if arguments else "",
+            _part(prompts, "refine_context", mark=mark, passages=passages) if passages else "",
         ]
     )
     values["rejected"] = "".join(
         [
-            _part("refine_rejected", mark=mark, attempts=attempts) if attempts else "",
-            _part("refine_undone", mark=mark, undone=undone) if undone else "",
+            _part(prompts, "refine_rejected", mark=mark, attempts=attempts) if attempts else "",
+            _part(prompts, "refine_undone", mark=mark, undone=undone) if undone else "",
         ]
     )
-    return (prompt or load_prompt(PROMPTS[task.mode])).fill({**values, "mark": mark}), mark
+    return (prompt or prompts.load(PROMPTS[task.mode])).fill({**values, "mark": mark}), mark
 
 
 def _critique(task: RefineTask) -> Critique:
@@ -151,12 +168,12 @@ def _critique(task: RefineTask) -> Critique:
     return task.critique
 
 
-def _faults(critique: Critique, *, reasons_only: bool) -> str:
+def _faults(critique: Critique, prompts: PromptSet, *, reasons_only: bool) -> str:
     faulty = critique.incomplete
     if reasons_only:
         return "\n".join(f"{i}. {break_control_tokens(s.reason or '')}" for i, s in enumerate(faulty, start=1))
     return "\n\n".join(
-        _part("refine_fault", end="", n=str(s.n), sentence=break_control_tokens(s.text), reasons=_reasons(s))
+        _part(prompts, "refine_fault", end="", n=str(s.n), sentence=break_control_tokens(s.text), reasons=_reasons(s))
         for s in faulty
     )
 
@@ -187,10 +204,11 @@ def _passages(item: Item) -> str:
     return "\n\n".join(f"{n}. {break_control_tokens(passage)}" for n, passage in enumerate(item.context or (), start=1))
 
 
-def _attempts(rejections: Sequence[Rejection]) -> str:
+def _attempts(rejections: Sequence[Rejection], prompts: PromptSet) -> str:
     first = max(0, len(rejections) - _SHOWN_ATTEMPTS)
     return "\n\n".join(
         _part(
+            prompts,
             "refine_attempt",
             end="",
             n=str(n),
@@ -201,9 +219,9 @@ def _attempts(rejections: Sequence[Rejection]) -> str:
     )
 
 
-def _part(name: str, *, end: str = "\n\n", **values: str) -> str:
+def _part(prompts: PromptSet, name: str, *, end: str = "\n\n", **values: str) -> str:
     """A part's text with a blank line after it, so that a part that is left out leaves no gap."""
-    return load_prompt(name).fill(values)[-1].content + end
+    return prompts.load(name).fill(values)[-1].content + end
 
 
 def read_rewrite(reply: Reply, *, before: str, marks: tuple[str, ...] = ()) -> str:

@@ -27,7 +27,7 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.request import render_reply
 from eirene.models.costs import Count, Price
-from eirene.prompts import Message
+from eirene.prompts import Message, PromptSet
 from eirene.refiners.base import RefineTask
 from eirene.refiners.model import ChatRefiner, refine_messages
 from eirene.text.sentences import Sentence, split_sentences
@@ -99,7 +99,7 @@ def of_loop(item: Item, parts: Parts, settings: Settings, count: Count) -> Numbe
                 request = FeedbackRequest(item, item.answer, sentences, seed)
                 total += _vote(critic, request, settings, count, again=again, is_tagged=kind == "hallucination")
     if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":
-        total += _rewrites(item, sentences, settings, count)
+        total += _rewrites(item, sentences, settings, count, parts.refiner.prompts)
     if is_compared(item, parts, settings):
         total += _comparisons(item, parts, settings, count)
     return total
@@ -141,14 +141,17 @@ def _vote(
     return once
 
 
-def _rewrites(item: Item, sentences: Sequence[Sentence], settings: Settings, count: Count) -> Numbers:
+def _rewrites(
+    item: Item, sentences: Sequence[Sentence], settings: Settings, count: Count, prompts: PromptSet
+) -> Numbers:
     answer, most = count(item.answer), rounds(settings)
     critique = None
     if settings.mode == "human":
         critique = critique_from_notes(item, sentences)
     elif settings.mode in VOTED_MODES:
         critique = _worst(sentences)
-    messages, _ = refine_messages(RefineTask(item, item.answer, settings.mode, critique, (), 0))
+    task = RefineTask(item, item.answer, settings.mode, critique, (), 0)
+    messages, _ = refine_messages(task, prompts=prompts)
     prompt = _prompt(messages, count)
     least = 0 if settings.mode in VOTED_MODES else 1  # nothing may be found, and then nothing is rewritten
     told = sum(range(most)) * (REWRITE[1] * answer + count(REASON))  # rejected rewrites that later ones are shown
@@ -167,7 +170,8 @@ def is_compared(item: Item, parts: Parts, settings: Settings) -> bool:
 def _comparisons(item: Item, parts: Parts, settings: Settings, count: Count) -> Numbers:
     """None where every rewrite shows harm by its scores, or is not one; else both orders of every rewrite."""
     assert isinstance(parts.pairwise, ChatPairwise)
-    messages = pairwise_messages(Pair(item.question, item.answer, item.answer), first="before")
+    pair = Pair(item.question, item.answer, item.answer)
+    messages = pairwise_messages(pair, first="before", prompts=parts.pairwise.prompts)
     longer = (REWRITE[1] - 1) * count(item.answer)
     votes = 2 * settings.judge_votes
     calls = rounds(settings) * (2 if parts.pairwise.chat.takes_n else votes)
@@ -189,15 +193,16 @@ def _worst(sentences: Sequence[Sentence]) -> Critique:
 
 def of_judge(item: Item, parts: Parts, settings: Settings, polls: int, count: Count) -> Numbers:
     """Polls about the original and about every rewrite of one row."""
-    judging = sum(isinstance(detector, ChainPoll) for detector in parts.detectors)
-    if not judging:
+    polling = [detector for detector in parts.detectors if isinstance(detector, ChainPoll)]
+    if not polling:
         return np.zeros((2, 3))
     given = grounding_for(item)
     is_derived = given.source == "derived"
     case = case_of(item, given=given)
-    prompt = _prompt(chainpoll_messages(case, "correctness" if is_derived else "adherence"), count)
+    messages = chainpoll_messages(case, "correctness" if is_derived else "adherence", polling[0].prompts)
+    prompt = _prompt(messages, count)
     # At least one request a text, for all polls; at most one a poll.
-    texts = np.array([0 if is_derived and settings.mode in VOTED_MODES else 1, 1 + rounds(settings)]) * judging
+    texts = np.array([0 if is_derived and settings.mode in VOTED_MODES else 1, 1 + rounds(settings)]) * len(polling)
     most = REWRITE[1] * count(item.answer)  # a longer text to judge
     return np.array(
         [

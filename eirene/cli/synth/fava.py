@@ -65,7 +65,7 @@ def fava(
     limit_flags: Annotated[LimitFlags, Without("deadline")],
     seed: options.Seed = 0,
     force: options.Force = False,
-    calls: CallFlags,
+    calls: Annotated[CallFlags, Without("prompts")],
     config: options.Config = None,
 ) -> None:
     """Passages with errors of known kind and place, and references to check them against."""

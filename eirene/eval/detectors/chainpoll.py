@@ -20,7 +20,7 @@ from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
-from eirene.prompts import Message, load_prompt
+from eirene.prompts import SHIPPED, Message, PromptSet
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -74,12 +74,14 @@ class ChainPoll:
         top_p: float | None = None,
         stop: Stop = "none",
         seed: int = 0,
+        prompts: PromptSet = SHIPPED,
     ) -> None:
         if polls < QUORUM:
             raise InputError(f"polls must be at least {QUORUM}, the quorum, got {polls}", field="polls")
         if temperature == 0:
             logger.warning("at temperature 0 all polls are alike, and their share is 0 or 1; use 1.0")
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self.prompts = prompts
         self._asks: Asks = asks
         self._polls = polls
         self._sampling = Sampling(temperature=temperature, top_p=top_p)
@@ -103,9 +105,8 @@ class ChainPoll:
         asked: tuple[Question, ...] = ("adherence", "correctness") if self._asks == "either" else (self._asks,)
         names = [f"chainpoll_{name}" for name in asked]
         names += [] if self._chat.structured == "text" else [VERDICT_JSON_PROMPT]
-        prompts = "+".join(load_prompt(name).digest for name in names)
         how = f"structured={self._chat.structured},n={self._polls},t={self._sampling.temperature:g},stop={self._stop}"
-        return f"{self._chat.name},prompt={prompts},{how}"
+        return f"{self._chat.name},prompt={self.prompts.digests(names)},{how}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where no poll came back at all."""
@@ -114,7 +115,7 @@ class ChainPoll:
             return Scores.none(unmet("given"))
         if not case.answer.strip():
             return Scores.none("the answer is empty")
-        messages = chainpoll_messages(case, question)
+        messages = chainpoll_messages(case, question, self.prompts)
         return await self._scores.get_or_await(
             messages,
             lambda: self._poll(messages, question, meter),
@@ -124,7 +125,7 @@ class ChainPoll:
     async def _poll(self, messages: tuple[Message, ...], question: Question, meter: Meter) -> Scores:
         taken: list[Poll] = []
         failures: list[BackendError] = []
-        sampling = replace(self._sampling, form=verdict_form(messages))
+        sampling = replace(self._sampling, form=verdict_form(messages, self.prompts))
         while batch := self._next(taken):
             seeds = self._seeds[len(taken) : len(taken) + batch]
             replies = draw_replies(self._chat, messages, sampling=sampling, seeds=seeds, meter=meter)
@@ -163,11 +164,11 @@ class ChainPoll:
             )
 
 
-def chainpoll_messages(case: Case, question: Question) -> tuple[Message, ...]:
+def chainpoll_messages(case: Case, question: Question, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The request: question, given text (for adherence alone) and answer in a fence, and our words around it."""
     given = given_sections(case) if question == "adherence" else []
     material, mark = fenced([Section("question", case.question), *given, Section("answer", case.answer)])
-    return load_prompt(f"chainpoll_{question}").fill({"material": material, "mark": mark})
+    return prompts.load(f"chainpoll_{question}").fill({"material": material, "mark": mark})
 
 
 def scores_of(polls: list[Poll], *, asked: Question, requested: int) -> Scores:
@@ -206,7 +207,7 @@ _JUDGE: frozenset[Need] = frozenset({"judge"})
 
 @detector("chainpoll", needs=_JUDGE, about="adherence where text was given, else correctness")
 def _build(resources: Resources, *, asks: Asks = "either") -> ChainPoll:
-    return ChainPoll(resources.judge, asks=asks, polls=resources.polls, seed=resources.seed)
+    return ChainPoll(resources.judge, asks=asks, polls=resources.polls, seed=resources.seed, prompts=resources.prompts)
 
 
 @detector("chainpoll-adherence", needs=_JUDGE | GIVEN, about="share of polls that find something not given")

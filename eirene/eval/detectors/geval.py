@@ -19,7 +19,7 @@ from eirene.eval.resources import Resources
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply, ReplyToken
-from eirene.prompts import Message, load_prompt
+from eirene.prompts import SHIPPED, Message, PromptSet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,10 +76,12 @@ class GEval:
         asks: Asks = "either",
         samples: int = SAMPLES,
         seed: int = 0,
+        prompts: PromptSet = SHIPPED,
     ) -> None:
         if samples < QUORUM:
             raise InputError(f"samples must be at least {QUORUM}, the quorum, got {samples}", field="samples")
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self._prompts = prompts
         self._asks: Asks = asks
         self._seeds = [derive_seed(seed, "rating", n) for n in range(samples)]
         self._sends_logprobs = True
@@ -98,7 +100,7 @@ class GEval:
     def version(self) -> str:
         """Model, prompts, samples."""
         asked: tuple[Aspect, ...] = ("consistency", "factuality") if self._asks == "either" else (self._asks,)
-        prompts = "+".join(load_prompt(f"geval_{name}").digest for name in asked)
+        prompts = self._prompts.digests(f"geval_{name}" for name in asked)
         return f"{self._chat.name},prompt={prompts},n={len(self._seeds)}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
@@ -108,7 +110,7 @@ class GEval:
             return Scores.none(unmet("given"))
         if not case.answer.strip():
             return Scores.none("the answer is empty")
-        messages = geval_messages(case, aspect)
+        messages = geval_messages(case, aspect, self._prompts)
         how = Sampling(temperature=1.0, seed=self._seeds[0], top_logprobs=_TOP)
         if self._sends_logprobs and "top_logprobs" in self._chat.settable(how):
             reply = await self._chat.ask(messages, sampling=how, meter=meter)
@@ -153,11 +155,11 @@ def _scores(rating: float, **raw: float) -> Scores:
     )
 
 
-def geval_messages(case: Case, aspect: Aspect) -> tuple[Message, ...]:
+def geval_messages(case: Case, aspect: Aspect, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The request: question, given text (for consistency alone) and answer in a fence, and our words around it."""
     given = given_sections(case) if aspect == "consistency" else []
     material, mark = fenced([Section("question", case.question), *given, Section("answer", case.answer)])
-    return load_prompt(f"geval_{aspect}").fill({"material": material, "mark": mark})
+    return prompts.load(f"geval_{aspect}").fill({"material": material, "mark": mark})
 
 
 def read_rating(reply: Reply) -> int | None:
@@ -215,4 +217,4 @@ def _last_place(tokens: Sequence[ReplyToken], rating: str) -> ReplyToken | None:
 
 @detector("geval", needs=frozenset({"judge"}), about="expected rating from 1 to 5, by a judge (G-Eval)")
 def _build(resources: Resources) -> GEval:
-    return GEval(resources.judge, seed=resources.seed)
+    return GEval(resources.judge, seed=resources.seed, prompts=resources.prompts)

@@ -24,7 +24,7 @@ from eirene.eval.base import Case
 from eirene.eval.detectors.reply_forms import errors_form
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.reply_text import inside_fence, without_thinking
-from eirene.prompts import Message, load_prompt
+from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.loader import break_control_tokens, fence_word
 from eirene.text.refusals import denies_fault
 
@@ -123,10 +123,13 @@ class ErrorJudge:
     """Asks a chat model for the errors of an answer, once, at the given temperature.
 
     `model` is a LangChain chat model or a `ChatModel`. Reference: TigerScore (Jiang et al. 2023), which trains a model
-    to do this; here any model is asked in our own words, so that figures of two judges do not compare.
+    to do this; here any model is asked in the words of `prompts`, so that figures of two judges do not compare.
     """
 
-    def __init__(self, model: BaseChatModel | ChatModel, *, temperature: float = 0.0) -> None:
+    def __init__(
+        self, model: BaseChatModel | ChatModel, *, temperature: float = 0.0, prompts: PromptSet = SHIPPED
+    ) -> None:
+        self._prompts = prompts
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self._temperature = temperature
 
@@ -139,15 +142,16 @@ class ErrorJudge:
     def version(self) -> str:
         """What a judgement hangs on beside the answer: the model, the prompt's wording, how it is asked."""
         how = f"structured={self._chat.structured},t={self._temperature:g}"
-        return f"{self.name},prompt={load_prompt(JUDGE_PROMPT).digest},{how}"
+        return f"{self.name},prompt={self._prompts.load(JUDGE_PROMPT).digest},{how}"
 
     async def judge(self, case: Case, *, seed: int, meter: Meter) -> Judgement | Unscored:
         """The errors of `case.answer`. Raises `BackendError` where the model cannot be reached."""
         sampling = Sampling(temperature=self._temperature, seed=seed, form=errors_form())
-        return read_judgement(await self._chat.ask(judge_messages(case), sampling=sampling, meter=meter))
+        messages = judge_messages(case, self._prompts)
+        return read_judgement(await self._chat.ask(messages, sampling=sampling, meter=meter))
 
 
-def judge_messages(case: Case) -> tuple[Message, ...]:
+def judge_messages(case: Case, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The request. Given arguments or passages are shown; what was derived from a critique is not."""
     parts = [f"Question:\n{case.question}"]
     if case.given.source == "perspectives":
@@ -158,7 +162,7 @@ def judge_messages(case: Case) -> tuple[Message, ...]:
         parts.append("\n".join(["Passages given:", *passages]))
     parts.append(f"Answer:\n{case.answer}")
     material = break_control_tokens("\n\n".join(parts))
-    return load_prompt(JUDGE_PROMPT).fill({"material": material, "mark": fence_word(material)})
+    return prompts.load(JUDGE_PROMPT).fill({"material": material, "mark": fence_word(material)})
 
 
 def read_judgement(reply: Reply) -> Judgement | Unscored:

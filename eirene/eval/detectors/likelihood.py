@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from eirene.core.errors import InputError
 from eirene.core.scores import Scores, SentenceScore, Unscored
@@ -16,7 +17,7 @@ from eirene.eval.detectors.selfcheck.samples import sample_messages
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.models.token_scores import Count, ScoredToken, TokenScorer
-from eirene.prompts import Message, load_prompt
+from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.text.sentences import Sentence, split_sentences
 
 NO_TOKENS = "the answer has no tokens"
@@ -124,18 +125,20 @@ class GptScore:
     name = "gptscore"
     needs: frozenset[Need] = frozenset({"local_model"})
 
-    def __init__(self, scorer: TokenScorer) -> None:
+    def __init__(self, scorer: TokenScorer, *, prompts: PromptSet = SHIPPED) -> None:
         self._scorer = scorer
+        self._prompts = prompts
 
     @property
     def version(self) -> str:
         """The model and the prompts."""
-        prompts = "+".join(load_prompt(name).digest for name in ("gptscore_given", "gptscore_open"))
+        prompts = self._prompts.digests(["gptscore_given", "gptscore_open"])
         return f"{self._scorer.name},prompt={prompts}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where the model cannot be reached, or refuses."""
-        found = await read_answer(self._scorer, gptscore_messages, case, top=1, meter=meter)
+        prompt = partial(gptscore_messages, prompts=self._prompts)
+        found = await read_answer(self._scorer, prompt, case, top=1, meter=meter)
         if isinstance(found, Unscored):
             return Scores.none(found.unscored)
         mean = mean_logprob(found.tokens)
@@ -150,20 +153,20 @@ class GptScore:
         )
 
 
-def gptscore_messages(case: Case) -> tuple[Message, ...]:
+def gptscore_messages(case: Case, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The prompt: the instruction, what was given where something was, and the question."""
     if case.given.source == "derived" or not case.given.arguments:
-        return load_prompt("gptscore_open").fill({"question": case.question})
+        return prompts.load("gptscore_open").fill({"question": case.question})
     parts = []
     for group in case.given.groups:
         title = "Texts:" if case.given.source == "context" else f"Arguments, {group.name}:"
         parts.append("\n".join([title, *(f"- {text}" for text in group.arguments)]))
-    return load_prompt("gptscore_given").fill({"given": "\n\n".join(parts), "question": case.question})
+    return prompts.load("gptscore_given").fill({"given": "\n\n".join(parts), "question": case.question})
 
 
 @detector("gptscore", needs=GptScore.needs, about="how likely a local model finds the answer (GPTScore)")
 def _build_gptscore(resources: Resources) -> GptScore:
-    return GptScore(resources.token_scorer)
+    return GptScore(resources.token_scorer, prompts=resources.prompts)
 
 
 TOP = 5
@@ -190,11 +193,12 @@ class PseudoEntropy:
 
     name = "pseudo-entropy"
 
-    def __init__(self, scorer: TokenScorer | None = None, *, top: int = TOP) -> None:
+    def __init__(self, scorer: TokenScorer | None = None, *, top: int = TOP, prompts: PromptSet = SHIPPED) -> None:
         if top < 1:
             raise InputError(f"top must be at least 1, got {top}", field="top")
         self._scorer = scorer
         self._top = top
+        self._prompts = prompts
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -213,7 +217,8 @@ class PseudoEntropy:
             return _scores(values)
         if self._scorer is None:
             return Scores.none(unmet("token_logprobs"))
-        found = await read_answer(self._scorer, sample_messages, case, top=self._top, meter=meter)
+        prompt = partial(sample_messages, prompts=self._prompts)
+        found = await read_answer(self._scorer, prompt, case, top=self._top, meter=meter)
         if isinstance(found, Unscored):
             return Scores.none(found.unscored)
         sentences = by_sentence(
@@ -246,4 +251,5 @@ def _scores(values: list[float]) -> Scores:
 
 @detector("pseudo-entropy", needs=frozenset({"token_logprobs"}), about="the least sure token (ChainPoll, appendix A.4)")
 def _build_pseudo_entropy(resources: Resources) -> PseudoEntropy:
-    return PseudoEntropy(None if resources.local is None else resources.token_scorer)
+    scorer = None if resources.local is None else resources.token_scorer
+    return PseudoEntropy(scorer, prompts=resources.prompts)

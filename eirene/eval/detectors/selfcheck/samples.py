@@ -15,7 +15,7 @@ from eirene.eval.base import Case, Need, unmet
 from eirene.eval.detectors.judge import Section, fenced, given_sections
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
-from eirene.prompts import Message, load_prompt
+from eirene.prompts import SHIPPED, Message, PromptSet
 
 if TYPE_CHECKING:
     from eirene.eval.resources import Resources
@@ -36,11 +36,19 @@ class SampleSource:
     samples is unscored. A model other than the one that answered is a stand-in: the papers sample the same model.
     """
 
-    def __init__(self, model: ChatModel | LocalModel | None = None, *, count: int = SAMPLES, seed: int = 0) -> None:
+    def __init__(
+        self,
+        model: ChatModel | LocalModel | None = None,
+        *,
+        count: int = SAMPLES,
+        seed: int = 0,
+        prompts: PromptSet = SHIPPED,
+    ) -> None:
         if count < 1:
             raise InputError(f"count must be at least 1, got {count}", field="samples")
         self._model = model
         self._count = count
+        self._prompts = prompts
         self._seeds = [derive_seed(seed, "other answer", n) for n in range(count)]
         self._drawn: Memo[tuple[Message, ...], tuple[str, ...] | Unscored] = Memo(_KEPT)
 
@@ -56,7 +64,7 @@ class SampleSource:
         """The model and how many are drawn; empty without a model."""
         if self._model is None:
             return ""
-        prompts = "+".join(load_prompt(name).digest for name in ("sample_answer", "sample_answer_given"))
+        prompts = self._prompts.digests(["sample_answer", "sample_answer_given"])
         return f"{self._model.name},prompt={prompts},samples={self._count}"
 
     async def get(self, case: Case, *, meter: Meter) -> tuple[str, ...] | Unscored:
@@ -65,7 +73,7 @@ class SampleSource:
             return case.samples
         if self._model is None:
             return Unscored(unscored=unmet("samples"))
-        messages = sample_messages(case)
+        messages = sample_messages(case, self._prompts)
         return await self._drawn.get_or_await(
             messages, lambda: self._draw(messages, meter), worth=lambda found: not isinstance(found, Unscored)
         )
@@ -137,13 +145,13 @@ class SampledDetector:
         raise NotImplementedError
 
 
-def sample_messages(case: Case) -> tuple[Message, ...]:
+def sample_messages(case: Case, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The question alone, or with the given text in a fence."""
     given = given_sections(case)
     if not given:
-        return load_prompt("sample_answer").fill({"question": case.question})
+        return prompts.load("sample_answer").fill({"question": case.question})
     material, mark = fenced([*given, Section("question", case.question)])
-    return load_prompt("sample_answer_given").fill({"material": material, "mark": mark})
+    return prompts.load("sample_answer_given").fill({"material": material, "mark": mark})
 
 
 def source_of(resources: Resources) -> SampleSource:
@@ -160,4 +168,4 @@ def _drawn_from(resources: Resources) -> SampleSource:
         model = resources.judge
     elif resources.local is not None:
         model = resources.local_model
-    return SampleSource(model, count=resources.samples, seed=resources.seed)
+    return SampleSource(model, count=resources.samples, seed=resources.seed, prompts=resources.prompts)

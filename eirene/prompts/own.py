@@ -1,0 +1,159 @@
+"""Own prompts: a folder of prompt files that take the place of the shipped ones of the same name, checked when read.
+
+A `PromptSet` is a value: whoever asks a model is given one, so that two loops in one process do not meet.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from eirene.core.errors import InputError, PromptError
+from eirene.prompts.loader import Prompt, load_prompt, parse_prompt, shipped_names
+
+MAX_CHARACTERS = 40_000
+"""A prompt file may have so many; the longest that ships has under 5,000."""
+
+_FIXED = re.compile(r"synth_\w+|npov_response|hallucination_tuned|answer_question")
+"""What makes data and NPOV responses, and what models are tuned in: `--prompts` has no part in these."""
+_BRACES = re.compile(r"\{\{[^{}\n]*\}\}")
+_FIELD = re.compile(r"\{\{\s*\w+\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSet:
+    """The shipped prompts with `own` ones in the place of those of the same name. Hashable; can be pickled."""
+
+    own: tuple[Prompt, ...] = ()
+
+    def load(self, name: str) -> Prompt:
+        """The prompt of that name, the own one where there is one. Raises `PromptError` for an unknown name."""
+        return next((prompt for prompt in self.own if prompt.name == name), None) or load_prompt(name)
+
+    def has_own(self, name: str) -> bool:
+        """Whether the prompt of that name is not the shipped one."""
+        return any(prompt.name == name for prompt in self.own)
+
+    def digests(self, names: Iterable[str]) -> str:
+        """The digests of these prompts, in their order, with `+` between."""
+        return "+".join(self.load(name).digest for name in names)
+
+    def digest_of(self, names: Iterable[str]) -> str:
+        """8 hex digits that stand for the wording of all these prompts together, in whichever order."""
+        known = "\n".join(f"{name} {self.load(name).digest}" for name in sorted(names))
+        return hashlib.sha256(known.encode("utf-8")).hexdigest()[:8]
+
+    def not_carried(self, names: Iterable[str], *, model: str) -> None:
+        """Raises `InputError` for an own prompt among these, which a tuned model would be asked in its own place."""
+        taken = next((name for name in names if self.has_own(name)), None)
+        if taken is not None:
+            said = f"{model} carries the prompt that it was tuned in; leave {taken}.md out of the folder of prompts"
+            raise InputError(said, field="prompts")
+
+
+SHIPPED = PromptSet()
+"""The shipped prompts alone."""
+
+
+def prompt_set(given: PromptSet | str | os.PathLike[str] | None) -> PromptSet:
+    """A set as it is, the prompts of a folder, or for None the shipped ones. Raises what `read_prompts` raises."""
+    if given is None:
+        return SHIPPED
+    return given if isinstance(given, PromptSet) else read_prompts(given)
+
+
+def replaceable_names() -> list[str]:
+    """The names of the prompts that own ones can take the place of, sorted."""
+    return [name for name in shipped_names() if not _FIXED.fullmatch(name)]
+
+
+def read_prompts(folder: str | os.PathLike[str]) -> PromptSet:
+    """The prompts of a folder: one or more files that are named as shipped ones and have exactly their fields.
+
+    Raises `InputError` that names the file: for an unknown name (with the nearest one), for a field that is missing
+    or unknown, for sections out of order, and for a file that cannot be read, is empty, too long or no UTF-8. Hidden
+    files are passed over.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "sample_answer.md")
+        ...     _ = file.write_text("# about\\nOurs.\\n\\n# user\\nBriefly: {{question}}\\n")
+        ...     read_prompts(folder).load("sample_answer").user
+        'Briefly: {{question}}'
+    """
+    home = Path(folder)
+    try:
+        files = sorted(file for file in home.iterdir() if not file.name.startswith("."))
+    except FileNotFoundError:
+        raise InputError(
+            "no such folder of prompts; `eirene prompts --out FOLDER` makes one", where=str(home)
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read as a folder of prompts: {_why(error)}", where=str(home)) from None
+    if not files:
+        raise InputError("has no prompt; `eirene prompts` lists the names of files", where=str(home))
+    return PromptSet(tuple(_read(file) for file in files))
+
+
+def _read(file: Path) -> Prompt:
+    name, where = file.name.removesuffix(".md"), str(file)
+    if name not in replaceable_names() or file.suffix != ".md":
+        raise InputError(_unknown(name), where=where)
+    text = _text(file)
+    try:
+        prompt = parse_prompt(name, text)
+    except PromptError as error:
+        raise InputError(str(error), where=where) from None
+    _check_fields(prompt, load_prompt(name).placeholders, where)
+    return prompt
+
+
+def _unknown(name: str) -> str:
+    if name in shipped_names() and _FIXED.fullmatch(name):
+        return "this prompt makes data and is not to be replaced; take the file out"
+    near = difflib.get_close_matches(name, replaceable_names(), n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}.md?" if near else "`eirene prompts` lists the names"
+    return f"no prompt has this name; {hint}"
+
+
+def _text(file: Path) -> str:
+    where = str(file)
+    try:
+        with file.open(encoding="utf-8-sig") as opened:
+            text = opened.read(MAX_CHARACTERS + 1)
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8; save it as UTF-8", where=where) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {_why(error)}", where=where) from None
+    if not text.strip():
+        raise InputError("is empty; leave it out to keep the shipped prompt", where=where)
+    if len(text) > MAX_CHARACTERS:
+        raise InputError(f"has more than {MAX_CHARACTERS:,} characters; shorten it", where=where)
+    return text
+
+
+def _check_fields(prompt: Prompt, wanted: frozenset[str], where: str) -> None:
+    """Raises `InputError` where a field of the shipped prompt is missing, or one stands there that nothing fills."""
+    braced = {match.group() for text in (prompt.system, prompt.user) for match in _BRACES.finditer(text)}
+    unknown = {_shown(name) for name in prompt.placeholders - wanted}
+    unknown |= {text for text in braced if not _FIELD.fullmatch(text)}
+    missing = {_shown(name) for name in wanted - prompt.placeholders}
+    named = (("missing", missing), ("unknown", unknown))
+    found = [f"{what}: {', '.join(sorted(names))}" for what, names in named if names]
+    if found:
+        fields = ", ".join(map(_shown, sorted(wanted)))
+        raise InputError(f"{'; '.join(found)}; its fields are {fields}, each at least once", where=where)
+
+
+def _shown(name: str) -> str:
+    return f"{{{{{name}}}}}"
+
+
+def _why(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
