@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from eirene._version import __version__
-from eirene.cli import compare, npov, prompts, refine, report, salience, score, serve, verify
+from eirene.cli import calibrate, compare, npov, prompts, refine, report, salience, score, serve, verify
 from eirene.cli.batch import app as batch
 from eirene.cli.evaluate import critic, detectors, feedback
 from eirene.cli.synth import app as synth
@@ -38,6 +38,7 @@ app.add_typer(batch.app, name="batch")
 app.command("npov")(npov.npov)
 app.command("report")(report.report)
 app.command("serve")(serve.serve)
+app.command("calibrate")(calibrate.calibrate)
 app.command("prompts")(prompts.prompts)
 evaluate = typer.Typer(help="Measure on labelled data.", no_args_is_help=True)
 evaluate.command("detectors")(detectors.detectors)

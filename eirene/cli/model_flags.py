@@ -18,6 +18,7 @@ from eirene.prompts.own import SHIPPED, PromptSet, read_prompts
 if TYPE_CHECKING:
     from eirene.agent.state import Parts
     from eirene.eval.base import Need
+    from eirene.eval.calibration.file import Calibration
     from eirene.eval.resources import Resources
     from eirene.models.cache import CallCache
     from eirene.models.costs import Price
@@ -48,6 +49,13 @@ LocalModel = Annotated[
 WordMaps = Annotated[
     bool, _detectors_option("--word-maps", help="Keep salience's map of words in the scores, for pages to draw.")
 ]
+
+
+def _read_calibration(path: str) -> Calibration:
+    """Read here and not where detectors are built: every worker then has the same one."""
+    from eirene.eval.calibration.file import read_calibration
+
+    return read_calibration(path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +155,13 @@ class DetectorFlags(CallFlags):
     ] = None
     nli: Annotated[str | None, _detectors_option(help="A sequence classifier of inference: hf:path-or-id.")] = None
     polls: Annotated[int, _detectors_option(help="Polls of the judge for each answer.")] = 5
+    calibration: Annotated[
+        Any,  # a `Calibration`, whose module is heavy
+        _detectors_option(
+            metavar="FILE", help="What `eirene calibrate` fitted, for the detector calibrated.",
+            parser=_read_calibration,
+        ),
+    ] = None  # fmt: skip
 
     def _resources(self, **more: Any) -> Resources:
         from eirene.eval.resources import Resources
@@ -154,7 +169,7 @@ class DetectorFlags(CallFlags):
         return Resources(
             judge_model=self.judge, local=self.local_model, nli_named=self.nli,
             classifiers_named=tuple(self.classifier or ()), polls=self.polls,
-            structured=self.structured, prompts=self.own_prompts, **more,
+            calibration=self.calibration, structured=self.structured, prompts=self.own_prompts, **more,
         )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ EXTRAS: Mapping[str, str] = MappingProxyType({
     "langgraph.checkpoint.postgres": "postgres",
     "psycopg": "postgres",
     "matplotlib": "plots",
+    "sklearn": "calibrate",
     "ray": "ray",
     "fastapi": "server",
     "starlette": "server",
@@ -43,7 +44,7 @@ EXTRAS: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 """The extra that brings each optional package, by the name under which it is imported."""
 
-_INSTALLED_AS = {"langgraph.checkpoint.sqlite": "langgraph-checkpoint-sqlite",
+_INSTALLED_AS = {"sklearn": "scikit-learn", "langgraph.checkpoint.sqlite": "langgraph-checkpoint-sqlite",
                  "langgraph.checkpoint.postgres": "langgraph-checkpoint-postgres"}  # fmt: skip
 
 

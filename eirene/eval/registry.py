@@ -6,6 +6,7 @@ outside Eirene name a module of theirs under the entry point group `eirene.detec
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -124,8 +125,19 @@ def build_detector(name: str, resources: Resources) -> Detector:
 
 def build_detectors(names: Sequence[str], resources: Resources) -> tuple[Detector, ...]:
     """The detectors in the order of their names, on one set of resources. Raises what `check_detectors` raises."""
+    return shared_detectors(names, resources)
+
+
+def shared_detectors(names: Sequence[str], resources: Resources) -> tuple[Detector, ...]:
+    """`build_detectors`, in which each detector is built once for the resources: one that keeps its scores is not
+    asked anew where it also stands in another. Raises what `check_detectors` raises.
+    """
     check_detectors(names, resources)
-    return tuple(DETECTORS[name].build(resources) for name in names)
+    return tuple(resources.once(f"detector {name}", functools.partial(_built, name, resources)) for name in names)
+
+
+def _built(name: str, resources: Resources) -> Detector:
+    return DETECTORS[name].build(resources)
 
 
 def check_detectors(names: Sequence[str], resources: Resources) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import Structured
 from eirene.core.signature import check_seed
-from eirene.eval.base import MODEL_NEEDS, Need
+from eirene.eval.base import RESOURCE_NEEDS, Need
 from eirene.models.address import check_address
 from eirene.models.limits import DEFAULT_CONCURRENCY
 from eirene.prompts import SHIPPED, PromptSet
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from langchain_core.language_models import BaseChatModel
 
+    from eirene.eval.calibration.file import Calibration
     from eirene.models.cache import CallCache
     from eirene.models.chat import ChatModel
     from eirene.models.costs import Price
@@ -44,6 +45,7 @@ class Resources:
     shipped one. `concurrency`: calls of the judge under way at most. `cache`: what the judge said before.
     `offline`: the judge will not be called, and so needs no key. `word_maps`: whether salience's scores keep their map
     of words. `structured`: whether the judge is asked for replies by JSON schema. `prompts`: own wording.
+    `calibration`: what `eirene calibrate` fitted, or its file.
     """
 
     judge_model: str | BaseChatModel | ChatModel | None = None
@@ -62,6 +64,7 @@ class Resources:
     word_maps: bool = False
     structured: Structured = "auto"
     prompts: PromptSet = SHIPPED
+    calibration: str | Calibration | None = None
     _loaded: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +79,8 @@ class Resources:
         """Those of the needs that no case can bring and that are not here, sorted."""
         here = {"judge": self.judge_model is not None, "local_model": self.local is not None}
         here |= {"classifier": bool(self.classifiers_named), "nli": self.nli_named is not None}
-        return sorted(need for need in needs & MODEL_NEEDS if not here[need])
+        here |= {"calibration": self.calibration is not None}
+        return sorted(need for need in needs & RESOURCE_NEEDS if not here[need])
 
     def once(self, key: str, load: Callable[[], T]) -> T:
         """What `load` gives the first time that `key` is asked for; all detectors of a family share it."""
@@ -89,7 +93,7 @@ class Resources:
         """Those of the models here that none of the needs asks for, sorted."""
         if needs & {"samples", "token_logprobs"}:  # which the judge or the local model brings
             needs |= {"judge", "local_model"}
-        return sorted(MODEL_NEEDS - needs - set(self.lacks(MODEL_NEEDS)))
+        return sorted(RESOURCE_NEEDS - needs - set(self.lacks(RESOURCE_NEEDS)))
 
     @cached_property
     def encoder(self) -> Encodes:
@@ -143,6 +147,15 @@ class Resources:
         from eirene.models.local.scoring import LocalScorer
 
         return LocalScorer(model)
+
+    @cached_property
+    def fitted(self) -> Calibration:
+        """The calibration. Raises `InputError` where none is named, and what `read_calibration` raises."""
+        from eirene.eval.calibration.file import read_calibration
+
+        if self.calibration is None:
+            raise InputError("no calibration is named", field="calibration")
+        return read_calibration(self.calibration) if isinstance(self.calibration, str) else self.calibration
 
     @cached_property
     def classifiers(self) -> list[LocalModel]:

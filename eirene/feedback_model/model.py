@@ -58,7 +58,7 @@ class _Messages(Protocol):
     def __call__(self, request: FeedbackRequest, *, prompt: Prompt | None = None) -> tuple[Message, ...]: ...
 
 
-class _Form(Protocol):
+class _JsonForm(Protocol):
     def __call__(self, request: FeedbackRequest, *, prompt: Prompt | None = None) -> ReplyForm | None: ...
 
 
@@ -75,7 +75,7 @@ class CriticSpec:
     role: Role
     messages: _Messages
     prompt: str
-    form: _Form
+    form: _JsonForm
     json_prompt: str
     read: Callable[[str, FeedbackRequest, str | None], Sample]
     in_own_words: bool

@@ -1,4 +1,4 @@
-"""Own prompts: a folder of files that take the place of the shipped ones, checked file by file, one set for each loop."""
+"""Own prompts: files that take the place of the shipped ones, checked one by one, one set for each loop."""
 
 from __future__ import annotations
 

@@ -1,0 +1,132 @@
+"""`eirene calibrate`: fits weights and thresholds of detectors on labelled answers, and says whether that is better."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from eirene.cli import flags
+from eirene.cli.data_flags import FormFlags
+from eirene.cli.flags import Without, listed, with_groups
+from eirene.cli.model_flags import ScoreFlags
+from eirene.cli.progress import watch_detectors
+from eirene.cli.results_folder import resumable
+from eirene.cli.terminal import console, output, say
+
+if TYPE_CHECKING:
+    from eirene.agent.experiments.calibrate import CalibrationRun
+
+FILE, PAGE = "calibration.json", "calibration.md"
+
+Data = Annotated[
+    str,
+    typer.Argument(metavar="LABELLED|-", help="Labelled answers: a file or dataset (docs/evaluation/detectors.md)."),
+]
+Out = Annotated[str, typer.Option(metavar="DIR", help=f"The folder for rows, {FILE} and {PAGE}.")]
+Names = Annotated[str, typer.Option(help="Which detectors, comma-separated.")]
+Errors = Annotated[str, typer.Option(help="Which errors to fit, of those that have labels, comma-separated.")]
+Criterion = Annotated[
+    Literal["balanced", "error", "f1"],
+    typer.Option(
+        help="What the threshold minimises: the mean of both classes' error rates, the share called wrongly, or 1 - F1."
+    ),
+]
+Folds = Annotated[int, typer.Option(help="Folds of the cross-validation; answers to one question stay together.")]
+
+
+@with_groups()
+def calibrate(
+    data: Data,
+    *,
+    out: Out,
+    detectors: Names = "rouge,alignment",
+    errors: Errors = "hallucination,coverage",
+    criterion: Criterion = "balanced",
+    folds: Folds = 5,
+    models: Annotated[ScoreFlags, Without("calibration")],
+    rows: FormFlags,
+    draws: flags.Draws = 2000,
+    concurrency: flags.Concurrency = 32,
+    retry_failed: flags.RetryFailed = False,
+    force: flags.Force = False,
+    as_json: flags.FiguresAsJson = False,
+    config: flags.Config = None,
+) -> None:
+    """Fit weights and a threshold for detectors on your own labels, for --detectors calibrated --calibration FILE.
+
+    Run the same command again to resume; rows of `eirene evaluate detectors` in the same folder are used.
+    """
+    with output():
+        from eirene.agent.experiments.detectors import EvaluateOptions
+        from eirene.core.extras import require
+        from eirene.data.output import check_output, make_folder, write_text
+        from eirene.eval.calibration.report import CalibrationPlan
+        from eirene.eval.datasets import read_labelled
+        from eirene.eval.registry import build_detectors, parse_names
+        from eirene.views.calibration import calibration_page
+
+        require("sklearn")
+        names = parse_names(detectors)
+        plan = CalibrationPlan(criterion, folds, models.seed, draws, listed(errors))  # type: ignore[arg-type]  # `check` tells
+        plan.check()
+        resources = models.resources(names, concurrency=concurrency)
+        labelled = read_labelled(rows.source(data), rows.shape)
+        folder = make_folder(out)
+        for name in (FILE, PAGE):
+            check_output(str(folder / name), force=force)
+        built = build_detectors(names, resources)
+        work = EvaluateOptions(seed=models.seed, concurrency=concurrency, retry_failed=retry_failed)
+        with resumable(folder), watch_detectors(len(labelled.cases) * len(built)) as on_row:
+            found = _run(labelled.cases, built, folder, plan, work, on_row)
+        made = found.calibration
+        fitted = made.model_dump(mode="json")["errors"]
+        title = "standard input" if data == "-" else Path(data).name
+        write_text(str(folder / PAGE), calibration_page(made.figures, name=title, errors=fitted), force=True)
+        write_text(str(folder / FILE), made.to_text(), force=True)
+        if as_json:
+            typer.echo(json.dumps(made.model_dump(mode="json"), ensure_ascii=False, allow_nan=False))
+        else:
+            _show(made.figures)
+        _tell(found, folder)
+
+
+def _run(cases: Any, built: Any, *rest: Any) -> CalibrationRun:
+    import asyncio
+
+    from eirene.agent.experiments.calibrate import acalibrate
+
+    folder, plan, work, on_row = rest
+    return asyncio.run(acalibrate(cases, built, out=folder, plan=plan, work=work, on_row=on_row))
+
+
+def _show(figures: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    from eirene.views.calibration import counted, loss_rows, verdict
+
+    screen = console()
+    screen.print(f"Loss: {figures['loss']}, by fold.", markup=False)
+    for error, found in figures["errors"].items():
+        screen.print(f"\n{error.capitalize()}: {counted(found)}", markup=False)
+        screen.print(verdict(found), style="bold", markup=False, highlight=False)
+        shown = Table(box=None)
+        for name in ("", "loss [95 %]", "called wrongly", "fit minus this"):
+            shown.add_column(name, justify="right" if name else "left")
+        for name, loss, wrong, apart in loss_rows(found):
+            shown.add_row(name, loss, wrong.partition(" ")[0], apart)
+        screen.print(shown)
+
+
+def _tell(found: CalibrationRun, folder: Path) -> None:
+    figures = found.calibration.figures
+    for error, why in figures["not_fitted"].items():
+        say(f"not fitted: {error}: {why}")
+    for error, part in figures["errors"].items():
+        for name, why in part["left_out"].items():
+            say(f"no part in {error}: {name}: {why}")
+    if found.n_failed:
+        say(f"{found.n_failed} answers are left out: a detector failed on them (--retry-failed does them again)")
+    say(f"calibration {found.calibration.digest} written to {folder / FILE}; see {folder / PAGE}")

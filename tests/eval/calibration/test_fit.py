@@ -1,0 +1,168 @@
+"""Weights and thresholds fitted on labels: what is better is called so, what is not is called that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score, f1_score
+
+from eirene.core.errors import InputError
+from eirene.eval.calibration.file import logit, sigmoid
+from eirene.eval.calibration.fit import FEWEST_UNSCORED, LabelledScores, cross_validated, fit, folds_of, log_odds
+from eirene.eval.calibration.losses import best_cut, counts_of, loss_of
+from eirene.eval.calibration.report import CalibrationPlan, calibrate
+from eirene.eval.metrics.levels import levels
+from eirene.views.calibration import calibration_page, verdict
+from tests.eval.calibration.made import low, made, noise, upside_down
+
+PLAN = CalibrationPlan(draws=200)
+VERSIONS = {"a": "1", "b": "2", "c": ""}
+
+
+def scored(data: object) -> LabelledScores:
+    (level,) = levels(data.cases, data.scores)  # type: ignore[attr-defined]
+    return LabelledScores(level.labels, level.clusters[1], level.values)
+
+
+def test_a_detector_far_from_one_half_is_better_with_a_threshold_of_its_own() -> None:
+    made_of = calibrate(made(a=low), VERSIONS, PLAN)
+    figures = made_of.figures["errors"]["hallucination"]
+    assert figures["worse_than"] == figures["not_shown"] == []
+    assert figures["fitted"]["loss"]["high"] < 0.3 < figures["others"]["0.5 of a"]["loss"]["low"]
+    apart = figures["others"]["0.5 of a"]["difference"]
+    assert apart["low"] < apart["value"] < apart["high"] < 0
+    assert verdict(figures).startswith("The fit is better than 0.5 of a and calling")
+
+
+def test_what_knows_nothing_is_not_called_better() -> None:
+    figures = calibrate(made(a=noise, b=noise), VERSIONS, PLAN).figures["errors"]["hallucination"]
+    assert "0.5 of a" in figures["not_shown"] + figures["worse_than"]
+    assert "NOT better" in verdict(figures)
+
+
+def test_the_page_says_what_the_figures_say() -> None:
+    found = calibrate(made(a=low, b=upside_down), VERSIONS, PLAN)
+    page = calibration_page(found.figures, name="rows|x", errors=found.model_dump(mode="json")["errors"])
+    assert "120 answers, 40 with the error, 60 questions" in page
+    assert "Left out: b: its score does not rise" in page and "Not fitted: coverage: no labels." in page
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 2**63 - 1), st.sampled_from(["balanced", "error", "f1"]))
+def test_the_same_seed_gives_the_same_file_byte_for_byte(seed: int, criterion: str) -> None:
+    plan = CalibrationPlan(criterion, seed=seed, draws=50)  # type: ignore[arg-type]
+    one, other = (calibrate(made(a=low, b=noise), VERSIONS, plan).to_text() for _ in range(2))
+    assert one == other and f'"seed": {seed}' in one
+
+
+def test_answers_to_one_question_stand_in_one_fold() -> None:
+    data = scored(made(a=low, per_question=4))
+    folds = folds_of(data, folds=5, seed=3)
+    assert sorted(np.concatenate(folds).tolist()) == list(range(120))
+    questions = [set(data.clusters[test].tolist()) for test in folds]
+    assert all(not one & other for i, one in enumerate(questions) for other in questions[:i])
+
+
+def test_an_answer_is_called_by_a_fit_that_has_not_seen_its_label() -> None:
+    data = scored(made(a=low))
+    called = cross_validated(data, "balanced", folds=5, seed=0)
+    for test in folds_of(data, folds=5, seed=0):
+        turned = data.labels.copy()
+        turned[test] = ~turned[test]
+        training = np.setdiff1d(np.arange(120), test)
+        found, _ = fit(LabelledScores(turned, data.clusters, data.values).part(training), "balanced")
+        assert found is not None
+        expected = log_odds(found, data.part(test)) >= found.threshold
+        assert called[test].tolist() == expected.tolist()
+
+
+def test_weights_are_those_of_logistic_regression_on_standardised_log_odds() -> None:
+    data = scored(made(a=low, b=lambda wrong, rng: low(wrong, rng) * 2))
+    found, _ = fit(data, "error")
+    assert found is not None
+    x = np.array([[logit(v) for v in data.values[name]] for name in ("a", "b")]).T
+    model = LogisticRegression(tol=1e-10, max_iter=10_000).fit((x - x.mean(0)) / x.std(0), data.labels)
+    expected = model.predict_proba((x - x.mean(0)) / x.std(0))[:, 1]
+    assert [sigmoid(v) for v in log_odds(found, data)] == pytest.approx(expected.tolist(), abs=1e-4)
+
+
+def test_a_detector_whose_score_falls_where_there_are_errors_has_no_part() -> None:
+    found, left_out = fit(scored(made(a=low, b=upside_down)), "balanced")
+    assert found is not None and [i.detector for i in found.inputs] == ["a"] and list(left_out) == ["b"]
+    with pytest.raises(InputError, match=r"no detector says anything of hallucination: b its score does not rise"):
+        calibrate(made(b=upside_down), VERSIONS, PLAN)
+
+
+def test_unscored_answers_have_a_weight_of_their_own() -> None:
+    """A detector that gives up on errors above all: that it did says more than any score."""
+    given_up = made(a=lambda wrong, rng: None if wrong and rng.random() < 0.8 else 0.4 + 0.1 * rng.random(), b=noise)
+    found, _ = fit(scored(given_up), "balanced")
+    assert found is not None
+    a = next(i for i in found.inputs if i.detector == "a")
+    assert a.unscored is not None and a.unscored > 1
+    assert found.log_odds({"a": None, "b": 0.5}) > found.log_odds({"a": 0.45, "b": 0.5})  # type: ignore[operator]
+
+
+def test_too_few_unscored_answers_have_none_and_are_left_out() -> None:
+    data = scored(made(a=low, b=low))
+    values = {**data.values, "b": data.values["b"].copy()}
+    values["b"][: FEWEST_UNSCORED - 1] = np.nan
+    found, _ = fit(replace(data, values=values), "balanced")
+    assert found is not None and found.answers == 120 - (FEWEST_UNSCORED - 1)
+    said = found.log_odds({"a": 0.1, "b": None})
+    assert isinstance(said, str) and "b could not score" in said
+    assert isinstance(found.log_odds({"a": None, "b": None}), str)
+
+
+@pytest.mark.parametrize(
+    ("data", "folds", "said"),
+    [
+        (made(a=low, n=30), 5, "10 answers with the error and 20 without, 20 of each are needed for 1 detectors"),
+        (made(a=low, b=low, c=low, n=75), 5, "25 answers with the error and 50 without, 30 of each are needed for 3"),
+        (made(a=low, per_question=40), 5, "in answers to 3 of them, its absence in 3, 5 of each are needed"),
+    ],
+)
+def test_too_few_labels_are_refused_with_their_number(data: object, folds: int, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        calibrate(data, VERSIONS, replace(PLAN, folds=folds))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"criterion": "auc"}, "criterion must be one of balanced, error, f1, got 'auc'"),
+        ({"folds": 1}, "folds must be from 2 to 100, got 1"),
+        ({"errors": ("fluency",)}, "errors are hallucination and coverage, got fluency"),
+        ({"seed": -1}, "seed must be"),
+        ({"draws": 0}, "draws must be"),
+    ],
+)
+def test_a_plan_that_cannot_be_done_is_refused(changed: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        replace(PLAN, **changed).check()  # type: ignore[arg-type]
+
+
+@given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=2, max_size=30))
+def test_the_cut_is_the_best_there_is(rows: list[tuple[int, bool]]) -> None:
+    values, labels = np.array([v for v, _ in rows], dtype=float), np.array([label for _, label in rows])
+    if labels.all() or not labels.any():
+        return
+    for criterion in ("balanced", "error", "f1"):
+        every = [loss_of(counts_of(values >= cut, labels).sum(0), criterion) for cut in np.arange(-6.5, 7)]
+        cut = best_cut(values, labels, criterion)
+        reached = float(loss_of(counts_of(values >= cut, labels).sum(0), criterion))
+        assert reached == pytest.approx(float(np.nanmin(every)))
+
+
+def test_losses_are_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(1)
+    labels, called = rng.random(50) < 0.3, rng.random(50) < 0.5
+    counts = counts_of(called, labels).sum(0)
+    assert float(loss_of(counts, "balanced")) == pytest.approx(1 - balanced_accuracy_score(labels, called))
+    assert float(loss_of(counts, "f1")) == pytest.approx(1 - f1_score(labels, called))
+    assert float(loss_of(counts, "error")) == pytest.approx(float((labels != called).mean()))
