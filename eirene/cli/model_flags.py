@@ -92,6 +92,10 @@ class CallFlags:
         """The prompts that models are asked in, read when the flag was."""
         return self.prompts or SHIPPED
 
+    def _tell_prompts(self, *, is_asked: bool) -> None:
+        if self.prompts is not None and not is_asked:
+            say("warning: --prompts is not used: no model is asked")
+
     def open_cache(self) -> CallCache | None:
         """The cache that the flags name; raises `InputError` for a file or size that cannot be used."""
         if self.cache is None:
@@ -193,6 +197,7 @@ class ScoreFlags(DetectorFlags):
         )  # fmt: skip
         names = list(names)
         check_detectors(names, found)
+        self._tell_prompts(is_asked=self.judge is not None or self.local_model is not None)
         warn_of_unused(found, [DETECTORS[name].needs for name in names])
         return found
 
@@ -261,6 +266,8 @@ class ModelFlags(DetectorFlags, BackendFlags):
             )
         needs: list[frozenset[Need]] = [getattr(detector, "needs", frozenset()) for detector in parts.detectors]
         warn_of_unused(resources, needs, but_judge=judges_elsewhere)
+        models = (self.judge, self.local_model)
+        self._tell_prompts(is_asked=self.backend != "embedded" or any(model is not None for model in models))
         return parts
 
 

@@ -94,3 +94,9 @@ def test_judges_are_asked_in_them(run: Run, tmp_path: Path) -> None:
                       "--json")  # fmt: skip
         plain = run("refine", rows, "--judge", "openai:j", "--judge-base-url", server.base_url, "--json")
     assert refined.record["signature"] != plain.record["signature"]
+
+
+def test_prompts_that_nobody_is_asked_in_are_warned_of(run: Run, tmp_path: Path) -> None:
+    home, row = own(tmp_path / "own", "feedback"), write(tmp_path / "row.json", GIVEN)
+    assert "--prompts is not used" in run("refine", row, "--json", "--prompts", home).err
+    assert "--prompts is not used" in run("score", row, "--out", "-", "--prompts", home).err
