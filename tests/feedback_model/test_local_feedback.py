@@ -22,7 +22,8 @@ from eirene.models.local.layout import CarriedPrompt
 from eirene.models.local.model import LocalModel, load_local
 from eirene.models.local.sampling import LocalSampling
 from eirene.models.replies import Reply
-from eirene.prompts import load_prompt
+from eirene.prompts import PromptSet, load_prompt, read_prompts
+from eirene.prompts.loader import shipped_text
 from eirene.refiners.base import RefineTask
 from eirene.refiners.model import LocalRefiner
 from eirene.text.sentences import split_sentences
@@ -185,3 +186,28 @@ async def test_the_loop_runs_on_an_hf_backend(base: Path) -> None:
 
 def test_an_hf_backend_is_loaded_once(base: Path) -> None:
     assert resolve_backend(f"hf:{base}?device=cpu") is resolve_backend(f"hf:{base}?device=cpu")
+
+
+def own_prompt(home: Path, name: str) -> PromptSet:
+    home.mkdir()
+    (home / f"{name}.md").write_text(f"{shipped_text(name)}\nOUR WORDS\n", "utf-8")
+    return read_prompts(home)
+
+
+def test_a_local_model_is_asked_in_own_prompts(tmp_path: Path) -> None:
+    model = Said("1. [Complete]")
+    feedback = LocalFeedback(model, prompts=own_prompt(tmp_path / "f", "feedback_instruct"))
+    assert "OUR WORDS" in str(feedback.prompt_ids(REQUEST))
+    assert "OUR WORDS" not in str(LocalFeedback(model).prompt_ids(REQUEST))
+
+
+def test_an_own_prompt_in_the_place_of_a_carried_one_is_refused(tmp_path: Path) -> None:
+    """The model would not be asked in it: it knows the one that it was tuned in."""
+    model = Said("")
+    model.prompt = CarriedPrompt("feedback", "chat", load_prompt("feedback")).to_json()
+    with pytest.raises(InputError, match=r"hf:said carries the prompt .* leave feedback\.md out"):
+        LocalFeedback(model, prompts=own_prompt(tmp_path / "f", "feedback"))
+    LocalFeedback(model, prompts=own_prompt(tmp_path / "r", "refine_improve"))  # another role's
+    model.prompt = CarriedPrompt("refiner", "chat", load_prompt("refine_improve")).to_json()
+    with pytest.raises(InputError, match=r"leave refine_improve\.md out"):
+        LocalRefiner(model, prompts=own_prompt(tmp_path / "s", "refine_improve"))
