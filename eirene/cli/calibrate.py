@@ -63,13 +63,14 @@ def calibrate(
         from eirene.agent.experiments.detectors import EvaluateOptions
         from eirene.core.extras import require
         from eirene.data.output import check_output, make_folder, write_text
-        from eirene.eval.calibration.report import CalibrationPlan
+        from eirene.eval.calibration.report import CalibrationPlan, check_calibratable
         from eirene.eval.datasets import read_labelled
         from eirene.eval.registry import build_detectors, parse_names
         from eirene.views.calibration import calibration_page
 
         require("sklearn")
         names = parse_names(detectors)
+        check_calibratable(names)
         plan = CalibrationPlan(criterion, folds, models.seed, draws, listed(errors))  # type: ignore[arg-type]  # `check` tells
         plan.check()
         resources = models.resources(names, concurrency=concurrency)

@@ -73,6 +73,7 @@ def test_what_cannot_be_used_is_refused_in_a_line(run: Run, tmp_path: Path) -> N
     assert_error(run("refine", given, "--calibration", tmp_path / "none.json"), "none.json")
     assert_error(run("calibrate", few, "--out", out, "--folds", "1"), "folds must be from 2 to 100")
     assert_error(run("calibrate", few, "--out", out, "--detectors", "rouges"), "unknown detector 'rouges'")
+    assert_error(run("calibrate", few, "--out", out, "--detectors", "calibrated"), "other detectors than `calibrated`")
     refused = run("calibrate", few, "--out", out, "--detectors", "rouge")
     assert refused.code == 2 and "6 answers with the error and 6 without, 20 of each are needed" in refused.err
     assert not (out / "calibration.json").exists()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,12 @@ class CalibrationPlan:
         return signature(criterion=self.criterion, folds=self.folds, seed=self.seed, draws=self.draws)
 
 
+def check_calibratable(names: Iterable[str]) -> None:
+    """Raises `InputError` where one of the detectors is itself a calibration."""
+    if "calibrated" in names:
+        raise InputError("a calibration is fitted to other detectors than `calibrated`; name these", field="detectors")
+
+
 def calibrate(data: ScoredCases, versions: Mapping[str, str], plan: CalibrationPlan | None = None) -> Calibration:
     """Weights and a threshold for each error with enough labels, from scored answers.
 
@@ -59,8 +65,7 @@ def calibrate(data: ScoredCases, versions: Mapping[str, str], plan: CalibrationP
     """
     plan = CalibrationPlan() if plan is None else plan
     plan.check()
-    if "calibrated" in data.scores:
-        raise InputError("a calibration is fitted to other detectors than `calibrated`; name these", field="detectors")
+    check_calibratable(data.scores)
     fitted: dict[Error, Fitted] = {}
     figures: Json = {"settings": plan.signature, "loss": SAID[plan.criterion], "errors": {}, "not_fitted": {}}
     known = {x.error: x for x in levels(data.cases, data.scores) if x.name == "answer"}
