@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     )
     from eirene.core.records import Item, Perspective, Record, Round
     from eirene.core.scores import Scores, Unscored
+    from eirene.core.tracing import Tracing
     from eirene.core.usage import Meter, Usage
     from eirene.core.verification import ClaimVerdict, Evidence, QuotationCheck, Verification, WordChange
     from eirene.models.cache import CallCache
@@ -91,6 +92,7 @@ _EXPORTS = {
     """,
     "eirene.core.records": "Item Perspective Record Round",
     "eirene.core.scores": "Scores Unscored",
+    "eirene.core.tracing": "Tracing",
     "eirene.core.usage": "Meter Usage",
     "eirene.core.verification": "ClaimVerdict Evidence QuotationCheck Verification WordChange",
     "eirene.models.cache": "CallCache",
@@ -109,10 +111,10 @@ __all__ = [
     "Price", "PromptError", "QuotaError", "QuotationCheck", "RateLimitError", "Record", "RedirectedError",
     "RefineMiddleware", "RefiningChatModel", "ReplyTooLargeError", "RequestRefusedError", "Review", "Round", "Sample",
     "Scores", "ScriptExhaustedError", "ScriptedChatModel", "Sentence", "Settings", "StateKeys", "StateMessages",
-    "TaggedSentence", "TooLongError", "TrainingStoppedError", "UnreachableError", "Unscored",
-    "UnsupportedLanguageError", "UnusableReplyError", "Usage", "Verdict", "Verification", "WordChange", "WorkerError",
-    "__version__", "arefine", "averify", "build_graph", "initial_state", "judge", "make_record", "refine",
-    "refine_node", "resolve_backend", "split_sentences", "verify",
+    "TaggedSentence", "TooLongError", "Tracing", "TrainingStoppedError", "UnreachableError", "Unscored",
+    "UnsupportedLanguageError", "UnusableReplyError", "Usage", "Verdict", "Verification", "VerifiedSentence",
+    "WordChange", "WorkerError", "__version__", "arefine", "averify", "build_graph", "initial_state", "judge",
+    "make_record", "refine", "refine_node", "resolve_backend", "split_sentences", "verify",
 ]  # fmt: skip
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 _find_old_names()

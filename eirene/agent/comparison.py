@@ -7,6 +7,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, best_text, item_of, load_scores
 from eirene.core.scores import number
 from eirene.core.signature import derive_seed
+from eirene.core.tracing import span
 from eirene.core.usage import Meter
 from eirene.eval.pairwise import Pair
 
@@ -30,5 +31,8 @@ async def votes_on_rewrite(state: State, parts: Parts, settings: Settings, meter
         return None
     seed = derive_seed(state["seed"], item.id, "pairwise", state.get("round", 1))
     pair = Pair(item.question, best_text(state), candidate)
-    votes = await parts.pairwise.compare(pair, votes=settings.judge_votes, seed=seed, meter=meter)
+    with span("detector pairwise", shown_as="EVALUATOR") as found:
+        votes = await parts.pairwise.compare(pair, votes=settings.judge_votes, seed=seed, meter=meter)
+        if found is not None:
+            found.set({"eirene.pairwise.votes": len(votes.votes), "eirene.pairwise.outcome": votes.outcome})
     return votes.model_dump(mode="json")

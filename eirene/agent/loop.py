@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -14,11 +15,13 @@ from langgraph.types import Command, Durability, StreamMode
 from eirene.agent.critics import critique_from_notes
 from eirene.agent.graph import Graph, compile_graph, initial_state
 from eirene.agent.record import RowHash, failed_record, late_record, late_state, make_record
+from eirene.agent.run_span import RunSpan, run_span
 from eirene.agent.settings import Settings
 from eirene.agent.state import Event, Json, Parts, State
 from eirene.core.concurrency import in_thread, off_loop, run_blocking
 from eirene.core.errors import InputError
 from eirene.core.records import Item, Record, parse_item
+from eirene.core.tracing import Tracing, as_tracing
 from eirene.core.validation import described
 from eirene.text.cancellation import cancel_scope, check_cancelled
 from eirene.text.sentences import split_sentences
@@ -36,7 +39,8 @@ class Loop:
 
     `checkpointer`: one of LangGraph's, which keeps each run under a thread; `"inherited"`: that of the graph in whose
     node the loop runs; without one nothing is kept. With `review` a run stops for a person before the rewriting, which
-    takes one of the two. Safe to share between tasks and threads, as far as the parts are.
+    takes one of the two. `tracing` has runs make OpenTelemetry spans (docs/guides/tracing.md). Safe to share between
+    tasks and threads, as far as the parts are.
 
     Raises `InputError` for what is no checkpointer, for parts that lack a critic that the settings ask for, and for a
     review in a mode that has no critique.
@@ -55,6 +59,7 @@ class Loop:
         *,
         checkpointer: BaseCheckpointSaver[Any] | Literal["inherited"] | None = None,
         review: bool = False,
+        tracing: Tracing | bool = False,
     ) -> None:
         given: object = checkpointer  # whatever a caller gave
         if not (given is None or given == "inherited" or isinstance(given, BaseCheckpointSaver)):
@@ -66,6 +71,7 @@ class Loop:
         self.settings = Settings() if settings is None else settings
         self._saver = None if isinstance(checkpointer, str) else checkpointer
         self._review = review
+        self.tracing = as_tracing(tracing)
         if checkpointer is None:
             self.graph: Graph = _without_checkpoints(parts, self.settings)
         else:
@@ -80,11 +86,13 @@ class Loop:
         thread_id: str | None = None,
         seed: int | None = None,
         deadline_s: float | None = None,
+        config: RunnableConfig | None = None,
     ) -> Record:
         """The record of one item, or of a mapping of its fields.
 
         `on_event` is told each `Event`, `on_state` the state after each step. `thread_id` names the checkpointer's
-        thread (default: the item's id). `seed` and `deadline_s` take the place of the settings'.
+        thread (default: the item's id). `seed` and `deadline_s` take the place of the settings'. `config` is
+        LangChain's: its callbacks, tags, metadata and `run_name` are those of the run.
 
         Raises `InputError` for an item that cannot be run, and for a checkpointer that only `run` can use. Whatever
         fails after that ends in a record with status `failed` and the original answer.
@@ -96,10 +104,19 @@ class Loop:
                 field="checkpointer",
             )
         thread, start = self._thread(thread_id or item.id), self.start(item, seed=seed)
-        state = await self.ainvoke(start, thread_id=thread, deadline_s=deadline_s, on_event=on_event, on_state=on_state)
+        state = await self.ainvoke(
+            start, thread_id=thread, deadline_s=deadline_s, on_event=on_event, on_state=on_state, config=config
+        )
         return await off_loop(lambda: self.record(state), characters=len(item.answer))
 
-    def run(self, item: ItemLike, *, on_event: OnEvent | None = None, thread_id: str | None = None) -> Record:
+    def run(
+        self,
+        item: ItemLike,
+        *,
+        on_event: OnEvent | None = None,
+        thread_id: str | None = None,
+        config: RunnableConfig | None = None,
+    ) -> Record:
         """`arun` for callers that are not async, inside a running event loop as well; any checkpointer will do.
 
         It works in a thread of its own, in which `on_event` is called too: past the deadline that is left behind,
@@ -109,7 +126,7 @@ class Loop:
         saver, thread = self._saver, self._thread(thread_id or item.id)
         waits = saver is None or run_blocking(lambda: _is_async(saver), name="eirene-refine")
         invoke = self.invoke if waits else self.invoke_sync
-        return self.record(invoke(self.start(item), thread_id=thread, on_event=on_event))
+        return self.record(invoke(self.start(item), thread_id=thread, on_event=on_event, config=config))
 
     def start(self, item: ItemLike, *, seed: int | None = None) -> Json:
         """The state in which a run of the item begins. Raises `InputError` for a row that is none."""
@@ -153,12 +170,30 @@ class Loop:
         deadline_s: float | None = None,
         on_event: OnEvent | None = None,
         on_state: OnState | None = None,
+        config: RunnableConfig | None = None,
     ) -> State:
         """The state in which a run ends or waits; past the deadline the last one reached, marked as failed.
 
         `start` comes from `start`, or is what a thread goes on with from the state `before`; the deadline counts from
         here. What runs beside the event loop by then is left behind.
         """
+        told = self.config(thread_id, config)
+        with self._span(start if before is None else before, thread_id) as span:
+            reached = self._reached(
+                start, told, before=before, deadline_s=deadline_s, on_event=on_event, on_state=on_state
+            )
+            return span.ended(await reached)
+
+    async def _reached(
+        self,
+        start: Json | Command[Any] | None,
+        config: RunnableConfig,
+        *,
+        before: State | None = None,
+        deadline_s: float | None = None,
+        on_event: OnEvent | None = None,
+        on_state: OnState | None = None,
+    ) -> State:
         state = cast(State, start) if before is None else before
         limit_s = self.settings.deadline_s if deadline_s is None else deadline_s
         # A thread is on disk before the next step begins: what a person wrote is not lost to a power cut.
@@ -167,7 +202,7 @@ class Loop:
             async with asyncio.timeout(limit_s):
                 with cancel_scope():  # tells threads that are still at work when the graph is done with
                     async for kind, value in self.graph.astream(
-                        cast(State, start), self.config(thread_id), stream_mode=_modes(on_event), durability=durability
+                        cast(State, start), config, stream_mode=_modes(on_event), durability=durability
                     ):
                         if kind == "values" and "item" in value:  # not the news of an interrupt
                             state = cast(State, value)
@@ -179,41 +214,71 @@ class Loop:
             return late_state(state, limit_s)
         return state
 
-    def invoke(self, start: Json, *, thread_id: str | None = None, on_event: OnEvent | None = None) -> State:
+    def invoke(
+        self,
+        start: Json,
+        *,
+        thread_id: str | None = None,
+        on_event: OnEvent | None = None,
+        config: RunnableConfig | None = None,
+    ) -> State:
         """`ainvoke` for callers that are not async, on an event loop of its own.
 
         The deadline holds even where that loop stands still: a model or a detector may work without ever waiting.
         """
         reached, limit_s = [cast(State, start)], self.settings.deadline_s
-        work = functools.partial(self.ainvoke, start, thread_id=thread_id, on_event=on_event, on_state=reached.append)
-        try:
-            return run_blocking(work, name="eirene-refine", timeout_s=limit_s + SLACK_S)
-        except TimeoutError:
-            return late_state(reached[-1], limit_s)
+        told = self.config(thread_id, config)
+        work = functools.partial(self._reached, start, told, on_event=on_event, on_state=reached.append)
+        with self._span(start, thread_id) as span:
+            try:
+                return span.ended(run_blocking(work, name="eirene-refine", timeout_s=limit_s + SLACK_S))
+            except TimeoutError:
+                return span.ended(late_state(reached[-1], limit_s))
 
-    def invoke_sync(self, start: Json, *, thread_id: str | None = None, on_event: OnEvent | None = None) -> State:
+    def invoke_sync(
+        self,
+        start: Json,
+        *,
+        thread_id: str | None = None,
+        on_event: OnEvent | None = None,
+        config: RunnableConfig | None = None,
+    ) -> State:
         """`invoke` for checkpointers that are not async. A run that is left behind writes no checkpoint."""
         reached, limit_s = [cast(State, start)], self.settings.deadline_s
+        told = self.config(thread_id, config)
 
         def work() -> None:
             modes = _modes(on_event)
-            for kind, value in self.graph.stream(cast(State, start), self.config(thread_id), stream_mode=modes):
+            for kind, value in self.graph.stream(cast(State, start), told, stream_mode=modes):
                 check_cancelled()
                 if kind == "values" and "item" in value:
                     reached.append(cast(State, value))
                 elif kind == "custom" and on_event is not None:
                     on_event(cast(Event, value))
 
-        try:
-            in_thread(work, name="eirene-refine", timeout_s=limit_s, grace_s=SLACK_S)
-        except TimeoutError:
-            return late_state(reached[-1], limit_s)
-        return reached[-1]
+        with self._span(start, thread_id) as span:
+            try:
+                in_thread(work, name="eirene-refine", timeout_s=limit_s, grace_s=SLACK_S)
+            except TimeoutError:
+                return span.ended(late_state(reached[-1], limit_s))
+            return span.ended(reached[-1])
 
-    def config(self, thread_id: str | None = None) -> RunnableConfig:
-        """LangGraph's configuration of a run."""
-        config: RunnableConfig = {"recursion_limit": self.settings.recursion_limit}
-        return config if thread_id is None else {**config, "configurable": {"thread_id": thread_id}}
+    def config(self, thread_id: str | None = None, given: RunnableConfig | None = None) -> RunnableConfig:
+        """LangGraph's configuration of a run: what a caller gave, with the loop's limit and thread.
+
+        Raises `InputError` for what is no configuration.
+        """
+        told: object = given  # whatever a caller gave
+        if not isinstance(told, Mapping | None):
+            said = f"config must be a mapping such as {{'callbacks': [...], 'tags': [...]}}, got {described(told)}"
+            raise InputError(said, field="config")
+        config: RunnableConfig = {**(given or {}), "recursion_limit": self.settings.recursion_limit}
+        if thread_id is not None:
+            config["configurable"] = {**config.get("configurable", {}), "thread_id": thread_id}
+        return config
+
+    def _span(self, state: Any, thread_id: str | None) -> AbstractContextManager[RunSpan]:
+        return run_span(state, self.parts, self.settings, tracing=self.tracing, thread_id=thread_id)
 
     def _thread(self, thread_id: str) -> str | None:
         return None if self._saver is None else thread_id

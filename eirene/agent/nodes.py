@@ -36,6 +36,7 @@ from eirene.agent.state import (
     load_pairwise,
     load_scores,
 )
+from eirene.agent.step_span import step_span, tell_checks, tell_step
 from eirene.core.concurrency import off_loop
 from eirene.core.critique import Sample
 from eirene.core.errors import EireneError, UnsupportedLanguageError, UnusableReplyError
@@ -44,6 +45,7 @@ from eirene.core.logs import get_logger
 from eirene.core.records import CRITIQUED_MODES, Item
 from eirene.core.scores import Scores
 from eirene.core.signature import derive_seed
+from eirene.core.tracing import note, span
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import Detector, case_of
 from eirene.eval.scoring import Scorer
@@ -87,16 +89,19 @@ class Nodes:
         async def run(state: State) -> Json:
             meter, began = Meter(), time.perf_counter()
             self.emit(state, step.__name__, "node_started")
-            try:
-                changes = await step(state, meter)
-                check_cancelled()
-            except (GraphBubbleUp, WorkCancelledError):  # a step that waits for a person, or for which nobody waits
-                raise
-            except Exception as error:
-                # A known error is told in the record; only an unknown one is worth its traceback.
-                unknown = not isinstance(error, EireneError)
-                logger.warning("%s failed: %s", step.__name__, error, exc_info=unknown)
-                changes = failure(state, error)
+            with step_span(step.__name__, state) as found:
+                try:
+                    changes = await step(state, meter)
+                    check_cancelled()
+                except (GraphBubbleUp, WorkCancelledError):  # a step that waits for a person, or that nobody waits for
+                    raise
+                except Exception as error:
+                    # A known error is told in the record; only an unknown one is worth its traceback.
+                    unknown = not isinstance(error, EireneError)
+                    logger.warning("%s failed: %s", step.__name__, error, exc_info=unknown)
+                    changes = failure(state, error)
+                if found is not None:
+                    tell_step(found, changes, meter.total)
             seconds = time.perf_counter() - began
             self.emit(state, step.__name__, "node_finished", seconds=seconds)
             # Parts are other people's code, too: what no UTF-8 text can hold goes no further than this.
@@ -198,7 +203,7 @@ class Nodes:
         wanted = [item.answer, best_text(state)] + ([] if candidate is None else [candidate])
         detectors = detectors_for(self.parts, rewritten=candidate is not None)
         missing = {t: [d for d in detectors if d.name not in known.get(t, {})] for t in wanted}
-        found = await self._score(item, missing, given, meter)
+        found = await self._score(item, missing, given, meter, best=best_text(state))
         known = {text: known.get(text, {}) | found.get(text, {}) for text in wanted}
         changes: Json = {
             **checked,
@@ -218,6 +223,7 @@ class Nodes:
             return {"rounds": new_round(state, candidate_scores={}, decision="reject", why=why), **_closed(state)}
         verdict = self._judge(state)
         self.emit(state, "gate", "decision", text=verdict.why)
+        note(lambda: {"eirene.gate.test": verdict.test})
         scores = state.get("candidate_scores", {})
         decision: Literal["accept", "reject"] = "accept" if verdict.accept else "reject"
         changes: Json = {"rounds": new_round(state, candidate_scores=scores, decision=decision, why=verdict.why)}
@@ -234,7 +240,10 @@ class Nodes:
         asks_a_judge = bool(self.parts.judges) or (self.parts.pairwise is not None and self.settings.judge_votes > 0)
         marks = self.settings.mode == "edit" and self.settings.removal == "mark"
         rewrite = Rewrite(item.question, best, candidate, given, load_critique(state), drafts, asks_a_judge, marks)
-        found = await asyncio.to_thread(self._warranted, rewrite)
+        with span("gate checks", shown_as="GUARDRAIL") as traced:
+            found = await asyncio.to_thread(self._warranted, rewrite)
+            if traced is not None:
+                tell_checks(traced, found)
         edits = [d.model_dump(mode="json") for d in found.decisions]
         checked: Json = {"candidate": candidate, "unusable": None, "edits": edits, "mended": list(found.mended)}
         why = self._refused(state, found)
@@ -306,16 +315,20 @@ class Nodes:
         return {**common, **ended(state, "kept", why_kept(state, verdict.why))}
 
     async def _score(
-        self, item: Item, wanted: Mapping[str, Sequence[Detector]], given: Grounding, meter: Meter
+        self, item: Item, wanted: Mapping[str, Sequence[Detector]], given: Grounding, meter: Meter, *, best: str
     ) -> dict[str, dict[str, Scores]]:
         """The scores of each text by its detectors, side by side; one that fails leaves its scores unscored, and the
         gate is told so.
         """
+        names = {best: "best", item.answer: "original"}
         texts = [text for text, detectors in wanted.items() if detectors]
         cases = (case_of(item, answer=text, given=given) for text in texts)
         shared: dict[tuple[str, ...], Scorer] = {}  # what one text has shown to be hopeless is not asked for another
         scorers = (shared.setdefault(tuple(d.name for d in wanted[t]), Scorer(wanted[t])) for t in texts)
-        found = await asyncio.gather(*(s.score(case) for s, case in zip(scorers, cases, strict=True)))
+        labels = (names.get(text, "candidate") for text in texts)
+        found = await asyncio.gather(
+            *(s.score(case, label=label) for s, case, label in zip(scorers, cases, labels, strict=True))
+        )
         for outcome in (outcome for by_name in found for outcome in by_name.values()):
             meter.add(outcome.usage.model_copy(update={"seconds": 0.0}))  # the node's own seconds hold them
         return {t: {name: o.scores for name, o in by_name.items()} for t, by_name in zip(texts, found, strict=True)}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from eirene.agent.backends import BackendOptions, resolve_backend
@@ -15,6 +16,7 @@ from eirene.agent.loop import Loop, OnEvent
 from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
 from eirene.core.records import Item, Record, parse_item
+from eirene.core.tracing import Tracing
 from eirene.core.validation import described
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ async def arefine(
     on_event: OnEvent | None = None,
     base_url: str | None = None,
     backend_options: BackendOptions | Mapping[str, Any] | None = None,
+    tracing: Tracing | bool = False,
+    config: RunnableConfig | None = None,
     **options: Unpack[RefineKeywords],
 ) -> Record:
     """Critiques, rewrites and re-scores one answer; returns the record, whose `answer` is the text to show.
@@ -42,6 +46,8 @@ async def arefine(
     `backend` is `embedded`, `provider:model`, a LangChain chat model, or `Parts`; `base_url` names the server of a chat
     model. `options` are fields of `Settings` (mode, samples, seed, max_rounds, ...) and win over `settings`, which may
     be a mapping too. In place of `item` its fields may stand among them: `question=`, `answer=`, `perspectives=`, ...
+    `tracing` has the run make OpenTelemetry spans; `config` is LangChain's, with callbacks, tags, metadata and
+    `run_name` (docs/guides/tracing.md).
     Raises `InputError` for an item, setting or backend that cannot be used. A failure after that ends in a record
     with status `failed` and the original.
 
@@ -53,8 +59,8 @@ async def arefine(
     """
     row, rest = make_item(item, options)
     told, reached = make_settings(settings, rest), make_backend_options(backend_options, base_url)
-    loop = Loop(resolve_backend(backend, reached), told, checkpointer=checkpointer)
-    return await loop.arun(row, on_event=on_event, thread_id=thread_id)
+    loop = Loop(resolve_backend(backend, reached), told, checkpointer=checkpointer, tracing=tracing)
+    return await loop.arun(row, on_event=on_event, thread_id=thread_id, config=config)
 
 
 @tells_keywords
@@ -68,6 +74,8 @@ def refine(
     on_event: OnEvent | None = None,
     base_url: str | None = None,
     backend_options: BackendOptions | Mapping[str, Any] | None = None,
+    tracing: Tracing | bool = False,
+    config: RunnableConfig | None = None,
     **options: Unpack[RefineKeywords],
 ) -> Record:
     """`arefine` for callers that are not async; takes the same arguments. Works inside a running event loop as well.
@@ -90,8 +98,8 @@ def refine(
     """
     row, rest = make_item(item, options)
     told, reached = make_settings(settings, rest), make_backend_options(backend_options, base_url)
-    loop = Loop(resolve_backend(backend, reached), told, checkpointer=checkpointer)
-    return loop.run(row, on_event=on_event, thread_id=thread_id)
+    loop = Loop(resolve_backend(backend, reached), told, checkpointer=checkpointer, tracing=tracing)
+    return loop.run(row, on_event=on_event, thread_id=thread_id, config=config)
 
 
 @tells_keywords

@@ -16,6 +16,7 @@ from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch, watch_comparison
 from eirene.cli.results_folder import results_folder, resumable, tell_rows, write_results
 from eirene.cli.terminal import console, output
+from eirene.cli.trace_flags import TraceFlags
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def compare(
     corpus: CorpusFlags,
     models: ModelFlags,
     loop: Annotated[LoopFlags, Without("mode", "seed")],
+    tracing: TraceFlags,
     concurrency: flags.Concurrency = 32,
     fail_on_error: flags.FailOnError = 0.1,
     retry_failed: flags.RetryFailed = False,
@@ -67,7 +69,8 @@ def compare(
         parts = models.parts(concurrency=concurrency, cache=cache, judges_elsewhere=True)
         folder = results_folder(out)
         asked = _judge(models, concurrency, cache=cache)
-        gathered = _gather(items, plan, parts, folder, asked)
+        with tracing.active():
+            gathered = _gather(items, plan, parts, folder, asked)
         summary = _write(gathered, items, folder, title=f"Comparison on {Path(file).name}", plots=plots)
         failed = sum(row.record.status == "failed" for row in gathered.rows)
         console().print(render_comparison(summary))

@@ -14,6 +14,7 @@ from eirene.cli.flags import LoopFlags, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
+from eirene.cli.trace_flags import TraceFlags
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def refine(
     corpus: CorpusFlags,
     models: ModelFlags,
     loop: LoopFlags,
+    tracing: TraceFlags,
     interactive: Interactive = False,
     checkpoint: Checkpoint = None,
     as_json: flags.AsJson = False,
@@ -83,6 +85,7 @@ def refine(
         settings = loop.settings()
         parts = models.parts(seed=loop.seed, word_maps=html is not None)
         loading.close()
+        loading.enter_context(tracing.active())
         if interactive:
             from eirene.cli.interactive import refine_items
 

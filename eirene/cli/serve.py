@@ -16,6 +16,7 @@ from eirene.cli.data_flags import CorpusFlags
 from eirene.cli.flags import LoopFlags, with_groups
 from eirene.cli.model_flags import ModelFlags, is_named
 from eirene.cli.terminal import output, say
+from eirene.cli.trace_flags import TraceFlags
 from eirene.core.errors import InputError
 from eirene.core.extras import require
 
@@ -52,6 +53,7 @@ def serve(
     upstream: Upstream = None,
     loop: LoopFlags,
     corpus: CorpusFlags,
+    tracing: TraceFlags,
     host: Host = "127.0.0.1",
     port: Port = 8400,
     api_key: ApiKey = None,
@@ -85,9 +87,12 @@ def serve(
         from eirene.agent.server.app import create_app
         from eirene.agent.server.serve import serve as run
 
-        app = create_app(engine, listening, render=_render)
-        _quiet()
-        code = run(app, listening, on_ready=lambda address: say(f"{engine.model} at {address} (page) and {address}/v1"))
+        with tracing.active():
+            app = create_app(engine, listening, render=_render)
+            _quiet()
+            code = run(
+                app, listening, on_ready=lambda address: say(f"{engine.model} at {address} (page) and {address}/v1")
+            )
         from eirene.agent.server.serve import end_process_within
 
         end_process_within(_LAST_S, code)  # a local model may still be at a reply that nobody waits for

@@ -41,11 +41,16 @@ EXTRAS: Mapping[str, str] = MappingProxyType({
     "uvicorn": "server",
     "h11": "server",
     "prometheus_client": "server",
+    "opentelemetry.trace": "otel",
+    "opentelemetry.sdk": "otel",
+    "opentelemetry.exporter.otlp.proto.http": "otel",
 })  # fmt: skip
 """The extra that brings each optional package, by the name under which it is imported."""
 
 _INSTALLED_AS = {"sklearn": "scikit-learn", "langgraph.checkpoint.sqlite": "langgraph-checkpoint-sqlite",
-                 "langgraph.checkpoint.postgres": "langgraph-checkpoint-postgres"}  # fmt: skip
+                 "langgraph.checkpoint.postgres": "langgraph-checkpoint-postgres",
+                 "opentelemetry.trace": "opentelemetry-api", "opentelemetry.sdk": "opentelemetry-sdk",
+                 "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http"}  # fmt: skip
 
 
 def require(*packages: str, extra: str | None = None) -> None:

@@ -47,11 +47,14 @@ _SUMMED = tuple(name for name in Usage.model_fields if name != "cost_usd")
 
 
 class Meter:
-    """Adds up the usage of several calls, so that nothing is lost when one of them fails."""
+    """Adds up the usage of several calls, so that nothing is lost when one of them fails; `also` counts them, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, also: Meter | None = None) -> None:
         self.total = Usage()
+        self._also = also
 
     def add(self, usage: Usage) -> None:
         """Counts one attempt."""
         self.total = self.total + usage
+        if self._also is not None:
+            self._also.add(usage)

@@ -7,12 +7,14 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
 from eirene.core.errors import PERMANENT_ERRORS, EireneError
 from eirene.core.logs import get_logger
-from eirene.core.scores import Scores
+from eirene.core.scores import Scores, Unscored, number
+from eirene.core.tracing import OpenSpan, span
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import Case, Detector, only_computes
 
@@ -48,20 +50,29 @@ class Scorer:
         self._given_up: dict[str, EireneError] = {}
         self._turn = asyncio.Semaphore(1)
 
-    async def score(self, case: Case) -> dict[str, DetectorOutcome]:
-        """The outcome of each detector, by name, in the detectors' order."""
+    async def score(self, case: Case, *, label: str | None = None) -> dict[str, DetectorOutcome]:
+        """The outcome of each detector, by name, in the detectors' order. `label` says in traces which text it is."""
         if all(only_computes(detector) for detector in self.detectors):  # in turn: a task for each would only cost
-            found = [await self.score_by(detector, case) for detector in self.detectors]
+            found = [await self.score_by(detector, case, label=label) for detector in self.detectors]
         else:
-            found = await asyncio.gather(*(self.score_by(detector, case) for detector in self.detectors))
+            found = await asyncio.gather(*(self.score_by(detector, case, label=label) for detector in self.detectors))
         return {detector.name: outcome for detector, outcome in zip(self.detectors, found, strict=True)}
 
-    async def score_by(self, detector: Detector, case: Case) -> DetectorOutcome:
+    async def score_by(self, detector: Detector, case: Case, *, label: str | None = None) -> DetectorOutcome:
         """The outcome of one of the detectors."""
         if only_computes(detector):
             async with self._turn:
-                return await self._score(detector, case)
-        return await self._score(detector, case)
+                return await self._traced(detector, case, label)
+        return await self._traced(detector, case, label)
+
+    async def _traced(self, detector: Detector, case: Case, label: str | None) -> DetectorOutcome:
+        named = f"detector {detector.name}" if label is None else f"detector {detector.name} ({label})"
+        with span(named, shown_as="EVALUATOR") as found:
+            outcome = await self._score(detector, case)
+            if found is not None:
+                found.set({"eirene.detector": detector.name, "eirene.text": label})
+                _tell(found, outcome)
+            return outcome
 
     async def _score(self, detector: Detector, case: Case) -> DetectorOutcome:
         error = self._given_up.get(detector.name)
@@ -76,6 +87,21 @@ class Scorer:
                 self._given_up[detector.name] = raised
             return _failed(raised, _timed(meter, began))
         return DetectorOutcome(scores, _timed(meter, began))
+
+
+def _tell(found: OpenSpan, outcome: DetectorOutcome) -> None:
+    """Adds the scores to a span; why one is missing may quote a text, and so is content."""
+    unscored = []
+    for error in ("hallucination", "coverage"):
+        score = getattr(outcome.scores, error)
+        found.set({f"eirene.score.{error}": number(score)})
+        if isinstance(score, Unscored):
+            unscored.append(error)
+            found.set_text(f"eirene.score.{error}.unscored", partial(str, score.unscored))
+    found.set({"eirene.unscored": unscored or None})
+    if outcome.failed and isinstance(outcome.scores.coverage, Unscored):
+        kind, _, said = outcome.scores.coverage.unscored.partition(": ")
+        found.failed(kind, said)
 
 
 def workers_for(detectors: Sequence[Detector], concurrency: int) -> int:

@@ -20,6 +20,7 @@ from eirene.core.signature import rng_for
 from eirene.core.usage import Meter, Usage
 from eirene.models.attempt import Attempt, reply_limit, try_call
 from eirene.models.cache import CallCache, reply_keys
+from eirene.models.call_spans import TracedCall, note_response
 from eirene.models.choice_tokens import ChoiceTokens
 from eirene.models.clients import ModelPerLoop, identity_of, server_address
 from eirene.models.costs import Price, priced
@@ -205,10 +206,10 @@ class ChatModel:
             if several > 1:
                 fields["n"] = n
             asked = messages if form is None or not form.messages else form.messages
-            outcome = await self._attempt(asked, fields, form, meter=meter, is_retry=before + refused > 0)
+            outcome = await self._attempt(asked, fields, form, meter=meter, tries=before + refused)
             if isinstance(outcome, Fault) and form is not None and before == 1 and self._schema.is_suspect(outcome):
                 fault, form = outcome, None
-                outcome = await self._attempt(messages, fields, None, meter=meter, is_retry=True)
+                outcome = await self._attempt(messages, fields, None, meter=meter, tries=before + refused + 1)
                 if not isinstance(outcome, Fault):
                     self._schema.refused(fault.error)
             if isinstance(outcome, Fault):
@@ -234,26 +235,34 @@ class ChatModel:
         form: ReplyForm | None,
         *,
         meter: Meter,
-        is_retry: bool,
+        tries: int,
     ) -> tuple[Reply, ...] | Fault:
         """One request. It is on the meter from the moment it is sent, so that a cancelled one is not forgotten."""
         model = self._models.here()
         by_schema = SchemaRequest({}, {}) if form is None else self._schema.request(model, form)
         model = model.model_copy(update={**self._ours, **fields, **by_schema.fields})
         told = frozenset(fields) if form is None else frozenset({*fields, PARAMETER})
-        attempt = Attempt(model, self.name, self._timeout_s, reply_limit(model), told)
+        address = server_address(model)
+        attempt = Attempt(model, self.name, self._timeout_s, reply_limit(model), told, address)
         lc_messages = _to_langchain(messages)
+        call = TracedCall(
+            self.name, model, fields, ((m.role, m.content) for m in messages), tries, address,
+            output=None if form is None else "json",
+        )  # fmt: skip
         async with self._limiter.slot() as slot:
             unpriced = None if self._price is None else 0.0
-            meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=unpriced))
-            outcome = await try_call(lambda: _answer(model, lc_messages, by_schema.arguments), attempt)
-            if isinstance(outcome, Fault):
-                return slot.failed(outcome)
-        replies, tokens = outcome
-        meter.add(self._usage(self._counting.settled(tokens, replies)))
-        if not replies:
-            return Fault(MalformedReplyError(f"{self.name}: the reply holds no choice"), retryable=True)
-        return replies
+            meter.add(Usage(calls=1, retries=int(tries > 0), cost_usd=unpriced))
+            with call.open() as found:
+                outcome = await try_call(lambda: _answer(model, lc_messages, by_schema.arguments), attempt)
+                if isinstance(outcome, Fault):
+                    call.told(found, outcome)
+                    return slot.failed(outcome)
+                replies, tokens = outcome
+                tokens = self._counting.settled(tokens, replies)
+                nothing = Fault(MalformedReplyError(f"{self.name}: the reply holds no choice"), retryable=True)
+                call.told(found, replies or nothing, tokens)
+        meter.add(self._usage(tokens))
+        return replies or nothing
 
     def _usage(self, tokens: Tokens) -> Usage:
         if tokens.is_unknown:
@@ -304,4 +313,5 @@ async def _answer(
         metadata=config.get("metadata"),
         **arguments,
     )
+    note_response(result)
     return replies_of(result, tool=(arguments.get("tool_choice") or {}).get("name")), tokens_of(result)

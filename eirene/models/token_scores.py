@@ -18,12 +18,13 @@ from eirene.core.signature import rng_for
 from eirene.core.usage import Meter, Usage
 from eirene.models.address import check_address
 from eirene.models.attempt import Attempt, try_call
+from eirene.models.call_spans import TracedCall
 from eirene.models.costs import Price, priced
 from eirene.models.faults import Fault
 from eirene.models.http_guard import ReplyLimit, guard_clients
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
 from eirene.models.redaction import NO_KEY, redacted
-from eirene.models.replies import token_count
+from eirene.models.replies import Tokens, token_count
 from eirene.prompts import Message
 
 T = TypeVar("T")
@@ -98,7 +99,7 @@ class EchoScorer:
         """
         prompt = "\n\n".join(m.content for m in messages) + "\n"
         found = await self._retry.run(
-            lambda before: self._attempt(prompt + text, top, meter, is_retry=before > 0),
+            lambda before: self._attempt(prompt + text, top, meter, tries=before),
             rng=rng_for(0, "retry"),
             sleep=self._sleep,
         )
@@ -108,7 +109,7 @@ class EchoScorer:
         """What `lay_out` makes where nobody but the server knows how much it takes."""
         return lay_out(lambda messages, text: 0, None)
 
-    async def _attempt(self, whole: str, top: int, meter: Meter, *, is_retry: bool) -> Any | Fault:
+    async def _attempt(self, whole: str, top: int, meter: Meter, *, tries: int) -> Any | Fault:
         """One request; on the meter from the moment it is sent."""
         from openai import AsyncOpenAI
 
@@ -123,10 +124,17 @@ class EchoScorer:
 
         limit = ReplyLimit.of(len(whole.encode("utf-8")) + 1, top_logprobs=top)  # a token has a byte at least
         async with self._limiter.slot():
-            meter.add(Usage(calls=1, retries=int(is_retry), cost_usd=None if self._price is None else 0.0))
-            found = await try_call(ask, Attempt(None, self.name, self._timeout_s, limit, address=self._base_url))
-        if not isinstance(found, Fault):
-            meter.add(self._usage(found))
+            meter.add(Usage(calls=1, retries=int(tries > 0), cost_usd=None if self._price is None else 0.0))
+            call = TracedCall(
+                f"openai:{self.name}", None, {"max_tokens": 1, "temperature": 0.0}, [("user", whole)], tries,
+                self._base_url, operation="text_completion",
+            )  # fmt: skip
+            with call.open() as traced:
+                found = await try_call(ask, Attempt(None, self.name, self._timeout_s, limit, address=self._base_url))
+                tokens = None if isinstance(found, Fault) else _tokens_used(found)
+                call.told(traced, found if isinstance(found, Fault) else (), tokens)
+        if tokens is not None:
+            meter.add(priced(self._price, input_tokens=tokens.input, output_tokens=tokens.output))
         return found
 
     def _key(self) -> str | None:
@@ -137,11 +145,11 @@ class EchoScorer:
             raise AuthError(f"{self.name}: OpenAI wants a key: set OPENAI_API_KEY, or name another server by base_url")
         return NO_KEY
 
-    def _usage(self, found: Any) -> Usage:
-        used = getattr(found, "usage", None)
-        read = token_count(getattr(used, "prompt_tokens", None)) or 0
-        written = token_count(getattr(used, "completion_tokens", None)) or 0
-        return priced(self._price, input_tokens=read, output_tokens=written)
+
+def _tokens_used(found: Any) -> Tokens:
+    used = getattr(found, "usage", None)
+    read = token_count(getattr(used, "prompt_tokens", None)) or 0
+    return Tokens(read, token_count(getattr(used, "completion_tokens", None)) or 0)
 
 
 def _read(found: Any, prompt: str, text: str, *, name: str) -> list[ScoredToken]:

@@ -19,7 +19,7 @@ from multiprocessing.process import BaseProcess
 
 from eirene.agent.batch.pool import Pool
 from eirene.agent.batch.runner import RowOutcome, RowWork
-from eirene.agent.batch.worker import PARENT_SIGNALS, MakeParts, log_here, log_level, serve
+from eirene.agent.batch.worker import PARENT_SIGNALS, Inherited, MakeParts, log_here, serve
 from eirene.agent.settings import Settings
 from eirene.core.concurrency import usable_cores
 from eirene.core.errors import EireneError, WorkerError
@@ -162,7 +162,7 @@ class _ProcessHandle:
         context = _context()
         self.pipe, theirs = context.Pipe()
         with environment(_ONE_THREAD), _without_interrupts():
-            arguments = (theirs, self.make, self.pool.settings, dict(os.environ), log_level())
+            arguments = (theirs, self.make, self.pool.settings, Inherited.here())
             self.process = context.Process(target=serve, args=arguments, daemon=True)
             self.process.start()
         theirs.close()  # else its end would not be seen here

@@ -26,6 +26,7 @@ from eirene.agent.batch.pool import Pool
 from eirene.agent.batch.processes import environment
 from eirene.agent.batch.runner import RowOutcome, RowWork
 from eirene.agent.batch.worker import MakeParts, RowActor, log_here, log_level
+from eirene.agent.batch.worker_spans import WorkerTracing
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -179,12 +180,13 @@ class _ActorHandle:
 
     async def _start(self) -> None:
         errors = self.ray.exceptions
+        tracing = WorkerTracing.here()
         remote = self.ray.remote(RowActor).options(
             num_cpus=self.shape.cpus, num_gpus=self.shape.gpus, max_concurrency=self.shape.side_by_side,
             max_restarts=0, max_task_retries=0,  # a death must be seen here, to be counted against its rows
         )  # fmt: skip
         for tried in range(1, _STARTS + 1):
-            self.actor, self.is_dead = remote.remote(self.make, self.pool.settings, log_level()), False
+            self.actor, self.is_dead = remote.remote(self.make, self.pool.settings, log_level(), tracing), False
             try:
                 reply = await self._begun(asyncio.wrap_future(self.actor.begin.remote().future()))
             except errors.RayTaskError as error:

@@ -10,13 +10,14 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from eirene.agent.batch.runner import RowWork, one_row
+from eirene.agent.batch.worker_spans import WorkerSpans, WorkerTracing
 from eirene.agent.detectors import cached
 from eirene.agent.loop import Loop
 from eirene.agent.record import RowHash
@@ -87,27 +88,45 @@ better with. Between them records of the log."""
 logger = get_logger(__name__)
 
 
-def serve(pipe: Connection, make: MakeParts, settings: Settings, variables: dict[str, str], level: int) -> None:
-    """Works until the other end of the pipe is closed, or gone, in an environment of these variables."""
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """What a worker takes over from the process that begins it: its variables, level of logging, and tracing."""
+
+    variables: dict[str, str]
+    level: int
+    tracing: WorkerTracing | None = None
+
+    @classmethod
+    def here(cls) -> Inherited:
+        """That of this process, as it is now."""
+        return cls(dict(os.environ), log_level(), WorkerTracing.here())
+
+
+def serve(pipe: Connection, make: MakeParts, settings: Settings, inherited: Inherited) -> None:
+    """Works until the other end of the pipe is closed, or gone."""
     os.environ.clear()  # that of the process that this is a copy of may be an old one
-    os.environ.update(variables)
+    os.environ.update(inherited.variables)
     for number in PARENT_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     sender = _Sender(pipe)
-    forward_logs(level, sender)
+    forward_logs(inherited.level, sender)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        runner = ChunkRunner(make(), settings)
+        runner, spans = ChunkRunner(make(), settings), WorkerSpans(inherited.tracing)
         sender.send(None)
-        asyncio.run(_serve(pipe, sender, runner))
+        with spans.active():
+            asyncio.run(_serve(pipe, sender, runner, spans))
 
 
-async def _serve(pipe: Connection, sender: _Sender, runner: ChunkRunner) -> None:
+async def _serve(pipe: Connection, sender: _Sender, runner: ChunkRunner, spans: WorkerSpans) -> None:
     while True:
         chunk: list[RowWork] = pipe.recv()  # blocks: there is nothing else to do
         try:
             runner.prepare(chunk)
             for work in chunk:
-                sender.send(await runner.one(work))
+                record = await runner.one(work)
+                if work is chunk[-1]:
+                    spans.flush()
+                sender.send(record)
         except EireneError as error:
             sender.send(error)
 
@@ -176,10 +195,12 @@ class ChunkRunner:
 class RowActor:
     """One slot of the cluster. Rows of several calls are made side by side, as many as `max_concurrency` lets in."""
 
-    def __init__(self, make: MakeParts, settings: Settings, level: int) -> None:
+    def __init__(self, make: MakeParts, settings: Settings, level: int, tracing: WorkerTracing | None = None) -> None:
         self._make = make
+        self._tracing = tracing
         self._settings = settings
         self._runner: ChunkRunner | None = None
+        self._spans = WorkerSpans(None)
         self._logged: SimpleQueue[logging.LogRecord] = SimpleQueue()
         forward_logs(level, self._logged)
 
@@ -194,6 +215,10 @@ class RowActor:
         except EireneError as error:
             return f"{type(error).__name__}: {error}"
         self._runner = ChunkRunner(parts, self._settings)
+        try:
+            self._spans = WorkerSpans(self._tracing)
+        except EireneError as error:
+            return f"{type(error).__name__}: {error}"
         return RowHash(parts, self._settings).common
 
     async def rows(self, chunk: list[RowWork]) -> tuple[list[Record | EireneError], list[logging.LogRecord]]:
@@ -201,7 +226,9 @@ class RowActor:
         assert self._runner is not None
         if len(chunk) > 1:
             self._runner.prepare(chunk)
-        replies = [await self._one(self._runner, work) for work in chunk]
+        with self._spans.active():
+            replies = [await self._one(self._runner, work) for work in chunk]
+        await asyncio.to_thread(self._spans.flush)
         logged = []
         with suppress(Empty):  # other calls, and threads, may be adding to it
             while True:

@@ -29,6 +29,7 @@ from eirene.core.logs import get_logger
 from eirene.core.records import MODES, Item, Mode
 from eirene.core.scores import Unscored
 from eirene.core.signature import check_seed, derive_seed
+from eirene.core.tracing import root_span
 from eirene.core.usage import Meter
 from eirene.data.output import make_folder
 from eirene.eval.base import Detector, case_of
@@ -226,7 +227,8 @@ async def _judge(key: str, item: Item, text: str, judge: ErrorJudge) -> JudgedTe
     meter = Meter()
     failed = False
     try:
-        found = await judge.judge(judged_case(item, text), seed=derive_seed(0, item.id, "judge"), meter=meter)
+        with root_span("judge", lambda: {"eirene.item.id": item.id}):
+            found = await judge.judge(judged_case(item, text), seed=derive_seed(0, item.id, "judge"), meter=meter)
     except PERMANENT_ERRORS:
         raise
     except BackendError as error:

@@ -37,6 +37,7 @@ from eirene.agent.server.protocol import (
     describe,
     parse_body,
 )
+from eirene.agent.server.request_spans import RequestSpans
 from eirene.agent.server.result import shown_result
 from eirene.agent.server.runs import ServerRun
 from eirene.agent.server.service import RenderPage, Service
@@ -52,6 +53,7 @@ from eirene.agent.server.streaming import (
 from eirene.core.errors import FormError
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
+from eirene.core.tracing import current_tracing
 from eirene.core.validation import problem_text
 
 logger = get_logger(__name__)
@@ -65,7 +67,8 @@ _ERRORS = {404: "there is nothing at this path", 405: "this path does not take t
 
 
 def create_app(engine: Engine, options: ServeOptions, *, render: RenderPage | None = None) -> FastAPI:
-    """The server as an ASGI application. `render` makes the pages of past runs; without it there are none.
+    """The server as an ASGI application. `render` makes the pages of past runs; without it there are none. Where it is
+    made in the body of `Tracing.active`, requests that begin runs have spans.
 
     Raises `InputError` for a file of runs that cannot be written.
     """
@@ -78,7 +81,10 @@ def create_app(engine: Engine, options: ServeOptions, *, render: RenderPage | No
 
     app = FastAPI(title="Eirene", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.service = service
-    app.add_middleware(AccessMiddleware, options=options, metrics=service.metrics)
+    tracing = current_tracing()
+    if tracing is not None:
+        app.add_middleware(RequestSpans, tracing=tracing)
+    app.add_middleware(AccessMiddleware, options=options, metrics=service.metrics)  # the last is the first to see all
     _add_error_handlers(app)
     routes = Routes(service, render)
     app.get("/v1/models", tags=["chat"])(routes.models)

@@ -13,10 +13,11 @@ from eirene.core.logs import get_logger
 from eirene.core.signature import rng_for
 from eirene.core.usage import Usage
 from eirene.models.attempt import Attempt, reply_limit, try_call
-from eirene.models.clients import ModelPerLoop
+from eirene.models.call_spans import TracedCall, note_response
+from eirene.models.clients import ModelPerLoop, server_address
 from eirene.models.faults import Fault
 from eirene.models.limits import RetryPolicy
-from eirene.models.replies import replies_of, tokens_of, whole_message
+from eirene.models.replies import Reply, Tokens, replies_of, tokens_of, whole_message
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -27,6 +28,7 @@ logger = get_logger(__name__)
 
 _SAMPLING = ("temperature", "top_p", "seed", "max_tokens", "presence_penalty", "frequency_penalty")
 _SENT = (*_SAMPLING, "max_completion_tokens", "tools", "tool_choice", "parallel_tool_calls", "reasoning_effort", "user")
+_ROLES = {"human": "user", "ai": "assistant"}
 _DEFAULT_RETRY = RetryPolicy(attempts=3)  # a person waits, and the client has retries of its own
 
 
@@ -84,7 +86,7 @@ class Upstream:
 
         async def ask(before: int) -> Drafts | Fault:
             nonlocal usage
-            outcome = await self._attempt(messages, request, n)
+            outcome = await self._attempt(messages, request, n, tries=before)
             usage += Usage(calls=1, retries=int(before > 0))
             is_refused = isinstance(outcome, Fault) and outcome.parameter == "n"
             return Drafts((), Usage()) if is_refused else outcome
@@ -92,17 +94,32 @@ class Upstream:
         found = await self._retry.run(ask, rng=rng_for(0, "draft"), sleep=self._sleep)
         return Drafts(found.drafts, usage + found.usage)
 
-    async def _attempt(self, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int) -> Drafts | Fault:
+    async def _attempt(
+        self, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int, *, tries: int
+    ) -> Drafts | Fault:
         model, arguments = self._prepared(request, n)
         asked = None if request is None else request.max_completion_tokens or request.max_tokens
         limit = reply_limit(model, max_tokens=asked)
         attempt = Attempt(model, self.name, self._timeout_s, limit, frozenset({"n"} if n > 1 else ()))
 
         async def ask() -> Drafts:
-            return _drafts(await model.agenerate([list(messages)], **arguments), self.name)
+            result = await model.agenerate([list(messages)], **arguments)
+            note_response(result)
+            return _drafts(result, self.name)
 
+        fields = {name: getattr(request, name, None) for name in _SAMPLING} | {"n": n}
+        asked_of = ((_ROLES.get(m.type, m.type), str(m.text)) for m in messages)
+        call = TracedCall(self.name, model, fields, asked_of, tries, server_address(model))
         try:
-            return await try_call(ask, attempt)
+            with call.open() as found:
+                outcome = await try_call(ask, attempt)
+                if isinstance(outcome, Fault):
+                    call.told(found, outcome)
+                else:
+                    replies = [Reply(str(d.message.text), d.finish_reason) for d in outcome.drafts]
+                    used = outcome.usage
+                    call.told(found, replies, Tokens(used.input_tokens, used.output_tokens, used.cached_tokens))
+                return outcome
         except Exception as error:  # a fault of the client's own: its user gets an error in the protocol's form
             logger.warning("the model behind the server failed: %s", type(error).__name__, exc_info=True)
             return Fault(UnusableReplyError(f"{self.name}: {type(error).__name__}"), retryable=False)

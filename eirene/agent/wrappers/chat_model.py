@@ -14,7 +14,7 @@ from langchain_core.language_models import BaseChatModel, LangSmithParams, Langu
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, LLMResult
-from langchain_core.runnables import Runnable, RunnableBinding
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
 from eirene.agent.backends import resolve_backend
@@ -28,6 +28,7 @@ from eirene.agent.wrappers.conversation import (
     NothingGivenNotice,
     When,
     arun_isolated,
+    child_manager,
     refined_reply,
     reply_item,
     run_isolated,
@@ -35,8 +36,9 @@ from eirene.agent.wrappers.conversation import (
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
+from eirene.core.tracing import Tracing
 from eirene.core.validation import described, form_error
-from eirene.models.chat import model_name
+from eirene.models.chat import NOSTREAM, model_name
 
 logger = get_logger(__name__)
 
@@ -56,7 +58,9 @@ class RefiningChatModel(BaseChatModel):
 
     `backend`: who critiques and rewrites (default: the wrapped model itself; see `eirene.refine`). `given` tells from
     the messages what a reply is to be compared with; a call may bring it as well, as `perspectives=` or `context=`.
-    `when(messages, reply)` says whether to refine at all.
+    `when(messages, reply)` says whether to refine at all. With `inner_callbacks` the draft and the loop report to the
+    callbacks of a call, as its children: what adds up tokens then counts them there and in the reply. `tracing`: as in
+    `refine`.
 
     Examples:
         >>> import eirene
@@ -77,6 +81,8 @@ class RefiningChatModel(BaseChatModel):
     given: GivenFor | None = None
     when: When | None = None
     trace: str = "full"
+    tracing: Tracing | bool = False
+    inner_callbacks: bool = False
     _loop: Loop | None = PrivateAttr(default=None)
     _notice: NothingGivenNotice = PrivateAttr(default_factory=lambda: NothingGivenNotice(_HOW))
 
@@ -98,7 +104,7 @@ class RefiningChatModel(BaseChatModel):
         if self.settings.mode == "human":
             raise InputError("mode 'human' needs a person's notes in a row; a chat has none", field="mode")
         backend = self.inner if self.backend is None else self.backend
-        self._loop = Loop(resolve_backend(backend, self.backend_options), self.settings)
+        self._loop = Loop(resolve_backend(backend, self.backend_options), self.settings, tracing=self.tracing)
 
     @property
     def _llm_type(self) -> str:
@@ -153,10 +159,12 @@ class RefiningChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         given = self._given_for(kwargs)
-        ask = functools.partial(self.inner.generate, [messages], stop=stop, **self._quiet(kwargs))
+        config = self._config(run_manager)
+        ask = functools.partial(self.inner.generate, [messages], stop=stop, **config, **self._quiet(kwargs))
         drafts = _drafts(run_isolated(ask))
         tasks = [reply_item(messages, draft, when=self.when, given=given) for draft in drafts]
-        records = [None if item is None else run_isolated(functools.partial(self.loop.run, item)) for item in tasks]
+        refine = functools.partial(self.loop.run, config=config)
+        records = [None if item is None else run_isolated(functools.partial(refine, item)) for item in tasks]
         return self._result(drafts, records)
 
     async def _agenerate(
@@ -167,15 +175,23 @@ class RefiningChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         given = self._given_for(kwargs)
-        drafts = _drafts(await arun_isolated(self.inner.agenerate([messages], stop=stop, **self._quiet(kwargs))))
+        config = self._config(run_manager)
+        asked = self.inner.agenerate([messages], stop=stop, **config, **self._quiet(kwargs))
+        drafts = _drafts(await arun_isolated(asked))
         tasks = [reply_item(messages, draft, when=self.when, given=given) for draft in drafts]
-        records = await asyncio.gather(*(self._refined(item) for item in tasks))
+        records = await asyncio.gather(*(self._refined(item, config) for item in tasks))
         return self._result(drafts, records)
 
-    async def _refined(self, item: Item | None) -> Record | None:
+    async def _refined(self, item: Item | None, config: RunnableConfig) -> Record | None:
         if item is None:
             return None
-        return await arun_isolated(self.loop.arun(item))
+        return await arun_isolated(self.loop.arun(item, config=config))
+
+    def _config(self, run_manager: CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun | None) -> RunnableConfig:
+        """What the calls inside report to; the tag keeps drafts out of LangGraph's streams of messages."""
+        if run_manager is None or not self.inner_callbacks:
+            return {}
+        return {"callbacks": child_manager(run_manager), "tags": [NOSTREAM]}
 
     def _stream(
         self,
@@ -184,7 +200,7 @@ class RefiningChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in _chunks(self._generate(messages, stop, **kwargs)):
+        for chunk in _chunks(self._generate(messages, stop, run_manager, **kwargs)):
             if run_manager is not None:
                 run_manager.on_llm_new_token(str(chunk.message.text), chunk=chunk)
             yield chunk
@@ -196,7 +212,7 @@ class RefiningChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in _chunks(await self._agenerate(messages, stop, **kwargs)):
+        for chunk in _chunks(await self._agenerate(messages, stop, run_manager, **kwargs)):
             if run_manager is not None:
                 await run_manager.on_llm_new_token(str(chunk.message.text), chunk=chunk)
             yield chunk

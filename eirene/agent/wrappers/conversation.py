@@ -13,6 +13,12 @@ import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence, Sized
 from typing import Any, TypeVar
 
+from langchain_core.callbacks import (
+    AsyncCallbackManager,
+    AsyncCallbackManagerForLLMRun,
+    CallbackManager,
+    CallbackManagerForLLMRun,
+)
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.runnables import RunnableConfig
@@ -212,6 +218,18 @@ def _context(keep_callbacks: bool) -> contextvars.Context:
         if context.get(variable) is not None:
             context.run(variable.set, None)
     return context
+
+
+def child_manager(
+    run: CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun,
+) -> CallbackManager | AsyncCallbackManager:
+    """The callbacks of a model's run for what runs inside it, which LangChain has for the runs of chains alone."""
+    kind = AsyncCallbackManager if isinstance(run, AsyncCallbackManagerForLLMRun) else CallbackManager
+    manager = kind(handlers=[], parent_run_id=run.run_id)
+    manager.set_handlers(run.inheritable_handlers)
+    manager.add_tags(run.inheritable_tags)
+    manager.add_metadata(run.inheritable_metadata)
+    return manager
 
 
 def longer_than(words: int) -> When:

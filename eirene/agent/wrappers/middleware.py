@@ -15,6 +15,7 @@ from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.loop import Loop
 from eirene.agent.record import record_outcome
 from eirene.agent.run import SettingsLike, make_settings
+from eirene.agent.state import Parts
 from eirene.agent.wrappers.conversation import (
     GivenFor,
     NothingGivenNotice,
@@ -28,6 +29,7 @@ from eirene.core.errors import InputError
 from eirene.core.extras import importing
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
+from eirene.core.tracing import Tracing
 from eirene.models.chat import NOSTREAM
 
 with importing("langchain"):
@@ -53,7 +55,8 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
 
     `backend`: who critiques and rewrites (default: the agent's own model). `given` tells from the messages what an
     answer is compared with, such as `tool_results`. `when(messages, answer)` says whether to refine it, see
-    `eirene.agent.wrappers.conversation`. `max_refined`: answers refined at most in one thread of the agent.
+    `eirene.agent.wrappers.conversation`. `max_refined`: answers refined at most in one thread of the agent. `tracing`:
+    as in `refine`.
     """
 
     state_schema = RefineState
@@ -68,6 +71,7 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         when: When | None = None,
         max_refined: int | None = None,
         full_trace: bool = False,
+        tracing: Tracing | bool = False,
     ) -> None:
         super().__init__()
         if max_refined is not None and max_refined < 0:
@@ -76,7 +80,8 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         if self._settings.mode == "human":
             raise InputError("mode 'human' needs a person's notes in a row; an agent has none", field="mode")
         self._options = backend_options
-        self._own = None if backend is None else Loop(resolve_backend(backend, backend_options), self._settings)
+        self._tracing = tracing
+        self._own = None if backend is None else self._made(resolve_backend(backend, backend_options))
         self._of_models: list[tuple[BaseChatModel, Loop]] = []
         self._given = given
         self._when = when
@@ -122,9 +127,12 @@ class RefineMiddleware(AgentMiddleware[RefineState, Any, Any]):
         for known, loop in self._of_models:
             if known is model:
                 return loop
-        loop = Loop(resolve_backend(model, self._options), self._settings)
+        loop = self._made(resolve_backend(model, self._options))
         self._of_models = [*self._of_models[-7:], (model, loop)]
         return loop
+
+    def _made(self, parts: Parts) -> Loop:
+        return Loop(parts, self._settings, tracing=self._tracing)
 
     def _refined(self, response: ModelResponse[Any], record: Record) -> ExtendedModelResponse[Any]:
         self._notice.check(record)

@@ -23,6 +23,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State
 from eirene.agent.wrappers.conversation import NothingGivenNotice
 from eirene.agent.wrappers.mapping import StateKeys, StateMapping, Update
+from eirene.core.tracing import Tracing
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -44,6 +45,7 @@ def refine_node(
     settings: SettingsLike | None = None,
     base_url: str | None = None,
     backend_options: BackendOptions | None = None,
+    tracing: Tracing | bool = False,
     **options: Any,
 ) -> Runnable[Any, Any]:
     """A node that refines what the graph around it holds, in a subgraph: `builder.add_node("refine", refine_node())`.
@@ -54,7 +56,7 @@ def refine_node(
     for a chat, or anything with their two methods. The subgraph's steps can be streamed (`subgraphs=True`); its
     checkpoints are those of the graph around it, which goes on after the last finished step; with `review` it stops for
     a person (docs/guides/people.md), and that graph goes on with `Command(resume=...)`. Works in sync and async runs;
-    the other arguments are those of `build_graph`, and errors are those of `refine`.
+    `tracing` is that of `refine`, the other arguments are those of `build_graph`; errors are those of `refine`.
 
     Examples:
         >>> import eirene
@@ -72,7 +74,7 @@ def refine_node(
     named = next((one for one in (backend, model) if one is not None), "embedded")
     parts = resolve_backend(named, make_backend_options(backend_options, base_url))
     notice = NothingGivenNotice(_HOW)
-    loop = Loop(parts, told, checkpointer="inherited", review=review)
+    loop = Loop(parts, told, checkpointer="inherited", review=review, tracing=tracing)
 
     def update(state: Any, final: State) -> Update:
         return chosen.update(state, notice.check(loop.record(final)))

@@ -17,6 +17,7 @@ from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
 from eirene.cli.flags import LoopFlags, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.terminal import output, say
+from eirene.cli.trace_flags import TraceFlags
 from eirene.core.errors import BackendError, InputError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def batch(
     corpus: CorpusFlags,
     models: ModelFlags,
     loop: LoopFlags,
+    tracing: TraceFlags,
     run: RunFlags,
     limit_flags: LimitFlags,
     dry: DryRunFlags,
@@ -87,7 +89,7 @@ def batch(
         parts = built.parts(limiter, cache=cache, offline=calls_nothing)
         dataset = data.open(file, each=corpus.filler())
         again = Again(run.retry_failed, run.replace_changed, run.replace_damaged)
-        with few_warnings(), watch_batch() as shown, open_batch(
+        with few_warnings(), tracing.active(), watch_batch() as shown, open_batch(
             dataset, out=out, hashes=RowHash(parts, settings), settings=settings, again=again,
             on_look=shown.on_look, on_scan=shown.on_scan,
         ) as opened:  # fmt: skip

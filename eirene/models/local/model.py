@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from eirene.core.errors import BackendError, InputError, TooLongError
 from eirene.core.extras import require
 from eirene.core.usage import Meter, Usage
+from eirene.models.call_spans import TracedCall
 from eirene.models.local.layout import as_text, encode_chat, encode_chat_frame, encode_reply, encode_text
 from eirene.models.local.spec import ADAPTER_CONFIG, PROMPT_FILE, Layout, LocalSpec, parse_spec, read_object
-from eirene.models.replies import Reply
+from eirene.models.replies import Reply, Tokens
 from eirene.prompts import Message
 
 if TYPE_CHECKING:
@@ -108,12 +109,25 @@ class LocalModel:
         sampling = self._within_context(len(ids), sampling)
         stopped = threading.Event()
         loop = asyncio.get_running_loop()
+        call, spent = self._traced(ids, seeds, sampling), Meter(also=meter)
         try:
-            return await loop.run_in_executor(
-                self._thread, lambda: self._sample(tuple(ids), seeds, sampling, meter, stopped)
-            )
+            with call.open() as found:
+                replies = await loop.run_in_executor(
+                    self._thread, lambda: self._sample(tuple(ids), seeds, sampling, spent, stopped)
+                )
+                used = spent.total
+                call.told(found, replies, Tokens(used.input_tokens, used.output_tokens, used.cached_tokens))
+                return replies
         finally:
             stopped.set()
+
+    def _traced(self, ids: Sequence[int], seeds: Sequence[int], sampling: LocalSampling) -> TracedCall:
+        fields = {
+            "n": len(seeds), "seed": seeds[0] if len(seeds) == 1 else None, "temperature": sampling.temperature,
+            "top_p": sampling.top_p, "max_tokens": sampling.max_new_tokens,
+        }  # fmt: skip
+        name = self.name if self.name.startswith("hf:") else f"hf:{self.name}"
+        return TracedCall(name, None, fields, (("user", str(self.tokenizer.decode(list(ids)))) for _ in (0,)))
 
     async def compute(self, work: Callable[[], T]) -> T:
         """Does other work with the model, such as taking gradients, in its thread and in its turn."""
