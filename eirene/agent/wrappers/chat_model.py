@@ -36,7 +36,6 @@ from eirene.agent.wrappers.conversation import (
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
-from eirene.core.tracing import Tracing
 from eirene.core.validation import described, form_error
 from eirene.models.chat import NOSTREAM, model_name
 
@@ -59,8 +58,8 @@ class RefiningChatModel(BaseChatModel):
     `backend`: who critiques and rewrites (default: the wrapped model itself; see `eirene.refine`). `given` tells from
     the messages what a reply is to be compared with; a call may bring it as well, as `perspectives=` or `context=`.
     `when(messages, reply)` says whether to refine at all. With `inner_callbacks` the draft and the loop report to the
-    callbacks of a call, as its children: what adds up tokens then counts them there and in the reply. `tracing`: as in
-    `refine`.
+    callbacks of a call, as its children: what adds up tokens then counts them there and in the reply, and streams send
+    the reply in one piece. `tracing`: as in `refine`.
 
     Examples:
         >>> import eirene
@@ -81,7 +80,7 @@ class RefiningChatModel(BaseChatModel):
     given: GivenFor | None = None
     when: When | None = None
     trace: str = "full"
-    tracing: Tracing | bool = False
+    tracing: Any = False
     inner_callbacks: bool = False
     _loop: Loop | None = PrivateAttr(default=None)
     _notice: NothingGivenNotice = PrivateAttr(default_factory=lambda: NothingGivenNotice(_HOW))
@@ -193,6 +192,12 @@ class RefiningChatModel(BaseChatModel):
             return {}
         return {"callbacks": child_manager(run_manager), "tags": [NOSTREAM]}
 
+    def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
+        """Not where the calls inside report: LangChain does not tell `_stream` whose run it belongs to."""
+        return not self.inner_callbacks and super()._should_stream(
+            async_api=async_api, run_manager=run_manager, **kwargs
+        )
+
     def _stream(
         self,
         messages: list[BaseMessage],
@@ -200,7 +205,7 @@ class RefiningChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in _chunks(self._generate(messages, stop, run_manager, **kwargs)):
+        for chunk in _chunks(self._generate(messages, stop, **kwargs)):
             if run_manager is not None:
                 run_manager.on_llm_new_token(str(chunk.message.text), chunk=chunk)
             yield chunk
@@ -212,7 +217,7 @@ class RefiningChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in _chunks(await self._agenerate(messages, stop, run_manager, **kwargs)):
+        for chunk in _chunks(await self._agenerate(messages, stop, **kwargs)):
             if run_manager is not None:
                 await run_manager.on_llm_new_token(str(chunk.message.text), chunk=chunk)
             yield chunk

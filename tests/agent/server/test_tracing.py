@@ -1,0 +1,97 @@
+"""`serve` goes on with the trace of an incoming `traceparent`, across its two event loops."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from eirene.core.tracing import Tracing
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import HttpError
+from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, QUESTION, Served, embedded_engine, running, served
+from tests.otlp_collector import Collector
+
+pytestmark = pytest.mark.usefixtures("loopback")
+
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+HEADERS = {"traceparent": f"00-{TRACE}-{SPAN}-01"}
+CHAT: dict[str, Any] = {"model": MODEL, "messages": ASK, **GIVEN}
+
+
+@contextlib.contextmanager
+def traced(upstream: LoopbackServer | None, collector: Collector, **options: Any) -> Iterator[Served]:
+    """A server whose spans are sent when it has ended."""
+    with (
+        collector.provider() as provider,
+        Tracing(provider=provider).active(),
+        served(embedded_engine(upstream), **options) as server,
+    ):
+        yield server
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_chat_is_part_of_the_trace_that_its_client_began(stream: bool) -> None:
+    with Collector() as collector, LoopbackServer(DRAFT) as upstream:
+        with traced(upstream, collector) as server:
+            asked = {**CHAT, "stream": stream}
+            reply = httpx.post(f"{server.root}/v1/chat/completions", json=asked, headers=HEADERS, timeout=60)
+            assert reply.status_code == 200, reply.text
+            httpx.get(f"{server.root}/healthz", headers=HEADERS)
+        spans = collector.spans
+        assert {span.trace for span in spans} == {TRACE}
+        (request,) = [span for span in spans if span.parent == SPAN]
+        assert (request.name, request.kind) == ("POST /v1/chat/completions", "SERVER")
+        assert request.attributes["http.response.status_code"] == 200
+        (draft,) = collector.named("chat ")
+        assert collector.path(draft) == [request.name, "chat test"]
+        assert draft.attributes["gen_ai.usage.output_tokens"] == upstream.output_tokens
+        (gate,) = [span for span in spans if span.name == "gate"]
+        assert collector.path(gate) == [request.name, "invoke_workflow eirene", "gate"]
+        assert not any(text in b"".join(collector.raw) for text in (b"zoos", b"suffer"))
+
+
+def test_a_run_of_the_page_is_part_of_its_request() -> None:
+    with Collector() as collector:
+        with traced(None, collector) as server:
+            body = {"question": QUESTION, "answer": DRAFT, **GIVEN}
+            run = httpx.post(f"{server.root}/v1/runs", json=body, headers=HEADERS, timeout=60).json()
+            httpx.get(f"{server.root}/v1/runs/{run['id']}/events", timeout=60)
+        (gate,) = [span for span in collector.spans if span.name == "gate"]
+        assert collector.path(gate) == ["POST /v1/runs", "invoke_workflow eirene", "gate"]
+        assert gate.trace == TRACE
+
+
+def test_two_chats_without_the_header_are_two_traces_and_a_failing_model_is_seen() -> None:
+    with Collector() as collector, LoopbackServer(lambda request, n: HttpError(401, "no key")) as upstream:
+        with traced(upstream, collector) as server:
+            for _ in range(2):
+                assert httpx.post(f"{server.root}/v1/chat/completions", json=CHAT, timeout=60).status_code >= 500
+        assert len({root.trace for root in collector.roots}) == 2
+        assert all(root.failed for root in collector.roots)
+        assert {call.attributes["error.type"] for call in collector.named("chat ")} == {"AuthError"}
+
+
+def test_who_has_no_key_adds_nothing_to_a_trace() -> None:
+    with Collector() as collector:
+        with traced(None, collector, key="k") as server:
+            reply = httpx.post(f"{server.root}/v1/chat/completions", json=CHAT, headers=HEADERS, timeout=60)
+            assert reply.status_code == 401
+        assert collector.spans == []
+
+
+def test_the_command_traces_what_it_serves() -> None:
+    with Collector() as collector:
+        variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.address, "OTEL_BSP_SCHEDULE_DELAY": "10"}
+        with running("--trace", "content", **variables) as (process, root):
+            model = httpx.get(f"{root}/v1/models", timeout=60).json()["data"][0]["id"]
+            body = {**CHAT, "model": model, "messages": [*ASK, {"role": "assistant", "content": DRAFT}]}
+            assert httpx.post(f"{root}/v1/chat/completions", json=body, headers=HEADERS, timeout=60).status_code == 200
+            process.terminate()
+            assert process.wait(60) == 0
+        (run,) = collector.named("invoke_workflow")
+        assert run.trace == TRACE
+        assert "suffer" in run.attributes["gen_ai.output.messages"]

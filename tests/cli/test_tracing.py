@@ -1,0 +1,187 @@
+"""`--trace`: commands send their runs' spans where the OTEL_* variables say, and lose no row where nobody listens."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import HttpError
+from tests.cli.batch.batch_runs import data, flags, scripted
+from tests.cli.run import EXAMPLES, Run, assert_error
+from tests.otlp_collector import Collector, Received
+
+pytestmark = pytest.mark.usefixtures("loopback")
+
+UNIFORMS = EXAMPLES / "dropped-argument.json"
+
+
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ENDPOINT", "HEADERS", "PROTOCOL", "TIMEOUT", "TRACES_ENDPOINT", "TRACES_PROTOCOL"):
+        monkeypatch.delenv(f"OTEL_EXPORTER_OTLP_{name}", raising=False)
+    for name in ("OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_TRACES_EXPORTER"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def closed_port() -> int:
+    """A port at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def is_about(span: Received) -> str:
+    return str(span.attributes["eirene.item.id"])
+
+
+def test_refine_sends_its_trace_where_the_variables_say(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Collector() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"{collector.address}/api/public/otel")
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Basic%20cGs6c2s=")
+        monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
+        done = run("refine", UNIFORMS, "--json", "--trace", "spans")
+        assert (done.code, done.err) == (0, "")
+        (root,) = collector.roots
+        assert (root.name, is_about(root)) == ("invoke_workflow eirene", "dropped-argument")
+        assert root.attributes["eirene.status"] == done.record["status"]
+        assert (root.resource["service.name"], root.resource["deployment.environment.name"]) == ("eirene", "test")
+        assert set(collector.paths) == {"/api/public/otel/v1/traces"}
+        assert collector.headers[0]["authorization"] == "Basic cGs6c2s="
+        assert b"shorter week" not in b"".join(collector.raw)
+        monkeypatch.setenv("OTEL_SERVICE_NAME", "mine")
+        run("refine", UNIFORMS, "--json", "--trace", "content")
+        assert collector.roots[-1].resource["service.name"] == "mine"
+        assert "shorter week" in collector.roots[-1].attributes["gen_ai.output.messages"]
+
+
+def test_nothing_is_sent_unless_asked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Collector() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
+        assert run("refine", UNIFORMS, "--json").code == 0
+        assert collector.raw == []
+
+
+def test_each_of_ten_rows_of_a_batch_is_its_own_trace(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+    script = scripted(row_3=HttpError(400, "not this one"))
+    with Collector() as collector, LoopbackServer(script) as server:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
+        file = data(tmp_path, 10)
+        assert run(*flags(server, file, out, "--trace", "spans", "--fail-on-error", "1")).code == 0
+        assert sorted(map(is_about, collector.roots)) == [f"row-{n}" for n in range(10)]
+        assert len({root.trace for root in collector.roots}) == 10
+        assert [is_about(root) for root in collector.roots if root.failed] == ["row-3"]
+        calls = collector.named("chat ")
+        assert len(calls) == server.calls == 10
+        by_trace = {root.trace: root for root in collector.roots}
+        assert [is_about(by_trace[call.trace]) for call in calls if call.failed] == ["row-3"]
+        assert all(collector.path(call) == ["invoke_workflow eirene", "refine", call.name] for call in calls)
+    assert len(out.read_text("utf-8").splitlines()) == 10
+
+
+def in_own_process(*arguments: str | Path, endpoint: str) -> subprocess.CompletedProcess[str]:
+    """The command as a process: the guard of the tests' sockets would keep it from its worker processes."""
+    return subprocess.run(
+        [sys.executable, "-m", "eirene", *map(str, arguments)], check=False, capture_output=True, text=True,
+        timeout=200, env={**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint},
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_worker_processes_send_the_spans_of_their_rows(tmp_path: Path) -> None:
+    flags = ["--out", tmp_path / "out.jsonl", "--workers", "2", "--trace", "spans"]
+    with Collector() as collector:
+        done = in_own_process("batch", data(tmp_path, 10), *flags, endpoint=collector.address)
+        assert done.returncode == 0, done.stderr
+        assert sorted(map(is_about, collector.roots)) == [f"row-{n}" for n in range(10)]
+        assert {span.trace for span in collector.spans} == {root.trace for root in collector.roots}
+
+
+def test_compare_traces_every_row_and_judgement(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = data(tmp_path, 2)
+    with Collector() as collector, LoopbackServer("VERDICT: 0.1") as judge:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
+        done = run("compare", file, "--out", tmp_path / "out", "--modes", "improve,fine-grained", "--no-plots",
+                   "--judge", "openai:test", "--judge-base-url", judge.base_url, "--trace", "spans")  # fmt: skip
+        assert done.code == 0, done.err
+        runs = [root for root in collector.roots if root.name == "invoke_workflow eirene"]
+        assert sorted((is_about(r), r.attributes["eirene.mode"]) for r in runs) == [
+            (name, mode) for name in ("row-0", "row-1") for mode in ("fine-grained", "improve")
+        ]
+        calls = collector.named("chat ")
+        assert len(calls) == judge.calls > 0
+        assert {collector.path(call)[0] for call in calls} == {"judge"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_collector_that_is_gone_costs_one_warning_and_no_row(tmp_path: Path, closed_port: int, workers: str) -> None:
+    out = tmp_path / "out.jsonl"
+    flags = ["--out", out, "--trace", "spans", "--workers", workers]
+    endpoint = f"http://user:secret@127.0.0.1:{closed_port}"
+    done = in_own_process("batch", data(tmp_path, 10), *flags, endpoint=endpoint)
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line)["status"] for line in out.read_text("utf-8").splitlines()] == ["accepted"] * 10
+    warnings = [line for line in done.stderr.splitlines() if "spans are lost" in line and "more times" not in line]
+    assert len(warnings) == 1, done.stderr
+    assert f"http://127.0.0.1:{closed_port}/v1/traces does not take them" in warnings[0]
+    assert "secret" not in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_collector_that_refuses_is_told_with_its_status(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Collector(status=401) as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
+        done = run("refine", UNIFORMS, "--json", "--trace", "spans")
+    assert done.code == 0 and done.record["status"] == "accepted"
+    assert done.err.count("warning: ") == 1 and "does not take them (HTTP 401)" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "http/protobuf"),
+        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json", "http/protobuf"),
+        ("OTEL_TRACES_EXPORTER", "zipkin", "otlp"),
+    ],
+)
+def test_variables_that_ask_for_what_is_not_there_are_refused(
+    run: Run, monkeypatch: pytest.MonkeyPatch, name: str, value: str, wanted: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert_error(run("refine", UNIFORMS, "--json", "--trace", "spans"), f"{name} must be {wanted} or not set, got")
+
+
+def test_without_the_extra_it_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)
+    assert_error(run("refine", UNIFORMS, "--json", "--trace", "spans"), "otel")
+
+
+def test_a_provider_of_the_process_is_used(tmp_path: Path) -> None:
+    """As `opentelemetry-instrument eirene ...` configures one."""
+    code = f"""
+import sys
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+kept, provider = InMemorySpanExporter(), TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(kept))
+trace.set_tracer_provider(provider)
+from eirene.cli import main
+assert main(["refine", {str(UNIFORMS)!r}, "--json", "--trace", "spans"]) == 0
+print(sum(span.parent is None for span in kept.get_finished_spans()), file=sys.stderr)
+"""
+    done: Any = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (0, "1\n")
