@@ -112,9 +112,9 @@ __all__ = [
     "RefineMiddleware", "RefiningChatModel", "ReplyTooLargeError", "RequestRefusedError", "Review", "Round", "Sample",
     "Scores", "ScriptExhaustedError", "ScriptedChatModel", "Sentence", "Settings", "StateKeys", "StateMessages",
     "TaggedSentence", "TooLongError", "Tracing", "TrainingStoppedError", "UnreachableError", "Unscored",
-    "UnsupportedLanguageError", "UnusableReplyError", "Usage", "Verdict", "Verification", "VerifiedSentence",
-    "WordChange", "WorkerError", "__version__", "arefine", "averify", "build_graph", "initial_state", "judge",
-    "make_record", "refine", "refine_node", "resolve_backend", "split_sentences", "verify",
+    "UnsupportedLanguageError", "UnusableReplyError", "Usage", "Verdict", "Verification", "WordChange", "WorkerError",
+    "__version__", "arefine", "averify", "build_graph", "initial_state", "judge", "make_record", "refine",
+    "refine_node", "resolve_backend", "split_sentences", "verify",
 ]  # fmt: skip
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 _find_old_names()

@@ -10,9 +10,9 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from eirene._version import __version__
@@ -69,7 +69,7 @@ class Tracing:
             if self.provider is None and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
                 _warn_of_no_provider()
             tracer = trace.get_tracer("eirene", __version__, tracer_provider=self.provider)
-            around = _Here(self, tracer, None if around is None else around.span)
+            around = _Here(self, tracer, _api(), None if around is None else around.span)
         token = _here.set(around)
         try:
             yield
@@ -83,6 +83,7 @@ class _Here:
 
     tracing: Tracing
     tracer: Tracer
+    api: _Api
     span: OpenSpan | None = None
 
 
@@ -146,7 +147,6 @@ def current_tracing() -> Tracing | None:
     return None if here is None else here.tracing
 
 
-@contextmanager
 def root_span(
     name: str,
     make: Callable[[], Attributes],
@@ -154,22 +154,19 @@ def root_span(
     tracing: Tracing | None = None,
     kind: SpanKind = "internal",
     headers: Mapping[str, str] | None = None,
-) -> Iterator[OpenSpan | None]:
+) -> AbstractContextManager[OpenSpan | None]:
     """A span that may begin a trace: part of the span under way, else of the one that `headers` (`traceparent`) name.
 
     None where nothing is traced. `tracing` turns it on for the body.
     """
-    with nullcontext() if tracing is None else tracing.active():
-        here = _here.get()
-        if here is None:
-            yield None
-            return
-        made = _Made(name, make, kind, context=_parent(headers) if here.span is None else None)
-        with _opened(here, made) as found:
-            yield found
+    if tracing is not None:
+        return _activated(tracing, lambda: root_span(name, make, kind=kind, headers=headers))
+    here = _here.get()
+    if here is None:
+        return _NOTHING
+    return _Opening(here, name, make, kind, context=_parent(headers) if here.span is None else None)
 
 
-@contextmanager
 def span(
     name: str,
     make: Callable[[], Attributes] = dict,
@@ -177,17 +174,15 @@ def span(
     kind: SpanKind = "internal",
     shown_as: ShownAs = "CHAIN",
     passing: tuple[type[BaseException], ...] = (),
-) -> Iterator[OpenSpan | None]:
+) -> AbstractContextManager[OpenSpan | None]:
     """A span in the one under way; None, and nothing of `make`, where there is none.
 
     What the body raises marks it as failed, unless it is among `passing`.
     """
     here = _here.get()
     if here is None or here.span is None:
-        yield None
-        return
-    with _opened(here, _Made(name, make, kind, shown_as, passing)) as found:
-        yield found
+        return _NOTHING
+    return _Opening(here, name, make, kind, shown_as, passing)
 
 
 def note(make: Callable[[], Attributes]) -> None:
@@ -204,37 +199,70 @@ def note_text(name: str, make: Callable[[], str]) -> None:
         here.span.set_text(name, make)
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """A span to be opened; with a `context` it goes on a trace from elsewhere."""
+_NOTHING: AbstractContextManager[None] = nullcontext()
+"""Of which there needs to be one: a place that makes no span costs a look at a variable."""
 
+
+@contextmanager
+def _activated(
+    tracing: Tracing, opened: Callable[[], AbstractContextManager[OpenSpan | None]]
+) -> Iterator[OpenSpan | None]:
+    with tracing.active(), opened() as found:
+        yield found
+
+
+@dataclass(slots=True)
+class _Opening:
+    """A span as a context manager; with a `context` it goes on a trace from elsewhere."""
+
+    here: _Here
     name: str
     attributes: Callable[[], Attributes]
     kind: SpanKind
     shown_as: ShownAs = "CHAIN"
     passing: tuple[type[BaseException], ...] = ()
     context: Context | None = None
+    span: Span | None = None
+    found: OpenSpan | None = None
+    tokens: tuple[Any, Any] | None = None
+
+    def __enter__(self) -> OpenSpan:
+        api, here = self.here.api, self.here
+        attributes = _whole({"openinference.span.kind": self.shown_as, **self.attributes()})
+        kind = api.kinds[self.kind]
+        self.span = here.tracer.start_span(_named(self.name), self.context, kind, attributes, record_exception=False)
+        self.found = OpenSpan(self.span, here.tracing)
+        inside = _here.set(_Here(here.tracing, here.tracer, api, self.found))
+        self.tokens = (inside, api.attach(api.set_span_in_context(self.span)))
+        return self.found
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        assert self.span is not None and self.found is not None and self.tokens is not None
+        if error is not None and not isinstance(error, self.passing):
+            self.found.left_by(error)
+        self.here.api.detach(self.tokens[1])
+        _here.reset(self.tokens[0])
+        self.span.end()
 
 
-@contextmanager
-def _opened(here: _Here, made: _Made) -> Iterator[OpenSpan]:
-    from opentelemetry import trace
+@dataclass(frozen=True, slots=True)
+class _Api:
+    """What is used of OpenTelemetry at each span, imported once."""
 
-    attributes = _whole({"openinference.span.kind": made.shown_as, **made.attributes()})
-    name, kind = mend_surrogates(made.name)[:_SHORT], trace.SpanKind[made.kind.upper()]
-    began = here.tracer.start_span(name, made.context, kind, attributes, record_exception=False)
-    found = OpenSpan(began, here.tracing)
-    token = _here.set(replace(here, span=found))
-    try:
-        with trace.use_span(began, end_on_exit=True, record_exception=False, set_status_on_exception=False):
-            try:
-                yield found
-            except BaseException as error:
-                if not isinstance(error, made.passing):
-                    found.left_by(error)
-                raise
-    finally:
-        _here.reset(token)
+    kinds: Mapping[SpanKind, Any]
+    attach: Callable[[Context], Any]
+    detach: Callable[[Any], None]
+    set_span_in_context: Callable[[Span], Context]
+
+
+@functools.cache
+def _api() -> _Api:
+    from opentelemetry import context, trace
+
+    kinds: Mapping[SpanKind, Any] = {
+        "internal": trace.SpanKind.INTERNAL, "client": trace.SpanKind.CLIENT, "server": trace.SpanKind.SERVER,
+    }  # fmt: skip
+    return _Api(kinds, context.attach, context.detach, trace.set_span_in_context)
 
 
 def _parent(headers: Mapping[str, str] | None) -> Context | None:
@@ -248,10 +276,14 @@ def _parent(headers: Mapping[str, str] | None) -> Context | None:
 def _whole(attributes: Attributes) -> dict[str, Any]:
     """What an exporter can encode: no None, no half surrogate pair, names of bounded length."""
     return {
-        name: mend_surrogates(value)[:_SHORT] if isinstance(value, str) else value
+        name: _named(value) if isinstance(value, str) else value
         for name, value in attributes.items()
         if value is not None
     }
+
+
+def _named(text: str) -> str:
+    return text[:_SHORT] if text.isascii() else mend_surrogates(text)[:_SHORT]
 
 
 def _messages_json(messages: Iterable[TracedMessage], most: int) -> str:

@@ -19,7 +19,7 @@ from .pages import ROOT, code_blocks, read_page, run_blocks, stated_output
     "name",
     [
         "start", "guides/backends", "guides/people", "guides/costs", "guides/rag", "guides/verify", "concepts/gate",
-        "guides/chatbot",
+        "guides/chatbot", "guides/tracing",
     ],
 )  # fmt: skip
 def test_a_page_prints_what_it_says(
