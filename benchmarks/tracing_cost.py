@@ -3,7 +3,8 @@
 On: a real export by OTLP/HTTP to a collector in a process of its own, which reads and drops what comes. Each pair is a
 block of rows with spans, all of which are sent by its end, and one without, in changing order; no two rows are alike,
 so that no encoder remembers them. What counts is the ratio of the lower quartiles of the CPU seconds of all threads,
-the exporter's among them, and of the wall seconds. Off: the places a run passes at which a span could be made, times what passing one costs.
+the exporter's among them, and of the wall seconds. Off: the places a run passes at which a span could be made, times
+what passing one costs.
 
 python benchmarks/tracing_cost.py [--pairs 20] [--rows 20]
 """
