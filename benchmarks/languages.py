@@ -1,85 +1,116 @@
-"""How often English text is taken for another language, and how often another language is told.
+"""What the checks of form and of specifics catch, and leave alone, in nine languages of seven scripts.
 
-    python benchmarks/languages.py DATA_DIR [--each N] [--texts N] [--seed S]
+    python benchmarks/languages.py [--part chosen|aside] [--languages NAME ...] [--verbose]
 
-DATA_DIR holds folders with JSON Lines, all of it English but for a few texts (which are printed, for a person to look
-at). Up to N rows of each file are drawn, and every text in them that has more than one word. The other languages are
-the sentences of `tests/text/languages.json`: `chosen` was looked at when the thresholds were set, `aside` only
-afterwards: two of its 78 were missed at a least length of 30 letters, which was then lowered to 24.
+Every answer of `tests/text/edits_in_languages.toml` is harmed in nine ways and changed soundly in four; each time the
+gate undoes what its checks object to, with the passages given. The texts are made: four for each language, of which two
+(`aside`) were not looked at while the checks were changed. `--verbose` prints each miss and each false alarm.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import time
-from collections.abc import Iterator, Sequence
+import tomllib
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from eirene.agent.gate.checks.registry import CHECKS
+from eirene.agent.gate.warrant import Rewrite, warrant
+from eirene.core.grounding import ArgumentGroup, Grounding
 
-from eirene.text.language import LETTERS, SURE, other_language
-from eirene.text.sentences import split_sentences
-
-SENTENCES = Path(__file__).parents[1] / "tests" / "text" / "languages.json"
-LONG = 25
-"""Words from which a text counts as an answer here."""
+TEXTS = Path(__file__).parents[1] / "tests" / "text" / "edits_in_languages.toml"
+LINK = "https://example.org/more"
+HARMS = ("number", "exchanged", "name", "quotation", "link", "torn", "foreign", "doubled", "repeated")
+SOUND = ("reworded", "added", "digits", "joined")
+SPACELESS = ("Chinese", "Japanese")
+ZEROS = {"Arabic": "\u0660", "Hindi": "\u0966", "Chinese": "\uff10", "Japanese": "\uff10"}
 
 
 def main() -> None:
-    """Reads the arguments, looks at all texts, prints."""
+    """Reads the arguments, judges every edit, prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--each", type=int, default=700, help="rows of a file")
-    parser.add_argument("--texts", type=int, default=8000, help="texts of a kind; sentences: 2.5 times as many")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--part", choices=("chosen", "aside"), default="chosen")
+    parser.add_argument("--languages", nargs="*", help="these alone")
+    parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    print(f"threshold {SURE}, from {LETTERS} letters on")
-    rng = np.random.default_rng(options.seed)
-    texts = sorted({text for file in sorted(options.data.glob("*/*.jsonl")) for text in drawn(file, options.each, rng)})
-    texts = [texts[i] for i in rng.permutation(len(texts))]
-    answers = [text for text in texts if len(text.split()) >= LONG][: options.texts]
-    sentences = sorted({s.text for text in answers for s in split_sentences(text) if s.text})
-    sentences = [sentences[i] for i in rng.permutation(len(sentences))][: options.texts * 5 // 2]
-    look(f"texts of {LONG} words or more", answers)
-    look("shorter texts", [text for text in texts if len(text.split()) < LONG][: options.texts])
-    look("sentences", sentences)
-    languages = json.loads(SENTENCES.read_text(encoding="utf-8"))
-    for part in ("chosen", "aside"):
-        tell(part, [(name, text) for name, parts in languages.items() for text in parts[part]])
+    languages = tomllib.loads(TEXTS.read_text("utf-8"))
+    print(
+        f"| {options.part} | {' | '.join(HARMS)} | {' | '.join(SOUND)} |\n|{' --- |' * (1 + len(HARMS) + len(SOUND))}"
+    )
+    for language in options.languages or languages:
+        asked, flagged = Counter[str](), Counter[str]()
+        for kind, text, after in edits(languages, language, options.part):
+            found = objections(text, after)
+            asked[kind] += 1
+            flagged[kind] += bool(found)
+            if options.verbose and bool(found) is (kind in SOUND):
+                print(f"  {language} {kind}: {after!r} {found}")
+        cells = [_cell(asked[kind], flagged[kind], sound=kind in SOUND) for kind in (*HARMS, *SOUND)]
+        print(f"| {language} | {' | '.join(cells)} |")
 
 
-def drawn(file: Path, rows: int, rng: np.random.Generator) -> Iterator[str]:
-    """The texts of a sample of a file's rows, those of one word left out."""
-    lines = file.read_text(encoding="utf-8").splitlines()
-    for i in rng.permutation(len(lines))[:rows]:
-        yield from (text for text in _texts(json.loads(lines[i])) if " " in text.strip())
+def _cell(asked: int, flagged: int, *, sound: bool) -> str:
+    return f"{asked - flagged if sound else flagged}/{asked}" if asked else ""
 
 
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _texts(inner)
+def edits(languages: dict[str, Any], language: str, part: str) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Kind, text and rewrite, for every text of a language."""
+    names = list(languages)
+    other = languages[names[(names.index(language) + 1) % len(names)]][part]
+    for n, text in enumerate(languages[language][part]):
+        for kind, after in (*harms(text, language, other[n]["added"]), *sound_edits(text, language)):
+            yield kind, text, after
 
 
-def look(name: str, texts: Sequence[str]) -> None:
-    """Prints how many English texts are taken for another language, and which."""
-    start = time.perf_counter()
-    alarms = [(language, text) for text in texts if (language := other_language(text))]
-    each_ms = 1000 * (time.perf_counter() - start) / max(len(texts), 1)
-    print(f"{name}: {len(alarms)} of {len(texts)} taken for another language, {each_ms:.2f} ms each")
-    for language, text in alarms:
-        print(f"    {language}: {text[:120]!r}")
+def harms(text: dict[str, Any], language: str, foreign: str) -> Iterator[tuple[str, str]]:
+    """The harms of one answer, each with its kind."""
+    answer, gap = text["answer"], "" if language in SPACELESS else " "
+    for key in ("numbers", "names"):
+        for old, new in text[key]:
+            yield key[:-1], answer.replace(old, new)
+    first, second = text["numbers"][0][0], text["numbers"][1][0]
+    yield "exchanged", answer.replace(first, "\0").replace(second, first).replace("\0", second)
+    yield "quotation", answer.replace(*text["quote"])
+    yield "link", f"{answer[:-1]}{gap}{LINK}{answer[-1]}"
+    yield "torn", f"{answer}{gap}{_torn(text['added'], language)}"
+    yield "foreign", f"{answer} {foreign}"
+    yield "doubled", f"{answer}{gap}{answer}"
+    yield "repeated", f"{answer}{gap}{text['sound'][0]}"
 
 
-def tell(part: str, sentences: Sequence[tuple[str, str]]) -> None:
-    """Prints how many sentences in other languages are told, and how many by their right name."""
-    found = [(name, other_language(text)) for name, text in sentences]
-    told = sum(language is not None for _, language in found)
-    right = sum(language == name for name, language in found)
-    print(f"{part}: {told} of {len(found)} sentences told ({len(dict(found))} languages), {right} by the right name")
+def sound_edits(text: dict[str, Any], language: str) -> Iterator[tuple[str, str]]:
+    """The sound edits of one answer, each with its kind."""
+    answer, gap = text["answer"], "" if language in SPACELESS else " "
+    yield "reworded", answer.replace(*text["sound"])
+    yield "added", f"{answer}{gap}{text['added']}"
+    yield "joined", f"{answer.replace(*text['sound'])}{gap}{text['added']}"
+    if language in ZEROS:
+        yield "digits", answer.translate(_other_digits(answer, ZEROS[language]))
+
+
+def _other_digits(answer: str, zero: str) -> dict[int, str]:
+    """From the digits of the answer to the other ones in use: the script's own, or those of ASCII."""
+    own = any(c.isdecimal() and not c.isascii() for c in answer)
+    return {ord(zero) + d if own else ord("0") + d: str(d) if own else chr(ord(zero) + d) for d in range(10)}
+
+
+def _torn(sentence: str, language: str) -> str:
+    """The first half of a sentence: whole words, where the script has spaces between them."""
+    cut = len(sentence) * 3 // 5
+    while unicodedata.combining(sentence[cut]) or (language not in SPACELESS and not sentence[cut].isspace()):
+        cut -= 1
+    return sentence[:cut]
+
+
+def objections(text: dict[str, Any], after: str) -> list[str]:
+    """What the gate undoes of a rewrite, each edit with the check that objects and why."""
+    given = Grounding("context", (ArgumentGroup("context", tuple(text["given"])),))
+    rewrite = Rewrite(text["question"], text["answer"], after, given)
+    done = warrant(rewrite, CHECKS, None)  # the encoder and the verifier are asked about no other language than English
+    return [f"{decision.check}: {decision.why}" for decision in done.undone]
 
 
 if __name__ == "__main__":

@@ -11,10 +11,9 @@ from difflib import Match, SequenceMatcher
 from itertools import accumulate
 
 from eirene.text.cancellation import check_cancelled
-from eirene.text.unicode import INVISIBLE, UNSPACED
+from eirene.text.unicode import INVISIBLE, UNSPACED_CLASS
 
-_SINGLE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED)
-_TOKEN = re.compile(rf"[{_SINGLE}]|[^\W{_SINGLE}]+|[^\w\s{INVISIBLE}{_SINGLE}]")
+_TOKEN = re.compile(rf"[{UNSPACED_CLASS}]|[^\W{UNSPACED_CLASS}]+|[^\w\s{INVISIBLE}{UNSPACED_CLASS}]")
 
 Span = tuple[int, int]
 

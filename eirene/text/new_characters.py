@@ -100,8 +100,8 @@ class _SeenCharacters:
         self.places = frozenset(_place(t, m.start(), m.end()) for t in odd for m in _PIECE.finditer(t))
         self.marked = frozenset(m[0] for t in odd for m in _PIECE.finditer(t) if m["marks"])
         self.words = frozenset(m[0] for t in odd for m in _MIXED.finditer(t))
-        self.right_to_left = any(_RIGHT_TO_LEFT.search(t) for t in odd)
-        self.ideographs = any(_IDEOGRAPH.search(t) for t in odd)
+        self.right_to_left = any(_RIGHT_TO_LEFT.search(t) for t in texts)
+        self.ideographs = any(_IDEOGRAPH.search(t) for t in texts)
         self.small_capitals = _SMALL_CAPITALS.search(rewrite) is not None
 
 

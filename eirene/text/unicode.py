@@ -18,6 +18,9 @@ UNSPACED = (
 )  # fmt: skip
 """First and last code points of scripts without spaces between words; each character counts as a word."""
 
+UNSPACED_CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED)
+"""The same, for a class of a regular expression."""
+
 INVISIBLE = r"\x00\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069"
 """Invisible characters, for a class of a regular expression: models leave them out of copies."""
 

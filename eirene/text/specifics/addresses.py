@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from eirene.text.specifics.mention import Mention
+from eirene.text.unicode import UNSPACED_CLASS
 
-_CHUNKS = re.compile(r"[^\s<>\"“”|()\[\]{}]+")
+_CHUNKS = re.compile(rf"[^\s<>\"“”|()\[\]{{}}\u3000-\u3020\uff01-\uff1f{UNSPACED_CLASS}]+")
 _SCHEME = re.compile(r"^(?:https?://|ftp://|mailto:|www\.)+", re.IGNORECASE)
 _MAIL = re.compile(r"^[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}$")
 _HANDLE = re.compile(r"^@\w{2,40}$")

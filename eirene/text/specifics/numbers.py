@@ -14,18 +14,21 @@ from eirene.text.specifics.mention import Mention
 from eirene.text.specifics.number_words import SCALES, WordNumber, word_numbers
 from eirene.text.specifics.units import UNITS, unit_at
 
+# Letters with which a figure makes a code ("A4", "4G"); those of other scripts may stand next to a number of its own.
+_CASED = r"A-Za-z\u00aa\u00b5\u00ba\u00c0-\u058f\u1e00-\u1fff"
 _FIGURE = re.compile(
-    r"""(?<![^\W_])(?<![\d][.,])(?P<money>(?:US|AU|CA|HK)?\$\s?|[£€¥₹]\s?)?
-        (?P<figure>\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?![\d,])|\d+(?:[.,/]\d+)*)""",
+    rf"""(?<![\d{_CASED}])(?<![\d][.,\u066b\u066c])(?P<money>(?:US|AU|CA|HK)?\$\s?|[£€¥₹]\s?)?
+        (?P<figure>\d{{1,3}}(?:[ \u00a0\u2009\u202f]\d{{3}})+(?![\d,])|\d+(?:[.,/\u066b\u066c]\d+)*)""",
     re.VERBOSE,
 )
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 _SCALE = re.compile(rf"[\s\u00a0]?-?({'|'.join(SCALES)})s?\b", re.IGNORECASE)
 _SHORT = re.compile(r"\s?(k|m|mn|mln|bn|b|tn)\b", re.IGNORECASE)
 _SHORT_SCALES = {"k": 10**3, "m": 10**6, "mn": 10**6, "mln": 10**6, "bn": 10**9, "b": 10**9, "tn": 10**12}
-_LETTER = re.compile(r"[^\W\d_]")
+_LETTER = re.compile(rf"[{_CASED}]")
+_CODE = re.compile(rf"[\d{_CASED}]+")
 _MARKER = re.compile(r"(?:^|[\r\n])[ \t>*#|-]{0,12}\(?$")
-_MARKED = re.compile(r"[.)]\s")
+_MARKED = re.compile(r"[.)]\s|[、．]")
 _CITED = re.compile(r"\[\d{1,3}(?:[,;\u2013-] ?\d{1,3}){0,9}\]")
 _GIVEN = re.compile(
     r"(?<!\w)(?:passages?|sources?|documents?|references?|arguments?)\s(?:ID\s|no\.\s)?$", re.IGNORECASE
@@ -38,6 +41,8 @@ _ROUGHLY = re.compile(
 _YEARS_FROM, _YEARS_TO = 1000, 2100
 _SPAN_OF_YEARS = re.compile(r"(?<!\d)(\d\d)\d\d[-\u2013/]$")  # "1992-93"
 _RANGE = re.compile(r"\s?(?:[-\u2013]|to|and|or)\s?(?:US)?[$£€¥₹]?\d[\d.,]{0,12}")
+_SEPARATORS = str.maketrans("\u066b\u066c", ".,")
+"""Arabic's decimal and thousands separators."""
 _LONGEST = 24
 """Most characters of a figure that is read as a value; a longer one is compared as it is written."""
 
@@ -107,7 +112,7 @@ def _figure(text: str, match: re.Match[str]) -> Iterator[Mention]:
     values = [value * scale for value in values]
     unit, end = (UNITS.get(money, money[-1]), end) if money else unit_at(text, end)
     if _LETTER.match(text, end):  # part of a code: "4G", "5x"
-        code = re.compile(r"[^\W_]+").match(text, match.start("figure"))
+        code = _CODE.match(text, match.start("figure"))
         key = frozenset([f"n:{code.group().lower() if code else figure}"])
         yield Mention("number", start, code.end() if code else end, (key,), key)
         return
@@ -138,7 +143,7 @@ def _values(figure: str) -> list[Fraction]:
         if above.isdecimal() and below.isdecimal() and int(below):
             return [Fraction(int(above), int(below))]
         return [Fraction(part) for part in re.findall(r"\d+", figure)][:1]
-    plain = re.sub(r"\s", "", figure)
+    plain = re.sub(r"\s", "", figure).translate(_SEPARATORS)
     parts = re.split(r"[.,]", plain)
     whole = Fraction(int("".join(parts)))
     if len(parts) == 1:

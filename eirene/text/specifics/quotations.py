@@ -6,10 +6,16 @@ import re
 from collections.abc import Iterator
 
 from eirene.text.specifics.mention import Mention
+from eirene.text.unicode import UNSPACED_CLASS
+from eirene.text.words import word_spans
 
-_QUOTED = re.compile(r"“([^“”\r\n]{1,1000})”|„([^“”„\r\n]{1,1000})[“”]|«([^«»\r\n]{1,1000})»|\"([^\"\r\n]{1,1000})\"")
+_QUOTED = re.compile(
+    r"“([^“”\r\n]{1,1000})”|„([^“”„\r\n]{1,1000})[“”]|«([^«»\r\n]{1,1000})»|\"([^\"\r\n]{1,1000})\""
+    r"|「([^「」\r\n]{1,1000})」|『([^『』\r\n]{1,1000})』"
+)
 _LEFT_OUT = re.compile(r"\.\.\.|…|\[[^\]]{0,80}\]")
 _WORD = re.compile(r"[^\W_]+")
+_UNSPACED = re.compile(f"[{UNSPACED_CLASS}]")
 _FEWEST = 3
 """Words that a quotation has at least; fewer are a name, or words that the writer keeps at a distance."""
 
@@ -19,8 +25,8 @@ def find_quotations(text: str) -> Iterator[Mention]:
     for match in _QUOTED.finditer(text):
         at = match.lastindex or 0
         parts = [flat(part) for part in quoted_parts(match.group(at))]
-        if sum(len(part.split()) for part in parts) >= _FEWEST:
-            asks = tuple(frozenset([part]) for part in parts)
+        if sum(map(_length, parts)) >= _FEWEST:
+            asks = tuple(frozenset([part]) for part in parts if part)
             yield Mention("quotation", match.start(), match.end(), asks)
 
 
@@ -31,4 +37,13 @@ def quoted_parts(quoted: str) -> list[str]:
 
 def flat(text: str) -> str:
     """A text's words in lower case, with one space between them, for a verbatim search."""
-    return " ".join(_WORD.findall(text.replace("’", "'").casefold()))
+    words = text.replace("’", "'").casefold()
+    if words.isascii():
+        return " ".join(_WORD.findall(words))
+    return " ".join(words[start:end] for start, end in word_spans(words))
+
+
+def _length(part: str) -> int:
+    """Its words; of scripts without spaces two characters are one."""
+    unspaced = len(_UNSPACED.findall(part))
+    return sum(_UNSPACED.search(word) is None for word in part.split()) + unspaced // 2

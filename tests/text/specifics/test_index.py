@@ -114,6 +114,23 @@ def test_other_languages_give_figures_only() -> None:
     assert [m.kind for m in found] == ["number"]
 
 
+@pytest.mark.parametrize(
+    ("text", "same", "other"),
+    [
+        ("它建于1974年", "1974", "1947"),  # a letter on each side is no code
+        ("٤٬٢٠٠", "4200", "6300"),  # Arabic separators
+        ("١٢٫٥", "12.5", "125"),
+        ("و١٢", "12", "21"),  # "and" is written with the figure
+        ("「時間が決して眠らない」", "時間が決して眠らない", "番人がいつも眠っている"),
+        ("詳細はhttps://example.org/aへ", "https://example.org/a", "https://example.org/b"),
+    ],
+)
+def test_scripts_without_spaces_and_digits_of_their_own_are_read(text: str, same: str, other: str) -> None:
+    found = find_specifics(text, english=False)
+    assert found and all(specifics_index(same).holds(m) for m in found)
+    assert not any(specifics_index(other).holds(m) for m in found)
+
+
 @given(st.text(max_size=300) | st.text(alphabet="0123456789.,/-:$%@ \n\"'aAtmhMay“”[]()", max_size=200))
 def test_any_text_has_specifics_with_valid_offsets_that_stand_in_it(text: str) -> None:
     index = specifics_index(text)

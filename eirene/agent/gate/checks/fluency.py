@@ -1,4 +1,4 @@
-"""Fluency check: words in an order that is no sentence, a torn end, a beginning cut off; in English prose.
+"""Fluency check: in English words in an order that is no sentence, a beginning cut off; in all languages a torn end.
 
 Beginnings, ends and neighbouring words that a source has are no fault of the edit, and a sentence that is as odd as the
 one it replaces is no objection either.
@@ -46,6 +46,11 @@ _LONGEST = 20_000
 _NO_PROSE = re.compile(r"^(?: {4}|\t|\s*(?:[|>]|\$\$|```|~~~|#{1,6}\s))|[{}\\<>]|\|.*\||\w\(\)|\w_\w")
 
 
+# What ends a sentence in some script, and the marks that may close it.
+_ENDED = re.compile(r"[.!?…:;。！？｡．：；؟۔؛।॥։።፧។။][\"'”’“)\]»›«」』）】》*_\u200e\u200f]*$")
+_MARKER = re.compile(r"\s*(?:[-*+•]|\(?\w{1,3}[.)、])\s")
+_LETTERS, _TAIL = 6, 24
+"""Least letters of a sentence that tells how its text ends sentences; characters quoted of a torn end."""
 _NO_SENTENCE = "words in an order that is no sentence"
 
 
@@ -59,10 +64,28 @@ def fluency(case: EditCase) -> Iterator[Objection]:
             continue
         if known is None or bounds is None:
             known, bounds = _known(case), TIDY if _is_tidy(case.before) else ANY
-        for objection in _objections(case, n, new, known, bounds):
+        unended = _breaks_off(case, n, new)
+        is_foreign = unended is not None and other_language(case.after) is not None
+        for objection in _objections(case, n, new, known, bounds) if not is_foreign else ():
             # Asked last, for it takes longest.
             if other_language(new) is None and other_language(case.after) is None:
                 yield objection
+        if unended is not None and is_foreign:
+            yield unended
+
+
+def _breaks_off(case: EditCase, n: int, new: str) -> Objection | None:
+    """The objection to a new sentence without a mark at its end, where all of the text before end with one."""
+    last = new.rstrip()
+    old = case.old(case.edits[n])
+    if _ENDED.search(last) or (old and not _ENDED.search(old.rstrip())) or _MARKER.match(last):
+        return None
+    before = [s.text for s in split_sentences(case.before[:_LONGEST]) if sum(map(str.isalpha, s.text)) >= _LETTERS]
+    if not before or not all(map(_ENDED.search, before)):
+        return None
+    if any(line.rstrip().endswith(last) for source in case.sources[1:] for line in source.splitlines()):
+        return None  # a heading or a note that stands so in what was given
+    return Objection(n, f'a sentence that breaks off after "{_short(last[-_TAIL:])}"')
 
 
 def _known(case: EditCase) -> Pairs:

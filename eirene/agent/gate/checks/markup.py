@@ -11,6 +11,7 @@ from eirene.agent.gate.checks.base import EditCase, Objection
 from eirene.agent.gate.checks.markup_kinds import KINDS, MarkupKind
 from eirene.agent.gate.checks.places import PlacedFault, objections_at, quoted
 from eirene.text.cancellation import check_cancelled
+from eirene.text.unicode import UNSPACED_CLASS
 
 _ASKED_FOR = re.compile(
     r"""\b(?:code|script|snippet|bash|sql|regex|html|css|xml|json|yaml|csv|latex|markdown|python|javascript|c\+\+|java
@@ -31,6 +32,7 @@ _EMPHASISED = 4
 _SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:/*)?(?:www\.)?", re.IGNORECASE)
 _TARGET = re.compile(r"\]\(\s*<?([^\s)>]+)")
 _WORD = re.compile(r"\w+")
+_UNSPACED = re.compile(rf"[\u3000-\u3020\uff01-\uff1f{UNSPACED_CLASS}]+")
 
 
 def markup(case: EditCase) -> Iterator[Objection]:
@@ -80,7 +82,8 @@ def _keys(kind: MarkupKind, text: str) -> frozenset[str]:
 def _key(found: str) -> str:
     """The same for two forms of one address; for a Markdown link its target."""
     target = _TARGET.search(found)
-    return _SCHEME.sub("", (target[1] if target else found).strip("<>")).rstrip("/.,;:!?)").lower()
+    parts = [part for part in _UNSPACED.split((target[1] if target else found).strip("<>")) if part]
+    return _SCHEME.sub("", parts[0] if parts else found).rstrip("/.,;:!?)").lower()
 
 
 def _is_a_name(found: str, case: EditCase) -> bool:

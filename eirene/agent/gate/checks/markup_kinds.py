@@ -15,6 +15,7 @@ _ENDINGS = (
     "|website|space|world|news|media|email|agency|support|click|int|museum|pro|mobi|wiki|chat|art|bank|money|vip|icu"
 )
 _FILES = "py|sh|rs|md|js|ts|pl|cs|so|cc|ps|gz|db|go|rb|hs|ml|vb|rc|no|is|it|in|to|my|be|me|am|as|at|by|do|us|id"
+_BEGIN = r"(?<![A-Za-z0-9_])"  # a letter of a script without spaces may stand before it
 _LABEL = r"[^\W_](?:[\w-]{0,61}[^\W_])?"
 _HOST = rf"(?:{_LABEL}\.){{1,6}}(?:{_ENDINGS}|(?-i:(?!(?:{_FILES})\b)[a-z]{{2}}))\b"
 
@@ -55,15 +56,17 @@ def _is_element(found: str) -> bool:
 
 
 KINDS = (
-    MarkupKind("a link", re.compile(r"\b[a-z][a-z0-9+.-]{1,20}:/?/[^\s<>\"'”)\]]+", re.IGNORECASE)),
+    MarkupKind("a link", re.compile(rf"{_BEGIN}[a-z][a-z0-9+.-]{{1,20}}:/?/[^\s<>\"'”)\]]+", re.IGNORECASE)),
     MarkupKind(
         "a link",
         re.compile(
-            r"\b(?:https?|ftp|javascript|vbscript|mailto|tel|sms|magnet|callto|skype|whatsapp):[^\s<>\"]+",
+            rf"{_BEGIN}(?:https?|ftp|javascript|vbscript|mailto|tel|sms|magnet|callto|skype|whatsapp):[^\s<>\"]+",
             re.IGNORECASE,
         ),
     ),
-    MarkupKind("a link", re.compile(r"\bdata:[a-z]{1,20}/[^\s<>\"]+|\bdata:[;,][^\s<>\"]+", re.IGNORECASE)),
+    MarkupKind(
+        "a link", re.compile(rf"{_BEGIN}data:[a-z]{{1,20}}/[^\s<>\"]+|{_BEGIN}data:[;,][^\s<>\"]+", re.IGNORECASE)
+    ),
     MarkupKind("an e-mail address", re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,6}[^\W\d_]{2,24}\b")),
     MarkupKind("a link", re.compile(rf"(?<![\w.@/-])(?:www\.[^\s<>\"]+|{_HOST}(?:[/:?#][^\s<>\"]*)?)", re.IGNORECASE)),
     MarkupKind(

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
+from itertools import groupby
 
 from eirene.agent.gate.checks.base import EditCase
 from eirene.agent.gate.checks.places import PlacedFault, quoted
@@ -66,9 +67,15 @@ def _scripts(text: str) -> Iterator[tuple[str, int, int]]:
         return
     for found in _WORD.finditer(text):
         word = found[0]
-        script = "LATIN" if word.isascii() else _script(word[0])
-        if script != "LATIN" and (len(word) > 1 or script in _SPACELESS):
-            yield script, found.start(), found.end()
+        if word.isascii():
+            continue
+        # Without spaces a run of letters holds several scripts: kana after Han is Japanese and no Chinese.
+        at = found.start()
+        for script, letters in groupby(word, _script):
+            end = at + len(tuple(letters))
+            if script != "LATIN" and (len(word) > 1 or script in _SPACELESS):
+                yield script, at, end
+            at = end
 
 
 @lru_cache(maxsize=4096)

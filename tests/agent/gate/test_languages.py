@@ -1,0 +1,51 @@
+"""The gate in nine languages of seven scripts: figures, quotations, links, torn ends and doubled answers."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eirene.agent.gate.checks.registry import CHECKS
+from eirene.agent.gate.warrant import Rewrite, warrant
+from eirene.core.grounding import ArgumentGroup, Grounding
+
+FILE = Path(__file__).parents[2] / "text" / "edits_in_languages.toml"
+LANGUAGES: dict[str, Any] = tomllib.loads(FILE.read_text("utf-8"))
+CASES = [pytest.param(name, parts["chosen"][n], id=f"{name}-{n}") for name, parts in LANGUAGES.items() for n in (0, 1)]
+UNSPACED = ("Chinese", "Japanese")
+EASTERN_ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
+FULL_WIDTH = str.maketrans("0123456789", "０１２３４５６７８９")
+
+
+def undone(text: dict[str, Any], after: str) -> list[str | None]:
+    """The checks that undo an edit of a text's answer."""
+    given = Grounding("context", (ArgumentGroup("context", tuple(text["given"])),))
+    rewrite = Rewrite(text["question"], text["answer"], after, given)
+    return [decision.check for decision in warrant(rewrite, CHECKS, None).undone]
+
+
+@pytest.mark.parametrize(("language", "text"), CASES)
+def test_what_is_false_in_form_or_figures_is_undone(language: str, text: dict[str, Any]) -> None:
+    answer, gap = text["answer"], "" if language in UNSPACED else " "
+    for old, new in text["numbers"]:
+        assert "specifics" in undone(text, answer.replace(old, new)), new
+    assert "specifics" in undone(text, answer.replace(*text["quote"]))
+    assert undone(text, f"{answer[:-1]}{gap}https://example.org/more{answer[-1]}")
+    assert "repetition" in undone(text, f"{answer}{gap}{answer}")
+    half = text["added"][: len(text["added"]) // 2].rstrip(" 0123456789٠١٢٣٤٥٦٧٨٩")
+    assert "fluency" in undone(text, f"{answer}{gap}{half}")
+
+
+@pytest.mark.parametrize(("language", "text"), CASES)
+def test_what_the_given_text_says_may_be_added(language: str, text: dict[str, Any]) -> None:
+    gap = "" if language in UNSPACED else " "
+    assert undone(text, f"{text['answer']}{gap}{text['added']}") == []
+
+
+def test_digits_of_one_script_stand_for_those_of_another() -> None:
+    arabic, japanese = LANGUAGES["Arabic"]["chosen"][1], LANGUAGES["Japanese"]["chosen"][0]
+    assert undone(arabic, arabic["answer"].translate(EASTERN_ARABIC)) == []
+    assert undone(japanese, japanese["answer"].translate(FULL_WIDTH)) == []
