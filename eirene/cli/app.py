@@ -1,6 +1,7 @@
 """The commands of `eirene` together, and the one place where errors become a message and an exit code.
 
-Exit codes: 0 done; 1 a run failed; 2 bad usage or input; 130 stopped by the user; 141 nobody reads the output.
+Exit codes: 0 done; 1 a run failed; 2 bad usage or input; 3 a condition of `check` holds; 130 stopped by the user;
+141 nobody reads the output.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Annotated
 import typer
 
 from eirene._version import __version__
-from eirene.cli import calibrate, compare, npov, prompts, refine, report, salience, score, serve, verify
+from eirene.cli import calibrate, check, compare, npov, prompts, refine, report, salience, score, serve, verify
 from eirene.cli.batch import app as batch
 from eirene.cli.evaluate import critic, detectors, feedback
 from eirene.cli.synth import app as synth
@@ -32,6 +33,7 @@ app = typer.Typer(
 app.command("refine")(refine.refine)
 app.command("verify")(verify.verify)
 app.command("score")(score.score)
+app.command("check")(check.check)
 app.command("salience")(salience.salience)
 app.command("compare")(compare.compare)
 app.add_typer(batch.app, name="batch")

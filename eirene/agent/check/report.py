@@ -1,0 +1,160 @@
+"""The report of a check: every quantity with its interval, the conditions judged, and the rows behind them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from eirene.agent.check.baseline import Baseline
+from eirene.agent.check.comparison import TOLERANCE, ChangeKind, RowChange, compare
+from eirene.agent.check.conditions import ERRORS, judge
+from eirene.core.quality import Condition, Figure, QualityReport, QualityRow, RowReport
+from eirene.core.scores import number
+from eirene.core.signature import signature
+from eirene.eval.detectors.judge import wilson
+from eirene.eval.statistics.bootstrap import Resamples, mcnemar_exact, means
+
+_DRAWS = 2000
+_FAULTS: dict[str, Callable[[QualityRow], bool | None]] = {
+    "unsupported": lambda row: row.has("unsupported"),
+    "contradicted": lambda row: row.has("contradicted"),
+    "incomplete": lambda row: row.has("missing"),
+    "unscored": lambda row: row.why is not None,
+}
+_WHY_NOT = {
+    "unsupported": "no row has given text and an answer that claims something, both in English",
+    "contradicted": "no row has passages (`context`) and an answer that claims something, both in English",
+    "incomplete": "no row has perspectives to be complete by, in English as its answer is",
+}
+
+
+def make_report(
+    rows: Sequence[QualityRow],
+    conditions: Sequence[Condition],
+    *,
+    detectors: Sequence[str],
+    versions: Mapping[str, str],
+    baseline: Baseline | None = None,
+    tolerance: float = TOLERANCE,
+) -> QualityReport:
+    """The report on rows, at least one. The same rows give the same report.
+
+    Raises `InputError` for a tolerance outside [0, 1].
+    """
+    changes = list(compare(rows, {} if baseline is None else baseline.rows, tolerance=tolerance))
+    figures = [*_compared(changes, baseline), *_counted(rows), *_means(rows, detectors)]
+    known = {figure.quantity: figure for figure in figures}
+    outcomes = tuple(judge(condition, known[condition.quantity]) for condition in conditions)
+    return QualityReport(
+        checked=len(rows),
+        before=None if baseline is None else len(baseline.rows),
+        tolerance=tolerance,
+        figures=tuple(figures),
+        outcomes=outcomes,
+        rows=tuple(_shown(changes, {o.condition.quantity for o in outcomes if o.state == "holds"})),
+        notes=tuple(_notes(changes, baseline)),
+        signature=signature(**versions),
+    )
+
+
+def _share(quantity: str, hits: int, n: int, left_out: int = 0, why: str = "") -> Figure:
+    if n == 0:
+        return Figure(quantity, None, n=0, left_out=left_out, why=why)
+    low, high = wilson(hits, n)
+    return Figure(quantity, hits / n, hits, n, left_out, low, high)
+
+
+def _compared(changes: Sequence[RowChange], baseline: Baseline | None) -> Iterator[Figure]:
+    if baseline is None:
+        return
+    kinds = Counter(change.kind for change in changes)
+    worse, better = kinds["worse"], kinds["better"]
+    n = worse + better + kinds["same"]
+    left_out = kinds["changed question"] + kinds["unscored"]
+    why = "no row could be compared with the baseline" + _most(kinds)
+    yield _share("worse", worse, n, left_out, why)
+    yield _share("better", better, n, left_out, why)
+    signs = [1.0] * worse + [-1.0] * better + [0.0] * kinds["same"]
+    yield replace(_mean("net", signs, why), rows=worse - better, left_out=left_out)
+    found = {change.row.id for change in changes}
+    yield _share("missing", sum(name not in found for name in baseline.rows), len(baseline.rows))
+    yield _share("new", kinds["new"], len(changes))
+
+
+def _most(kinds: Counter[ChangeKind]) -> str:
+    said: dict[ChangeKind, str] = {
+        "new": "their ids are not in it: does each row have an `id` of its own?",
+        "changed question": "their questions or given texts are others",
+        "unscored": "they could not be scored",
+    }
+    found = [(count, said[kind]) for kind, count in kinds.items() if kind in said and count]
+    return f": {max(found)[1]}" if found else ""
+
+
+def _counted(rows: Sequence[QualityRow]) -> Iterator[Figure]:
+    for quantity, told in _FAULTS.items():
+        answers = [told(row) for row in rows]
+        known = [answer for answer in answers if answer is not None]
+        yield _share(quantity, sum(known), len(known), len(answers) - len(known), _WHY_NOT.get(quantity, ""))
+
+
+def _means(rows: Sequence[QualityRow], detectors: Sequence[str]) -> Iterator[Figure]:
+    for name in detectors:
+        own = [row.scores[name] for row in rows if name in row.scores]
+        for error in ERRORS:
+            values = [value for scores in own if (value := number(getattr(scores, error))) is not None]
+            figure = _mean(f"{name}.{error}", values, f"{name} gave no row a score of {error}")
+            yield replace(figure, left_out=len(rows) - len(values))
+
+
+def _mean(quantity: str, values: Sequence[float], why: str) -> Figure:
+    if not values:
+        return Figure(quantity, None, why=why)
+    found = Resamples(draws=_DRAWS).estimate(len(values), means(np.array(values)))[0]
+    if found.low == found.high:  # all values are one: resampling says nothing about others
+        return Figure(quantity, found.value, None, len(values))
+    return Figure(quantity, found.value, None, len(values), 0, found.low, found.high)
+
+
+def _shown(changes: Sequence[RowChange], holding: set[str]) -> Iterator[RowReport]:
+    """The rows that got worse, and those that a condition which holds counts."""
+    for change in changes:
+        counted: list[str] = [change.kind] if change.kind in ("worse", "better", "new") else []
+        counted += [name for name, told in _FAULTS.items() if told(change.row)]
+        if change.kind == "worse" or holding & (set(counted) - {"better"}):
+            faults = change.row.faults
+            before = {(f.kind, f.text) for f in change.old.faults} if change.old else set()
+            new = [f for f in faults if f.kind != "weakest" and (f.kind, f.text) not in before]
+            why = change.why or change.row.why
+            ordered = (*new, *(f for f in faults if f not in new))
+            yield RowReport(change.row.id, tuple(counted), why, ordered, len(new))
+
+
+def _notes(changes: Sequence[RowChange], baseline: Baseline | None) -> Iterator[str]:
+    """What the figures leave out, and how sure the difference is."""
+    reasons = Counter(change.row.why for change in changes if change.row.why is not None)
+    for why, count in reasons.most_common(3):
+        yield f"{_rows(count)} unscored: {why}"
+    if baseline is None:
+        return
+    kinds = Counter(change.kind for change in changes)
+    if kinds["changed question"]:
+        yield f"{_rows(kinds['changed question'])} not compared: the question or the given text is another"
+    lost = [c.why for c in changes if c.kind == "unscored" and c.row.why is None]
+    if lost:
+        yield f"{_rows(len(lost))} not compared, unscored before or now: {lost[0]}"
+    absent = [name for name in baseline.rows if name not in {change.row.id for change in changes}]
+    if absent:
+        yield f"{_rows(len(absent))} of the baseline missing: {', '.join(absent[:5])}{', ...' if absent[5:] else ''}"
+    same = sum(c.old is not None and c.row.answer == c.old.answer for c in changes)
+    yield f"{len(changes) - kinds['new'] - same} answers differ from the baseline's, {same} are the same"
+    if kinds["worse"] + kinds["better"]:
+        p = mcnemar_exact(kinds["worse"], kinds["better"])
+        yield f"{kinds['worse']} worse against {kinds['better']} better: p = {p:.2g} by the sign test"
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"

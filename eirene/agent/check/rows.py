@@ -1,0 +1,170 @@
+"""Rows of a check: an answer measured by the detector that fits what was given with it, and its faults.
+
+Perspectives go to `alignment`, passages to `verifier`: each is weak at what the other is for
+(benchmarks/results/check.md). Named detectors take their place where scores are compared; faults stay theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from eirene._version import __version__
+from eirene.agent.backends import shipped_encoder, shipped_verifier
+from eirene.core.errors import InputError
+from eirene.core.grounding import NOTHING_GIVEN
+from eirene.core.quality import Fault, FaultKind, QualityRow
+from eirene.core.records import Item
+from eirene.core.scores import Score, Scores, Unscored
+from eirene.core.signature import digest
+from eirene.eval.base import Detector, case_of
+from eirene.eval.detectors.alignment import AlignmentDetector
+from eirene.eval.detectors.verifier import VerifierDetector
+from eirene.eval.scoring import Scorer, workers_for
+from eirene.text.sentences import split_sentences
+from eirene.verification import VerifiedSentence, verify
+
+BY_SIDES, BY_PASSAGES = "alignment", "verifier"
+FAULTY = 0.5
+"""Error score of one sentence or argument from which it counts as unsupported, or as missing, as for the gate."""
+_MADE = re.compile(r"item-[0-9a-f]{12}")
+"""An id that was made of a row's content."""
+_THREADS = 4
+_DIGITS = 4
+"""Decimals of scores: what differs behind them differs between machines."""
+
+
+class RowMeasure:
+    """Measures answers. `named` are detectors that score every row in place of the usual ones.
+
+    The same item gives the same row, as far as its detectors only compute. Raises `EncoderError` where the
+    shipped models are damaged.
+    """
+
+    def __init__(self, named: Sequence[Detector] = ()) -> None:
+        self._verifier = shipped_verifier()
+        self._own: dict[str, Detector] = {
+            BY_SIDES: AlignmentDetector(shipped_encoder()),
+            BY_PASSAGES: VerifierDetector(self._verifier),
+        }
+        self._deciding = {detector.name: detector for detector in named} or self._own
+        self._named = tuple(detector.name for detector in named)
+        self._scorer = Scorer(tuple({**self._own, **self._deciding}.values()))
+
+    @property
+    def detectors(self) -> tuple[str, ...]:
+        """The names of the detectors whose scores are compared."""
+        return tuple(self._deciding)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What a row hangs on beside its item: Eirene's version, which scores are compared, the detectors' versions."""
+        used = {**self._own, **self._deciding}
+        compared = f"by {', '.join(self._named) or 'what was given'}"
+        return {
+            "eirene": __version__,
+            "comparison": compared,
+            **{name: detector.version for name, detector in used.items()},
+        }
+
+    def workers(self, concurrency: int) -> int:
+        """How many rows may be under way, so that neither a model's calls nor the cores wait."""
+        return max(workers_for(self._scorer.detectors, concurrency), min(_THREADS, os.cpu_count() or 1))
+
+    async def measure(self, item: Item) -> QualityRow:
+        """The row of an item. What fails leaves it unscored, with the reason."""
+        usual = BY_SIDES if item.perspectives else BY_PASSAGES if item.context else None
+        deciding = self._named or tuple(filter(None, [usual]))
+        wanted = dict.fromkeys([*deciding, *([BY_SIDES] if item.perspectives else [])])
+        # First, as it works beside other rows, and the verifier then knows what the detector would have it read.
+        claims, faults = (0, ()) if item.perspectives else await asyncio.to_thread(self._by_passages, item)
+        by_name = {detector.name: detector for detector in self._scorer.detectors}
+        case = case_of(item)
+        scored = await asyncio.gather(*(self._scorer.score_by(by_name[name], case) for name in wanted))
+        outcomes = dict(zip(wanted, scored, strict=True))
+        scores = {name: _kept(outcomes[name].scores) for name in deciding}
+        if item.perspectives:
+            claims, faults = _by_sides(item, outcomes[BY_SIDES].scores)
+        return QualityRow(
+            id=item.id,
+            given=given_digest(item),
+            answer=digest(item.answer)[:16],
+            scores=scores,
+            faults=faults,
+            claims=claims,
+            sides=bool(item.perspectives) and claims > 0,
+            why=_why_unscored(scores),
+        )
+
+    def _by_passages(self, item: Item) -> tuple[int, tuple[Fault, ...]]:
+        if not item.context:
+            return 0, ()
+        read = [s for s in verify(item.answer, item.context, verifier=self._verifier) if s.supported is not None]
+        faults = [_read_fault(s, _FAULTY[s.verdict]) for s in read if s.verdict in _FAULTY]
+        if read and not faults:
+            faults = [_read_fault(min(read, key=lambda s: s.supported or 0.0), "weakest")]
+        return len(read), tuple(faults)
+
+
+_FAULTY: dict[str, FaultKind] = {"unsupported": "unsupported", "contradicted": "contradicted"}
+
+
+def _read_fault(sentence: VerifiedSentence, kind: FaultKind) -> Fault:
+    return Fault(kind=kind, text=sentence.text, evidence=sentence.evidence.text if sentence.evidence else None)
+
+
+def given_digest(item: Item) -> str:
+    """16 hex digits for the question and the given text: what must be the same for two answers to be compared."""
+    sides = [[p.name, list(p.arguments)] for p in item.perspectives or ()]
+    return digest([item.question, sides, list(item.context or ())])[:16]
+
+
+def _by_sides(item: Item, scores: Scores) -> tuple[int, tuple[Fault, ...]]:
+    texts = {sentence.n: sentence.text for sentence in split_sentences(item.answer)}
+    given = {(p.name, n): text for p in item.perspectives or () for n, text in enumerate(p.arguments, start=1)}
+    said = {s.n: s.hallucination for s in scores.sentences if not isinstance(s.hallucination, Unscored)}
+    faults = [Fault(kind="unsupported", text=texts[n]) for n, score in said.items() if _is_faulty(score)]
+    faults += [Fault(kind="missing", text=given[a.group, a.n]) for a in scores.arguments if _is_faulty(a.coverage)]
+    if said and not faults:
+        faults = [Fault(kind="weakest", text=texts[max(said, key=said.__getitem__)])]
+    return len(said), tuple(faults)
+
+
+def _is_faulty(score: Score) -> bool:
+    return not isinstance(score, Unscored) and score >= FAULTY
+
+
+def _why_unscored(scores: Mapping[str, Scores]) -> str | None:
+    """Why the first detector without any score has none; a detector that measures one of the errors has scored."""
+    if not scores:
+        return NOTHING_GIVEN
+    for name, found in scores.items():
+        if isinstance(found.hallucination, Unscored) and isinstance(found.coverage, Unscored):
+            return f"{name}: {found.hallucination.unscored}"
+    return None
+
+
+def _kept(scores: Scores) -> Scores:
+    """What a comparison needs of scores, rounded."""
+    return Scores(
+        hallucination=_rounded(scores.hallucination),
+        coverage=_rounded(scores.coverage),
+        sentences=tuple(s.model_copy(update={"hallucination": _rounded(s.hallucination)}) for s in scores.sentences),
+        arguments=tuple(a.model_copy(update={"coverage": _rounded(a.coverage), "words": ()}) for a in scores.arguments),
+    )
+
+
+def _rounded(score: Score) -> Score:
+    return score if isinstance(score, Unscored) else round(score, _DIGITS)
+
+
+def check_ids(items: Iterable[Item]) -> None:
+    """Raises `InputError` for a row without an id of its own: the one made of its content changes with the answer."""
+    for n, item in enumerate(items, start=1):
+        if _MADE.fullmatch(item.id):
+            raise InputError(
+                f"row {n} has no 'id', by which it is found in the baseline; give each row one (--map id=COLUMN)",
+                field="id",
+            )

@@ -1,0 +1,187 @@
+"""`eirene check`: a quality gate for answers in CI: measures them, compares with a baseline, fails on conditions."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eirene.cli import flags
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
+from eirene.cli.flags import with_groups
+from eirene.cli.model_flags import ScoreFlags
+from eirene.cli.progress import watch
+from eirene.cli.terminal import console, output, say
+from eirene.core.errors import InputError
+
+if TYPE_CHECKING:
+    from eirene.agent.check import RowMeasure
+    from eirene.core.quality import Condition, QualityReport, QualityRow
+    from eirene.data import Dataset
+
+FAILED = 3
+"""The exit code where a condition holds."""
+_STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+_REPORT = "The report"
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help=f"The answers. {IN_HELP}")]
+FailIf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-if",
+        metavar="CONDITION",
+        help="Fail if this holds, such as 'worse > 2%'; repeatable (docs/guides/ci.md).",
+    ),
+]
+BaselineFile = Annotated[
+    str | None, typer.Option("--baseline", metavar="FILE", help="Compare with the rows in this file.")
+]
+WriteBaseline = Annotated[str | None, typer.Option(metavar="FILE", help="Write a baseline, unless a condition holds.")]
+Names = Annotated[
+    str | None,
+    typer.Option(help="Detectors to compare by, comma-separated (default: alignment, or verifier for passages)."),
+]
+Tolerance = Annotated[float, typer.Option(help="How much worse an error score in [0, 1] may get.")]
+Junit = Annotated[str | None, typer.Option(metavar="FILE", help="Write JUnit XML.", rich_help_panel=_REPORT)]
+Summary = Annotated[str | None, typer.Option(metavar="FILE", help="Write a Markdown summary.", rich_help_panel=_REPORT)]
+GithubSummary = Annotated[
+    bool, typer.Option("--github-summary", help="Add the summary to the GitHub Actions job's.", rich_help_panel=_REPORT)
+]
+
+
+@with_groups()
+def check(
+    data: Data,
+    *,
+    fail_if: FailIf = None,
+    baseline: BaselineFile = None,
+    write_baseline: WriteBaseline = None,
+    tolerance: Tolerance = 0.2,
+    detectors: Names = None,
+    junit: Junit = None,
+    summary: Summary = None,
+    github_summary: GithubSummary = False,
+    as_json: flags.FiguresAsJson = False,
+    models: ScoreFlags,
+    rows: DataFlags,
+    corpus: CorpusFlags,
+    concurrency: flags.Concurrency = 32,
+    force: flags.Force = False,
+    config: flags.Config = None,
+) -> None:
+    """Check answers in CI: exit code 3 if a condition holds, such as more than 2% of them worse than the baseline's."""
+    from eirene.agent.check import baseline_text, make_report, parse_condition, read_baseline
+    from eirene.agent.settings import Settings
+    from eirene.data.output import write_text
+
+    with output():
+        _check_outputs(data, [write_baseline, junit, summary], force=force)
+        step_summary = _step_summary() if github_summary else None
+        if not fail_if and write_baseline is None:
+            raise InputError("nothing can fail: give --fail-if CONDITION, or --write-baseline FILE", field="fail-if")
+        Settings.of(tolerance=tolerance)
+        measure = _measure(detectors, models, concurrency)
+        has_baseline = baseline is not None
+        wanted = [parse_condition(text, measure.detectors, has_baseline=has_baseline) for text in fail_if or ()]
+        before = None if baseline is None else read_baseline(baseline, measure.versions)
+        items = rows.open(data, each=corpus.filler())
+        found = _rows(items, measure, concurrency, needs_ids=has_baseline or write_baseline is not None)
+        report = make_report(
+            found, wanted, detectors=measure.detectors, versions=measure.versions, baseline=before, tolerance=tolerance
+        )
+        _write_report(report, junit=junit, summary=summary, step_summary=step_summary, force=force)
+        _show(report, as_json=as_json)
+        if write_baseline is not None and report.state == "passed":
+            write_text(write_baseline, baseline_text(found, measure.versions), force=force)
+            say(f"wrote a baseline of {len(found)} rows to {write_baseline}")
+        elif write_baseline is not None:
+            say(f"no baseline written to {write_baseline}: a condition holds, or could not be judged")
+    _exit(report, wanted)
+
+
+def _check_outputs(data: str, paths: list[str | None], *, force: bool) -> None:
+    from eirene.data import check_outside
+    from eirene.data.output import check_output
+
+    named = [path for path in paths if path is not None]
+    for path in named:
+        check_output(path, force=force)
+        check_outside(path, data)
+    twice = next((path for path in named if named.count(path) > 1), None)
+    if twice is not None:
+        raise InputError("is to be written twice; name a file for each", where=twice)
+
+
+def _step_summary() -> str:
+    path = os.environ.get(_STEP_SUMMARY, "")
+    if not path:
+        raise InputError(
+            f"--github-summary works in GitHub Actions: {_STEP_SUMMARY} is not set", field="github-summary"
+        )
+    return path
+
+
+def _measure(names: str | None, models: ScoreFlags, concurrency: int) -> RowMeasure:
+    from eirene.agent.check import RowMeasure
+    from eirene.eval.registry import build_detectors, parse_names
+
+    chosen = [] if names is None else parse_names(names)
+    resources = models.resources(chosen, concurrency=concurrency) if chosen else None
+    return RowMeasure(build_detectors(chosen, resources) if resources is not None else ())
+
+
+def _rows(items: Dataset, measure: RowMeasure, concurrency: int, *, needs_ids: bool) -> list[QualityRow]:
+    import asyncio
+
+    from eirene.agent.check.rows import check_ids
+    from eirene.eval.scoring import in_order
+
+    async def run() -> list[QualityRow]:
+        found: list[QualityRow] = []
+        async for _, row in in_order(items.items(), measure.measure, workers=measure.workers(concurrency)):
+            found.append(row)
+            progress.advance(len(found), "measuring")
+        return found
+
+    with watch(0):
+        total = items.check()  # every row is checked before the first is measured
+    if needs_ids:
+        check_ids(items.items())
+    with watch(total) as progress:
+        return asyncio.run(run())
+
+
+def _write_report(
+    report: QualityReport, *, junit: str | None, summary: str | None, step_summary: str | None, force: bool
+) -> None:
+    from eirene.data.output import write_text
+    from eirene.views import quality
+
+    if junit is not None:
+        write_text(junit, quality.junit(report), force=force)
+    if summary is not None:
+        write_text(summary, quality.markdown(report), force=force)
+    if step_summary is not None:
+        with open(step_summary, "a", encoding="utf-8") as file:
+            file.write(quality.markdown(report))
+
+
+def _show(report: QualityReport, *, as_json: bool) -> None:
+    """The report for a reader at a terminal; with `as_json` as one line of JSON alone."""
+    import json
+
+    if as_json:
+        typer.echo(json.dumps(report.to_json(), ensure_ascii=False, allow_nan=False))
+        return
+    from eirene.views.quality_terminal import render
+
+    console().print(render(report))
+
+
+def _exit(report: QualityReport, wanted: list[Condition]) -> None:
+    for outcome in report.outcomes:
+        if outcome.state == "unmeasured":
+            raise InputError(f"--fail-if {str(outcome.condition)!r} cannot be judged: {outcome.why}", field="fail-if")
+    if report.state == "holds":
+        raise typer.Exit(FAILED)

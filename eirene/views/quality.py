@@ -1,0 +1,130 @@
+"""A check's report as Markdown for pull requests, as JUnit XML, and as the rows' lines for a terminal.
+
+Texts of answers are untrusted: in Markdown they stand in a fence that they cannot close, in XML they are escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from eirene.core.quality import Figure, Outcome, QualityReport, RowReport, State
+from eirene.views.facts import visible
+
+VERDICTS: dict[State, str] = {"passed": "passed", "holds": "FAILED", "unmeasured": "NOT MEASURED"}
+MOST_ROWS = 20
+_MOST_FAULTS = 3
+_LONGEST = 400
+_BAD_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def figure_text(figure: Figure) -> str:
+    """The value with what it was taken over: `2.0% (4 of 200)`, or a mean of so many rows."""
+    if figure.value is None:
+        return "not measured"
+    if figure.rows is None:
+        return f"{figure.value:.3f} (mean of {figure.n})"
+    return f"{100 * figure.value:.1f}% ({figure.rows} of {figure.n})"
+
+
+def interval_text(figure: Figure) -> str:
+    """The 95 % interval, or a dash."""
+    if figure.low is None or figure.high is None:
+        return "-"
+    if figure.rows is None:
+        return f"{figure.low:.3f} to {figure.high:.3f}"
+    return f"{100 * figure.low:.1f}% to {100 * figure.high:.1f}%"
+
+
+def headline(report: QualityReport) -> str:
+    """The verdict in one line."""
+    compared = "" if report.before is None else f", compared with {report.before} of the baseline"
+    conditions = f"{len(report.outcomes)} condition{'' if len(report.outcomes) == 1 else 's'}"
+    return f"{VERDICTS[report.state]}: {report.checked} answers{compared}; {conditions}"
+
+
+def row_lines(row: RowReport) -> Iterator[str]:
+    """A row with its faults, new ones first."""
+    yield f"{_short(row.id)}: {', '.join(row.counted) or 'shown'}{f' ({_short(row.why)})' if row.why else ''}"
+    for n, fault in enumerate(row.faults[:_MOST_FAULTS]):
+        yield f"  {'new ' if n < row.new else ''}{fault.kind}: {_short(fault.text)}"
+        if fault.evidence:
+            yield f"    evidence: {_short(fault.evidence)}"
+    if row.faults[_MOST_FAULTS:]:
+        yield f"  and {len(row.faults) - _MOST_FAULTS} more"
+
+
+def rows_lines(report: QualityReport, *, most: int = MOST_ROWS) -> Iterator[str]:
+    """The rows that got worse, or that a condition which holds counts; the first `most` of them."""
+    for row in report.rows[:most]:
+        yield from row_lines(row)
+    if report.rows[most:]:
+        yield f"and {len(report.rows) - most} more rows (--json has all)"
+
+
+def markdown(report: QualityReport) -> str:
+    """A summary for a pull request."""
+    lines = [f"### Eirene check: {headline(report)}", ""]
+    if report.outcomes:
+        lines += ["| fails if | is | 95 % interval | result |", "| --- | --- | --- | --- |"]
+        for o in report.outcomes:
+            why = f": {_cell(o.why)}" if o.why else ""
+            shown = f"| `{o.condition}` | {figure_text(o.figure)} | {interval_text(o.figure)} |"
+            lines.append(f"{shown} {VERDICTS[o.state]}{why} |")
+        lines.append("")
+    lines += [f"- {_cell(note)}" for note in report.notes]
+    if report.rows:
+        text = "\n".join(rows_lines(report))
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+        lines += ["", f"{fence}text", text, fence]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """A text inside a Markdown table or list, as it is: every character that could begin markup or a mention."""
+    return re.sub(r"[\\`*_{}\[\]<>()#!|&@:~+]", lambda m: f"&#{ord(m.group())};", _short(text))
+
+
+def _short(text: str | None) -> str:
+    line = " ".join(visible(text or "").split())
+    return f"{line[:_LONGEST]} …" if len(line) > _LONGEST else line
+
+
+def junit(report: QualityReport) -> str:
+    """JUnit XML: a test case for each condition, a failure where it holds, an error where it was not measured."""
+    states = [outcome.state for outcome in report.outcomes]
+    counts = {"tests": len(states), "failures": states.count("holds"), "errors": states.count("unmeasured")}
+    numbers = {name: str(count) for name, count in counts.items()}
+    root = Element("testsuites", {"name": "eirene", **numbers})
+    suite = SubElement(root, "testsuite", {"name": "eirene check", **numbers, "skipped": "0"})
+    for outcome in report.outcomes:
+        case = SubElement(suite, "testcase", {"classname": "eirene.check", "name": f"not {outcome.condition}"})
+        if outcome.state != "passed":
+            told = SubElement(
+                case,
+                "failure" if outcome.state == "holds" else "error",
+                {"message": _xml(_told(outcome)), "type": "condition"},
+            )
+            told.text = _xml("\n".join(_lines_for(report, outcome)))
+    SubElement(suite, "system-out").text = _xml("\n".join([headline(report), *report.notes]))
+    indent(root)
+    return tostring(root, encoding="unicode", xml_declaration=False) + "\n"
+
+
+def _told(outcome: Outcome) -> str:
+    why = f"; {outcome.why}" if outcome.why else ""
+    return f"{outcome.condition}: is {figure_text(outcome.figure)}{why}"
+
+
+def _lines_for(report: QualityReport, outcome: Outcome) -> Iterator[str]:
+    """The rows that a condition counts; all that are shown, where it counts no single rows."""
+    yield _told(outcome)
+    name = {"net": "worse"}.get(outcome.condition.quantity, outcome.condition.quantity)
+    for row in report.rows:
+        if name in row.counted:
+            yield from row_lines(row)
+
+
+def _xml(text: str) -> str:
+    return _BAD_IN_XML.sub("�", visible(text))
