@@ -14,10 +14,10 @@ from eirene.core.validation import FrozenModel, is_none
 FaultKind = Literal["unsupported", "contradicted", "missing", "weakest"]
 Operator = Literal[">", ">=", "<", "<="]
 Unit = Literal["share", "rows", "score"]
-State = Literal["holds", "passed", "unmeasured"]
+CheckState = Literal["holds", "passed", "unmeasured"]
 
 
-class Fault(FrozenModel):
+class AnswerFault(FrozenModel):
     """A sentence that the given text does not support or contradicts, or a given argument that the answer lacks."""
 
     kind: FaultKind
@@ -39,7 +39,7 @@ class QualityRow(FrozenModel):
     """16 hex digits for the answer."""
     scores: dict[str, Scores]
     """The scores that decide, by detector."""
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[AnswerFault, ...] = ()
     """What was found wrong, in the order of the answer, missing arguments last; without any, the weakest sentence."""
     claims: Annotated[int, Field(ge=0)] = 0
     """Sentences that were read for support; 0 where none could be."""
@@ -93,12 +93,12 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ConditionOutcome:
     """A condition, the figure that it is about, and what came of it; `why` where that cannot be seen in the figure."""
 
     condition: Condition
     figure: Figure
-    state: State
+    state: CheckState
     why: str | None = None
 
 
@@ -109,7 +109,7 @@ class RowReport:
     id: str
     counted: tuple[str, ...]
     why: str | None
-    faults: tuple[Fault, ...]
+    faults: tuple[AnswerFault, ...]
     new: int
     """How many of the faults were not there before."""
 
@@ -123,14 +123,14 @@ class QualityReport:
     """Rows of the baseline; None without one."""
     tolerance: float
     figures: tuple[Figure, ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ConditionOutcome, ...]
     rows: tuple[RowReport, ...]
     notes: tuple[str, ...]
     """What a reader must know beside the figures: rows that could not be scored or compared, and why."""
     signature: str
 
     @property
-    def state(self) -> State:
+    def state(self) -> CheckState:
         """`unmeasured` where a condition cannot be judged, else `holds` where one holds, else `passed`."""
         states = {outcome.state for outcome in self.outcomes}
         return "unmeasured" if "unmeasured" in states else "holds" if "holds" in states else "passed"

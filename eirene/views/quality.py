@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from eirene.core.quality import Figure, Outcome, QualityReport, RowReport, State
+from eirene.core.quality import Figure, ConditionOutcome, QualityReport, RowReport, CheckState
 from eirene.views.facts import visible
 
-VERDICTS: dict[State, str] = {"passed": "passed", "holds": "FAILED", "unmeasured": "NOT MEASURED"}
+VERDICTS: dict[CheckState, str] = {"passed": "passed", "holds": "FAILED", "unmeasured": "NOT MEASURED"}
 MOST_ROWS = 20
 _MOST_FAULTS = 3
 _LONGEST = 400
@@ -112,12 +112,12 @@ def junit(report: QualityReport) -> str:
     return tostring(root, encoding="unicode", xml_declaration=False) + "\n"
 
 
-def _told(outcome: Outcome) -> str:
+def _told(outcome: ConditionOutcome) -> str:
     why = f"; {outcome.why}" if outcome.why else ""
     return f"{outcome.condition}: is {figure_text(outcome.figure)}{why}"
 
 
-def _lines_for(report: QualityReport, outcome: Outcome) -> Iterator[str]:
+def _lines_for(report: QualityReport, outcome: ConditionOutcome) -> Iterator[str]:
     """The rows that a condition counts; all that are shown, where it counts no single rows."""
     yield _told(outcome)
     name = {"net": "worse"}.get(outcome.condition.quantity, outcome.condition.quantity)

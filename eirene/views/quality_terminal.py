@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eirene.core.quality import QualityReport, State
+from eirene.core.quality import QualityReport, CheckState
 from eirene.views.facts import visible
 from eirene.views.quality import VERDICTS, figure_text, headline, interval_text, rows_lines
 
-_STYLE: dict[State, str] = {"passed": "bold green", "holds": "bold red", "unmeasured": "bold yellow"}
+_STYLE: dict[CheckState, str] = {"passed": "bold green", "holds": "bold red", "unmeasured": "bold yellow"}
 
 
 def render(report: QualityReport) -> RenderableType:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from operator import ge, gt, le, lt
 
 from eirene.core.errors import InputError
-from eirene.core.quality import Condition, Figure, Operator, Outcome, Unit
+from eirene.core.quality import Condition, Figure, Operator, ConditionOutcome, Unit
 
 COMPARED = ("worse", "better", "net")
 """Quantities of rows compared with the baseline's."""
@@ -77,16 +77,16 @@ def _error(said: str) -> InputError:
     return InputError(f"--fail-if: {said}", field="fail-if")
 
 
-def judge(condition: Condition, figure: Figure) -> Outcome:
+def judge(condition: Condition, figure: Figure) -> ConditionOutcome:
     """What comes of a condition on this data; unmeasured where its quantity is."""
     if figure.value is None:
-        return Outcome(condition, figure, "unmeasured", figure.why)
+        return ConditionOutcome(condition, figure, "unmeasured", figure.why)
     if condition.unit == "score":
         value = Fraction(figure.value)
     else:
         value = Fraction(figure.rows or 0, figure.n if condition.unit == "share" else 1)
     holds = _COMPARE[condition.operator](value, condition.limit)
-    return Outcome(condition, figure, "holds" if holds else "passed", _by_chance(condition, figure))
+    return ConditionOutcome(condition, figure, "holds" if holds else "passed", _by_chance(condition, figure))
 
 
 def _by_chance(condition: Condition, figure: Figure) -> str | None:

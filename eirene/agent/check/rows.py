@@ -15,7 +15,7 @@ from eirene._version import __version__
 from eirene.agent.backends import shipped_encoder, shipped_verifier
 from eirene.core.errors import InputError
 from eirene.core.grounding import NOTHING_GIVEN
-from eirene.core.quality import Fault, FaultKind, QualityRow
+from eirene.core.quality import AnswerFault, FaultKind, QualityRow
 from eirene.core.records import Item
 from eirene.core.scores import Score, Scores, Unscored
 from eirene.core.signature import digest
@@ -98,7 +98,7 @@ class RowMeasure:
             why=_why_unscored(scores),
         )
 
-    def _by_passages(self, item: Item) -> tuple[int, tuple[Fault, ...]]:
+    def _by_passages(self, item: Item) -> tuple[int, tuple[AnswerFault, ...]]:
         if not item.context:
             return 0, ()
         read = [s for s in verify(item.answer, item.context, verifier=self._verifier) if s.supported is not None]
@@ -111,8 +111,8 @@ class RowMeasure:
 _FAULTY: dict[str, FaultKind] = {"unsupported": "unsupported", "contradicted": "contradicted"}
 
 
-def _read_fault(sentence: VerifiedSentence, kind: FaultKind) -> Fault:
-    return Fault(kind=kind, text=sentence.text, evidence=sentence.evidence.text if sentence.evidence else None)
+def _read_fault(sentence: VerifiedSentence, kind: FaultKind) -> AnswerFault:
+    return AnswerFault(kind=kind, text=sentence.text, evidence=sentence.evidence.text if sentence.evidence else None)
 
 
 def given_digest(item: Item) -> str:
@@ -121,14 +121,14 @@ def given_digest(item: Item) -> str:
     return digest([item.question, sides, list(item.context or ())])[:16]
 
 
-def _by_sides(item: Item, scores: Scores) -> tuple[int, tuple[Fault, ...]]:
+def _by_sides(item: Item, scores: Scores) -> tuple[int, tuple[AnswerFault, ...]]:
     texts = {sentence.n: sentence.text for sentence in split_sentences(item.answer)}
     given = {(p.name, n): text for p in item.perspectives or () for n, text in enumerate(p.arguments, start=1)}
     said = {s.n: s.hallucination for s in scores.sentences if not isinstance(s.hallucination, Unscored)}
-    faults = [Fault(kind="unsupported", text=texts[n]) for n, score in said.items() if _is_faulty(score)]
-    faults += [Fault(kind="missing", text=given[a.group, a.n]) for a in scores.arguments if _is_faulty(a.coverage)]
+    faults = [AnswerFault(kind="unsupported", text=texts[n]) for n, score in said.items() if _is_faulty(score)]
+    faults += [AnswerFault(kind="missing", text=given[a.group, a.n]) for a in scores.arguments if _is_faulty(a.coverage)]
     if said and not faults:
-        faults = [Fault(kind="weakest", text=texts[max(said, key=said.__getitem__)])]
+        faults = [AnswerFault(kind="weakest", text=texts[max(said, key=said.__getitem__)])]
     return len(said), tuple(faults)
 
 
