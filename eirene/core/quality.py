@@ -17,7 +17,7 @@ Unit = Literal["share", "rows", "score"]
 CheckState = Literal["holds", "passed", "unmeasured"]
 
 
-class AnswerFault(FrozenModel):
+class RowFault(FrozenModel):
     """A sentence that the given text does not support or contradicts, or a given argument that the answer lacks."""
 
     kind: FaultKind
@@ -39,7 +39,7 @@ class QualityRow(FrozenModel):
     """16 hex digits for the answer."""
     scores: dict[str, Scores]
     """The scores that decide, by detector."""
-    faults: tuple[AnswerFault, ...] = ()
+    faults: tuple[RowFault, ...] = ()
     """What was found wrong, in the order of the answer, missing arguments last; without any, the weakest sentence."""
     claims: Annotated[int, Field(ge=0)] = 0
     """Sentences that were read for support; 0 where none could be."""
@@ -109,7 +109,7 @@ class RowReport:
     id: str
     counted: tuple[str, ...]
     why: str | None
-    faults: tuple[AnswerFault, ...]
+    faults: tuple[RowFault, ...]
     new: int
     """How many of the faults were not there before."""
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from eirene.core.quality import Figure, ConditionOutcome, QualityReport, RowReport, CheckState
+from eirene.core.quality import CheckState, ConditionOutcome, Figure, QualityReport, RowReport
 from eirene.views.facts import visible
 
 VERDICTS: dict[CheckState, str] = {"passed": "passed", "holds": "FAILED", "unmeasured": "NOT MEASURED"}

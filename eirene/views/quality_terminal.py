@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eirene.core.quality import QualityReport, CheckState
+from eirene.core.quality import CheckState, QualityReport
 from eirene.views.facts import visible
 from eirene.views.quality import VERDICTS, figure_text, headline, interval_text, rows_lines
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from operator import ge, gt, le, lt
 
 from eirene.core.errors import InputError
-from eirene.core.quality import Condition, Figure, Operator, ConditionOutcome, Unit
+from eirene.core.quality import Condition, ConditionOutcome, Figure, Operator, Unit
 
 COMPARED = ("worse", "better", "net")
 """Quantities of rows compared with the baseline's."""

@@ -15,16 +15,17 @@ from eirene._version import __version__
 from eirene.agent.backends import shipped_encoder, shipped_verifier
 from eirene.core.errors import InputError
 from eirene.core.grounding import NOTHING_GIVEN
-from eirene.core.quality import AnswerFault, FaultKind, QualityRow
+from eirene.core.quality import RowFault, FaultKind, QualityRow
 from eirene.core.records import Item
 from eirene.core.scores import Score, Scores, Unscored
 from eirene.core.signature import digest
+from eirene.core.verification import ClaimVerdict, ClaimWord
 from eirene.eval.base import Detector, case_of
 from eirene.eval.detectors.alignment import AlignmentDetector
 from eirene.eval.detectors.verifier import VerifierDetector
 from eirene.eval.scoring import Scorer, workers_for
 from eirene.text.sentences import split_sentences
-from eirene.verification import VerifiedSentence, verify
+from eirene.verification import verify
 
 BY_SIDES, BY_PASSAGES = "alignment", "verifier"
 FAULTY = 0.5
@@ -98,21 +99,21 @@ class RowMeasure:
             why=_why_unscored(scores),
         )
 
-    def _by_passages(self, item: Item) -> tuple[int, tuple[AnswerFault, ...]]:
+    def _by_passages(self, item: Item) -> tuple[int, tuple[RowFault, ...]]:
         if not item.context:
             return 0, ()
-        read = [s for s in verify(item.answer, item.context, verifier=self._verifier) if s.supported is not None]
-        faults = [_read_fault(s, _FAULTY[s.verdict]) for s in read if s.verdict in _FAULTY]
+        read = verify(item.answer, item.context, verifier=self._verifier).checked
+        faults = [_read_fault(claim, _FAULTY[claim.verdict]) for claim in read if claim.is_faulty]
         if read and not faults:
-            faults = [_read_fault(min(read, key=lambda s: s.supported or 0.0), "weakest")]
+            faults = [_read_fault(min(read, key=lambda claim: claim.supported or 0.0), "weakest")]
         return len(read), tuple(faults)
 
 
-_FAULTY: dict[str, FaultKind] = {"unsupported": "unsupported", "contradicted": "contradicted"}
+_FAULTY: dict[ClaimWord, FaultKind] = {"unsupported": "unsupported", "contradicted": "contradicted"}
 
 
-def _read_fault(sentence: VerifiedSentence, kind: FaultKind) -> AnswerFault:
-    return AnswerFault(kind=kind, text=sentence.text, evidence=sentence.evidence.text if sentence.evidence else None)
+def _read_fault(claim: ClaimVerdict, kind: FaultKind) -> RowFault:
+    return RowFault(kind=kind, text=claim.text, evidence=claim.evidence.text if claim.evidence else None)
 
 
 def given_digest(item: Item) -> str:
@@ -121,14 +122,14 @@ def given_digest(item: Item) -> str:
     return digest([item.question, sides, list(item.context or ())])[:16]
 
 
-def _by_sides(item: Item, scores: Scores) -> tuple[int, tuple[AnswerFault, ...]]:
+def _by_sides(item: Item, scores: Scores) -> tuple[int, tuple[RowFault, ...]]:
     texts = {sentence.n: sentence.text for sentence in split_sentences(item.answer)}
     given = {(p.name, n): text for p in item.perspectives or () for n, text in enumerate(p.arguments, start=1)}
     said = {s.n: s.hallucination for s in scores.sentences if not isinstance(s.hallucination, Unscored)}
-    faults = [AnswerFault(kind="unsupported", text=texts[n]) for n, score in said.items() if _is_faulty(score)]
-    faults += [AnswerFault(kind="missing", text=given[a.group, a.n]) for a in scores.arguments if _is_faulty(a.coverage)]
+    faults = [RowFault(kind="unsupported", text=texts[n]) for n, score in said.items() if _is_faulty(score)]
+    faults += [RowFault(kind="missing", text=given[a.group, a.n]) for a in scores.arguments if _is_faulty(a.coverage)]
     if said and not faults:
-        faults = [AnswerFault(kind="weakest", text=texts[max(said, key=said.__getitem__)])]
+        faults = [RowFault(kind="weakest", text=texts[max(said, key=said.__getitem__)])]
     return len(said), tuple(faults)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eirene.core.quality import AnswerFault, QualityRow
+from eirene.core.quality import RowFault, QualityRow
 from eirene.core.scores import ArgumentScore, Scores, Unscored
 
 NONE = Unscored(unscored="not in this test")
@@ -21,5 +21,5 @@ def row(name: str, coverage: float | None = 0.0, *, given: str = "g", answer: st
 
 def faulty(name: str, *kinds: str) -> QualityRow:
     """A row with passages that has faults of these kinds."""
-    faults = tuple(AnswerFault(kind=kind, text=f"{kind} text", evidence="It was so.") for kind in kinds)  # type: ignore[arg-type]
+    faults = tuple(RowFault(kind=kind, text=f"{kind} text", evidence="It was so.") for kind in kinds)  # type: ignore[arg-type]
     return row(name, faults=faults, sides=False)
