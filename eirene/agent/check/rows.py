@@ -15,7 +15,7 @@ from eirene._version import __version__
 from eirene.agent.backends import shipped_encoder, shipped_verifier
 from eirene.core.errors import InputError
 from eirene.core.grounding import NOTHING_GIVEN
-from eirene.core.quality import RowFault, FaultKind, QualityRow
+from eirene.core.quality import FaultKind, QualityRow, RowFault
 from eirene.core.records import Item
 from eirene.core.scores import Score, Scores, Unscored
 from eirene.core.signature import digest

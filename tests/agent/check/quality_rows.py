@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eirene.core.quality import RowFault, QualityRow
+from eirene.core.quality import QualityRow, RowFault
 from eirene.core.scores import ArgumentScore, Scores, Unscored
 
 NONE = Unscored(unscored="not in this test")

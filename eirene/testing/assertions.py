@@ -1,0 +1,120 @@
+"""Assertions on answers, for tests: `assert_supported` by passages, `assert_refined` by the loop.
+
+They raise `AssertionError` with the sentences at fault. What could not be checked fails as well, and says why: a test
+that checks nothing should not pass. Heavy parts are loaded by the first call.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eirene.agent.loop import Loop
+    from eirene.core.records import Item, Record
+    from eirene.core.verification import Verification
+
+
+def assert_supported(answer: str, context: str | Sequence[Any], *, allow: int = 0) -> Verification:
+    """Asserts that passages support an answer; returns the verification, to look further.
+
+    Fails where more than `allow` sentences are unsupported or contradicted, and where no sentence could be checked. `context` takes what `eirene.verify` takes. Raises `InputError` for a blank answer, and
+    for a context without passages.
+
+    Examples:
+        >>> found = assert_supported("The bridge opened in 1932.", "The bridge was opened in 1932.")
+        >>> found.claims[0].verdict
+        'supported'
+    """
+    __tracebackhide__ = True
+    from eirene.verification import verify
+
+    found = verify(answer, context, verifier=_verifier())
+    if not found.checked:
+        reasons = "; ".join(dict.fromkeys(claim.why or "" for claim in found.claims))
+        raise AssertionError(f"no sentence could be checked: {reasons}")
+    if len(found.faulty) > allow:
+        raise AssertionError("\n".join(_unsupported(found)))
+    return found
+
+
+def assert_refined(
+    item: Item | Record | Mapping[str, Any] | None = None, *, loop: Loop | None = None, **fields: Any
+) -> Record:
+    """Asserts that Eirene finds nothing to improve in an answer: the run ends `complete`; returns its record.
+
+    Fails if the critique names a sentence, whether a rewrite was accepted (`accepted`) or not (`kept`), if the answer
+    was not judged (`abstained`), and if the run failed. Give a row whole or by its fields (`question=`, `answer=`,
+    `context=` or `perspectives=`), or the record of an earlier run. `loop`: that of the fixture `eirene_loop`; without
+    it the embedded models with the default settings. Raises `InputError` for a row that is none.
+
+    Examples:
+        >>> sides = {"pro": "Wind power is clean.", "con": "Wind turbines kill birds."}
+        >>> answer = "Supporters say that wind power is clean. Opponents say that wind turbines kill birds."
+        >>> assert_refined(question="Should we build wind turbines?", answer=answer, perspectives=sides).status
+        'complete'
+    """
+    __tracebackhide__ = True
+    record = _record(item, loop, fields)
+    if record.status != "complete":
+        raise AssertionError("\n".join(_findings(record)))
+    return record
+
+
+def _record(item: Item | Record | Mapping[str, Any] | None, loop: Loop | None, fields: dict[str, Any]) -> Record:
+    from eirene.core.errors import InputError
+    from eirene.core.records import Item, Record
+
+    if (item is None) == (not fields):
+        raise InputError("give a row or record whole, or question=, answer= and what was given", field="item")
+    if isinstance(item, Record):
+        if loop is not None:
+            raise InputError("a record is the result of a run; give the row to run the loop on it", field="loop")
+        return item
+    row = fields if item is None else item
+    unknown = next((name for name in fields if name not in Item.model_fields), None)
+    if unknown is not None:
+        raise InputError(f"{unknown!r} is no field of a row; settings go into eirene.Loop, as loop=", field=unknown)
+    return (_default_loop() if loop is None else loop).run(row)
+
+
+@functools.cache
+def _default_loop() -> Loop:
+    from eirene.agent.backends import resolve_backend
+    from eirene.agent.loop import Loop
+
+    return Loop(resolve_backend("embedded"))
+
+
+def _verifier() -> Any:
+    from eirene.agent.backends import shipped_verifier
+
+    return shipped_verifier()
+
+
+def _unsupported(found: Verification) -> Iterator[str]:
+    yield f"{len(found.faulty)} of {len(found.checked)} checked sentences are not supported"
+    for claim in found.faulty:
+        yield f"  {claim.n}. {claim.verdict}: {_line(claim.text)}"
+        if claim.evidence is not None:
+            place = claim.evidence.id or f"passage {claim.evidence.passage}"
+            yield f"     evidence: {_line(claim.evidence.text)} ({_line(place)})"
+
+
+def _findings(record: Record) -> Iterator[str]:
+    yield f"the answer is not complete: {record.status}: {_line(record.why)}"
+    critique = next((r.critique for r in record.rounds if r.critique is not None), None)
+    for sentence in critique.incomplete if critique is not None else ():
+        yield f"  {sentence.n}. {sentence.tag}: {_line(sentence.text)}"
+        yield f"     reason: {_line(sentence.reason or '')}"
+    if record.diff:
+        yield "  the answer would become:"
+        yield from (f"    {_line(line)}" for line in record.diff.splitlines())
+
+
+def _line(text: str) -> str:
+    """A text on one line, without characters that act on a terminal."""
+    from eirene.views.facts import visible
+
+    return " ".join(visible(text).split())

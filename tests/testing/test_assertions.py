@@ -1,0 +1,96 @@
+"""Assertions on answers: what passes, what fails, and what the failure says."""
+
+from __future__ import annotations
+
+import pytest
+
+import eirene
+from eirene.agent.loop import Loop
+from eirene.core.critique import Sample
+from eirene.testing import assert_refined, assert_supported
+from eirene.testing.parts import scripted_parts
+
+PASSAGES = ["The zoo of Basel opened in 1874.", "It keeps 7,000 animals."]
+SOUND = "The zoo of Basel opened in 1874."
+WRONG = f"{SOUND} It keeps 9,000 animals."
+ROW = {
+    "question": "Should school uniforms be compulsory?",
+    "answer": "Supporters say that uniforms make pupils more equal. Opponents say that they limit freedom.",
+    "perspectives": {
+        "pro": ["Uniforms make pupils more equal.", "Uniforms save families money."],
+        "con": "Uniforms limit pupils' freedom of expression.",
+    },
+}
+
+
+def test_a_supported_answer_passes_and_its_verification_is_returned() -> None:
+    assert assert_supported(SOUND, PASSAGES).is_supported
+
+
+def test_a_contradicted_sentence_is_named_with_its_evidence() -> None:
+    with pytest.raises(AssertionError) as raised:
+        assert_supported(WRONG, PASSAGES)
+    assert str(raised.value) == (
+        "1 of 2 checked sentences are not supported\n"
+        "  2. contradicted: It keeps 9,000 animals.\n"
+        "     evidence: It keeps 7,000 animals. (passage 2)"
+    )
+
+
+def test_so_many_sentences_may_be_at_fault_and_no_more() -> None:
+    assert len(assert_supported(WRONG, PASSAGES, allow=1).faulty) == 1
+    with pytest.raises(AssertionError, match="2 of 3 checked sentences"):
+        assert_supported(f"{WRONG} Most of its visitors arrive by tram from the railway station.", PASSAGES, allow=1)
+
+
+def test_an_answer_of_which_nothing_could_be_checked_does_not_pass() -> None:
+    with pytest.raises(AssertionError, match="no sentence could be checked: a question"):
+        assert_supported("When did the zoo of Basel open?", PASSAGES)
+
+
+def test_control_characters_of_an_answer_do_not_reach_the_terminal() -> None:
+    with pytest.raises(AssertionError) as raised:
+        assert_supported(f"{SOUND} It keeps \x1b[31m9,000 animals.", PASSAGES)
+    assert "\x1b" not in str(raised.value)
+
+
+def test_an_answer_that_lacks_something_fails_with_sentence_tag_reason_and_change() -> None:
+    with pytest.raises(AssertionError) as raised:
+        assert_refined(ROW)
+    lines = str(raised.value).splitlines()
+    assert lines[0].startswith("the answer is not complete: accepted: ")
+    assert "  1. Incomplete: Supporters say that uniforms make pupils more equal." in lines
+    assert '     reason: Missing for "pro": "Uniforms save families money".' in lines
+    assert lines[-4] == "  the answer would become:"
+
+
+def test_a_complete_answer_passes_by_row_by_fields_and_by_record() -> None:
+    answer = "Supporters say that wind power is clean. Opponents say that wind turbines kill birds."
+    sides = {"pro": "Wind power is clean.", "con": "Wind turbines kill birds."}
+    record = assert_refined(question="Should we build wind turbines?", answer=answer, perspectives=sides)
+    assert assert_refined(record) is record
+    row = {"question": "Should we build wind turbines?", "answer": answer, "perspectives": sides}
+    assert assert_refined(row).status == "complete"
+
+
+def test_faults_that_no_rewrite_mended_fail_too() -> None:
+    sample = Sample(tags=("Incomplete",), reasons=("The year is missing.",))
+    loop = Loop(scripted_parts(samples=[sample] * 3, rewrites=[SOUND]), eirene.Settings(samples=3, max_rounds=1))
+    with pytest.raises(AssertionError, match="not complete: kept: ") as raised:
+        assert_refined(question="When?", answer=SOUND, loop=loop)
+    assert "reason: The year is missing." in str(raised.value)
+
+
+def test_an_answer_that_was_not_judged_does_not_pass() -> None:
+    with pytest.raises(AssertionError, match="not complete: abstained: "):
+        assert_refined(question="Why?", answer="Because of the rain.")
+
+
+def test_bad_calls_say_what_was_wanted() -> None:
+    for arguments, fields, said in [
+        ((), {}, "give a row or record whole"),
+        ((ROW,), {"answer": "x"}, "give a row or record whole"),
+        ((), {**ROW, "samples": 3}, "'samples' is no field of a row"),
+    ]:
+        with pytest.raises(eirene.InputError, match=said):
+            assert_refined(*arguments, **fields)
