@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def assert_supported(answer: str, context: str | Sequence[Any], *, allow: int = 0) -> Verification:
     """Asserts that passages support an answer; returns the verification, to look further.
 
-    Fails where more than `allow` sentences are unsupported or contradicted, and where no sentence could be checked. `context` takes what `eirene.verify` takes. Raises `InputError` for a blank answer, and
-    for a context without passages.
+    Fails where more than `allow` sentences are unsupported or contradicted, and where no sentence could be checked.
+    `context` takes what `eirene.verify` takes. Raises `InputError` for a blank answer, and for a context without
+    passages.
 
     Examples:
         >>> found = assert_supported("The bridge opened in 1932.", "The bridge was opened in 1932.")
