@@ -1,7 +1,8 @@
 """Rows of a check: an answer measured by the detector that fits what was given with it, and its faults.
 
 Perspectives go to `alignment`, passages to `verifier`: each is weak at what the other is for
-(benchmarks/results/check.md). Named detectors take their place where scores are compared; faults stay theirs.
+(`benchmarks/check_pairs.py` measures it). Named detectors take their place where scores are compared; faults stay
+theirs.
 """
 
 from __future__ import annotations
