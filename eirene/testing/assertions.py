@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def assert_supported(answer: str, context: str | Sequence[Any], *, allow: int = 0) -> Verification:
     """Asserts that passages support an answer; returns the verification, to look further.
 
-    Fails where more than `allow` sentences are unsupported or contradicted, and where no sentence could be checked.
+    Fails where more than `allow` sentences are unsupported or contradicted, and where no sentence could be checked. An
+    unclear one passes.
     `context` takes what `eirene.verify` takes. Raises `InputError` for a blank answer, and for a context without
     passages.
 

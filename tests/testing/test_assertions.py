@@ -10,9 +10,9 @@ from eirene.core.critique import Sample
 from eirene.testing import assert_refined, assert_supported
 from eirene.testing.parts import scripted_parts
 
-PASSAGES = ["The zoo of Basel opened in 1874.", "It keeps 7,000 animals."]
+PASSAGES = ["It keeps 7,000 animals.", "The zoo of Basel was opened in March 1874."]
 SOUND = "The zoo of Basel opened in 1874."
-WRONG = f"{SOUND} It keeps 9,000 animals."
+WRONG = f"{SOUND} It was opened in 1899."
 ROW = {
     "question": "Should school uniforms be compulsory?",
     "answer": "Supporters say that uniforms make pupils more equal. Opponents say that they limit freedom.",
@@ -32,15 +32,15 @@ def test_a_contradicted_sentence_is_named_with_its_evidence() -> None:
         assert_supported(WRONG, PASSAGES)
     assert str(raised.value) == (
         "1 of 2 checked sentences are not supported\n"
-        "  2. contradicted: It keeps 9,000 animals.\n"
-        "     evidence: It keeps 7,000 animals. (passage 2)"
+        "  2. contradicted: It was opened in 1899.\n"
+        "     evidence: The zoo of Basel was opened in March 1874. (passage 2)"
     )
 
 
 def test_so_many_sentences_may_be_at_fault_and_no_more() -> None:
     assert len(assert_supported(WRONG, PASSAGES, allow=1).faulty) == 1
     with pytest.raises(AssertionError, match="2 of 3 checked sentences"):
-        assert_supported(f"{WRONG} Most of its visitors arrive by tram from the railway station.", PASSAGES, allow=1)
+        assert_supported(f"{WRONG} Most of its visitors arrive by tram.", PASSAGES, allow=1)
 
 
 def test_an_answer_of_which_nothing_could_be_checked_does_not_pass() -> None:
@@ -50,7 +50,7 @@ def test_an_answer_of_which_nothing_could_be_checked_does_not_pass() -> None:
 
 def test_control_characters_of_an_answer_do_not_reach_the_terminal() -> None:
     with pytest.raises(AssertionError) as raised:
-        assert_supported(f"{SOUND} It keeps \x1b[31m9,000 animals.", PASSAGES)
+        assert_supported(f"{SOUND} It was \x1b[31mopened in 1899.", PASSAGES)
     assert "\x1b" not in str(raised.value)
 
 

@@ -13,14 +13,14 @@ ROOT = Path(__file__).parents[2]
 TESTS = """
 from eirene.testing import assert_refined, assert_supported
 
-PASSAGES = ["The zoo of Basel opened in 1874. It keeps 7,000 animals."]
+PASSAGES = ["The zoo of Basel was opened in March 1874. It keeps 7,000 animals."]
 ANSWER = "The zoo of Basel opened in 1874."
 
 def test_supported():
     assert_supported(ANSWER, PASSAGES)
 
 def test_not_supported():
-    assert_supported(f"{ANSWER} It keeps 9,000 animals.", PASSAGES)
+    assert_supported(f"{ANSWER} It was opened in 1899.", PASSAGES)
 
 async def test_refined(eirene_loop):
     assert eirene_loop.settings.samples == 4 and eirene_loop.settings.max_rounds == 1
@@ -47,7 +47,9 @@ def test_a_project_of_one_file_passes_and_fails_with_sentence_and_evidence(tmp_p
     (tmp_path / "pytest.ini").write_text("[pytest]\neirene_settings =\n    samples = 4\n    max-rounds = 3\n")
     result = run_pytest(tmp_path, "-n", processes, "--eirene-setting", "max_rounds=1")
     assert "1 failed, 2 passed" in result.stdout, result.stdout + result.stderr
-    assert "2. contradicted: It keeps 9,000 animals.\nE            evidence: It keeps 7,000 animals." in result.stdout
+    assert (
+        "2. contradicted: It was opened in 1899.\nE            evidence: The zoo of Basel was opened" in result.stdout
+    )
     assert "assertions.py" not in result.stdout  # the frames that a reader sees are their own
 
 
