@@ -8,6 +8,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State, best_text, load_samples
 from eirene.core.critique import CriticKind, Critique, Sample, TaggedSentence
 from eirene.core.errors import InputError
+from eirene.core.loop_settings import StopRule
 from eirene.core.records import Item
 from eirene.feedback_model.base import FeedbackModel
 from eirene.feedback_model.finding_vote import joined_critiques, vote_on_findings
@@ -36,23 +37,33 @@ def critics_of(parts: Parts, settings: Settings) -> list[tuple[CriticKind, Feedb
 
 def selected(state: State, settings: Settings) -> VoteResult:
     """The critique that the samples in a state give of its best text."""
-    samples, early_stop = load_samples(state), state.get("early_stop", False)
-    return chosen_critique(samples, split_sentences(best_text(state)), settings=settings, early_stop=early_stop)
+    return chosen_critique(
+        load_samples(state),
+        split_sentences(best_text(state)),
+        settings=settings,
+        early_stop=state.get("early_stop", False),
+        stop=state.get("stop"),
+    )
 
 
 def chosen_critique(
-    samples: Sequence[Sample], sentences: Sequence[Sentence], *, settings: Settings, early_stop: bool
+    samples: Sequence[Sample],
+    sentences: Sequence[Sentence],
+    *,
+    settings: Settings,
+    early_stop: bool,
+    stop: StopRule | None,
 ) -> VoteResult:
     """The critique that the samples give, of whichever critics were asked; see `select` and `vote_on_findings`."""
     n, floor = settings.samples, settings.min_consistency
     tagged = [s for s in samples if s.critic != "hallucination"]
     others = [s for s in samples if s.critic == "hallucination"]
     if settings.critic == "completeness":
-        return select(tagged, sentences, early_stop=early_stop, n_requested=n, min_consistency=floor)
+        return select(tagged, sentences, early_stop=early_stop, stop=stop, n_requested=n, min_consistency=floor)
     found = vote_on_findings(others, sentences, n_requested=n, min_consistency=floor)
     if settings.critic == "hallucination":
         return found
-    first = select(tagged, sentences, early_stop=early_stop, n_requested=n, min_consistency=floor)
+    first = select(tagged, sentences, early_stop=early_stop, stop=stop, n_requested=n, min_consistency=floor)
     return joined_critiques(first, found, drawn=others, n_requested=n)
 
 

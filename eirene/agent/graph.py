@@ -138,6 +138,7 @@ def initial_state(item: Item | Mapping[str, Any], seed: int) -> dict[str, Any]:
         "best": item.answer,
         "samples": [],
         "early_stop": False,
+        "stop": None,
         "critique": None,
         "candidate": None,
         "unusable": None,

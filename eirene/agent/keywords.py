@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from eirene.agent.settings import Settings
 from eirene.core.critique import FeedbackNote
-from eirene.core.loop_settings import Critic, Mode, StopRule
+from eirene.core.loop_settings import Critic, Mode, Stop
 from eirene.core.records import Perspective
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,7 +26,7 @@ class SettingKeywords(TypedDict, total=False):
 
     mode: Mode
     samples: int
-    stop: StopRule
+    stop: Stop
     max_rounds: int
     patience: int
     after_accept: Literal["stop", "continue"]

@@ -128,7 +128,7 @@ class Nodes:
             n = sum(self.settings.samples for kind, _ in critics[1:] if sample.critic == kind) + index + 1
             self.emit(state, "sample_feedback", "sample", n=n, total=total, valid=sample.is_valid)
 
-        early_stop = False
+        early_stop, stop = False, None
         for kind, critic in critics:
             is_first = kind == "completeness"
             drawn = await draw_samples(
@@ -142,8 +142,9 @@ class Nodes:
             )
             samples += drawn.samples
             early_stop = early_stop or drawn.early_stop
+            stop = drawn.stop if is_first else stop
         dumped = await off_loop(lambda: [s.model_dump(mode="json") for s in samples], characters=len(best))
-        return {"samples": dumped, "early_stop": early_stop, "critique": None, "candidate": None}
+        return {"samples": dumped, "early_stop": early_stop, "stop": stop, "critique": None, "candidate": None}
 
     async def select_critique(self, state: State, meter: Meter) -> Json:
         """Picks the critique that the samples agree on most, or takes the person's notes."""

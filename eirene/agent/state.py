@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDic
 
 from eirene.agent.gate.checks.registry import CHECKS, NamedCheck
 from eirene.core.critique import Critique, Sample
+from eirene.core.loop_settings import StopRule
 from eirene.core.pairwise import PairVotes
 from eirene.core.records import Item
 from eirene.core.scores import Scores
@@ -50,6 +51,7 @@ class State(Required, total=False):
     best: str
     samples: list[Json]
     early_stop: bool
+    stop: StopRule | None
     critique: Json | None
     candidate: str | None
     unusable: str | None

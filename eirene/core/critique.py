@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 from pydantic import ConfigDict, Field, model_validator
 
 from eirene.core.errors import FormError, InputError
+from eirene.core.loop_settings import StopRule
 from eirene.core.validation import FrozenModel, described, is_none, validated
 from eirene.text.unicode import Text
 
@@ -239,6 +240,8 @@ class Critique(FrozenModel):
     """How many valid samples differ; 1 of many is a sign of a cache or a server that copies. Null: not counted."""
     early_stop: bool = False
     """Whether a stop rule ended the drawing."""
+    stop: StopRule | None = Field(default=None, exclude_if=is_none)
+    """The rule that samples were drawn by, as `auto` came to it; null where nobody voted on tags."""
     review: Review | None = None
     """A person's review of it."""
     hallucination: FindingVote | None = Field(default=None, exclude_if=is_none)

@@ -16,6 +16,8 @@ from eirene.core.signature import MAX_SEED
 Mode = Literal["improve", "generic", "fine-grained", "human", "edit"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 StopRule = Literal["none", "exact", "beta"]
+Stop = Literal["auto", "none", "exact", "beta"]
+"""When drawing ends: by one of the rules, or by the one that `auto` picks for how the model is asked."""
 Structured = Literal["auto", "schema", "text"]
 """How replies are asked for: by JSON schema while the server takes it, by schema or not at all, or as text."""
 Critic = Literal["completeness", "hallucination", "both"]
@@ -47,9 +49,12 @@ class LoopSettings:
     ] = "fine-grained"
     samples: Annotated[int, Ge(3), Le(10_000), Setting("Critiques drawn for each vote (EIR: 20).")] = 20
     stop: Annotated[
-        StopRule,
-        Setting("When to stop drawing early: exact never changes the winning tags, beta stops at a posterior of 0.95."),
-    ] = "none"
+        Stop,
+        Setting(
+            "When to stop drawing early: exact never changes the winning tags, beta stops at a posterior of 0.95; auto "
+            "draws all where one request gives them, else as beta (exact with a floor on consistency)."
+        ),
+    ] = "auto"
     max_rounds: Annotated[int, Ge(1), Le(100), Setting("Rewrites at most.")] = 2
     patience: Annotated[int, Ge(0), Setting("Rejected rewrites in a row after which one more is tried.")] = 1
     after_accept: Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
@@ -168,9 +168,33 @@ class ChatFeedback:
         A call that failed for good is an invalid sample with the cause. Raises `BackendError` when the key or the
         quota is the cause, or when no call of the request's first draw succeeds.
         """
+        drawn = self._drawn(request, start=start, count=count, meter=meter, together=False)
+        async with aclosing(drawn):
+            async for sample in drawn:
+                yield sample
+
+    @property
+    def draws_together(self) -> bool:
+        """Whether several samples may be asked for in one request; a guess until a request has found out."""
+        return self._chat.takes_n
+
+    async def draw_together(
+        self, request: FeedbackRequest, *, count: int, meter: Meter
+    ) -> AsyncGenerator[Sample, None]:
+        """The first `count` samples as far as one request gives them. Raises what `draw` raises."""
+        drawn = self._drawn(request, start=0, count=count, meter=meter, together=True)
+        async with aclosing(drawn):
+            async for sample in drawn:
+                yield sample
+
+    async def _drawn(
+        self, request: FeedbackRequest, *, start: int, count: int, meter: Meter, together: bool
+    ) -> AsyncGenerator[Sample, None]:
         self._check_temperature(start + count)
         asked = self.asks(request, start=start, count=count)
-        replies = draw_replies(self._chat, asked.messages, sampling=asked.sampling, seeds=asked.seeds, meter=meter)
+        replies = draw_replies(
+            self._chat, asked.messages, sampling=asked.sampling, seeds=asked.seeds, meter=meter, together=together
+        )
         drawn: list[Sample] = []
         known: dict[tuple[str, str | None], Sample] = {}  # replies that are word for word the same are read once
         failures: list[BackendError] = []  # held back until it is sure that the model can be reached

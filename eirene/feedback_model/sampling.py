@@ -1,4 +1,4 @@
-"""Draws samples in rounds until a stopping rule (`none`, `exact`, `beta`) says that there are enough."""
+"""Draws samples in rounds until a stopping rule (`none`, `exact`, `beta`; `auto` picks one) says: enough."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import get_args
 
 from eirene.core.critique import Sample, Tag
 from eirene.core.errors import BackendError, InputError
-from eirene.core.loop_settings import StopRule
+from eirene.core.loop_settings import Stop, StopRule
 from eirene.core.usage import Meter
-from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
+from eirene.feedback_model.base import DrawsTogether, FeedbackModel, FeedbackRequest
 from eirene.feedback_model.vote import check_sample, has_quorum
 
 STOP_RULES: tuple[StopRule, ...] = get_args(StopRule)
@@ -25,10 +25,14 @@ Votes = Sequence[tuple[Tag, ...] | None]
 
 @dataclass(frozen=True, slots=True)
 class DrawResult:
-    """The samples in the order drawn, invalid ones included; `early_stop` when they are fewer than asked for."""
+    """The samples in the order drawn, invalid ones included; `early_stop` when they are fewer than asked for.
+
+    `stop` is the rule that ended the drawing: what `auto` came to.
+    """
 
     samples: tuple[Sample, ...]
     early_stop: bool
+    stop: StopRule
 
 
 async def draw_samples(
@@ -36,51 +40,90 @@ async def draw_samples(
     request: FeedbackRequest,
     *,
     n: int,
-    stop: StopRule,
+    stop: Stop,
     meter: Meter,
     on_sample: Callable[[int, Sample], None] | None = None,
     min_consistency: float = 0.0,
 ) -> DrawResult:
     """Up to `n` samples of the request, fewer when the rule `stop` says that the rest is not needed.
 
-    With rule `none` the model is asked once, for all; else in rounds as long as `next_round` says. A sample that does
+    With rule `none` the model is asked once, for all; else in rounds as long as `next_round` says. `auto` is `none`
+    where one request gives all samples, or the model does not say; where each is a request of its own it is `beta`,
+    or `exact` with a floor, which a share of fewer samples could not be held to. A sample that does
     not fit the request's sentences is kept as an invalid one. `on_sample` is called with each sample's index
     (from 0) as it comes. `min_consistency` is the floor that the selection will use. The same model and request
     give the same result. Raises `BackendError` when the model gives more or fewer samples than it was asked for.
     """
-    samples: list[Sample] = []
+    drawing = _Drawing(model, request, n=n, floor=min_consistency, on_sample=on_sample, meter=meter)
+    rule = await drawing.rule_for_auto() if stop == "auto" else stop
+    while not drawing.is_enough(rule):
+        start = len(drawing.samples)
+        count = next_round(drawing.votes, n_total=n, rule=rule, min_consistency=min_consistency)
+        await drawing.take(model.draw(request, start=start, count=count, meter=meter), count, rule)
+    return DrawResult(samples=tuple(drawing.samples), early_stop=len(drawing.samples) < n, stop=rule)
 
-    votes: list[tuple[Tag, ...] | None] = []
 
-    def is_enough() -> bool:
-        return should_stop(votes, n_total=n, rule=stop, min_consistency=min_consistency)
+class _Drawing:
+    """The samples of one request as they come."""
 
-    while not is_enough():
-        count = next_round(votes, n_total=n, rule=stop, min_consistency=min_consistency)
-        start = len(samples)
-        async with _closing(model.draw(request, start=start, count=count, meter=meter)) as stream:
+    def __init__(
+        self,
+        model: FeedbackModel,
+        request: FeedbackRequest,
+        *,
+        n: int,
+        floor: float,
+        on_sample: Callable[[int, Sample], None] | None,
+        meter: Meter,
+    ) -> None:
+        self._model, self._request, self._meter = model, request, meter
+        self._n, self._floor, self._on_sample = n, floor, on_sample
+        self.samples: list[Sample] = []
+        self.votes: list[tuple[Tag, ...] | None] = []
+
+    def is_enough(self, rule: StopRule) -> bool:
+        """Whether the rule says so."""
+        return should_stop(self.votes, n_total=self._n, rule=rule, min_consistency=self._floor)
+
+    async def rule_for_auto(self) -> StopRule:
+        """The rule for a model, by what a request for all samples gives where it may give several; those are taken."""
+        if not isinstance(self._model, DrawsTogether):
+            return "none"
+        if self._model.draws_together:
+            stream = self._model.draw_together(self._request, count=self._n, meter=self._meter)
+            await self.take(stream, self._n, "none", may_end=True)
+            if self.is_enough("none"):
+                return "none"
+        return "exact" if self._floor else "beta"
+
+    async def take(self, stream: AsyncIterator[Sample], count: int, rule: StopRule, *, may_end: bool = False) -> None:
+        """Takes the samples of one draw for `count`, until the rule says that they are enough."""
+        end = len(self.samples) + count
+        async with _closing(stream):
             async for drawn in stream:
-                if len(samples) == start + count:
-                    raise BackendError(f"feedback model {model.name!r} gave more than the {count} samples asked for")
-                sample = check_sample(drawn, request.sentences)
-                samples.append(sample)
-                votes.append(sample.tags if sample.is_valid else None)
-                if on_sample is not None:
-                    on_sample(len(samples) - 1, sample)
-                if stop != "none" and len(samples) < start + count and is_enough():
-                    break
-            else:
-                if len(samples) < start + count:
-                    came = len(samples) - start
-                    raise BackendError(f"feedback model {model.name!r} gave {came} of the {count} samples asked for")
-    return DrawResult(samples=tuple(samples), early_stop=len(samples) < n)
+                if len(self.samples) == end:
+                    raise BackendError(
+                        f"feedback model {self._model.name!r} gave more than the {count} samples asked for"
+                    )
+                self._add(check_sample(drawn, self._request.sentences))
+                if rule != "none" and len(self.samples) < end and self.is_enough(rule):
+                    return
+        if len(self.samples) < end and not may_end:
+            came = len(self.samples) - (end - count)
+            raise BackendError(f"feedback model {self._model.name!r} gave {came} of the {count} samples asked for")
+
+    def _add(self, sample: Sample) -> None:
+        self.samples.append(sample)
+        self.votes.append(sample.tags if sample.is_valid else None)
+        if self._on_sample is not None:
+            self._on_sample(len(self.samples) - 1, sample)
 
 
 @asynccontextmanager
-async def _closing(stream: AsyncIterator[Sample]) -> AsyncIterator[AsyncIterator[Sample]]:
+async def _closing(stream: AsyncIterator[Sample]) -> AsyncIterator[None]:
     """Closes a generator at the end, so that calls that it has in flight are cancelled and not left behind."""
     try:
-        yield stream
+        yield
     finally:
         if isinstance(stream, AsyncGenerator):
             await stream.aclose()

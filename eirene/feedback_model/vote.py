@@ -14,6 +14,7 @@ from itertools import chain
 
 from eirene.core.critique import Critique, Finding, Sample, Tag, TaggedSentence
 from eirene.core.errors import InputError
+from eirene.core.loop_settings import StopRule
 from eirene.text.sentences import Sentence
 from eirene.text.unicode import is_unspaced
 
@@ -37,6 +38,7 @@ def select(
     n_requested: int,
     min_consistency: float = 0.0,
     early_stop: bool = False,
+    stop: StopRule | None = None,
 ) -> VoteResult:
     """The most tag-consistent sample, among equals the most reason-consistent, among those the first drawn.
 
@@ -44,6 +46,7 @@ def select(
     count as drawn, valid ones vote. No critique is chosen without a quorum (`MIN_VALID` valid samples and half of those
     drawn), or when the winner's tag consistency is below `min_consistency`, in [0, 1]. The critique's reason
     consistency is equation 2 divided by the number of samples that it was counted over, so that it lies in [0, 1].
+    `early_stop` and `stop`, the rule that samples were drawn by, are noted in it.
     """
     if not 0.0 <= min_consistency <= 1.0:
         raise InputError(f"min_consistency must lie in [0, 1], got {min_consistency!r}", field="min_consistency")
@@ -68,6 +71,7 @@ def select(
         n_requested=n_requested,
         n_distinct=count_distinct(samples),
         early_stop=early_stop,
+        stop=stop,
     )
     return VoteResult(critique=critique, winner=survivors[top])
 

@@ -165,7 +165,8 @@ def consistency(round_: Round) -> str:
         return f"{voted}given by a person"
     text = f"{critique.n_valid} of {critique.n_drawn} critiques valid"
     if critique.early_stop:
-        text += f" (stopped early, {critique.n_requested} asked for)"
+        rule = "" if critique.stop is None else f" by {critique.stop}"
+        text += f" (stopped early{rule}, {critique.n_requested} asked for)"
     text += f", tag consistency {critique.tag_consistency:.2f}"
     vote = critique.hallucination
     if critique.reason_consistency is not None and (vote is None or vote.agreement != critique.reason_consistency):

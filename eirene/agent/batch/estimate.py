@@ -121,7 +121,7 @@ def _vote(
     if chat.cache is not None:
         keys = chat.keys(asked.messages, sampling=asked.sampling, seeds=asked.seeds)
         most -= len(chat.cache.recall_now([key for key in keys if key is not None]))
-    stops = settings.stop != "none" and not is_tagged
+    stops = not is_tagged and (not chat.takes_n if settings.stop == "auto" else settings.stop != "none")
     least = min(FEWEST, most) if stops else most
     if is_tagged:
         answer = count(request.answer)
@@ -250,8 +250,9 @@ def assumptions(parts: Parts, settings: Settings, *, counted_by: str) -> list[st
     said = [f"tokens are counted by {counted_by}; retries and provider prompt caches are not counted"]
     if settings.mode in VOTED_MODES and isinstance(parts.feedback_model, ChatFeedback):
         if parts.feedback_model.chat.takes_n:
+            fewest = f"{FEWEST} to " if settings.stop != "none" else ""
             said.append(f"{settings.samples} critiques are one request that reads the prompt once; a provider that "
-                        f"refuses n makes {settings.samples} of it")  # fmt: skip
+                        f"refuses n makes {fewest}{settings.samples} of it")  # fmt: skip
         said.append("at least: no sentence is faulty, and nothing is rewritten; at most: every sentence is, with a "
                     "reason of some 45 tokens")  # fmt: skip
     if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":

@@ -78,7 +78,7 @@ async def arun_critic(
 async def _criticise(key: str, case: Annotated, parts: Parts, settings: Settings) -> CriticRow:
     item, meter = case.item, Meter()
     samples: list[Sample] = []
-    early_stop = False
+    early_stop, stop = False, None
     try:
         for kind, critic in critics_of(parts, settings):  # seeds and stops as in a run of the loop
             is_first = kind == "completeness"
@@ -89,12 +89,13 @@ async def _criticise(key: str, case: Annotated, parts: Parts, settings: Settings
             )  # fmt: skip
             samples += drawn.samples
             early_stop = early_stop or drawn.early_stop
+            stop = drawn.stop if is_first else stop
     except PERMANENT_ERRORS:
         raise
     except EireneError as error:
         why = f"{error.kind}: {error}"
         return CriticRow(key=key, id=item.id, findings=None, why=why, failed=True, usage=meter.total)
-    chosen = chosen_critique(samples, case.sentences, settings=settings, early_stop=early_stop)
+    chosen = chosen_critique(samples, case.sentences, settings=settings, early_stop=early_stop, stop=stop)
     found = None if chosen.critique is None else findings_of(chosen.critique)
     return CriticRow(key=key, id=item.id, findings=found, why=chosen.abstained, usage=meter.total)
 
@@ -229,6 +230,7 @@ async def _evaluate(case: FeedbackCase, parts: Parts, settings: Settings, *, key
         n_requested=settings.samples,
         min_consistency=settings.min_consistency,
         early_stop=drawn.early_stop,
+        stop=drawn.stop,
     )
     if chosen.critique is None:
         n_valid = sum(s.is_valid for s in drawn.samples)

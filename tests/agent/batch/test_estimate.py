@@ -106,14 +106,17 @@ async def test_where_nothing_is_given_the_votes_on_every_rewrite_are_in_the_boun
 
 def test_one_request_for_all_critiques_reads_the_prompt_once(tmp_path: Path) -> None:
     """A model that takes n makes a call a vote; one that does not makes one a sample; known replies make none."""
-    settings, some = Settings(samples=20), ITEMS[:1]
+    some = ITEMS[:1]
 
-    def least(parts: Parts) -> Any:
+    def least(parts: Parts, stop: Any) -> Any:
+        settings = Settings(samples=20, stop=stop)
         return estimate(some, rows=1, parts=parts, settings=settings, polls=5, count=words).loop[0]
 
-    once, each = least(parts_with(spotless)), least(parts_with(spotless, n=False))
+    once, each = least(parts_with(spotless), "none"), least(parts_with(spotless, n=False), "none")
     assert (once[0], each[0]) == (1, 20)
     assert each[1] == 20 * once[1] and each[2] == once[2]
+    auto, early = least(parts_with(spotless), "auto"), least(parts_with(spotless, n=False), "auto")
+    assert auto.tolist() == once.tolist() and early[0] == 3
 
 
 def test_a_judge_is_counted_apart_and_without_its_price_nothing_is_known() -> None:
