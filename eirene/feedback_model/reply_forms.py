@@ -1,7 +1,7 @@
 """The JSON schemas of critiques, for models that can be held to one, and the prompts that go with them.
 
 There is one entry a sentence, under its number, so that no reply has too few or too many. A tag comes before its
-reason, as in the replies in text.
+reason, as in the replies in text, and a complete sentence is that one word.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ COMPLETENESS_JSON_PROMPT = "feedback_json"
 HALLUCINATION_JSON_PROMPT = "hallucination_json"
 MOST_SENTENCES = 100
 """A longer answer is asked about as text: strict servers bound the size of a schema."""
+LONGEST_LACK = 200
+"""Characters of what a sentence lacks: the twenty words that are asked for, with room to spare."""
 LONGEST_REASON = 300
 """Characters of a reason: room for two sentences; a small model that has no more to say goes on all the same."""
 LONGEST_WORDS = 200
@@ -31,9 +33,7 @@ def completeness_form(request: FeedbackRequest, *, prompt: Prompt | None = None)
 
     `prompt` takes the place of the one that ships with the package and must have the same placeholders.
     """
-    complete = object_schema({"tag": choice_schema(["Complete"])})
-    incomplete = object_schema({"tag": choice_schema(["Incomplete"]), "reason": text_schema(LONGEST_REASON)})
-    schema = _by_sentence(request, [complete, incomplete])
+    schema = _by_sentence(request, [choice_schema(["Complete"]), text_schema(LONGEST_LACK, after="Incomplete: ")])
     if schema is None:
         return None
     prompt = prompt or load_prompt(COMPLETENESS_JSON_PROMPT)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from eirene.core.critique import Tag
 from eirene.core.errors import InputError
-from eirene.core.records import found_ids
+from eirene.core.records import Item, found_ids
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.prompts.loader import Message, Prompt, break_control_tokens, fence_word, load_prompt
 from eirene.text.sentences import Sentence
@@ -32,9 +32,11 @@ def feedback_messages(request: FeedbackRequest, *, prompt: Prompt | None = None)
     `prompt` takes the place of the one that ships with the package and must have the same placeholders. Raises
     `InputError` for an answer without sentences, `PromptError` for placeholders that do not fit.
     """
-    material = _material(request)
+    given, answer = _given(request.item), _answer(request)
+    material = f"{given}\n{answer}"
+    mark = fence_word(material, made_from=given)  # rounds differ in the answer alone
     return (prompt or load_prompt(CHAT_PROMPT)).fill(
-        {"mark": fence_word(material), "material": material, "last": str(len(request.sentences))}
+        {"mark": mark, "material": material, "last": str(len(request.sentences))}
     )
 
 
@@ -45,7 +47,8 @@ def feedback_instruct(request: FeedbackRequest, *, instruction: str | None = Non
     """
     layout = prompt or load_prompt(INSTRUCT_PROMPT)
     words = layout.system if instruction is None else instruction.strip()
-    return layout.fill({"instruction": words, "material": _material(request)})[-1].content + "\n"
+    material = f"{_given(request.item)}\n{_answer(request)}"
+    return layout.fill({"instruction": words, "material": material})[-1].content + "\n"
 
 
 def render_reply(tags: Sequence[Tag], reasons: Sequence[str | None]) -> str:
@@ -67,11 +70,16 @@ def _shown(text: str) -> str:
     return _HEADING.sub("#", break_control_tokens(one_line(text)))
 
 
-def _material(request: FeedbackRequest) -> str:
-    """Question, what was given, and the statements, in the words `Question:` and `Answer:` that HaluQuestQA uses."""
+def _answer(request: FeedbackRequest) -> str:
+    """The statements, behind the word `Answer:` that HaluQuestQA uses."""
     if not request.sentences:
         raise InputError("the answer has no sentences to judge; give a text", field="answer")
-    item, lines = request.item, [f"Question: {_shown(request.item.question)}"]
+    return f"Answer: {numbered_lines(request.sentences)}"
+
+
+def _given(item: Item) -> str:
+    """Question and what was given, with the word `Question:` that HaluQuestQA uses."""
+    lines = [f"Question: {_shown(item.question)}"]
     for side in item.perspectives or ():
         lines.append(f"Perspective to be covered: {_shown(side.name)}")
         lines += [f"- {_shown(argument)}" for argument in side.arguments]
@@ -79,7 +87,7 @@ def _material(request: FeedbackRequest) -> str:
         numbered = bool(found_ids(item))
         lines.append(_NUMBERED if numbered else "Context:")
         lines += [f"- {f'[{n}] ' if numbered else ''}{_shown(p)}" for n, p in enumerate(item.context, start=1)]
-    return "\n".join(lines) + f"\nAnswer: {numbered_lines(request.sentences)}"
+    return "\n".join(lines)
 
 
 def numbered_lines(sentences: Sequence[Sentence]) -> str:

@@ -209,14 +209,15 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def text_schema(longest: int) -> dict[str, Any]:
-    """A text of 3 to `longest` characters that begins with a letter: neither blank nor endless.
+def text_schema(longest: int, *, after: str = "") -> dict[str, Any]:
+    """A text of 3 to `longest` characters that begins with a letter: neither blank nor endless; behind `after`, plain
+    words.
 
     As a pattern, which OpenAI's strict mode takes where it refuses `maxLength`. Quotation marks, backslashes and line
     breaks are left out: what a server's grammar makes of an escaped one differs.
     """
     first, rest = r"[^\x00-\x40\x5B-\x60\x7B-\x7F]", r"[^\"\\\x00-\x1F\x7F]"
-    return {"type": "string", "pattern": f"^{first}({'|'.join(_repeats(rest, 2, longest - 1))})$"}
+    return {"type": "string", "pattern": f"^{after}{first}({'|'.join(_repeats(rest, 2, longest - 1))})$"}
 
 
 def _repeats(what: str, least: int, most: int) -> list[str]:

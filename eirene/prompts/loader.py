@@ -120,6 +120,8 @@ def parse_prompt(name: str, text: str) -> Prompt:
     return Prompt(name=name, system=sections.get("system", ""), user=sections["user"], digest=digest)
 
 
+_SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvwxz" for vowel in "aeio"]
+_FENCE_SYLLABLES = 2  # letters, as tokenizers take more tokens for digits
 # What tokenizers and chat templates read as control: <|...|>, <s>, [INST], <<SYS>>, turns, thinking.
 _CONTROL = re.compile(
     r"<(?=[|｜][^<>\s]{1,60}>|/?s>|/?(?:bos|eos|pad|unk)>|(?:start|end)_of_turn>|/?think(?:ing)?>|<?/?SYS>)"
@@ -133,14 +135,18 @@ def break_control_tokens(text: str) -> str:
     return _CONTROL.sub(lambda found: found.group() + " ", text)
 
 
-def fence_word(*texts: str) -> str:
+def fence_word(*texts: str, made_from: str | None = None) -> str:
     """A word that occurs in none of the texts, for the fence lines around each of them.
 
-    It is a hash of all the texts, so that the author of one cannot guess it. The same texts give the same word.
+    It is a hash of all the texts, so that the author of one cannot guess it, or of `made_from`: what several prompts
+    begin with, so that they begin alike and a server's prompt cache serves them. The same texts give the same word. It
+    is short, since every fence line costs its tokens, and longer where the texts hold the shorter ones.
     """
     whole = "\x1f".join(texts)
+    source = whole if made_from is None else made_from
     for attempt in count():
-        mark = "TEXT-" + hashlib.sha256(f"{attempt}\n{whole}".encode(errors="backslashreplace")).hexdigest()[:12]
+        made = hashlib.sha256(f"{attempt}\n{source}".encode(errors="backslashreplace")).digest()
+        mark = "TEXT-" + "".join(_SYLLABLES[byte % len(_SYLLABLES)] for byte in made[: _FENCE_SYLLABLES + attempt])
         if mark not in whole:
             return mark
     raise AssertionError("unreachable")  # pragma: no cover

@@ -38,6 +38,7 @@ PARTS = (
     "refine_undone",
 )
 """The prompts that stand inside those of `PROMPTS`."""
+_FIRST_WORDS = 6  # of a faulty sentence; the whole of it stands in the answer above
 _SHOWN_ATTEMPTS = 3  # the latest; more would crowd out the answer
 
 
@@ -146,7 +147,8 @@ def refine_messages(
     arguments, passages = _arguments(item), _passages(item)
     attempts = _attempts(task.rejections, prompts)
     undone = "\n".join(f"- {break_control_tokens(edit)}" for edit in task.undone)
-    mark = fence_word(*values.values(), arguments, passages, attempts, undone)
+    given = "\x1f".join((values["question"], arguments, passages))
+    mark = fence_word(*values.values(), given, attempts, undone, made_from=given)  # rounds begin alike
     values["given"] = "".join(
         [
             _part(prompts, "refine_perspectives", mark=mark, arguments=arguments) if arguments else "",
@@ -172,10 +174,23 @@ def _faults(critique: Critique, prompts: PromptSet, *, reasons_only: bool) -> st
     faulty = critique.incomplete
     if reasons_only:
         return "\n".join(f"{i}. {break_control_tokens(s.reason or '')}" for i, s in enumerate(faulty, start=1))
-    return "\n\n".join(
-        _part(prompts, "refine_fault", end="", n=str(s.n), sentence=break_control_tokens(s.text), reasons=_reasons(s))
+    return "\n".join(
+        _part(
+            prompts,
+            "refine_fault",
+            end="",
+            n=str(s.n),
+            sentence=break_control_tokens(_beginning(s.text)),
+            reasons=_reasons(s),
+        )
         for s in faulty
     )
+
+
+def _beginning(text: str) -> str:
+    """The words by which a sentence is found again in the answer: the first few, and three dots for the others."""
+    words = text.split()
+    return " ".join(words if len(words) <= _FIRST_WORDS + 1 else [*words[:_FIRST_WORDS], "..."])
 
 
 def _reasons(sentence: TaggedSentence) -> str:

@@ -17,7 +17,7 @@ REASON = "The first reference gives another year [1]."
 
 
 def reply(request: ScriptedRequest, _: int) -> TextReply:
-    mark = re.findall(r"TEXT-[0-9a-f]{12}", request.text)[-1]
+    mark = re.findall(r"TEXT-[a-z]+", request.text)[-1]
     return TextReply(f"{TAGGED}\n{mark}\n1. {REASON}" if "It opened in 1899." in request.text else "It opened in 1890.")
 
 

@@ -112,7 +112,7 @@ def test_the_critic_of_hallucinations_cites_as_well() -> None:
     """Numbers in its reasons become ids; the quotations of a finding without a reason cite nothing."""
     asked = request(ITEM, "Oslo [2] is old. It was founded in 1050.")
     copy = "Oslo [2] <entity>is</entity> old. <invented>It was founded in 1050.</invented>"
-    mark = re.findall(r"TEXT-[0-9a-f]{12}", HALLUCINATION.messages(asked)[-1].content)[0]
+    mark = re.findall(r"TEXT-[a-z]+", HALLUCINATION.messages(asked)[-1].content)[0]
     sample = HALLUCINATION.read(f"{copy}\n{mark}\n1. It still is.\n2. It was 1040 [2], see [x] and [9].", asked, None)
     assert sample.reasons == ("It still is.", "It was 1040 [oslo (a)], see (x) and (no passage 9).")
     bare = HALLUCINATION.read("<invented>Oslo [2] is old.</invented> It was founded in 1050.", asked, None)

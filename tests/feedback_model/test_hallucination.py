@@ -121,7 +121,7 @@ GIVEN = "The Ferro tower was built in 1887 by Jean Roux. The tower is open to vi
 
 
 BOTH = ENTITY.replace("It is loved.", "<subjective>It is loved.</subjective>")
-MARK = re.findall(r"TEXT-[0-9a-f]{12}", hallucination_messages(request())[1].content)[0]
+MARK = re.findall(r"TEXT-[a-z]+", hallucination_messages(request())[1].content)[0]
 LIST = "1. It was 1887.\n2. By whom?"
 
 
@@ -170,7 +170,7 @@ def test_a_list_in_the_answer_is_no_list_of_reasons() -> None:
     answer = "Two points on the tower are to be made here, and no more:\n1. It was built by the king.\n2. It fell."
     asked = request(answer, context=["One."])
     shown = hallucination_messages(asked)[1].content
-    mark = re.findall(r"TEXT-[0-9a-f]{12}", shown)[0]
+    mark = re.findall(r"TEXT-[a-z]+", shown)[0]
     tagged = answer.replace("It fell.", "<invented>It fell.</invented>")
     for reply in (tagged, f"{mark}\n{tagged}\n{mark}", shown.split("\n\n")[1].replace(answer, tagged)):
         (only,) = read_tagged_reply(reply, asked).findings

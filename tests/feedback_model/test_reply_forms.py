@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -52,8 +53,27 @@ def test_a_text_cannot_pass_for_the_form_s_own_words() -> None:
     assert "\nTEXT-000000000000" not in form.messages[-1].content
 
 
-def test_a_completeness_reply_is_tags_and_reasons() -> None:
-    complete, lacking = {"tag": "Complete"}, {"tag": "Incomplete", "reason": "Who lit it is missing"}
+def test_a_completeness_entry_is_one_word_or_what_is_missing() -> None:
+    """Of twenty replies every token counts: nothing stands around the tags."""
+    form = completeness_form(request())
+    assert form is not None
+    word, lacking = json.loads(form.schema)["$defs"]["entry"]["anyOf"]
+    assert word["enum"] == ["Complete"]
+    fits = re.compile(lacking["pattern"]).search
+    assert fits("Incomplete: Who lit it is missing") and fits("Incomplete: " + "a" * 200)
+    assert not any(
+        map(fits, ("Incomplete", "Incomplete: ", "Complete", 'Incomplete: a "b"', "Incomplete: " + "a" * 201))
+    )
+
+
+@pytest.mark.parametrize(
+    ("complete", "lacking"),
+    [
+        ("Complete", "Incomplete: Who lit it is missing"),
+        ({"tag": "Complete"}, {"tag": "Incomplete", "reason": "Who lit it is missing"}),  # of models tuned for it
+    ],
+)
+def test_a_completeness_reply_is_tags_and_reasons(complete: Any, lacking: Any) -> None:
     reply = json.dumps({"1": lacking, "2": complete, "3": complete})
     sample = COMPLETENESS.read(reply, request(), "stop")
     assert sample.tags == ("Incomplete", "Complete", "Complete")

@@ -62,7 +62,7 @@ def reply(request: ScriptedRequest, _: int) -> ScriptedReply:
 
 
 def _material(prompt: str) -> str:
-    mark = re.findall(r"TEXT-[0-9a-f]{12}", prompt)[-1]
+    mark = re.findall(r"TEXT-[a-z]+", prompt)[-1]
     return prompt.split(f"\n{mark}\n")[1]
 
 
