@@ -26,6 +26,7 @@ from eirene.models.clients import ModelPerLoop, identity_of, server_address
 from eirene.models.costs import Price, priced
 from eirene.models.faults import Fault
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
+from eirene.models.prompt_cache import wants_breakpoint, with_breakpoint
 from eirene.models.replies import Reply, Tokens, replies_of, tokens_of
 from eirene.models.structured import PARAMETER, ReplyForm, SchemaRequest, SchemaSupport
 from eirene.prompts import Message
@@ -127,6 +128,11 @@ class ChatModel:
         """The JSON that a request with `sampling` asks for, as far as is known; None where it asks for text."""
         return sampling.form if self._schema.is_usable else None
 
+    def wants_breakpoint(self, messages: Sequence[Message], sampling: Sampling) -> bool:
+        """Whether requests that share this prompt should say so, for the provider to keep it."""
+        form = self.form_of(sampling)
+        return wants_breakpoint(self.model, messages if form is None or not form.messages else form.messages)
+
     @property
     def takes_n(self) -> bool:
         """Whether several replies may be asked for in one request. Starts as a guess; a request finds out."""
@@ -157,15 +163,25 @@ class ChatModel:
         return [None if key is None else found.get(key) for key in keys]
 
     async def send(
-        self, messages: Sequence[Message], *, sampling: Sampling, seeds: Sequence[int | None], meter: Meter
+        self,
+        messages: Sequence[Message],
+        *,
+        sampling: Sampling,
+        seeds: Sequence[int | None],
+        meter: Meter,
+        is_shared: bool = False,
     ) -> tuple[Reply, ...]:
         """The model's replies, one a seed, by one request that has the first seed; the call cache is told of them.
+
+        `is_shared`: other requests have the same messages, and the provider's prompt cache is told of it.
 
         Fewer where the provider gives fewer, none where it refuses `n`: `takes_n` is False from then on, and one reply
         is to be asked for a request. Raises `BackendError` (see `eirene.core.errors` for its kinds) when no attempt
         succeeds or none may help.
         """
-        replies = await self._answered(messages, replace(sampling, seed=seeds[0]), meter, n=len(seeds))
+        first = replace(sampling, seed=seeds[0])
+        is_kept = is_shared and self.wants_breakpoint(messages, sampling)
+        replies = await self._answered(messages, first, meter, n=len(seeds), is_kept=is_kept)
         if self.cache is None:
             return replies
         keys = self.keys(messages, sampling=sampling, seeds=seeds[: len(replies)])
@@ -187,7 +203,7 @@ class ChatModel:
         return [None if seed is None else next(made) for seed in known]
 
     async def _answered(
-        self, messages: Sequence[Message], sampling: Sampling, meter: Meter, *, n: int
+        self, messages: Sequence[Message], sampling: Sampling, meter: Meter, *, n: int, is_kept: bool
     ) -> tuple[Reply, ...]:
         """The replies of one request, retried as the policy says; none where the provider refuses `n`.
 
@@ -206,10 +222,11 @@ class ChatModel:
             if several > 1:
                 fields["n"] = n
             asked = messages if form is None or not form.messages else form.messages
-            outcome = await self._attempt(asked, fields, form, meter=meter, tries=before + refused)
+            outcome = await self._attempt(asked, fields, form, meter=meter, tries=before + refused, is_kept=is_kept)
             if isinstance(outcome, Fault) and form is not None and before == 1 and self._schema.is_suspect(outcome):
                 fault, form = outcome, None
-                outcome = await self._attempt(messages, fields, None, meter=meter, tries=before + refused + 1)
+                tries = before + refused + 1
+                outcome = await self._attempt(messages, fields, None, meter=meter, tries=tries, is_kept=is_kept)
                 if not isinstance(outcome, Fault):
                     self._schema.refused(fault.error)
             if isinstance(outcome, Fault):
@@ -236,6 +253,7 @@ class ChatModel:
         *,
         meter: Meter,
         tries: int,
+        is_kept: bool,
     ) -> tuple[Reply, ...] | Fault:
         """One request. It is on the meter from the moment it is sent, so that a cancelled one is not forgotten."""
         model = self._models.here()
@@ -244,7 +262,7 @@ class ChatModel:
         told = frozenset(fields) if form is None else frozenset({*fields, PARAMETER})
         address = server_address(model)
         attempt = Attempt(model, self.name, self._timeout_s, reply_limit(model), told, address)
-        lc_messages = _to_langchain(messages)
+        lc_messages = _to_langchain(messages, is_kept=is_kept)
         call = TracedCall(
             self.name, model, fields, ((m.role, m.content) for m in messages), tries, address,
             output=None if form is None else "json",
@@ -267,7 +285,10 @@ class ChatModel:
     def _usage(self, tokens: Tokens) -> Usage:
         if tokens.is_unknown:
             logger.info("%s reports no token usage; it counts as 0 tokens", self.name)
-        return priced(self._price, input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached)
+        return priced(
+            self._price, input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached,
+            written_tokens=tokens.written,
+        )  # fmt: skip
 
     def _give_up(self, parameter: str, fault: Fault) -> None:
         if parameter == PARAMETER:
@@ -292,11 +313,15 @@ def model_name(model: BaseChatModel) -> str:
     return type(model).__name__
 
 
-def _to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
+def _to_langchain(messages: Sequence[Message], *, is_kept: bool) -> list[BaseMessage]:
+    """The messages; the provider is to keep them for later requests where `is_kept`."""
     from langchain_core.messages import HumanMessage, SystemMessage
 
     kinds: dict[str, type[SystemMessage | HumanMessage]] = {"system": SystemMessage, "user": HumanMessage}
-    return [kinds[m.role](content=m.content) for m in messages]
+    contents: list[Any] = [m.content for m in messages]
+    if is_kept:
+        contents[-1] = with_breakpoint(contents[-1])
+    return [kinds[m.role](content=content) for m, content in zip(messages, contents, strict=True)]
 
 
 async def _answer(

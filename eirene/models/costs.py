@@ -27,24 +27,34 @@ _WORD = 7  # letters of an English word that tokenizers keep whole, mostly
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens; tokens read from the provider's prompt cache count as input by default."""
+    """US dollars for a million tokens; those read from the provider's prompt cache, and those written to it for a
+    price of their own, count as input by default.
+    """
 
     input_usd: float
     output_usd: float
     cached_usd: float | None = None
+    written_usd: float | None = None
 
-    def cost_usd(self, *, input_tokens: int, output_tokens: int, cached_tokens: int) -> float:
-        """The price of one call; `cached_tokens` are among the `input_tokens`."""
+    def cost_usd(self, *, input_tokens: int, output_tokens: int, cached_tokens: int, written_tokens: int = 0) -> float:
+        """The price of one call; `cached_tokens` and `written_tokens` are among the `input_tokens`."""
         cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
-        fresh = input_tokens - cached_tokens
-        return (fresh * self.input_usd + cached_tokens * cached_usd + output_tokens * self.output_usd) / 1e6
+        written_usd = self.input_usd if self.written_usd is None else self.written_usd
+        prompt = (input_tokens - cached_tokens - written_tokens) * self.input_usd
+        prompt += cached_tokens * cached_usd + written_tokens * written_usd
+        return (prompt + output_tokens * self.output_usd) / 1e6
 
 
-def priced(price: Price | None, *, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> Usage:
+def priced(
+    price: Price | None, *, input_tokens: int, output_tokens: int, cached_tokens: int = 0, written_tokens: int = 0
+) -> Usage:
     """The usage of a call that took so many tokens, with its cost where there is a price."""
     cost = None
     if price is not None:
-        cost = price.cost_usd(input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=cached_tokens)
+        cost = price.cost_usd(
+            input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=cached_tokens,
+            written_tokens=written_tokens,
+        )  # fmt: skip
     return Usage(input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=cached_tokens, cost_usd=cost)
 
 
@@ -54,6 +64,7 @@ class _PriceEntry(CheckedModel):
     input: _Usd
     output: _Usd
     cached: _Usd | None = None
+    written: _Usd | None = None
 
 
 class _PriceFile(CheckedModel):
@@ -77,7 +88,7 @@ class PriceList:
 
         Examples:
             >>> shipped_prices().of("openai:gpt-4o-mini")
-            Price(input_usd=0.15, output_usd=0.6, cached_usd=None)
+            Price(input_usd=0.15, output_usd=0.6, cached_usd=None, written_usd=None)
             >>> shipped_prices().of("openai:of-my-own") is None
             True
         """
@@ -106,11 +117,13 @@ def _parsed(text: str, name: str) -> PriceList:
     except FormError as error:
         raise InputError(
             f'{error}; a price is written [models."provider:model"] with input, output '
-            "and perhaps cached, in dollars for a million tokens",
+            "and perhaps cached and written, in dollars for a million tokens",
             where=name,
         ) from None
     about = ", ".join(part for part in (file.date, file.source) if part)
-    prices = tuple((key, Price(entry.input, entry.output, entry.cached)) for key, entry in file.models.items())
+    prices = tuple(
+        (key, Price(entry.input, entry.output, entry.cached, entry.written)) for key, entry in file.models.items()
+    )
     return PriceList(name, about, prices)
 
 

@@ -31,6 +31,8 @@ _ENDING_KEYS = ("finish_reason", "stop_reason", "done_reason", "status")
 _MESSAGE_TEXTS = (
     "content", "additional_kwargs", "response_metadata", "name", "id", "tool_calls", "invalid_tool_calls"
 )  # fmt: skip
+_WRITTEN = ("cache_creation", "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
+"""Where LangChain has what was put into a prompt cache: in the first, or by how long it stays in the others."""
 _MOST_TOKENS = 10**9  # of one request; a count beyond it is none
 
 
@@ -78,11 +80,15 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Token counts of one request; `cached` are among `input`. `is_unknown` when the provider reported none."""
+    """Token counts of one request. `is_unknown` when the provider reported none.
+
+    `cached` came from its prompt cache, `written` were put there; both are among `input`.
+    """
 
     input: int = 0
     output: int = 0
     cached: int = 0
+    written: int = 0
     is_unknown: bool = False
 
 
@@ -116,6 +122,7 @@ def tokens_of(result: LLMResult) -> Tokens:
         sum(p.input for p in parts),
         sum(p.output for p in parts),
         sum(p.cached for p in parts),
+        sum(p.written for p in parts),
         is_unknown=all(p.is_unknown for p in parts),
     )
 
@@ -134,10 +141,12 @@ def token_count(value: object) -> int | None:
 
 
 def _tokens(usage: Mapping[str, Any]) -> Tokens:
-    details = usage.get("input_token_details")
-    cached = token_count(details.get("cache_read")) if isinstance(details, Mapping) else None
-    read, written = token_count(usage.get("input_tokens")), token_count(usage.get("output_tokens"))
-    return Tokens(read or 0, written or 0, min(cached or 0, read or 0), is_unknown=read is None and written is None)
+    told = usage.get("input_token_details")
+    details = told if isinstance(told, Mapping) else {}
+    read, said = token_count(usage.get("input_tokens")), token_count(usage.get("output_tokens"))
+    cached = min(token_count(details.get("cache_read")) or 0, read or 0)
+    written = min(sum(token_count(details.get(key)) or 0 for key in _WRITTEN), (read or 0) - cached)
+    return Tokens(read or 0, said or 0, cached, written, is_unknown=read is None and said is None)
 
 
 def _text(generation: Generation) -> str:

@@ -23,6 +23,7 @@ from eirene.testing.openai_wire import (
     send_error,
     send_json,
     send_stream,
+    shared_beginning,
     stream_events,
     token_counts,
 )
@@ -41,7 +42,9 @@ class LoopbackServer:
     are under way at once, and no clock has to. `key` None takes every key. `n` says what becomes of a request for
     several choices; refusals come at once, everything else after `latency_s`. `requests` has all that came, `calls`,
     `input_tokens`, `output_tokens` its count: every request is a call, and tokens are those of replies that were sent
-    whole. `sent_raw`: the bytes of `RawReply` ones.
+    whole. `sent_raw`: the bytes of `RawReply` ones. `cache_from`: prompts are kept once they are answered, and a later
+    one that begins with at least so many of the same words reports these as cached (OpenAI: 1,024 tokens);
+    `cached_tokens` is their sum. None: no cache, and no word of one.
     """
 
     def __init__(
@@ -52,12 +55,15 @@ class LoopbackServer:
         n: NPolicy = "takes",
         key: str | None = None,
         together: int = 0,
+        cache_from: int | None = None,
     ) -> None:
         self._script: Script = (lambda _request, _index: script) if isinstance(script, str) else script
         self.latency_s = latency_s
         self._n = n
         self._key = key
         self._missing = together
+        self._cache_from = cache_from
+        self._known: set[tuple[str, ...]] = set()
         self._all_there = asyncio.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="eirene-loopback", daemon=True)
@@ -67,6 +73,7 @@ class LoopbackServer:
         self.requests: list[ScriptedRequest] = []
         self.input_tokens = 0
         self.output_tokens = 0
+        self.cached_tokens = 0
         self.sent_raw = 0
         self.under_way = 0
         self.most_under_way = 0
@@ -179,12 +186,23 @@ class LoopbackServer:
                     await gone()
                 return await self._send_broken(writer, outcome, is_stream=bool(request.body.get("stream")))
             choices.append(TextReply(outcome) if isinstance(outcome, str) else outcome)
-        counts = token_counts(request, choices)
+        counts = token_counts(request, choices, cached=self._cached(request))
         self.input_tokens += counts["prompt_tokens"]  # first: who has the reply may ask for these at once
         self.output_tokens += counts["completion_tokens"]
         if request.body.get("stream"):
             return await send_stream(writer, stream_events(choices[0], counts))
-        return await send_json(writer, 200, completion_body(request, choices))
+        return await send_json(writer, 200, completion_body(request, choices, counts))
+
+    def _cached(self, request: ScriptedRequest) -> int | None:
+        """How many words a prompt shares with the beginning of one that was answered; it is kept as well."""
+        if self._cache_from is None:
+            return None
+        words = tuple(request.text.split())
+        longest = max((shared_beginning(words, known) for known in self._known), default=0)
+        self._known.add(words)
+        cached = longest if longest >= self._cache_from else 0
+        self.cached_tokens += cached
+        return cached
 
     async def _together(self) -> None:
         self._missing -= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,14 +11,24 @@ from typing import Any
 from eirene.testing.script import HttpError, ScriptedRequest, TextReply
 
 
-def token_counts(request: ScriptedRequest, choices: Sequence[TextReply]) -> dict[str, int]:
-    """The `usage` of a reply; a token is a word."""
+def token_counts(
+    request: ScriptedRequest, choices: Sequence[TextReply], *, cached: int | None = None
+) -> dict[str, Any]:
+    """The `usage` of a reply; a token is a word, and `cached` of the prompt's came from a cache, where there is one."""
     read, written = len(request.text.split()), sum(len(c.text.split()) for c in choices)
-    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    details = {} if cached is None else {"prompt_tokens_details": {"cached_tokens": cached}}
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written, **details}
 
 
-def completion_body(request: ScriptedRequest, choices: Sequence[TextReply]) -> dict[str, Any]:
-    """A completion in OpenAI's form."""
+def shared_beginning(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many first tokens two prompts have in common: what a prompt cache saves."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def completion_body(
+    request: ScriptedRequest, choices: Sequence[TextReply], counts: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A completion in OpenAI's form, with `counts` for its usage."""
     is_plain = "prompt" in request.body
     return {
         "id": f"loopback-{request.number}",
@@ -33,11 +44,11 @@ def completion_body(request: ScriptedRequest, choices: Sequence[TextReply]) -> d
             }
             for i, choice in enumerate(choices)
         ],
-        "usage": token_counts(request, choices),
+        "usage": token_counts(request, choices) if counts is None else counts,
     }
 
 
-def stream_events(choice: TextReply, counts: dict[str, int]) -> Iterator[str]:
+def stream_events(choice: TextReply, counts: Mapping[str, Any]) -> Iterator[str]:
     """The server-sent events of a streamed reply, a word each."""
     common = {"id": "loopback", "object": "chat.completion.chunk", "created": 0, "model": "test"}
     for word in choice.text.split(" "):

@@ -81,6 +81,12 @@ def test_cached_tokens_may_cost_less() -> None:
     assert price.cost_usd(input_tokens=1000, output_tokens=100, cached_tokens=600) == pytest.approx(2400e-6)
 
 
+def test_tokens_written_to_a_cache_may_cost_more() -> None:
+    tokens = {"input_tokens": 1000, "output_tokens": 100, "cached_tokens": 600, "written_tokens": 300}
+    assert Price(2.0, 10.0, 0.2, 2.5).cost_usd(**tokens) == pytest.approx((200 + 120 + 750 + 1000) / 1e6)
+    assert Price(2.0, 10.0, 0.2).cost_usd(**tokens) == pytest.approx((800 + 120 + 1000) / 1e6)
+
+
 async def test_every_attempt_counts_and_a_failed_one_has_no_tokens() -> None:
     meter, waits = Meter(), Waits()
     chat, _ = chat_over([RefusedError(500, "oops"), ConnectionError("gone"), "there"], sleep=waits)

@@ -68,6 +68,22 @@ def test_what_can_be_no_count_is_none(value: object, count: int | None) -> None:
         ({"input_tokens": 5, "output_tokens": 2, "input_token_details": {"cache_read": 9}}, Tokens(5, 2, 5)),
         ({"input_tokens": 5, "output_tokens": 2, "input_token_details": {"cache_read": "9"}}, Tokens(5, 2)),
         ({"input_tokens": 5, "output_tokens": 2, "input_token_details": 9}, Tokens(5, 2)),
+        (
+            {"input_tokens": 9, "output_tokens": 2, "input_token_details": {"cache_read": 3, "cache_creation": 4}},
+            Tokens(9, 2, 3, 4),
+        ),
+        (
+            {
+                "input_tokens": 9,
+                "output_tokens": 2,
+                "input_token_details": {"cache_creation": 0, "ephemeral_5m_input_tokens": 4, "cache_read": 0},
+            },
+            Tokens(9, 2, 0, 4),
+        ),
+        (
+            {"input_tokens": 5, "output_tokens": 2, "input_token_details": {"cache_read": 3, "cache_creation": 9}},
+            Tokens(5, 2, 3, 2),
+        ),
         ({"input_tokens": 10**30, "output_tokens": "2"}, Tokens(is_unknown=True)),
     ],
 )

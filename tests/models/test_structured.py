@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +29,7 @@ from eirene.models.structured import (
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest
+from tests.models.json_server import json_server
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -167,35 +164,6 @@ async def test_the_call_cache_knows_a_reply_again_whatever_the_server_took(tmp_p
         await chat_at(server, cache=cache, structured="text").ask(TEXT, sampling=SAMPLING, meter=Meter())
         assert len(server.requests) == 3  # asked for in another way, it is another reply
         cache.close()
-
-
-@contextmanager
-def json_server(reply: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A server that gives one JSON body to every request, and what came."""
-    bodies: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # http.server's name
-            bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            body = json.dumps(reply).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", bodies
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 async def test_anthropic_is_made_to_call_a_tool_whose_arguments_are_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
