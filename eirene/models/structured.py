@@ -193,7 +193,7 @@ def most_tokens(schema: Mapping[str, Any]) -> int:
         if "properties" in part:
             return 4 + sum(8 + longest(inner) for inner in part["properties"].values())
         if "pattern" in part:
-            return sum(map(int, _BOUND.findall(part["pattern"].rpartition("|")[2]))) // 2
+            return 2 * sum(map(int, _BOUND.findall(part["pattern"].rpartition("|")[2]))) // 3
         return 8 if "enum" in part or part.get("type") == "number" else _UNBOUNDED
 
     return longest(schema)

@@ -90,7 +90,7 @@ def test_a_folder_that_is_a_file_is_named(run: Run, tmp_path: Path) -> None:
 
 
 def reply(request: ScriptedRequest, _: int) -> str:
-    if "as one JSON object" in request.text:
+    if "one compact JSON object" in request.text:
         return '{"errors": []}'
     return "Zoos teach children, and cages make animals suffer."
 

@@ -267,7 +267,7 @@ def test_a_run_that_draws_nothing_from_a_chat_model_has_no_requests(
         SamplingStep(parts, settings)
 
 
-@pytest.mark.parametrize(("structured", "asked"), [("auto", "as one JSON object"), ("text", "one line for each")])
+@pytest.mark.parametrize(("structured", "asked"), [("auto", "one compact JSON object"), ("text", "one line for each")])
 def test_requests_ask_for_critiques_as_a_live_run_does(structured: Any, asked: str, tmp_path: Path) -> None:
     parts = resolve_backend("openai:m", BackendOptions(offline=True, structured=structured))
     done = export_requests(ITEMS[:1], SamplingStep(parts, SETTINGS), str(tmp_path / "requests.jsonl"))
