@@ -55,7 +55,7 @@ def test_generic_says_that_the_answer_is_not_complete_and_no_more() -> None:
 @pytest.mark.parametrize("mode", ["fine-grained", "human"])
 def test_a_critique_is_shown_sentence_by_sentence_with_its_findings(mode: Mode) -> None:
     text = shown(task(mode))
-    assert 'Sentence 2: Buses fly.\nWhat is wrong: Buses do not fly.\n- "fly" -> "drive" (entity) wrong verb' in text
+    assert 'Sentence 2 (Buses fly.): Buses do not fly.\n- "fly" -> "drive" (entity) wrong verb' in text
     assert "Sentence 1" not in text
 
 
