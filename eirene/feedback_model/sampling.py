@@ -54,7 +54,7 @@ async def draw_samples(
     (from 0) as it comes. `min_consistency` is the floor that the selection will use. The same model and request
     give the same result. Raises `BackendError` when the model gives more or fewer samples than it was asked for.
     """
-    drawing = _Drawing(model, request, n=n, floor=min_consistency, on_sample=on_sample, meter=meter)
+    drawing = _SamplesSoFar(model, request, n=n, floor=min_consistency, on_sample=on_sample, meter=meter)
     rule = await drawing.rule_for_auto() if stop == "auto" else stop
     while not drawing.is_enough(rule):
         start = len(drawing.samples)
@@ -63,7 +63,7 @@ async def draw_samples(
     return DrawResult(samples=tuple(drawing.samples), early_stop=len(drawing.samples) < n, stop=rule)
 
 
-class _Drawing:
+class _SamplesSoFar:
     """The samples of one request as they come."""
 
     def __init__(

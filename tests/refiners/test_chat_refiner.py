@@ -127,3 +127,13 @@ def test_every_part_of_a_prompt_is_counted_among_the_prompts() -> None:
 
     shipped = {f.name.removesuffix(".md") for f in files("eirene.prompts").iterdir() if f.name.startswith("refine_")}
     assert shipped == {*PROMPTS.values(), *PARTS}
+
+
+def test_of_a_long_faulty_sentence_the_first_words_are_shown() -> None:
+    """The whole of it stands in the answer above; a second copy would cost its tokens and say nothing new."""
+    answer = "Buses fly over the old town at night and land near the new pier."
+    sentence = TaggedSentence(n=1, text=answer, start=0, end=len(answer), tag="Incomplete", reason="Buses drive.")
+    critique = CRITIQUE.model_copy(update={"sentences": (sentence,)})
+    text = shown(RefineTask(ITEM, answer, "fine-grained", critique, (), seed=3))
+    assert text.count(answer) == 1
+    assert "Sentence 1 (Buses fly over the old town ...): Buses drive." in text
