@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import Structured
+from eirene.models.encoder.shipped import shipped_encoder
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
+from eirene.models.verifier.shipped import shipped_verifier
 from eirene.prompts import PromptSet, prompt_set
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from eirene.models.costs import Price
     from eirene.models.encoder import Encoder
     from eirene.models.local.model import LocalModel
-    from eirene.models.verifier.runtime import Verifier
     from eirene.refiners.base import Refiner
 
     Backend = str | Parts | BaseChatModel | LocalModel
@@ -248,22 +249,6 @@ def _weights(chat: ChatModel) -> str:
 def _how(options: _DrawnWith, more: str = "") -> str:
     said = f"t={options.temperature:g},p={options.top_p:g}{more},structured={options.structured}"
     return said + (",reasons-only" if options.reasons_only else "")
-
-
-@functools.cache
-def shipped_encoder() -> Encoder:
-    """The encoder that ships, loaded once a process."""
-    from eirene.models.encoder import load_encoder
-
-    return load_encoder()
-
-
-@functools.cache
-def shipped_verifier() -> Verifier:
-    """The verifier that ships, on the shipped encoder, loaded once a process."""
-    from eirene.models.verifier.runtime import load_verifier
-
-    return load_verifier(shipped_encoder())
 
 
 def _detectors(encoder: Encoder) -> tuple[Detector, ...]:

@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 def passage_sentences(item: Item) -> tuple[str, ...]:
     """The sentences in the order in which the `alignment` detector numbers them."""
     from eirene.alignment import bearing_sentences
-    from eirene.models.encoder import load_encoder
+    from eirene.models.encoder.shipped import shipped_encoder
 
-    return bearing_sentences(item.context or (), item.question, load_encoder())
+    return bearing_sentences(item.context or (), item.question, shipped_encoder())

@@ -12,7 +12,6 @@ import typer
 
 from eirene.cli.terminal import say
 from eirene.core.errors import AuthError, InputError, MissingExtraError
-from eirene.data.output import make_folder, unusable_folder
 
 _ROWS = "rows.jsonl"
 _MADE = ("summary.json", "table.md", "report.html", *(
@@ -27,6 +26,8 @@ def results_folder(out: str) -> Path:
     Raises `InputError` for one with a file of the user's that figures would be written over. An earlier run's
     has its rows beside.
     """
+    from eirene.data.output import make_folder, unusable_folder
+
     folder = make_folder(out)
     try:
         taken = next((name for name in _MADE if (folder / name).exists()), None)

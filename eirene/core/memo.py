@@ -1,4 +1,4 @@
-"""Caches: `Memo`, a bounded LRU memory for threads and coroutines; `memoised` for functions; the folder on disk."""
+"""Caches: `Memo`, a bounded LRU memory for threads and coroutines; `memoised` and `once` for functions; the folder."""
 
 from __future__ import annotations
 
@@ -109,6 +109,23 @@ def memoised(most: int, *, small: Callable[..., bool]) -> Callable[[Callable[P, 
         return run
 
     return decorate
+
+
+def once(make: Callable[[], V]) -> Callable[[], V]:
+    """Calls a function at first need and keeps what it gives for the process. Other threads wait meanwhile.
+
+    Where it raises, the next caller tries again.
+    """
+    lock, made = threading.Lock(), list[V]()
+
+    @wraps(make)
+    def run() -> V:
+        with lock:
+            if not made:
+                made.append(make())
+        return made[0]
+
+    return run
 
 
 def cache_folder() -> Path | None:

@@ -100,9 +100,9 @@ class Resources:
         """The sentence encoder; it keeps the vectors of the latest few thousand texts."""
         if self.own_encoder is not None:
             return self.own_encoder
-        from eirene.models.encoder import load_encoder
+        from eirene.models.encoder.shipped import shipped_encoder
 
-        return load_encoder()
+        return shipped_encoder()
 
     @cached_property
     def judge(self) -> ChatModel:

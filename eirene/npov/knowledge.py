@@ -7,7 +7,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from eirene.core.logs import get_logger
 from eirene.data import read_topics
 from eirene.data.json_rows import read_source
 from eirene.data.topics import Topic, key_of, parse_topic
+from eirene.models.encoder.shipped import shipped_encoder
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -135,14 +135,6 @@ def load_topics(
     if file is not None and len(index.owners) >= KEPT_NAMES:
         save(index, file)
     return KnowledgeBase(topics, encoder, index=index)
-
-
-@cache
-def shipped_encoder() -> Encodes:
-    """Loaded once a process."""
-    from eirene.models.encoder import load_encoder
-
-    return load_encoder()
 
 
 class _Shelf(Sequence[Topic]):

@@ -139,9 +139,9 @@ def encoder_named(name: str = SHIPPED) -> Encodes:
     code of its own, whose weights hold NaN, or lack tensors: then its vectors are others at every load.
     """
     if name == SHIPPED:
-        from eirene.models.encoder import load_encoder
+        from eirene.models.encoder.shipped import shipped_encoder
 
-        return load_encoder()
+        return shipped_encoder()
     _refuse_code(name)
     first, second = (_loaded(name, seed=seed) for seed in (0, 1))
     if first.digest != second.digest:

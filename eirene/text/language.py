@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import lzma
 import re
+import threading
 import unicodedata
 from array import array
 from collections import Counter
@@ -145,8 +146,21 @@ def _named(prose: str) -> str | None:
     return _NAMES.get(code, f"another language ({code})")
 
 
-@lru_cache(maxsize=1)
+def load_identifier() -> None:
+    """Loads the identifier of languages, unless it is; who asks for a language meanwhile waits for it."""
+    _identifier()
+
+
 def _identifier() -> LanguageIdentifier:
+    with _loading:
+        return _loaded()
+
+
+_loading = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _loaded() -> LanguageIdentifier:
     """Loaded at first use: that takes half a second, and most English texts are recognised without it.
 
     The package's own loader unpacks 65 MB into the temporary folder, which a container may lack; here in memory.

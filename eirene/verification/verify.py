@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -13,6 +12,7 @@ from eirene.core.errors import InputError
 from eirene.core.records import PASSAGES
 from eirene.core.validation import CheckedModel, described
 from eirene.core.verification import ClaimVerdict, ClaimWord, Evidence, Verification
+from eirene.models.verifier.shipped import shipped_verifier
 from eirene.text.cancellation import cancel_scope
 from eirene.text.language import other_language
 from eirene.text.sentences import Sentence, split_sentences
@@ -63,7 +63,7 @@ def verify(
     given = _AnswerWithContext(answer=answer, context=cast("list[str]", context))
     passages = tuple(given.context)
     ids = _checked_ids(passage_ids, len(passages))
-    reader = _loaded() if verifier is None else verifier
+    reader = shipped_verifier() if verifier is None else verifier
     sentences = [s for s in split_sentences(given.answer) if s.text]
     claims = _ClaimJudge(passages, ids, reader).judge(given.answer, sentences)
     risks = [claim.risk for claim in claims if claim.risk is not None]
@@ -102,15 +102,6 @@ def verdict_of(reading: ClaimReading) -> ClaimWord:
     if sentence_risk(reading) <= FAULTED:
         return "unclear"
     return "contradicted" if reading.contradicted >= CONTRADICTED else "unsupported"
-
-
-@functools.cache
-def _loaded() -> ReadsPairs:
-    """The shipped verifier, loaded once a process."""
-    from eirene.models.encoder import load_encoder
-    from eirene.models.verifier.runtime import load_verifier
-
-    return load_verifier(load_encoder())
 
 
 def _checked_ids(ids: Sequence[str] | None, passages: int) -> Sequence[str | None]:
