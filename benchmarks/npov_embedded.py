@@ -25,8 +25,8 @@ from eirene.data.topics import read_topics
 from eirene.eval.base import case_of
 from eirene.eval.detectors.alignment import AlignmentDetector
 from eirene.eval.detectors.rouge import RougeDetector
+from eirene.models.encoder.shipped import shipped_encoder
 from eirene.npov import KnowledgeBase, respond
-from eirene.npov.knowledge import shipped_encoder
 
 
 def main() -> None:

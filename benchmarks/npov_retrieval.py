@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.data.topics import read_topics
+from eirene.models.encoder.shipped import shipped_encoder
 from eirene.npov import KnowledgeBase
-from eirene.npov.knowledge import THRESHOLD, shipped_encoder
+from eirene.npov.knowledge import THRESHOLD
 
 FITTING = {
     "71e03772": "684 574 462", "80fe6100": "998 24", "992f9e77": "634 344 652 293", "3af3213a": "596",

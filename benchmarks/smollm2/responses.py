@@ -44,11 +44,11 @@ from eirene.eval.base import case_of
 from eirene.eval.datasets import Labelled, read_labelled
 from eirene.eval.detectors.alignment import AlignmentDetector, ArrangementDetector
 from eirene.eval.detectors.rouge import RougeDetector
+from eirene.models.encoder.shipped import shipped_encoder
 from eirene.models.local.model import load_local
 from eirene.models.local.sampling import LocalSampling
 from eirene.npov.chat_writer import LocalWriter, resolve_writer
 from eirene.npov.embedded import LIKELY, compose
-from eirene.npov.knowledge import shipped_encoder
 from eirene.npov.respond import to_be_said
 from eirene.npov.training import GeneratorRecipe, train_generator
 from eirene.npov.writer import Writer, WriteTask

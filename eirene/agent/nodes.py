@@ -13,7 +13,6 @@ from typing import Any, Literal, Protocol, cast
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
-from eirene.agent.backends import shipped_encoder
 from eirene.agent.comparison import votes_on_rewrite
 from eirene.agent.critics import critics_of, critique_from_notes, selected
 from eirene.agent.detectors import detectors_for
@@ -51,6 +50,7 @@ from eirene.eval.base import Detector, case_of
 from eirene.eval.scoring import Scorer
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
+from eirene.models.encoder.shipped import shipped_encoder
 from eirene.refiners.base import Refiner, RefineTask
 from eirene.refiners.edit import EditRefiner
 from eirene.text.cancellation import WorkCancelledError, check_cancelled

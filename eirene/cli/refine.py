@@ -11,7 +11,6 @@ import typer
 from eirene.cli import flags
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, with_id
 from eirene.cli.flags import LoopFlags, with_groups
-from eirene.cli.load_ahead import load_ahead
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
@@ -68,7 +67,6 @@ def refine(
         _check_interactive(file, interactive=interactive, checkpoint=checkpoint)
         _check_sources(file, question, answer)
         loading.enter_context(watch(1))  # a long text and the models take their time before the first step
-        load_ahead()
         from eirene.core.records import parse_item
 
         if file is None:

@@ -146,11 +146,6 @@ def _named(prose: str) -> str | None:
     return _NAMES.get(code, f"another language ({code})")
 
 
-def load_identifier() -> None:
-    """Loads the identifier of languages, unless it is; who asks for a language meanwhile waits for it."""
-    _identifier()
-
-
 def _identifier() -> LanguageIdentifier:
     with _loading:
         return _loaded()

@@ -38,6 +38,12 @@ def test_help_and_usage_errors_load_nothing_heavy(arguments: list[str]) -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_help_loads_neither_data_nor_numbers() -> None:
+    code = "import sys; from eirene.cli import main; main(['--help']); print({'numpy', 'eirene.data'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
 def test_a_fault_of_our_own_is_one_line() -> None:
     command = "from eirene.cli import app; app.app = lambda **_: 1 / 0; import sys; sys.exit(app.main([]))"
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=False)

@@ -10,8 +10,9 @@ import pytest
 
 from eirene.core.errors import InputError
 from eirene.data.topics import Topic, parse_topic, read_topics
+from eirene.models.encoder.shipped import shipped_encoder
 from eirene.npov import KnowledgeBase, knowledge, load_topics
-from eirene.npov.knowledge import KEPT_NAMES, THRESHOLD, shipped_encoder
+from eirene.npov.knowledge import KEPT_NAMES, THRESHOLD
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "topics.jsonl"
 MANY = KEPT_NAMES + 1

@@ -13,7 +13,6 @@ from eirene.cli.progress import bar
 from eirene.cli.terminal import output, say
 from eirene.cli.train.training import show_step
 from eirene.core.errors import InputError
-from eirene.data.output import make_folder
 
 Data = Annotated[
     str, typer.Option(metavar="DIR", help="The folder with topics_train.jsonl and, to measure, the dev files.")
@@ -42,6 +41,7 @@ def encoder(
         numbers = listed_seeds(seeds)
         if max_steps < 0:
             raise InputError(f"max-steps must be at least 0, got {max_steps}", field="max-steps")
+        from eirene.data.output import make_folder
         from eirene.models.encoder.training.run import TRAIN_FILE, train_encoder
 
         if not (Path(data) / TRAIN_FILE).is_file():

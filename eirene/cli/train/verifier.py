@@ -13,7 +13,6 @@ from eirene.cli.flags import listed_seeds
 from eirene.cli.terminal import say
 from eirene.cli.train.training import Stoppable
 from eirene.core.errors import InputError
-from eirene.data.output import make_folder
 
 if TYPE_CHECKING:
     from eirene.models.verifier.training.run import TrainedVerifier, VerifierStep
@@ -56,6 +55,7 @@ def verifier(
         from eirene.core.extras import require
 
         require("torch", "onnx", extra="train")
+        from eirene.data.output import make_folder
         from eirene.eval.metrics.verifier_pairs import measure_pairs
         from eirene.models.verifier.training.fit import VerifierRecipe
 
