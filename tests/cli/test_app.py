@@ -39,7 +39,7 @@ def test_help_and_usage_errors_load_nothing_heavy(arguments: list[str]) -> None:
 
 
 def test_help_loads_neither_data_nor_numbers() -> None:
-    code = "import sys; from eirene.cli import main; main(['--help']); print({'numpy', 'eirene.data'} & set(sys.modules))"
+    code = "import sys; from eirene.cli import main; main(['--help']); print({'numpy', 'eirene.data'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "set()"
 

@@ -154,5 +154,5 @@ def test_the_model_is_loaded_as_its_package_loads_it_and_without_a_temporary_fil
         raise OSError(errno.ENOSPC, "no room")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
-    ours = language._identifier.__wrapped__()
+    ours = language._loaded.__wrapped__()
     assert [ours.rank(text) for text in texts] == [theirs.rank(text) for text in texts]
