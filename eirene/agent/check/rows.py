@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from eirene._version import __version__
-from eirene.agent.backends import shipped_encoder, shipped_verifier
 from eirene.core.errors import InputError
 from eirene.core.grounding import NOTHING_GIVEN
 from eirene.core.quality import FaultKind, QualityRow, RowFault
@@ -25,6 +24,8 @@ from eirene.eval.base import Detector, case_of
 from eirene.eval.detectors.alignment import AlignmentDetector
 from eirene.eval.detectors.verifier import VerifierDetector
 from eirene.eval.scoring import Scorer, workers_for
+from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.verifier.shipped import shipped_verifier
 from eirene.text.sentences import split_sentences
 from eirene.verification import verify
 
