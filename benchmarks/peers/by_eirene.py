@@ -26,11 +26,15 @@ from eirene.agent.batch.runner import LocalRunner
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.core.concurrency import short_switch_interval
-from eirene.core.garbage import rare_collections
 from eirene.core.scores import Scores, Unscored
 from eirene.core.usage import Meter
 from eirene.data import open_dataset
 from eirene.eval.base import NOTHING, Case, Need
+
+try:
+    from eirene.core.garbage import rare_collections
+except ImportError:  # an older checkout, whose batch has none
+    from contextlib import nullcontext as rare_collections
 
 FIELDS = ("id", "question", "answer", "perspectives")
 
