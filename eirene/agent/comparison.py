@@ -30,7 +30,7 @@ async def votes_on_rewrite(state: State, parts: Parts, settings: Settings, meter
     if harm_by_scores(gated, after, settings=settings, mended=state.get("mended", [])) is not None:
         return None
     seed = derive_seed(state["seed"], item.id, "pairwise", state.get("round", 1))
-    pair = Pair(item.question, best_text(state), candidate)
+    pair = Pair(item.question, best_text(state), candidate, tuple(item.history or ()))
     with span("detector pairwise", shown_as="EVALUATOR") as found:
         votes = await parts.pairwise.compare(pair, votes=settings.judge_votes, seed=seed, meter=meter)
         if found is not None:

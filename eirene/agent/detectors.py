@@ -207,14 +207,14 @@ def _only_computes(critic: FeedbackModel) -> bool:
 
 
 def _item(case: Case) -> Item:
-    groups = case.given.groups
+    groups, history = case.given.groups, list(case.history) or None
     if case.given.source == "perspectives":
         sides = [Perspective(name=g.name, arguments=list(g.arguments)) for g in groups]
-        return Item(question=case.question, answer=case.answer, perspectives=sides)
+        return Item(question=case.question, history=history, answer=case.answer, perspectives=sides)
     if case.given.source == "context":
         passages = [text for g in groups for text in g.arguments]
-        return Item(question=case.question, answer=case.answer, context=passages)
-    return Item(question=case.question, answer=case.answer)
+        return Item(question=case.question, history=history, answer=case.answer, context=passages)
+    return Item(question=case.question, history=history, answer=case.answer)
 
 
 _SIDE_BY_SIDE = 4

@@ -51,6 +51,7 @@ from eirene.eval.scoring import Scorer
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
 from eirene.models.encoder.shipped import shipped_encoder
+from eirene.prompts.history import history_lines
 from eirene.refiners.base import Refiner, RefineTask
 from eirene.refiners.edit import EditRefiner
 from eirene.text.cancellation import WorkCancelledError, check_cancelled
@@ -240,7 +241,17 @@ class Nodes:
         drafts = () if item.answer == best else (item.answer,)
         asks_a_judge = bool(self.parts.judges) or (self.parts.pairwise is not None and self.settings.judge_votes > 0)
         marks = self.settings.mode == "edit" and self.settings.removal == "mark"
-        rewrite = Rewrite(item.question, best, candidate, given, load_critique(state), drafts, asks_a_judge, marks)
+        rewrite = Rewrite(
+            item.query,
+            best,
+            candidate,
+            given,
+            load_critique(state),
+            drafts,
+            is_judged=asks_a_judge,
+            is_marked=marks,
+            history=history_lines(item.history),
+        )
         with span("gate checks", shown_as="GUARDRAIL") as traced:
             found = await asyncio.to_thread(self._warranted, rewrite)
             if traced is not None:

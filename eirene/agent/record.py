@@ -20,6 +20,7 @@ from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Recor
 from eirene.core.signature import canonical, signature
 from eirene.core.usage import Usage
 from eirene.feedback_model.base import Limited, Reach
+from eirene.prompts.history import history_version
 from eirene.text.unicode import mend_surrogates
 
 _FAILED = "failed, the original stands"
@@ -42,6 +43,7 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
     return Record(
         id=item.id,
         question=item.question,
+        history=None if item.history is None else tuple(item.history),
         original=item.answer,
         answer=state.get("best", item.answer) if accepted else item.answer,
         status=cast(Status, status),
@@ -49,7 +51,7 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
         mode=settings.mode,
         backend=parts.backend,
         seed=state["seed"],
-        signature=run_signature(parts, settings),
+        signature=run_signature(parts, settings, item),
         rounds=tuple(_round(r) for r in state.get("rounds") or []),
         scores=BeforeAfter(
             original=load_scores(original_scores),
@@ -71,8 +73,11 @@ def _round(data: Json) -> Round:
 _SELECTS = {"completeness": "tag+reason", "hallucination": "findings", "both": "tag+reason+findings"}
 
 
-def run_signature(parts: Parts, settings: Settings) -> str:
-    """The settings that made a record, as one line."""
+def run_signature(parts: Parts, settings: Settings, item: Item | None = None) -> str:
+    """The settings that made a record, as one line.
+
+    With an item that has a history, also how prompts show one; the line of all others says nothing of it.
+    """
     from eirene._version import __version__
 
     parts = with_findings(parts, settings)
@@ -95,6 +100,7 @@ def run_signature(parts: Parts, settings: Settings) -> str:
         detectors="+".join(f"({d.name})" if d.name in parts.advisory else d.name for d in parts.detectors),
         backend=parts.backend,
         model=parts.version,
+        history=history_version() if item is not None and item.history else None,
         seed=settings.seed,
         v=__version__,
     )
@@ -136,7 +142,8 @@ class RowHash:
 
     def of(self, item: Item) -> str:
         """The item's hash."""
-        text = f"[{canonical(item.model_dump(mode='json'))},{self._rest}"  # the list of the item and what is common
+        shown = f"{canonical(history_version())}," if item.history else ""
+        text = f"[{canonical(item.model_dump(mode='json'))},{shown}{self._rest}"  # the list of the item and the rest
         return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 

@@ -74,6 +74,7 @@ def question(state: State, critique: Critique, settings: Settings) -> Json:
     return {
         "id": item.id,
         "question": item.question,
+        **({} if item.history is None else {"history": [turn.model_dump(mode="json") for turn in item.history]}),
         "text": best_text(state),
         "mode": settings.mode,
         "round": state.get("round", 1),

@@ -227,11 +227,11 @@ def compare(
     """Aligns the answer with the item's arguments, else with its passages; None where the item gives neither."""
     if item.perspectives:
         sides = [(perspective.name, perspective.arguments) for perspective in item.perspectives]
-        return compare_sides(sides, answer, encoder, question=item.question, sentences=sentences)
+        return compare_sides(sides, answer, encoder, question=item.query, sentences=sentences)
     if item.context:
-        arguments = tuple(dict.fromkeys(bearing_sentences(item.context, item.question, encoder)))
+        arguments = tuple(dict.fromkeys(bearing_sentences(item.context, item.query, encoder)))
         evidence = passage_sentences(item.context)
-        alignment = align(arguments, answer, encoder, question=item.question, evidence=evidence, sentences=sentences)
+        alignment = align(arguments, answer, encoder, question=item.query, evidence=evidence, sentences=sentences)
         return _unplaced(alignment, (None,) * len(arguments))
     return None
 

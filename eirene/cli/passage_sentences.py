@@ -13,4 +13,4 @@ def passage_sentences(item: Item) -> tuple[str, ...]:
     from eirene.alignment import bearing_sentences
     from eirene.models.encoder.shipped import shipped_encoder
 
-    return bearing_sentences(item.context or (), item.question, shipped_encoder())
+    return bearing_sentences(item.context or (), item.query, shipped_encoder())

@@ -52,7 +52,7 @@ def as_sides(value: object) -> Any:
     A side whose arguments are null has none, and is left out.
     """
     if isinstance(value, str):
-        value = _read(value, SIDES, "{[")
+        value = read_json_text(value, SIDES, "{[")
     if value is None or isinstance(value, list):
         return value
     if isinstance(value, Mapping):
@@ -70,7 +70,7 @@ def as_sides(value: object) -> Any:
 def as_texts(value: object) -> Any:
     """One text, or a list of texts, as a list without null entries; a text that holds a JSON list is read."""
     if isinstance(value, str):
-        value = _read(value, TEXTS, "[") if _LISTED.match(value) else [value]
+        value = read_json_text(value, TEXTS, "[") if _LISTED.match(value) else [value]
     if value is None or (isinstance(value, list) and all(type(entry) is str for entry in value)):
         return value
     found = _jsonable_or_none(value)
@@ -86,7 +86,7 @@ def as_passages(value: object) -> Any:
     (LangChain's, and others with such an attribute); nested lists of all these.
     """
     if isinstance(value, str):
-        value = _read(value, PASSAGES, "[") if _LISTED.match(value) else [value]
+        value = read_json_text(value, PASSAGES, "[") if _LISTED.match(value) else [value]
     if value is None or (isinstance(value, list) and all(type(entry) is str for entry in value)):
         return value
     return list(_passages(value, value, MAX_NESTING))
@@ -105,7 +105,7 @@ def passage_title(data: Mapping[str, Any]) -> str:
 
 def as_notes(value: object) -> Any:
     """A person's notes on sentences as a list; JSON in a text is read."""
-    found = _read(value, NOTES, "[") if isinstance(value, str) else value
+    found = read_json_text(value, NOTES, "[") if isinstance(value, str) else value
     if found is None or isinstance(found, list):
         return found
     if isinstance(found, tuple):
@@ -115,7 +115,7 @@ def as_notes(value: object) -> Any:
 
 def as_meta(value: object) -> Any:
     """Free data, an object; JSON in a text is read."""
-    found = _read(value, META, "{[") if isinstance(value, str) else value
+    found = read_json_text(value, META, "{[") if isinstance(value, str) else value
     if found is None or isinstance(found, dict):
         return found
     raise CoercionError(f"must be {META}, got {described(value)}")
@@ -161,8 +161,8 @@ def _jsonable_or_none(value: object) -> Any:
         return None
 
 
-def _read(text: str, wanted: str, starts: str) -> Any:
-    """The JSON value in a text, such as a table's cell."""
+def read_json_text(text: str, wanted: str, starts: str) -> Any:
+    """The JSON value in a text, such as a table's cell. `starts`: what it may begin with."""
     if text.lstrip()[:1] not in tuple(starts):
         raise CoercionError(f"must be {wanted}, got {described(text)}")
     try:

@@ -17,6 +17,7 @@ from eirene.core.coercion import as_id, as_meta, as_notes, as_passages, as_sides
 from eirene.core.critique import Critique, FeedbackNote, Sample
 from eirene.core.display import Displayed, sentence_diff
 from eirene.core.errors import InputError
+from eirene.core.history import History, Turn, query_in_place
 from eirene.core.pairwise import PairVotes
 from eirene.core.scores import Scores
 from eirene.core.signature import digest
@@ -94,6 +95,8 @@ class Item(_InputModel):
     """A name of the row, or a whole number; without one, a hash of the content."""
     question: Text
     """What was asked."""
+    history: History = Field(default=None, exclude_if=is_none)
+    """The conversation before the question, oldest first; also OpenAI's or LangChain's messages."""
     answer: Text
     """The answer to refine."""
     perspectives: Annotated[list[Perspective], Field(min_length=1), AfterValidator(_distinct_names), SIDES] | None = (
@@ -118,6 +121,7 @@ class Item(_InputModel):
             *,
             id: str | int = ...,
             question: str,
+            history: Sequence[Any] | str | None = ...,
             answer: str,
             perspectives: Mapping[str, str | Sequence[str]] | Sequence[Perspective | Mapping[str, Any]] | None = ...,
             context: str | Sequence[Any] | None = ...,
@@ -131,6 +135,11 @@ class Item(_InputModel):
         if not self.id:
             object.__setattr__(self, "id", "item-" + digest(self.model_dump(mode="json", exclude={"id"}))[:12])
         return self
+
+    @property
+    def query(self) -> str:
+        """The question with what a follow-up leaves unsaid, for encoders and searches."""
+        return query_in_place(self.question, self.history)
 
 
 class EditDecision(FrozenModel):
@@ -211,6 +220,8 @@ class Record(Displayed, FrozenModel):
     """The item's id."""
     question: str
     """What was asked."""
+    history: tuple[Turn, ...] | None = Field(default=None, exclude_if=is_none)
+    """The conversation before the question; left out where there was none."""
     original: str
     """The answer that came in."""
     answer: str

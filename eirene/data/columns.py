@@ -9,6 +9,7 @@ from typing import Any
 
 from eirene.core.coercion import CoercionError, as_id, as_meta, as_notes, as_passages, as_sides, as_texts
 from eirene.core.errors import InputError
+from eirene.core.history import as_turns
 from eirene.core.json import NotJsonableError, jsonable
 from eirene.core.validation import described
 from eirene.data.json_rows import Row
@@ -225,7 +226,7 @@ def _of_each(values: list[Any] | tuple[Any, ...], parts: list[str]) -> Any:
     return found
 
 
-FIELDS = ("id", "question", "answer", "perspectives", "context", "feedback", "gold", "meta")
+FIELDS = ("id", "question", "history", "answer", "perspectives", "context", "feedback", "gold", "meta")
 NEEDED = ("question", "answer")
 
 
@@ -270,6 +271,7 @@ _HINTS: dict[type, str] = {
 _FORMS: dict[str, Callable[[Any], Any]] = {
     "id": as_id,
     "question": _text,
+    "history": as_turns,
     "answer": _text,
     "perspectives": as_sides,
     "context": as_passages,

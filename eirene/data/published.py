@@ -1,4 +1,4 @@
-"""Readers of published data sets (ASQA, ELI5, HaluQuestQA): their rows as the fields of Eirene's rows."""
+"""Readers of published forms (ASQA, ELI5, HaluQuestQA, chats): their rows as the fields of Eirene's rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from eirene.core.errors import InputError
 from eirene.core.json import jsonable
-from eirene.data import haluquestqa
+from eirene.data import chats, haluquestqa
 from eirene.data.columns import Fields, field_value
 from eirene.data.json_rows import Row
 
@@ -147,6 +147,7 @@ READERS = {
     reader.name: reader
     for reader in (
         Reader("asqa", read_asqa, spread_asqa),
+        Reader("chat", chats.read),
         Reader("eli5", read_eli5),
         Reader("haluquestqa", haluquestqa.read, haluquestqa.spread),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from eirene.core.grounding import Grounding, grounding_for
+from eirene.core.history import Turn, query_in_place
 from eirene.core.records import Item
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
@@ -45,7 +46,7 @@ class Case:
 
     `samples` are other answers to the question. `token_logprobs` has for each token of the answer the
     log-probabilities of its likeliest alternatives, itself among them or not, in any order. Both are empty where the
-    row brings none.
+    row brings none. `history` is the conversation before the question.
     """
 
     question: str
@@ -53,6 +54,12 @@ class Case:
     given: Grounding
     samples: tuple[str, ...] = ()
     token_logprobs: tuple[tuple[float, ...], ...] = ()
+    history: tuple[Turn, ...] = ()
+
+    @property
+    def query(self) -> str:
+        """The question with what a follow-up leaves unsaid, for encoders."""
+        return query_in_place(self.question, self.history)
 
 
 def case_of(item: Item, *, answer: str | None = None, given: Grounding | None = None) -> Case:
@@ -68,6 +75,7 @@ def case_of(item: Item, *, answer: str | None = None, given: Grounding | None = 
         grounding_for(item) if given is None else given,
         samples=_texts(item.meta.get("samples")),
         token_logprobs=_logprobs(item.meta.get("token_logprobs")) if text == item.answer else (),
+        history=tuple(item.history or ()),
     )
 
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from eirene.core.errors import BackendError, EireneError
+from eirene.core.history import Turn
 from eirene.core.logs import get_logger
 from eirene.core.loop_settings import Structured
 from eirene.core.pairwise import ORDERS, PairVote, PairVotes, Side
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
-from eirene.eval.detectors.judge import Section, fenced
+from eirene.eval.detectors.judge import Section, fenced, question_sections
 from eirene.eval.detectors.reply_forms import PAIRWISE_JSON_PROMPT, pairwise_form
 from eirene.eval.detectors.verdict import cleaned
 from eirene.models.chat import ChatModel, Sampling
@@ -43,11 +44,12 @@ TEMPERATURE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A question, the text before, and the rewrite."""
+    """A question (with the conversation before it), the text before, and the rewrite."""
 
     question: str
     before: str
     after: str
+    history: tuple[Turn, ...] = ()
 
 
 class PairwiseJudge(Protocol):
@@ -198,7 +200,7 @@ def pairwise_messages(pair: Pair, *, first: Side, prompts: PromptSet = SHIPPED) 
     """The request, with the text before or the rewrite as answer A; question and answers stand in a fence."""
     texts = (pair.before, pair.after) if first == "before" else (pair.after, pair.before)
     named = (Section(f"answer {letter}", text) for letter, text in zip("AB", texts, strict=True))
-    material, mark = fenced([Section("question", pair.question), *named])
+    material, mark = fenced([*question_sections(pair.question, pair.history), *named])
     return prompts.load(PAIRWISE_PROMPT).fill({"material": material, "mark": mark})
 
 

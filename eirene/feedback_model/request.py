@@ -7,23 +7,21 @@ lines with a word that does not occur in it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from eirene.core.critique import Tag
 from eirene.core.errors import InputError
 from eirene.core.records import Item, found_ids
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.prompts.loader import Message, Prompt, break_control_tokens, fence_word, load_prompt
+from eirene.prompts.history import history_part
+from eirene.prompts.lines import one_line, shown_line
+from eirene.prompts.loader import Message, Prompt, fence_word, load_prompt
 from eirene.text.sentences import Sentence
 
 CHAT_PROMPT = "feedback"
 INSTRUCT_PROMPT = "feedback_instruct"
 
 _NUMBERED = "Context, in numbered passages; a reason may name the passage that it rests on by its number, as [N]:"
-_HEADING = re.compile(r"(?<!#)#{2,}+(?=\s*+(?:instruction|input|response)\b)", re.IGNORECASE)
-_CODE = re.compile(r"^[ \t]{0,3}(?:`{3}|~{3})|^(?: {4}|\t)\S", re.MULTILINE)
-_UNSEEN = {c: " " for c in (*range(0x20), *range(0x7F, 0xA0))} | dict.fromkeys((0x200B, 0x2060, 0xFEFF))
 
 
 def feedback_messages(request: FeedbackRequest, *, prompt: Prompt | None = None) -> tuple[Message, ...]:
@@ -59,17 +57,6 @@ def render_reply(tags: Sequence[Tag], reasons: Sequence[str | None]) -> str:
     return "\n".join(lines)
 
 
-def one_line(text: str) -> str:
-    """The text on one line: a line break becomes a space, in code a visible ⏎; control characters are dropped."""
-    joint = " ⏎ " if _CODE.search(text) else " "
-    lines = (" ".join(line.translate(_UNSEEN).split()) for line in text.strip().splitlines())
-    return joint.join(line for line in lines if line)
-
-
-def _shown(text: str) -> str:
-    return _HEADING.sub("#", break_control_tokens(one_line(text)))
-
-
 def _answer(request: FeedbackRequest) -> str:
     """The statements, behind the word `Answer:` that HaluQuestQA uses."""
     if not request.sentences:
@@ -78,19 +65,20 @@ def _answer(request: FeedbackRequest) -> str:
 
 
 def _given(item: Item) -> str:
-    """Question and what was given, with the word `Question:` that HaluQuestQA uses."""
-    lines = [f"Question: {_shown(item.question)}"]
+    """The conversation, the question and what was given, with the word `Question:` that HaluQuestQA uses."""
+    lines = [history_part(item.history)] if item.history else []
+    lines.append(f"Question: {shown_line(item.question)}")
     for side in item.perspectives or ():
-        lines.append(f"Perspective to be covered: {_shown(side.name)}")
-        lines += [f"- {_shown(argument)}" for argument in side.arguments]
+        lines.append(f"Perspective to be covered: {shown_line(side.name)}")
+        lines += [f"- {shown_line(argument)}" for argument in side.arguments]
     if item.context:
         numbered = bool(found_ids(item))
         lines.append(_NUMBERED if numbered else "Context:")
-        lines += [f"- {f'[{n}] ' if numbered else ''}{_shown(p)}" for n, p in enumerate(item.context, start=1)]
+        lines += [f"- {f'[{n}] ' if numbered else ''}{shown_line(p)}" for n, p in enumerate(item.context, start=1)]
     return "\n".join(lines)
 
 
 def numbered_lines(sentences: Sequence[Sentence]) -> str:
     """The sentences as a model is shown them: with their numbers, one a line."""
     # Numbered by place and not by `n`, so that they are 1 to the last whatever cut the text.
-    return "\n".join(f"{n}. {_shown(s.text)}" for n, s in enumerate(sentences, start=1))
+    return "\n".join(f"{n}. {shown_line(s.text)}" for n, s in enumerate(sentences, start=1))

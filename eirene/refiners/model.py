@@ -15,6 +15,7 @@ from eirene.models.local.model import LocalModel
 from eirene.models.replies import Reply
 from eirene.models.reply_text import check_ending, unwrapped
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
+from eirene.prompts.history import history_lines
 from eirene.prompts.loader import break_control_tokens, fence_word
 from eirene.refiners.base import RefineTask, Rejection
 
@@ -37,7 +38,8 @@ PARTS = (
     "refine_fault",
     "refine_undone",
 )
-"""The prompts that stand inside those of `PROMPTS`."""
+"""The prompts that stand inside those of `PROMPTS`, for every item. With a history `refine_history` is one, too; the
+signature names it there alone."""
 _FIRST_WORDS = 6  # of a faulty sentence; the whole of it stands in the answer above
 _SHOWN_ATTEMPTS = 3  # the latest; more would crowd out the answer
 
@@ -144,15 +146,17 @@ def refine_messages(
     values = {"question": break_control_tokens(item.question), "answer": break_control_tokens(task.answer)}
     if task.mode in ("fine-grained", "human"):
         values["faults"] = _faults(_critique(task), prompts, reasons_only=reasons_only)
-    arguments, passages = _arguments(item), _passages(item)
+    arguments, passages, turns = _arguments(item), _passages(item), history_lines(item.history)
     attempts = _attempts(task.rejections, prompts)
     undone = "\n".join(f"- {break_control_tokens(edit)}" for edit in task.undone)
-    given = "\x1f".join((values["question"], arguments, passages))
+    shown = (values["question"], arguments, passages, *((turns,) if turns else ()))
+    given = "\x1f".join(shown)
     mark = fence_word(*values.values(), given, attempts, undone, made_from=given)  # rounds begin alike
     values["given"] = "".join(
         [
             _part(prompts, "refine_perspectives", mark=mark, arguments=arguments) if arguments else "",
             _part(prompts, "refine_context", mark=mark, passages=passages) if passages else "",
+            _part(SHIPPED, "refine_history", mark=mark, turns=turns) if turns else "",
         ]
     )
     values["rejected"] = "".join(

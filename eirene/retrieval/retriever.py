@@ -141,8 +141,8 @@ class Finds(Protocol):
 
 
 def query_of(item: Item) -> str:
-    """What is searched for: the question and the answer, as the paper's retriever takes both."""
-    return f"{item.question}\n{item.answer}"
+    """What is searched for: question and answer, as the paper's retriever takes both; a follow-up in its place."""
+    return f"{item.query}\n{item.answer}"
 
 
 def with_context(item: Item, retriever: Finds) -> Item:

@@ -170,7 +170,7 @@ def is_compared(item: Item, parts: Parts, settings: Settings) -> bool:
 def _comparisons(item: Item, parts: Parts, settings: Settings, count: Count) -> Numbers:
     """None where every rewrite shows harm by its scores, or is not one; else both orders of every rewrite."""
     assert isinstance(parts.pairwise, ChatPairwise)
-    pair = Pair(item.question, item.answer, item.answer)
+    pair = Pair(item.question, item.answer, item.answer, tuple(item.history or ()))
     messages = pairwise_messages(pair, first="before", prompts=parts.pairwise.prompts)
     longer = (REWRITE[1] - 1) * count(item.answer)
     votes = 2 * settings.judge_votes

@@ -26,6 +26,7 @@ from eirene.data.journal import Line
 from eirene.eval.base import Case
 from eirene.eval.detectors.judge import Judgement
 from eirene.eval.statistics.bootstrap import Array
+from eirene.prompts.history import history_key
 
 
 class _CompareLine(CheckedModel):
@@ -104,19 +105,19 @@ def jobs_for(
         for mode in modes:
             for seed in seeds:
                 own = Settings.of(**{**settings.model_dump(), "mode": mode, "seed": seed})
-                yield CompareJob(item, own, row_hash(item, parts, own), run_signature(parts, own))
+                yield CompareJob(item, own, row_hash(item, parts, own), run_signature(parts, own, item))
 
 
 def text_key(item: Item, answer: str, judge: str) -> str:
     """The key of a text's judgement: the judge, and everything that it is shown."""
     case = judged_case(item, answer)
     groups = [[g.name, *g.arguments] for g in case.given.groups] if case.given.source != "derived" else []
-    return digest([judge, case.question, groups, answer])[:16]
+    return digest([judge, case.question, groups, answer, *history_key(case.history)])[:16]
 
 
 def judged_case(item: Item, answer: str) -> Case:
     """What a judge is shown of a text."""
-    return Case(item.question, answer, grounding_for(item))
+    return Case(item.question, answer, grounding_for(item), history=tuple(item.history or ()))
 
 
 Judgements = Mapping[tuple[str, str], JudgedText]

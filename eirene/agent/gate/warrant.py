@@ -42,7 +42,8 @@ class Rewrite:
 
     `given` is what the scores are compared with; `drafts` are earlier texts whose words may come back.
     `is_judged`: a model compares what is left with the text before. `is_marked`: what is to be removed stays,
-    with a mark after it.
+    with a mark after it. `question` is in its place (`Item.query`); `history` is the conversation before it as the
+    refiner was shown it, whose words may come in.
     """
 
     question: str
@@ -53,6 +54,7 @@ class Rewrite:
     drafts: tuple[str, ...] = ()
     is_judged: bool = False
     is_marked: bool = False
+    history: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ class _Work:
         if all(check.name != "characters" for check in self.checks):
             return self.rewrite.written, ()
         rewrite = self.rewrite
-        sources = (*rewrite.drafts, rewrite.question, *rewrite.given.arguments)
+        sources = (*rewrite.drafts, rewrite.question, rewrite.history, *rewrite.given.arguments)
         return without_new_characters(rewrite.before, rewrite.written, sources)
 
     @cached_property
@@ -181,6 +183,7 @@ class _Work:
             is_judged=self.rewrite.is_judged,
             encoder=self._read_by,
             reader=self._reader,
+            history=self.rewrite.history,
         )
 
     def _object(self, case: EditCase, rebuilt: Rebuilt) -> bool:

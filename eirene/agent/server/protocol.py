@@ -14,6 +14,7 @@ from eirene.agent.server.limits import MAX_DEPTH, check_sizes
 from eirene.agent.wrappers.conversation import Given
 from eirene.core.critique import Finding, HallucinationKind
 from eirene.core.errors import InputError
+from eirene.core.history import History
 from eirene.core.records import PASSAGES, SIDES, Perspective, parse_item
 from eirene.core.validation import first_problem
 from eirene.text.unicode import Text
@@ -133,11 +134,12 @@ class ChatRequest(_WithGiven):
 
 
 class RunRequest(_WithGiven):
-    """The body of `POST /v1/runs`: one question, and the answer to refine unless the server is to write it."""
+    """The body of `POST /v1/runs`: a question (after a chat), and the answer unless the server is to write it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     question: Text
+    history: History = Field(default=None, description="The conversation before the question: chat messages.")
     answer: Text | None = None
     mode: ServedMode | None = None
     seed: Annotated[Whole | None, Field(ge=0, lt=2**63)] = None

@@ -91,7 +91,7 @@ def shown_result(record: Record, item: Item) -> Json:
             "notes": table.notes,
         },
         "facts": f"mode {record.mode}, backend {record.backend}, seed {record.seed}; {cost(record.usage)}",
-        "item": item.model_dump(mode="json", include={"question", "answer", "perspectives", "context"}),
+        "item": item.model_dump(mode="json", include={"question", "history", "answer", "perspectives", "context"}),
     }
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar, get_args
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, convert_to_messages
 
 from eirene.agent.loop import SLACK_S
 from eirene.agent.server.answers import status_of
@@ -25,6 +25,7 @@ from eirene.agent.server.streaming import OnRunEvent, RunEvent
 from eirene.core.concurrency import DaemonExecutor, usable_cores
 from eirene.core.errors import InputError
 from eirene.core.findings.edits import apply_findings
+from eirene.core.history import Turn
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
 
@@ -178,7 +179,9 @@ class Service:
         if mode not in self.served:
             known = ", ".join(self.served)
             raise ApiError(400, f"mode {mode} is not served here; known: {known}", param="mode", code="invalid_value")
-        return ChatTask((HumanMessage(content=request.question),), mode, draft, request.given, seed=request.seed)
+        before = convert_to_messages([_message(turn) for turn in request.history or ()])
+        messages = (*before, HumanMessage(content=request.question))
+        return ChatTask(messages, mode, draft, request.given, seed=request.seed)
 
     async def perform(self, run: ServerRun, task: ChatTask, *, live: bool = False) -> Answer:
         """Answers a task in its turn and keeps the run. Raises `ApiError`; `live` tells of every step."""
@@ -295,6 +298,11 @@ def _reporting(run: ServerRun) -> OnRunEvent:
             loop.call_soon_threadsafe(run.add, as_json(event))
 
     return tell
+
+
+def _message(turn: Turn) -> dict[str, str]:
+    """A turn as a chat message. What a tool returned names the call that it answers, whatever that was."""
+    return {**turn.model_dump(), **({"tool_call_id": "call"} if turn.role == "tool" else {})}
 
 
 def _question(task: ChatTask) -> str:

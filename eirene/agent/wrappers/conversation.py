@@ -27,6 +27,7 @@ from langchain_core.tracers import context as tracing
 
 from eirene.core.errors import EireneError, InputError
 from eirene.core.grounding import NOTHING_GIVEN, lacks_grounding
+from eirene.core.history import Turn, as_turns, newest
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record, parse_item
 from eirene.core.usage import Usage
@@ -103,11 +104,14 @@ def with_text(message: AIMessage, text: str) -> AIMessage:
 
 
 def conversation_item(messages: Sequence[BaseMessage], answer: str, *, given: Given | None = None) -> Item:
-    """The item of a reply: the last question, in the conversation that it stands in. Raises `InputError`.
+    """The item of a reply: the last question, with the conversation before it as its history. Raises `InputError`.
 
-    Of the messages, texts alone are taken; instructions from the system come first.
+    Instructions from the system come first. What tools returned for the last question is no part of it: see `given`.
     """
-    data: dict[str, Any] = {"question": _question(messages), "answer": answer}
+    question, history = _asked(messages)
+    data: dict[str, Any] = {"question": question, "answer": answer}
+    if history:
+        data["history"] = history
     for key in _GIVEN_KEYS:
         value = None if given is None else given.get(key)
         if value is not None and (not isinstance(value, Sized) or len(value)):
@@ -175,20 +179,15 @@ def tool_results(messages: Sequence[BaseMessage]) -> Given | None:
     return {"context": texts} if texts else None
 
 
-def _question(messages: Sequence[BaseMessage]) -> str:
-    told = [str(m.text).strip() for m in messages if isinstance(m, SystemMessage)]
-    turns = [
-        ("User" if isinstance(m, HumanMessage) else "Assistant", str(m.text).strip())
-        for m in messages
-        if isinstance(m, HumanMessage | AIMessage) and str(m.text).strip()
-    ]
-    asked = [n for n, (who, _) in enumerate(turns) if who == "User"]
-    last = turns[asked[-1]][1] if asked else ""
-    before = turns[: asked[-1]] if asked else []
-    parts = [f"Instructions to the assistant: {text}" for text in told if text]
-    if before:
-        parts.append("Earlier in the conversation:\n" + "\n".join(f"{who}: {text}" for who, text in before))
-    return "\n\n".join([*parts, f"The question: {last}"]) if parts else last
+def _asked(messages: Sequence[BaseMessage]) -> tuple[str, list[Turn]]:
+    """The last question, "" for none, and the turns before it, as many of the last as a history has room for."""
+    asked = [n for n, m in enumerate(messages) if isinstance(m, HumanMessage) and str(m.text).strip()]
+    last = asked[-1] if asked else len(messages)
+    told = [m for m in messages if isinstance(m, SystemMessage)]
+    before = [m for m in messages[:last] if isinstance(m, HumanMessage | AIMessage | ToolMessage)]
+    said = [turn for turn in as_turns([*told, *before]) or () if turn["content"] and turn["content"].strip()]
+    turns = [Turn.model_validate(turn) for turn in said]
+    return str(messages[last].text).strip() if asked else "", newest(turns)
 
 
 T = TypeVar("T")

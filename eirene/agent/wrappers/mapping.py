@@ -36,6 +36,7 @@ class StateKeys:
     """
 
     question: str = "question"
+    history: str = "history"
     answer: str = "answer"
     perspectives: str = "perspectives"
     context: str = "context"

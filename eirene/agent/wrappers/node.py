@@ -95,6 +95,7 @@ class RowState(TypedDict, total=False):
     """What goes in, as in an input row, and what comes out: the answer to show, and the record."""
 
     question: str
+    history: list[Any] | str
     answer: str
     perspectives: list[Json] | Json | str
     context: list[Any] | Json | str

@@ -110,11 +110,11 @@ def aligned(case: Case, encoder: Encodes) -> tuple[Alignment, tuple[str, ...]]:
     given: Grounding = case.given
     if given.source == "context":
         passages = given.arguments
-        chosen = bearing_sentences(passages, case.question, encoder)
-        found = align(chosen, case.answer, encoder, question=case.question, evidence=passage_sentences(passages))
+        chosen = bearing_sentences(passages, case.query, encoder)
+        found = align(chosen, case.answer, encoder, question=case.query, evidence=passage_sentences(passages))
         return found, ("context",) * len(chosen)
     names = tuple(group.name for group in given.groups for _ in group.arguments)
-    return align(given.arguments, case.answer, encoder, question=case.question), names
+    return align(given.arguments, case.answer, encoder, question=case.query), names
 
 
 _NO_COVERAGE = "looks at the places of what is said, not at what is missing"
@@ -161,7 +161,7 @@ def score_arrangement(case: Case, encoder: Encodes) -> Scores:
     if why is not None:
         return Scores.none(why)
     sides = [(group.name, group.arguments) for group in groups]
-    comparison = compare_sides(sides, case.answer, encoder, question=case.question)
+    comparison = compare_sides(sides, case.answer, encoder, question=case.query)
     found = placement(comparison, encoder)
     worst = dict.fromkeys(range(len(comparison.alignment.sentences)), 0.0)
     for unit, p in zip(found.atoms, found.wrong, strict=True):

@@ -13,7 +13,7 @@ from eirene.core.scores import Poll, Polls, Score, Scores, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case, Need, unmet
-from eirene.eval.detectors.judge import Section, fenced, given_sections, wilson
+from eirene.eval.detectors.judge import Section, fenced, given_sections, question_sections, wilson
 from eirene.eval.detectors.reply_forms import VERDICT_JSON_PROMPT, verdict_form
 from eirene.eval.detectors.verdict import read_verdict
 from eirene.eval.registry import detector
@@ -167,7 +167,7 @@ class ChainPoll:
 def chainpoll_messages(case: Case, question: Question, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The request: question, given text (for adherence alone) and answer in a fence, and our words around it."""
     given = given_sections(case) if question == "adherence" else []
-    material, mark = fenced([Section("question", case.question), *given, Section("answer", case.answer)])
+    material, mark = fenced([*question_sections(case.question, case.history), *given, Section("answer", case.answer)])
     return prompts.load(f"chainpoll_{question}").fill({"material": material, "mark": mark})
 
 

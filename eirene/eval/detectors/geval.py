@@ -12,7 +12,7 @@ from eirene.core.scores import Scores, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, unmet
-from eirene.eval.detectors.judge import Section, fenced, given_sections
+from eirene.eval.detectors.judge import Section, fenced, given_sections, question_sections
 from eirene.eval.detectors.verdict import cleaned, is_denied
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
@@ -158,7 +158,7 @@ def _scores(rating: float, **raw: float) -> Scores:
 def geval_messages(case: Case, aspect: Aspect, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The request: question, given text (for consistency alone) and answer in a fence, and our words around it."""
     given = given_sections(case) if aspect == "consistency" else []
-    material, mark = fenced([Section("question", case.question), *given, Section("answer", case.answer)])
+    material, mark = fenced([*question_sections(case.question, case.history), *given, Section("answer", case.answer)])
     return prompts.load(f"geval_{aspect}").fill({"material": material, "mark": mark})
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eirene.core.errors import InputError
+from eirene.core.history import Turn
 from eirene.core.json import parse_json
 from eirene.core.scores import Unscored
 from eirene.core.validation import form_error
@@ -25,6 +26,7 @@ from eirene.eval.detectors.reply_forms import errors_form
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.reply_text import inside_fence, without_thinking
 from eirene.prompts import SHIPPED, Message, PromptSet
+from eirene.prompts.history import history_part
 from eirene.prompts.loader import break_control_tokens, fence_word
 from eirene.text.refusals import denies_fault
 
@@ -55,6 +57,12 @@ def fenced(sections: Iterable[Section]) -> tuple[str, str]:
     mark = fence_word(*(s.text for s in defanged))
     lines = [line for s in defanged for line in (f"{mark} {s.title}", s.text)]
     return "\n".join([*lines, f"{mark} end"]), mark
+
+
+def question_sections(question: str, history: Sequence[Turn]) -> list[Section]:
+    """The question as a judge is shown it, after the conversation before it where there is one."""
+    before = [Section("conversation", history_part(history))] if history else []
+    return [*before, Section("question", question)]
 
 
 def given_sections(case: Case) -> list[Section]:
@@ -153,7 +161,8 @@ class ErrorJudge:
 
 def judge_messages(case: Case, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The request. Given arguments or passages are shown; what was derived from a critique is not."""
-    parts = [f"Question:\n{case.question}"]
+    parts = [history_part(case.history)] if case.history else []
+    parts.append(f"Question:\n{case.question}")
     if case.given.source == "perspectives":
         for group in case.given.groups:
             parts.append("\n".join([f"Arguments given for {group.name}:", *(f"- {a}" for a in group.arguments)]))

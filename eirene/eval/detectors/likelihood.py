@@ -18,6 +18,7 @@ from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.models.token_scores import Count, ScoredToken, TokenScorer
 from eirene.prompts import SHIPPED, Message, PromptSet
+from eirene.prompts.history import history_part
 from eirene.text.sentences import Sentence, split_sentences
 
 NO_TOKENS = "the answer has no tokens"
@@ -154,14 +155,15 @@ class GptScore:
 
 
 def gptscore_messages(case: Case, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
-    """The prompt: the instruction, what was given where something was, and the question."""
+    """The prompt: the instruction, what was given where something was, and the question in its conversation."""
+    asked = case.question if not case.history else f"{case.question}\n{history_part(case.history)}"
     if case.given.source == "derived" or not case.given.arguments:
-        return prompts.load("gptscore_open").fill({"question": case.question})
+        return prompts.load("gptscore_open").fill({"question": asked})
     parts = []
     for group in case.given.groups:
         title = "Texts:" if case.given.source == "context" else f"Arguments, {group.name}:"
         parts.append("\n".join([title, *(f"- {text}" for text in group.arguments)]))
-    return prompts.load("gptscore_given").fill({"given": "\n\n".join(parts), "question": case.question})
+    return prompts.load("gptscore_given").fill({"given": "\n\n".join(parts), "question": asked})
 
 
 @detector("gptscore", needs=GptScore.needs, about="how likely a local model finds the answer (GPTScore)")

@@ -23,6 +23,7 @@ from eirene.eval.metrics.levels import LabelLevel, levels
 from eirene.eval.scoring import DetectorOutcome
 from eirene.eval.statistics.bootstrap import Array, Estimate, Resamples, bonferroni, holm, two_sided_p
 from eirene.eval.statistics.ranking import Flags, best_threshold, curve, interval, ranked, roc_auc, thresholded
+from eirene.prompts.history import history_key
 
 Json = dict[str, Any]
 DEV_SHARE = 0.3
@@ -312,7 +313,7 @@ def row_key(case: Case, detector: Detector, *, seed: int) -> str:
     given = [case.given.source, [[g.name, list(g.arguments)] for g in case.given.groups]]
     text = [case.question, case.answer, given, list(case.samples), [list(t) for t in case.token_logprobs]]
     drawn = [] if only_computes(detector) else [seed]
-    return digest([text, detector.name, detector.version, *drawn])[:24]
+    return digest([[*text, *history_key(case.history)], detector.name, detector.version, *drawn])[:24]
 
 
 def row_of(case_id: str, detector: Detector, outcome: DetectorOutcome, *, key: str) -> DetectorRow:

@@ -233,7 +233,7 @@ class EmbeddedHallucination:
         if isinstance(faults, str):
             return faults
         ruled = find_by_rules(
-            request.answer, request.sentences, references_of(request.item), request.item.question, self._encoder
+            request.answer, request.sentences, references_of(request.item), request.item.query, self._encoder
         )
         found = [*_by_rules(ruled, request), *_unsupported(faults, request, ruled)]
         return _in_order(found)

@@ -196,7 +196,7 @@ def texts_of(item: Item) -> Iterator[str]:
 
     A text too many costs its encoding, one too few is encoded when it is asked for: neither changes a record.
     """
-    yield item.question
+    yield item.query
     yield item.answer
     if item.perspectives:
         yield from (" ".join(argument.split()) for side in item.perspectives for argument in side.arguments)

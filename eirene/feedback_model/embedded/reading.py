@@ -50,7 +50,9 @@ def faults_by_reading(
     margins = {i: _margin(r, mends[i]) for i, r in readings.items()}
     left = [i for i, margin in margins.items() if margin > 0 and mends[i] is None]
     mended = frozenset(i for i, mend in mends.items() if mend is not None)
-    gone = Removals(request.answer, request.item.question, request.sentences, readings, reader, mended).chosen(left)
+    item = request.item
+    may_go = Removals(request.answer, item.question, request.sentences, readings, reader, mended, query=item.query)
+    gone = may_go.chosen(left)
     found = []
     for i, reading in readings.items():
         if margins[i] <= _FAINT:

@@ -66,7 +66,7 @@ _FIRST_WORDS = 80
 class Removals:
     """Chooses the sentences of an answer that may go; `readings` by index, of those that claim something.
 
-    `mended`: sentences that are put right, and so stay.
+    `mended`: sentences that are put right, and so stay. `query` is the question in its place (`Item.query`).
     """
 
     answer: str
@@ -75,6 +75,7 @@ class Removals:
     readings: Mapping[int, ClaimReading]
     reader: ContextReader
     mended: frozenset[int] = frozenset()
+    query: str = ""
 
     def chosen(self, faulted: Sequence[int]) -> frozenset[int]:
         """Which of the faulted sentences may go, the riskiest first, as long as enough of the answer stays."""
@@ -104,7 +105,8 @@ class Removals:
     def _instructs(self, text: str) -> bool:
         opening = _ORDER.match(text)
         orders = opening is not None and looks_like_base(opening.group(1).lower())
-        is_step = _HOW.match(self.question) or _STEP.match(text) or _INSTRUCTS.search(text)
+        is_how = _HOW.match(self.question) or _HOW.match(self.query)
+        is_step = is_how or _STEP.match(text) or _INSTRUCTS.search(text)
         return orders or is_step is not None
 
     def _text(self, index: int) -> str:
@@ -117,7 +119,7 @@ class Removals:
             return False
         if self._follows(index, stays[0], gone):
             return True
-        earlier = " ".join([self.question, *(self._text(j) for j in range(index) if j not in gone)])
+        earlier = " ".join([self.query or self.question, *(self._text(j) for j in range(index) if j not in gone)])
         new = set(stems(self._text(index))) - set(stems(earlier))
         return any(new & self._resumed(self._text(j)) for j in stays[:_NEAR]) or self._names(index, stays, new)
 

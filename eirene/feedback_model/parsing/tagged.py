@@ -17,10 +17,11 @@ from eirene.core.records import Item
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import plain, resolved
 from eirene.feedback_model.parsing.reply import check_end
-from eirene.feedback_model.request import one_line
 from eirene.feedback_model.vote import findings_by_sentence
 from eirene.models.replies import ending
 from eirene.models.reply_text import UnreadableError, cleaned_instruct, count_headings
+from eirene.prompts.history import history_part
+from eirene.prompts.lines import one_line
 from eirene.prompts.loader import Message, Prompt, break_control_tokens, fence_word, load_prompt
 from eirene.text.refusals import denies_fault
 from eirene.text.sentences import Sentence
@@ -57,9 +58,12 @@ def _material(request: FeedbackRequest) -> dict[str, str]:
 
 
 def references_shown(request: FeedbackRequest) -> tuple[str, str]:
-    """The question and the references as a model is shown them: numbered, one a line."""
+    """The question, with what was said before it below it, and the references, numbered, one a line."""
     references = [f"{n}. {break_control_tokens(text)}" for n, text in enumerate(references_of(request.item), start=1)]
-    return break_control_tokens(request.item.question), "\n".join(references) or NO_REFERENCES
+    asked = break_control_tokens(request.item.question)
+    if request.item.history:
+        asked += "\n" + history_part(request.item.history)
+    return asked, "\n".join(references) or NO_REFERENCES
 
 
 def references_of(item: Item) -> tuple[str, ...]:

@@ -41,7 +41,8 @@ class EditCase:
     changed for. `drafts`: earlier texts (the original answer) whose words may come back. `is_judged`: a model will
     compare the texts, and so may tell a new fact from a false one. `encoder` is None where the texts are in a language
     that it does not read; checks that need it then say nothing. `reader` reads claims against the given text; None
-    where nothing was given, and without a verifier.
+    where nothing was given, and without a verifier. `question` is in its place (`Item.query`), `history` what was said
+    before it.
     """
 
     question: str
@@ -54,6 +55,7 @@ class EditCase:
     is_judged: bool = False
     encoder: Encodes | None = None
     reader: ContextReader | None = None
+    history: str = ""
     _found: dict[Check, tuple[Objection, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def objections(self, check: Check) -> tuple[Objection, ...]:
@@ -74,9 +76,11 @@ class EditCase:
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
-        """Every text that an edit may take its words from: the text before, drafts, question, given text, reasons."""
+        """Every text that an edit may take its words from: the text before, drafts, question and what was said before
+        it, given text, reasons."""
         reasons = [text for a in self.asked for text in (a.reason, a.edit or "") if text]
-        return (self.before, *self.drafts, self.question, *self.given_texts, *reasons)
+        asked = (self.question, self.history) if self.history else (self.question,)
+        return (self.before, *self.drafts, *asked, *self.given_texts, *reasons)
 
     @cached_property
     def swapped(self) -> EditCase:

@@ -120,7 +120,7 @@ class ClassifierTask:
     def prompt(self, case: Case) -> str:
         """The text up to where the label begins."""
         arguments = [(group.name, text) for group in case.given.groups for text in group.arguments]
-        return verdict_prompt(case.question, arguments, case.answer, asks=_ASKS[self.error_type])
+        return verdict_prompt(case.query, arguments, case.answer, asks=_ASKS[self.error_type])
 
     def saved(self) -> dict[str, Any]:
         """What an adapter carries."""

@@ -160,7 +160,7 @@ def encode(model: LocalModel, case: Case, pieces: Sequence[Piece]) -> EncodedAns
     """
     arguments = case.given.arguments
     groups = groups_of(case)
-    laid_out = response_prompt(case.question, [(groups[piece.text], piece.of(arguments)) for piece in pieces])
+    laid_out = response_prompt(case.query, [(groups[piece.text], piece.of(arguments)) for piece in pieces])
     before, after = model.encode_frame(_ASKED if model.layout == "chat" else "")
     ids, offsets = _tokens(model.tokenizer, laid_out.text)
     # With the space that stands before it, as a tokenizer would have it in running text.

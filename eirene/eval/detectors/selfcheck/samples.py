@@ -12,7 +12,7 @@ from eirene.core.scores import Scores, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, unmet
-from eirene.eval.detectors.judge import Section, fenced, given_sections
+from eirene.eval.detectors.judge import fenced, given_sections, question_sections
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.prompts import SHIPPED, Message, PromptSet
@@ -146,12 +146,13 @@ class SampledDetector:
 
 
 def sample_messages(case: Case, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
-    """The question alone, or with the given text in a fence."""
+    """The question alone, or with the given text and the conversation before it in a fence."""
     given = given_sections(case)
-    if not given:
+    if not given and not case.history:
         return prompts.load("sample_answer").fill({"question": case.question})
-    material, mark = fenced([*given, Section("question", case.question)])
-    return prompts.load("sample_answer_given").fill({"material": material, "mark": mark})
+    material, mark = fenced([*given, *question_sections(case.question, case.history)])
+    prompt = prompts.load("sample_answer_given") if given else SHIPPED.load("sample_answer_followup")
+    return prompt.fill({"material": material, "mark": mark})
 
 
 def source_of(resources: Resources) -> SampleSource:
