@@ -181,9 +181,13 @@ class Dialogue:
         return reviewed(self._critique, self._review)
 
     def _open(self) -> None:
-        from eirene.views.terminal import FRACTION
+        from eirene.views.terminal import FRACTION, history_lines
 
         asked = self._question
+        if self._item.history:
+            self._print(_text("Conversation before", style="bold cyan"), indent=0)
+            for line in history_lines(self._item.history):
+                self._print(line)
         self._print(_text("Question", style="bold cyan"), indent=0)
         self._print(_text(asked["question"]))
         title = (

@@ -31,7 +31,7 @@ _QUERIED = 1_000  # characters of the turn before: more would drown the question
 _CALLS = ("tool_calls", "invalid_tool_calls", "function_call", "additional_kwargs")
 
 
-class Turn(CheckedModel):
+class HistoryTurn(CheckedModel):
     """One message of a conversation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -64,7 +64,7 @@ def as_turns(value: object) -> Any:
 
 
 def _as_turn(message: Any) -> Any:
-    if isinstance(message, Turn):
+    if isinstance(message, HistoryTurn):
         return message
     if isinstance(message, list | tuple) and len(message) == 2:
         message = {"role": message[0], "content": message[1]}
@@ -100,7 +100,7 @@ def _said(content: Any) -> Any:
 _MEDIA = ("image", "audio", "video", "file", "document")
 
 
-def _bounded(turns: list[Turn]) -> list[Turn]:
+def _bounded(turns: list[HistoryTurn]) -> list[HistoryTurn]:
     characters = sum(len(turn.content) for turn in turns)
     if len(turns) > MAX_TURNS:
         raise ValueError(f"has {len(turns)} turns; give at most {MAX_TURNS}, the last ones")
@@ -109,14 +109,14 @@ def _bounded(turns: list[Turn]) -> list[Turn]:
     return turns
 
 
-TURNS = BeforeValidator(as_turns, json_schema_input_type=str | list[Turn])
+TURNS = BeforeValidator(as_turns, json_schema_input_type=str | list[HistoryTurn])
 """What `history` may be: see `as_turns`."""
-History = Annotated[Annotated[list[Turn], AfterValidator(_bounded)] | None, TURNS]
+History = Annotated[Annotated[list[HistoryTurn], AfterValidator(_bounded)] | None, TURNS]
 
 
-def newest(turns: Sequence[Turn]) -> list[Turn]:
+def newest(turns: Sequence[HistoryTurn]) -> list[HistoryTurn]:
     """The last turns that a history has room for."""
-    kept: list[Turn] = []
+    kept: list[HistoryTurn] = []
     left = MAX_CHARACTERS
     for turn in reversed(turns[-MAX_TURNS:]):
         left -= len(turn.content)
@@ -126,7 +126,7 @@ def newest(turns: Sequence[Turn]) -> list[Turn]:
     return kept[::-1]
 
 
-def query_in_place(question: str, history: Sequence[Turn] | None) -> str:
+def query_in_place(question: str, history: Sequence[HistoryTurn] | None) -> str:
     """The question after the user's last words before it: a follow-up ("And the second one?") names no topic itself.
 
     For encoders and searches, which are shown no prompt; the question alone where there is no history. Answers are

@@ -17,7 +17,7 @@ from eirene.core.coercion import as_id, as_meta, as_notes, as_passages, as_sides
 from eirene.core.critique import Critique, FeedbackNote, Sample
 from eirene.core.display import Displayed, sentence_diff
 from eirene.core.errors import InputError
-from eirene.core.history import History, Turn, query_in_place
+from eirene.core.history import History, HistoryTurn, query_in_place
 from eirene.core.pairwise import PairVotes
 from eirene.core.scores import Scores
 from eirene.core.signature import digest
@@ -220,7 +220,7 @@ class Record(Displayed, FrozenModel):
     """The item's id."""
     question: str
     """What was asked."""
-    history: tuple[Turn, ...] | None = Field(default=None, exclude_if=is_none)
+    history: tuple[HistoryTurn, ...] | None = Field(default=None, exclude_if=is_none)
     """The conversation before the question; left out where there was none."""
     original: str
     """The answer that came in."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from eirene.core.coercion import CoercionError
 from eirene.core.errors import InputError
-from eirene.core.history import Turn, as_turns
+from eirene.core.history import HistoryTurn, as_turns
 from eirene.core.json import NotJsonableError, jsonable
 from eirene.core.validation import validated
 from eirene.data.columns import Fields, field_value
@@ -41,7 +41,7 @@ def read(data: Mapping[str, Any], where: str) -> Fields:
     return found
 
 
-def split_chat(turns: Sequence[Turn], *, column: str, where: str) -> dict[str, Any]:
+def split_chat(turns: Sequence[HistoryTurn], *, column: str, where: str) -> dict[str, Any]:
     """The fields of a chat that ends with its answer."""
     asked = [n for n, turn in enumerate(turns) if turn.role == "user"]
     if not asked:
@@ -62,14 +62,14 @@ def split_chat(turns: Sequence[Turn], *, column: str, where: str) -> dict[str, A
     }
 
 
-def _turns(value: object, column: str, where: str) -> list[Turn]:
+def _turns(value: object, column: str, where: str) -> list[HistoryTurn]:
     try:
         found = as_turns(jsonable(value)) or []
     except (NotJsonableError, CoercionError) as error:
         raise InputError(f"the column {column!r} {error}", field=column, where=where) from None
     if not found:
         raise InputError(f"the column {column!r} holds no messages", field=column, where=where)
-    return [validated(Turn, turn, where=where, under=column) for turn in found]
+    return [validated(HistoryTurn, turn, where=where, under=column) for turn in found]
 
 
 def _wrong(what: str, column: str, where: str) -> InputError:

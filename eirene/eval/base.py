@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from eirene.core.grounding import Grounding, grounding_for
-from eirene.core.history import Turn, query_in_place
+from eirene.core.history import HistoryTurn, query_in_place
 from eirene.core.records import Item
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
@@ -54,7 +54,7 @@ class Case:
     given: Grounding
     samples: tuple[str, ...] = ()
     token_logprobs: tuple[tuple[float, ...], ...] = ()
-    history: tuple[Turn, ...] = ()
+    history: tuple[HistoryTurn, ...] = ()
 
     @property
     def query(self) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from eirene.core.errors import BackendError, EireneError
-from eirene.core.history import Turn
+from eirene.core.history import HistoryTurn
 from eirene.core.logs import get_logger
 from eirene.core.loop_settings import Structured
 from eirene.core.pairwise import ORDERS, PairVote, PairVotes, Side
@@ -49,7 +49,7 @@ class Pair:
     question: str
     before: str
     after: str
-    history: tuple[Turn, ...] = ()
+    history: tuple[HistoryTurn, ...] = ()
 
 
 class PairwiseJudge(Protocol):

@@ -6,7 +6,7 @@ import functools
 import hashlib
 from collections.abc import Sequence
 
-from eirene.core.history import Turn
+from eirene.core.history import HistoryTurn
 from eirene.prompts.lines import shown_line
 from eirene.prompts.loader import load_prompt
 
@@ -20,12 +20,12 @@ _NOTE = 80  # characters kept free for the lines that say what is left out
 _NAMES = {"system": "Instructions to the assistant", "user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
-def history_part(history: Sequence[Turn] | None) -> str:
+def history_part(history: Sequence[HistoryTurn] | None) -> str:
     """The words around a history and its lines, without a break at the end; "" where there is none."""
     return load_prompt("history").fill({"turns": history_lines(history)})[-1].content if history else ""
 
 
-def history_lines(history: Sequence[Turn] | None) -> str:
+def history_lines(history: Sequence[HistoryTurn] | None) -> str:
     """The turns, oldest first, one a line, in at most `HISTORY_CHARACTERS`; "" where there are none.
 
     Kept are the instructions of the system that stand first, then the newest turns; a line says how many are left out.
@@ -48,7 +48,7 @@ def history_lines(history: Sequence[Turn] | None) -> str:
     return "\n".join([*head, *note, *reversed(tail)])
 
 
-def _line(turn: Turn) -> str:
+def _line(turn: HistoryTurn) -> str:
     said, half = turn.content.strip(), TURN_CHARACTERS // 2
     # Cut before it is laid out, so that a turn of a million characters costs no more than it shows; and once more
     # after, for marks of broken lines make it longer.
@@ -68,6 +68,6 @@ def history_version() -> str:
     return hashlib.sha256(shown.encode("utf-8")).hexdigest()[:8]
 
 
-def history_key(history: Sequence[Turn] | None) -> list[object]:
+def history_key(history: Sequence[HistoryTurn] | None) -> list[object]:
     """What a history adds to a hash of what a model is shown; nothing where there is none."""
     return [[[turn.role, turn.content] for turn in history], history_version()] if history else []

@@ -13,8 +13,10 @@ from rich.text import Text
 
 from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.grounding import lacks_grounding
+from eirene.core.history import HistoryTurn
 from eirene.core.records import Record, Round
 from eirene.core.scores import Unscored
+from eirene.text.quoting import one_line
 from eirene.views.changes import calmed, shown_diff
 from eirene.views.diff import DiffLine, DiffLineKind, diff
 from eirene.views.edits import edits_taken, edits_undone
@@ -54,13 +56,17 @@ _SIGN: dict[DiffLineKind, str] = {
 }  # fmt: skip
 _PIECE_STYLE = {"same": "", "gone": "red strike", "new": "green"}
 _LONGEST_LINE = 800  # characters of a sentence in a comparison: a rewrite may be one sentence without an end
+_TURNS, _TURN = 4, 160  # of a conversation: turns, and characters of each
 _WHOLE = "--html and --json hold the whole."
 FRACTION = "The fraction: how many of the drawn critiques found a fault there."
 
 
 def render(record: Record) -> RenderableType:
     """The whole record: question, critique, rewrite, scores, decisions, outcome, answer, cost."""
-    parts: list[RenderableType] = [*_section("Question", Text(visible(record.question)))]
+    parts: list[RenderableType] = []
+    if record.history:
+        parts += _section("Conversation before", *history_lines(record.history))
+    parts += _section("Question", Text(visible(record.question)))
     first = record.rounds[0] if record.rounds else None
     if first is not None and (first.critique is not None or first.samples):
         parts += _section("Critique", *_critique(first))
@@ -79,6 +85,15 @@ def render(record: Record) -> RenderableType:
     run = f"mode {record.mode}, backend {visible(record.backend)}, seed {record.seed}"
     parts += _section("Cost", Text(f"{cost(record.usage)}\n{run}", style="dim"))
     return Group(*parts)
+
+
+def history_lines(history: Sequence[HistoryTurn]) -> Iterator[Text]:
+    """The last turns before a question, a line each, cut where they are long; a line says how many there are before."""
+    left = len(history) - _TURNS
+    if left > 0:
+        yield Text(f"{left} earlier turn{'s' * (left > 1)} not shown. {_WHOLE}", style="dim")
+    for turn in history[-_TURNS:]:
+        yield Text(f"{turn.role}: {one_line(visible(turn.content[:_LONGEST_LINE]), _TURN)}", style="dim")
 
 
 def _section(title: str, *content: RenderableType) -> Iterator[RenderableType]:

@@ -85,7 +85,7 @@ def _schema() -> pa.Schema:
 
     texts = ("id", "question", "original", "answer", "status", "why", "mode", "backend", "signature", "hash")
     numbers = ("seed", "calls", "retries", "cache_hits", "input_tokens", "output_tokens", "cached_tokens")
-    nested = ("rounds", "scores", "error_kind", "error_message")
+    nested = ("history", "rounds", "scores", "error_kind", "error_message")
     return pa.schema(
         [
             *((name, pa.string()) for name in texts),
@@ -119,4 +119,6 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     row = without_seal(row)
     error = row.pop("error", None) or {}
     nested = {name: json.dumps(row.pop(name), ensure_ascii=False) for name in ("rounds", "scores")}
+    if "history" in row:
+        nested["history"] = json.dumps(row.pop("history"), ensure_ascii=False)
     return {**row, **row.pop("usage"), **nested, "error_kind": error.get("kind"), "error_message": error.get("message")}

@@ -142,7 +142,19 @@ function refused(error, sides) {
   else at("problem").textContent = error.message;
 }
 
+let before = []; // the conversation of the run that the form was filled with
+
+function keepBefore(history) {
+  before = history || [];
+  const leave = make("button", { type: "button" }, "Ask without it");
+  leave.addEventListener("click", () => { keepBefore([]); at("question").focus(); });
+  const shown = drawHistory(before);
+  if (shown) shown.append(leave);
+  at("before").replaceChildren(...(shown ? [shown] : []));
+}
+
 function fillForm(item) {
+  keepBefore(item.history);
   write(at("question"), item.question);
   write(at("answer"), item.answer || "");
   write(at("passages"), (item.context || []).map((passage) => passage.text || passage).join("\n\n"));
@@ -153,7 +165,7 @@ function fillForm(item) {
 }
 
 function formNow() {
-  return { question: at("question").value, answer: at("answer").value,
+  return { question: at("question").value, history: before, answer: at("answer").value,
     context: at("passages").value ? [at("passages").value] : [],
     perspectives: [...at("sides").children].map((side) => ({ name: side.querySelector(".side-name").value,
       arguments: side.querySelector("textarea").value.split("\n") })) };
@@ -360,6 +372,7 @@ async function submit(event) {
   if (sides.length) body.perspectives = sides.map((side) => ({ name: side.name, arguments: side.arguments }));
   const context = passages();
   if (context.length) body.context = context;
+  if (before.length) body.history = before;
   at("go").disabled = true;
   const mine = begin();
   at("watch").focus();

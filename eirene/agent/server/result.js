@@ -191,6 +191,12 @@ function drawRound(round) {
     round.taken ? make("span", { class: "hint" }, ` (${round.taken})`) : null);
 }
 
+function drawHistory(turns) {
+  if (!turns || !turns.length) return null;
+  return folded(`The conversation before the question: ${turns.length} turn${turns.length > 1 ? "s" : ""}`,
+    make("dl", {}, ...turns.flatMap((turn) => [make("dt", {}, turn.role), make("dd", { class: "text", dir: "auto" }, turn.content)])));
+}
+
 function drawResult(run, fill) {
   const { result } = run;
   const first = result.rounds.find((round) => round.critique);
@@ -207,6 +213,7 @@ function drawResult(run, fill) {
       edits ? drawEdits() : null,
       result.scores.rows.length || result.scores.notes.length ? folded("Scores", drawScores(result.scores.columns, result.scores.rows),
         ...result.scores.notes.map((note) => make("p", { class: "hint" }, note))) : null,
+      drawHistory(result.item.history),
       folded("Rounds, settings and cost", ...result.rounds.map(drawRound),
         first && first.agreement ? make("p", { class: "hint" }, first.agreement + ".") : null,
         make("p", { class: "hint" }, result.facts)),

@@ -25,7 +25,7 @@ from eirene.agent.server.streaming import OnRunEvent, RunEvent
 from eirene.core.concurrency import DaemonExecutor, usable_cores
 from eirene.core.errors import InputError
 from eirene.core.findings.edits import apply_findings
-from eirene.core.history import Turn
+from eirene.core.history import HistoryTurn
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
 
@@ -300,7 +300,7 @@ def _reporting(run: ServerRun) -> OnRunEvent:
     return tell
 
 
-def _message(turn: Turn) -> dict[str, str]:
+def _message(turn: HistoryTurn) -> dict[str, str]:
     """A turn as a chat message. What a tool returned names the call that it answers, whatever that was."""
     return {**turn.model_dump(), **({"tool_call_id": "call"} if turn.role == "tool" else {})}
 

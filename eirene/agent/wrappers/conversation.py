@@ -27,7 +27,7 @@ from langchain_core.tracers import context as tracing
 
 from eirene.core.errors import EireneError, InputError
 from eirene.core.grounding import NOTHING_GIVEN, lacks_grounding
-from eirene.core.history import Turn, as_turns, newest
+from eirene.core.history import HistoryTurn, as_turns, newest
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record, parse_item
 from eirene.core.usage import Usage
@@ -179,14 +179,14 @@ def tool_results(messages: Sequence[BaseMessage]) -> Given | None:
     return {"context": texts} if texts else None
 
 
-def _asked(messages: Sequence[BaseMessage]) -> tuple[str, list[Turn]]:
+def _asked(messages: Sequence[BaseMessage]) -> tuple[str, list[HistoryTurn]]:
     """The last question, "" for none, and the turns before it, as many of the last as a history has room for."""
     asked = [n for n, m in enumerate(messages) if isinstance(m, HumanMessage) and str(m.text).strip()]
     last = asked[-1] if asked else len(messages)
     told = [m for m in messages if isinstance(m, SystemMessage)]
     before = [m for m in messages[:last] if isinstance(m, HumanMessage | AIMessage | ToolMessage)]
     said = [turn for turn in as_turns([*told, *before]) or () if turn["content"] and turn["content"].strip()]
-    turns = [Turn.model_validate(turn) for turn in said]
+    turns = [HistoryTurn.model_validate(turn) for turn in said]
     return str(messages[last].text).strip() if asked else "", newest(turns)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eirene.core.errors import InputError
-from eirene.core.history import Turn
+from eirene.core.history import HistoryTurn
 from eirene.core.json import parse_json
 from eirene.core.scores import Unscored
 from eirene.core.validation import form_error
@@ -59,7 +59,7 @@ def fenced(sections: Iterable[Section]) -> tuple[str, str]:
     return "\n".join([*lines, f"{mark} end"]), mark
 
 
-def question_sections(question: str, history: Sequence[Turn]) -> list[Section]:
+def question_sections(question: str, history: Sequence[HistoryTurn]) -> list[Section]:
     """The question as a judge is shown it, after the conversation before it where there is one."""
     before = [Section("conversation", history_part(history))] if history else []
     return [*before, Section("question", question)]

@@ -230,16 +230,16 @@ def test_an_unknown_model_is_a_404(client: OpenAI, name: str) -> None:
     assert found.value.code == "model_not_found"
 
 
-def test_earlier_turns_stand_in_the_question(client: OpenAI) -> None:
+def test_earlier_turns_are_the_history_of_the_question(client: OpenAI) -> None:
     turns: list[Any] = [{"role": "user", "content": "I like animals."}, {"role": "assistant", "content": "Good."}, *ASK]
     raw = client.chat.completions.with_raw_response.create(
         model=MODEL,
         messages=turns,
         extra_body={**GIVEN, "eirene_trace": "full"},
     )
-    question = raw.parse().eirene["records"][0]["question"]  # type: ignore[attr-defined]
-    assert "I like animals." in question
-    assert question.endswith(f"The question: {QUESTION}")
+    record = raw.parse().eirene["records"][0]  # type: ignore[attr-defined]
+    assert record["question"] == QUESTION
+    assert record["history"] == turns[:2]
 
 
 def test_context_reaches_the_detectors(client: OpenAI) -> None:

@@ -15,6 +15,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.wrappers.chat_model import RefiningChatModel
 from eirene.agent.wrappers.conversation import conversation_item, refinable_text, tool_results, with_text
 from eirene.core.errors import InputError
+from eirene.core.history import MAX_CHARACTERS, MAX_TURNS
 from eirene.models.scripted import ScriptedChatModel
 
 SIDES = [
@@ -242,12 +243,37 @@ def test_reasoning_stays_beside_a_new_text() -> None:
 
 
 def test_the_last_question_is_asked_in_its_conversation() -> None:
-    chat = [SystemMessage("Be brief."), HumanMessage("Hi"), AIMessage("Hello."), HumanMessage("Zoos?")]
-    assert conversation_item(chat, "A.").question == (
-        "Instructions to the assistant: Be brief.\n\nEarlier in the conversation:\nUser: Hi\nAssistant: Hello.\n\n"
-        "The question: Zoos?"
-    )
-    assert conversation_item(chat[-1:], "A.").question == "Zoos?"
+    calls = AIMessage("", tool_calls=[{"name": "f", "args": {}, "id": "1"}])
+    chat = [
+        HumanMessage([{"type": "text", "text": "Hi"}, {"type": "image_url", "image_url": {"url": "data:"}}]),
+        calls,
+        ToolMessage("found", tool_call_id="1"),
+        AIMessage("Hello."),
+        AIMessage(" "),
+        SystemMessage("Be brief."),
+        HumanMessage("Zoos?"),
+        calls,
+        ToolMessage("for this question", tool_call_id="1"),
+    ]
+    item = conversation_item(chat, "A.")
+    assert item.question == "Zoos?"
+    assert [(turn.role, turn.content) for turn in item.history or ()] == [
+        ("system", "Be brief."),
+        ("user", "Hi\n[image_url]"),
+        ("tool", "found"),
+        ("assistant", "Hello."),
+    ]
+    assert conversation_item([HumanMessage("Zoos?")], "A.").history is None
+
+
+def test_of_a_chat_without_end_the_last_turns_are_taken() -> None:
+    chat = [HumanMessage(f"turn {n}") for n in range(MAX_TURNS + 5)]
+    item = conversation_item(chat, "A.")
+    assert item.history is not None
+    assert len(item.history) == MAX_TURNS
+    assert item.history[-1].content == f"turn {MAX_TURNS + 3}"
+    long = [HumanMessage("a" * MAX_CHARACTERS), HumanMessage("b"), HumanMessage("Why?")]
+    assert [turn.content for turn in conversation_item(long, "A.").history or ()] == ["b"]
 
 
 def test_what_tools_returned_since_the_question_can_be_the_context() -> None:
