@@ -89,6 +89,16 @@ def test_refine_keeps_the_original_or_says_what_it_accepted(gguf_file: Path) -> 
     assert record.usage.cost_usd == 0.0
 
 
+async def test_a_follow_up_is_judged_in_its_conversation_within_the_models_context(gguf_file: Path) -> None:
+    history = [("user", "What burns in old lamps? " * 40), ("assistant", "Whale oil. " * 80)] * 24
+    item = Item(question="And who lights them?", answer="The keeper does.", history=history)
+    parts = resolve_backend(f"gguf:{gguf_file}?threads=1&context=2048&tokens=60")
+    request, meter = FeedbackRequest(item, item.answer, split_sentences(item.answer), 7), Meter()
+    samples = [sample async for sample in parts.feedback_model.draw(request, start=0, count=2, meter=meter)]
+    assert [sample.is_valid for sample in samples] == [True, True]
+    assert 800 < meter.total.input_tokens < 2048  # forty times as much was said
+
+
 async def test_three_modes_are_compared(gguf_file: Path, tmp_path: Path) -> None:
     settings = {"samples": 3, "max_rounds": 1, "judge_votes": 0}
     plan = ComparePlan(modes=("improve", "generic", "fine-grained"), settings=settings)  # type: ignore[arg-type]  # made

@@ -242,6 +242,39 @@ def test_earlier_turns_are_the_history_of_the_question(client: OpenAI) -> None:
     assert record["history"] == turns[:2]
 
 
+def test_a_chat_of_three_turns_is_judged_and_refined_in_its_place() -> None:
+    """Whoever drafts, criticises and rewrites sees what was said before; what tools returned is no part of that."""
+    turns: list[Any] = [{"role": "system", "content": "Be brief."}]
+    with LoopbackServer("A sentence that is short.") as upstream, served(chat_engine(upstream, samples=3)) as server:
+        client = server.client()
+        for question in ("Which two zoos are old?", "And where is the second one?", "Is it bigger?"):
+            turns.append({"role": "user", "content": question})
+            begin = len(upstream.requests)
+            reply = client.chat.completions.create(model="refine/improve/test", messages=turns)
+            turns.append({"role": "assistant", "content": reply.choices[0].message.content})
+            draft, *others = upstream.requests[begin:]
+            assert draft.body["messages"] == turns[:-1]
+            assert others
+            assert all(turn["content"] in other.text for other in others for turn in turns[:-1])
+        runs = httpx.get(f"{server.root}/v1/runs").json()["data"]
+        assert runs[0]["question"] == "Is it bigger?"
+        item = httpx.get(f"{server.root}/v1/runs/{runs[0]['id']}").json()["items"][0]
+        assert (item["question"], item["history"]) == ("Is it bigger?", turns[:5])
+
+
+def test_a_run_of_the_page_may_have_a_history(client: OpenAI, server: Served) -> None:
+    before = [{"role": "user", "content": "I like zoos."}, {"role": "tool", "content": "Basel has one."}]
+    body = {"question": QUESTION, "history": before, "answer": DRAFT, **GIVEN}
+    started = httpx.post(f"{server.root}/v1/runs", json=body).json()
+    with httpx.stream("GET", f"{server.root}/v1/runs/{started['id']}/events") as events:
+        assert "ended" in events.read().decode()
+    found = httpx.get(f"{server.root}/v1/runs/{started['id']}").json()
+    assert found["items"][0]["history"] == before
+    refused = httpx.post(f"{server.root}/v1/runs", json={**body, "history": [{"role": "wizard", "content": "x"}]})
+    assert refused.status_code == 400
+    assert "history" in refused.json()["error"]["message"]
+
+
 def test_context_reaches_the_detectors(client: OpenAI) -> None:
     reply = chat(client, extra_body={"context": ["Zoos teach children about animals.", "Entry is free on Mondays."]})
     found = reply.eirene["records"][0]["scores"]["original"]["alignment"]["arguments"]
