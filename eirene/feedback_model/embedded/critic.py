@@ -112,7 +112,7 @@ def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tupl
     comparison = compare(request.item, request.answer, encoder, sentences=request.sentences)
     if comparison is None:
         return NOTHING_GIVEN
-    faults = faults_of(comparison, gather(comparison, request.item.question, request.answer, encoder), critic)
+    faults = faults_of(comparison, gather(comparison, request.item.query, request.answer, encoder), critic)
     return tuple(cite_passage(f, (f.findings[0].edit or "") if _is_missing(f) else "", request.item) for f in faults)
 
 
