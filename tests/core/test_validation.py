@@ -23,7 +23,7 @@ ROUND: dict[str, Any] = {"critique": None, "candidate": None, "scores": {}, "why
 BAD: list[tuple[Callable[[], object], str]] = [
     (eirene.Item, "'question' is missing (and 1 more problem)"),  # type: ignore[call-arg]
     (lambda: eirene.Item("Q?"), "Item takes its fields by name (question=..., answer=...), got the text 'Q?'"),  # type: ignore[call-arg,misc]
-    (lambda: eirene.Item(**QA, anwser="x"), "unknown key 'anwser'; known keys: id, question, answer,"),  # type: ignore[arg-type]
+    (lambda: eirene.Item(**QA, anwser="x"), "unknown key 'anwser'; known keys: id, question, history, answer,"),  # type: ignore[arg-type]
     (lambda: eirene.Item(question=5, answer="A."), "'question' must be a text (a JSON string), got the number 5"),  # type: ignore[arg-type]
     (lambda: eirene.Item(**QA, meta={"a": {"b": [{1}]}}), "'meta.a.b[0]' must be plain JSON, got set {1}"),  # type: ignore[arg-type]
     (lambda: eirene.Perspective(name="pro", arguments=[]), "'arguments' is empty; give at least one entry"),
