@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import groupby
 
@@ -52,10 +52,14 @@ def new_language(case: EditCase) -> Iterator[PlacedFault]:
             yield PlacedFault(*edit.after, f"words in {language}, which no text before has: {quoted(text)}", whole=True)
 
 
+def _leans_on_english(words: Sequence[str]) -> bool:
+    """Whether as many of some words are function words of English as in any English text."""
+    return sum(word in ENGLISH_WORDS for word in words) >= _LEAST_ENGLISH * len(words)
+
+
 def _reads_as_english(words: list[str]) -> bool:
-    """Whether most of some words are, or lean on, the function words of English and of no other language."""
-    english = sum(word in ENGLISH_WORDS for word in words)
-    return english >= _LEAST_ENGLISH * len(words) and not any(
+    """Whether some words lean on the function words of English, and on those of no other language."""
+    return _leans_on_english(words) and not any(
         len(function_words_of(language, [w for w in words if w not in ENGLISH_WORDS])) >= _FOREIGN
         for language in FUNCTION_WORDS
     )
@@ -100,7 +104,9 @@ class _Languages:
         whole = " ".join(sources)
         self._sources = (*sources, whole)
         self._asked = " ".join([case.question, *(a.reason for a in case.asked)]).lower()
-        self._words = frozenset(plain_words(whole))
+        words = plain_words(whole)
+        self._words = frozenset(words)
+        self._has_english = _leans_on_english(words)
         self._left = _IDENTIFIED
 
     @cached_property
@@ -114,8 +120,10 @@ class _Languages:
     def other(self, text: str) -> str | None:
         """The language of a sentence, or of a clause of it, where that is clearly none of those known."""
         words = plain_words(text)
-        if _reads_as_english(words) and _reads_as_english(list(self._words)):
-            return None  # told without the identifier of languages, which takes a second to load
+        if self._has_english and _reads_as_english(words):
+            return None  # told without the identifier of languages, which takes half a second and 75 MB to load
+        if self._words.issuperset(words):
+            return None  # such as an argument that was given: what every word stands in before is no new language
         if not self._known:
             return None
         found = self._by_letters(text, words) or self._by_words(words)
