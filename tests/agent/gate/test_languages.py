@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -49,3 +51,19 @@ def test_digits_of_one_script_stand_for_those_of_another() -> None:
     arabic, japanese = LANGUAGES["Arabic"]["chosen"][1], LANGUAGES["Japanese"]["chosen"][0]
     assert undone(arabic, arabic["answer"].translate(EASTERN_ARABIC)) == []
     assert undone(japanese, japanese["answer"].translate(FULL_WIDTH)) == []
+
+
+def test_english_is_told_without_the_identifier_of_languages() -> None:
+    code = """
+import sys
+from eirene.agent.gate.checks.registry import CHECKS
+from eirene.agent.gate.warrant import Rewrite, warrant
+from eirene.core.grounding import Grounding
+
+before = "Trams are quiet and they are used by people of every age. Critics say that the tracks take room. " * 5
+added = before + "They last for decades as well, and the city can pay for them."
+found = warrant(Rewrite("Should the city have more trams?", before, added, Grounding("derived", ())), CHECKS, None)
+print(len(found.decisions) > 0, "py3langid" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
