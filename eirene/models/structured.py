@@ -29,6 +29,7 @@ logger = get_logger(__name__)
 
 STRUCTURED: tuple[Structured, ...] = get_args(Structured)
 _UNBOUNDED = 768
+_LONGEST_TEXT = 200  # tokens of a bounded text in a reply
 _BOUND = re.compile(r"\{(?:\d+,)?(\d+)\}")
 _LONGEST_REPEAT = 128
 """Of a pattern in one go: xgrammar, by which vLLM holds replies, fails on more (0.2.8)."""
@@ -193,8 +194,8 @@ def most_tokens(schema: Mapping[str, Any]) -> int:
         if "properties" in part:
             return 4 + sum(8 + longest(inner) for inner in part["properties"].values())
         if "pattern" in part:
-            # English has four characters a token; a small model that goes on does so in digits and the like.
-            return 3 * sum(map(int, _BOUND.findall(part["pattern"].rpartition("|")[2]))) // 4
+            # English has four characters a token; a small model that goes on for ever does so in digits and the like.
+            return min(_LONGEST_TEXT, sum(map(int, _BOUND.findall(part["pattern"].rpartition("|")[2]))))
         return 8 if "enum" in part or part.get("type") == "number" else _UNBOUNDED
 
     return longest(schema)

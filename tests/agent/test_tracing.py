@@ -47,7 +47,7 @@ def model(request: ScriptedRequest, index: int) -> ScriptedReply:
 
 def refined(server: LoopbackServer, tracing: Tracing | bool, **options: Any) -> eirene.Record:
     backend = {"backend": "openai:test", "base_url": server.base_url}
-    return eirene.refine(ITEM, **{**backend, "tracing": tracing, "max_rounds": 1, **options})
+    return eirene.refine(ITEM, **{**backend, "tracing": tracing, "max_rounds": 1, "stop": "none", **options})
 
 
 def no_texts_in(collector: Collector) -> bool:

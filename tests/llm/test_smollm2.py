@@ -64,7 +64,6 @@ async def test_a_seed_holds_whatever_ran_before(gguf_file: Path) -> None:
     first, _ = await critiques(named(gguf_file), count=4)
     await resolve_chat(named(gguf_file)).ask([Message("user", "Hello.")], sampling=Sampling(seed=1), meter=Meter())
     assert (await critiques(named(gguf_file), count=4))[0] == first
-    assert (await critiques(named(gguf_file), count=2))[0] == first[:2]
 
 
 async def test_a_cancelled_request_ends_soon_and_the_next_is_answered(gguf_file: Path) -> None:
@@ -96,7 +95,7 @@ async def test_a_follow_up_is_judged_in_its_conversation_within_the_models_conte
     request, meter = FeedbackRequest(item, item.answer, split_sentences(item.answer), 7), Meter()
     samples = [sample async for sample in parts.feedback_model.draw(request, start=0, count=2, meter=meter)]
     assert [sample.is_valid for sample in samples] == [True, True]
-    assert 800 < meter.total.input_tokens < 2048  # forty times as much was said
+    assert 800 < meter.total.input_tokens - meter.total.cached_tokens < 2048  # forty times as much was said
 
 
 async def test_three_modes_are_compared(gguf_file: Path, tmp_path: Path) -> None:

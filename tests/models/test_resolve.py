@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from langchain.chat_models.base import _get_chat_model_creator
 
 from eirene.core.errors import InputError, MissingExtraError
 from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
@@ -155,6 +156,7 @@ ABSENT = [
 def test_an_absent_package_is_named_with_its_install_command(
     provider: str, package: str, install: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    _get_chat_model_creator.cache_clear()  # LangChain keeps what another test had it import
     monkeypatch.setitem(sys.modules, package.replace("-", "_"), None)  # absent even where it is installed
     with pytest.raises(MissingExtraError) as caught:
         resolve_chat(f"{provider}:model")

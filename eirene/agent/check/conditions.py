@@ -22,8 +22,8 @@ NEEDS_BASELINE = frozenset({*COMPARED, "missing", "new"})
 ERRORS = ("hallucination", "coverage")
 
 _FORM = re.compile(
-    r"\s*(?P<quantity>[A-Za-z][\w-]*(?:\.\w+)?)\s*(?P<operator>>=|<=|>|<)\s*"
-    r"(?P<limit>[0-9]{1,12}(?:\.[0-9]{1,12})?)\s*(?P<percent>%?)\s*",
+    r"\s*+(?P<quantity>[A-Za-z][\w-]*+(?:\.\w++)?)\s*+(?P<operator>>=|<=|>|<)\s*+"
+    r"(?P<limit>[0-9]{1,12}(?:\.[0-9]{1,12})?)\s*+(?P<percent>%?)\s*+",
     re.ASCII,
 )
 _COMPARE: dict[Operator, Callable[[Fraction, Fraction], bool]] = {">": gt, ">=": ge, "<": lt, "<=": le}

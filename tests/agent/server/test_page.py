@@ -229,7 +229,7 @@ def test_votes_come_in_one_by_one(tab: Browser) -> None:
     script = '["Complete"]'
     with (
         LoopbackServer(lambda request, _: script, n="refuses", latency_s=0.15) as up,
-        served(chat_engine(up, calls=2, samples=9, max_rounds=1)) as server,  # so that they come in waves
+        served(chat_engine(up, calls=2, samples=9, stop="none", max_rounds=1)) as server,  # so that they come in waves
     ):
         tab.open(f"{server.root}/")
         tab.read("""window.seen = []; new MutationObserver(() => {
