@@ -48,6 +48,7 @@ class RefineKeywords(SettingKeywords, total=False):
     id: str | int
     question: str
     answer: str
+    history: str | Sequence[Any] | None
     perspectives: Mapping[str, str | Sequence[str]] | Sequence[Perspective | Mapping[str, Any]] | None
     context: str | Sequence[Any] | None
     feedback: Sequence[FeedbackNote | Mapping[str, Any]] | None

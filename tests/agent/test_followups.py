@@ -34,10 +34,10 @@ pytestmark = pytest.mark.usefixtures("loopback")
 ROWS = Path(__file__).parents[2] / "benchmarks" / "followups.jsonl"
 ITEMS = [Item.model_validate(json.loads(line)) for line in ROWS.read_text("utf-8").splitlines()]
 KINDS = {
-    "You examine answers to questions. For each": "completeness critic",
+    "You examine the numbered statements": "completeness critic",
     "You check a text for statements": "hallucination critic",
-    "You revise answers": "refiner",
-    "You compare two answers": "pairwise judge",
+    "You revise an answer": "refiner",
+    "You compare two answers to a question": "pairwise judge",
     "You check the facts of answers": "chainpoll-correctness",
     "You rate answers to questions": "geval",
     "You examine answers to questions and list": "error judge",

@@ -77,7 +77,9 @@ def test_a_command_gives_a_full_record_whatever_goes_wrong_on_the_way(
 
     with LoopbackServer(script, latency_s=0.05, n=policy) as server:
         item = write(tmp_path / "item.json", ITEM)
-        done = command("refine", item, "--backend", "openai:test", "--base-url", server.base_url, "--json")
+        done = command(
+            "refine", item, "--backend", "openai:test", "--base-url", server.base_url, "--stop=none", "--json"
+        )
         assert (done.code, met) == (0, list(FAULTS)), done
         record = done.record
         critique = record["rounds"][0]["critique"]

@@ -23,6 +23,7 @@ GUARDS = {"require", "importing", "start_run", "check_pyarrow", "check_matplotli
 """What raises for a missing package before it is imported; all of them by `eirene.core.extras`."""
 
 PAST_THE_DOOR = {
+    "eirene.cli.trace_flags": "asks by Tracing first",
     "eirene.eval.detectors.classifier.detector": "is given a loaded model",
     "eirene.eval.detectors.salience.detector": "is given a loaded model",
     "eirene.eval.detectors.selfcheck.samples": "is given a loaded model",
@@ -108,7 +109,7 @@ def test_everything_that_is_imported_is_a_dependency_or_has_its_extra() -> None:
     brought = {re.split(r"[<>=\[ ]", line)[0].replace("-", "_") for line in project["dependencies"]}
     known = brought | {name.split(".")[0] for name in EXTRAS} | set(sys.stdlib_module_names) | {"eirene"}
     beside = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "httpx": "langchain-core and datasets"}
-    unasked = {"tiktoken": "counts tokens where somebody has installed it"}
+    unasked = {"tiktoken": "counts tokens where somebody has installed it", "pytest": "loads the plugin"}
     found = {name.split(".")[0] for seen in IMPORTS.values() for _, name in seen}
     assert found - known == set(beside) | set(unasked)
 
