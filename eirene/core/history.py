@@ -109,13 +109,13 @@ def _bounded(turns: list[HistoryTurn]) -> list[HistoryTurn]:
     return turns
 
 
-class _Message(HistoryTurn):
+class _LooseTurn(HistoryTurn):
     """A turn as it may come: what else a chat message holds is not read."""
 
     model_config = ConfigDict(extra="ignore", title="HistoryTurn")
 
 
-TURNS = BeforeValidator(as_turns, json_schema_input_type=str | list[_Message] | None)
+TURNS = BeforeValidator(as_turns, json_schema_input_type=str | list[_LooseTurn] | None)
 """What `history` may be: see `as_turns`."""
 History = Annotated[Annotated[list[HistoryTurn], AfterValidator(_bounded)] | None, TURNS]
 

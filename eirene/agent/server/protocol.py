@@ -42,11 +42,11 @@ Number = Annotated[float, BeforeValidator(_number)]
 Truth = Annotated[bool, Strict()]
 
 
-class _Asked(BaseModel):
+class _RequestPart(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class AskedMessage(_Asked):
+class AskedMessage(_RequestPart):
     """One turn; `content` is a text or a list of parts."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
@@ -57,13 +57,13 @@ class AskedMessage(_Asked):
     refusal: str | None = None
 
 
-class StreamOptions(_Asked):
+class StreamOptions(_RequestPart):
     """How a stream ends."""
 
     include_usage: Truth | None = None
 
 
-class _WithGiven(_Asked):
+class _WithGiven(_RequestPart):
     context: Annotated[
         Annotated[list[Text], PASSAGES] | None,
         Field(
@@ -145,7 +145,7 @@ class RunRequest(_WithGiven):
     seed: Annotated[Whole | None, Field(ge=0, lt=2**63)] = None
 
 
-class AskedEdit(_Asked):
+class AskedEdit(_RequestPart):
     """One edit, as a critique names it: what `text[start:end]` should become ("" takes it out). In characters."""
 
     kind: HallucinationKind
@@ -159,7 +159,7 @@ class AskedEdit(_Asked):
         return Finding(kind=self.kind, start=self.start, end=self.end, reason="", edit=self.edit)
 
 
-class EditsRequest(_Asked):
+class EditsRequest(_RequestPart):
     """The body of `POST /v1/edits`: a text, and the edits to make in it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
