@@ -20,6 +20,7 @@ from eirene.cli.synth import app as synth
 from eirene.cli.terminal import configure_streams, log_to_stderr, output, say
 from eirene.cli.train import app as train
 from eirene.core.errors import AuthError, EireneError, InputError, MissingExtraError
+from eirene.core.garbage import rare_collections_while_loading
 from eirene.core.logs import get_logger
 from eirene.core.stop_signals import acting_as_ctrl_c
 
@@ -90,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line on `arguments` (default: those of the process) and returns the exit code."""
     configure_streams()
     try:
-        with acting_as_ctrl_c():
+        with acting_as_ctrl_c(), rare_collections_while_loading():
             code = app(args=arguments, prog_name="eirene", standalone_mode=False)
     except typer.TyperException as error:  # usage: an unknown flag, a missing argument, a value of the wrong type
         message = _usage_problem(error)
