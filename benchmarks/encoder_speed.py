@@ -1,9 +1,10 @@
 """How long the shipped encoder takes for the texts of one answer, nothing cached.
 
-    python benchmarks/encoder_speed.py [--encoder FOLDER] [--threads 1] [--repeats 30]
+    python benchmarks/encoder_speed.py [--encoder FOLDER] [--threads 1] [--repeats 30] [--together 8]
 
 One answer of about 100 words and six arguments: the arguments, the sentences and the clauses of those with several. Run
 it pinned to as many cores as threads (`taskset -c 0`) with nothing beside it; the least time is the machine's own.
+The last line is what batches across answers would save: so many answers' texts in one call against a call for each.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import time
 from pathlib import Path
 
 from encoder_auc import unit_texts
+
+from eirene.models.encoder import Encoder, load_encoder
 
 ARGUMENTS = (
     "Homework gives pupils the practice that makes new knowledge last.",
@@ -40,9 +43,8 @@ def main() -> None:
     parser.add_argument("--encoder", type=Path)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--together", type=int, default=8, help="answers whose texts go into one call")
     options = parser.parse_args()
-    from eirene.models.encoder import load_encoder
-
     started = time.perf_counter()
     encoder = load_encoder(options.encoder, threads=options.threads, cached_texts=0)
     loaded = time.perf_counter() - started
@@ -54,10 +56,24 @@ def main() -> None:
         encoder.encode(texts)
         used_ms.append(1000 * (time.process_time() - used))
         taken_ms.append(1000 * (time.perf_counter() - started))
-    print(f"encoder {encoder.digest}, import and load {loaded:.2f} s, {options.threads} thread(s)")
+    print(f"encoder {encoder.digest}, loaded in {loaded:.2f} s, {options.threads} thread(s)")
     print(f"{words} words, {len(ARGUMENTS)} arguments, {len(texts)} texts:")
     print(f"wall time: least {min(taken_ms):.1f} ms, median {statistics.median(taken_ms):.1f} ms")
     print(f"processor time: least {min(used_ms):.1f} ms, median {statistics.median(used_ms):.1f} ms")
+    saved = [one_by_one_to_together(encoder, texts, options.together) for _ in range(options.repeats)]
+    print(f"one by one to {options.together} answers together, processor time: {statistics.median(saved):.2f} to 1")
+
+
+def one_by_one_to_together(encoder: Encoder, texts: list[str], answers: int) -> float:
+    """Processor time of one call an answer, divided by that of one call for all. Each has a word of its own."""
+    by_answer = [[f"{n} {text}" for text in texts] for n in range(answers)]
+    started = time.process_time()
+    for own in by_answer:
+        encoder.encode(own)
+    apart = time.process_time() - started
+    started = time.process_time()
+    encoder.encode([text for own in by_answer for text in own])
+    return apart / (time.process_time() - started)
 
 
 if __name__ == "__main__":
