@@ -1,10 +1,11 @@
 """How long the shipped encoder takes for the texts of one answer, nothing cached.
 
-    python benchmarks/encoder_speed.py [--encoder FOLDER] [--threads 1] [--repeats 30] [--together 8]
+    python benchmarks/encoder_speed.py [--encoder FOLDER] [--threads 1] [--repeats 30] [--together 8] [--neighbours 0]
 
 One answer of about 100 words and six arguments: the arguments, the sentences and the clauses of those with several. Run
 it pinned to as many cores as threads (`taskset -c 0`) with nothing beside it; the least time is the machine's own.
 The last line is what batches across answers would save: so many answers' texts in one call against a call for each.
+`--neighbours`: processes beside that keep a core busy each.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from pathlib import Path
 
 from encoder_auc import unit_texts
+from neighbours import neighbours
 
 from eirene.models.encoder import Encoder, load_encoder
 
@@ -44,7 +46,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--together", type=int, default=8, help="answers whose texts go into one call")
+    parser.add_argument("--neighbours", type=int, default=0, help="processes beside that keep a core busy each")
     options = parser.parse_args()
+    with neighbours(options.neighbours):
+        measure(options)
+
+
+def measure(options: argparse.Namespace) -> None:
+    """The times of one answer's texts, and what encoding those of several in one call would save."""
     started = time.perf_counter()
     encoder = load_encoder(options.encoder, threads=options.threads, cached_texts=0)
     loaded = time.perf_counter() - started

@@ -13,17 +13,18 @@ come first and count for nothing. Prints JSON; `--markdown` writes benchmarks/re
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(1, str(Path(__file__).parent.parent))
+
+from neighbours import neighbours
 from page import page
 from rows import WARM_FROM, row
 
@@ -127,18 +128,6 @@ def make_environment(folder: Path) -> None:
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     subprocess.run([str(python), "-m", "pip", "install", "-q", "-r", str(HERE / "requirements.txt")], check=True)
-
-
-@contextlib.contextmanager
-def neighbours(n: int) -> Iterator[None]:
-    """Processes that keep a core busy each, as long as the context lasts."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n)]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
 
 
 def run(contender: Contender, options: argparse.Namespace) -> dict[str, Any]:
