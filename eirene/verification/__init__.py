@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eirene.verification.claims import claims_nothing
 from eirene.verification.context import ClaimReading, ContextPiece, ContextReader
+from eirene.verification.items import verify_item
 from eirene.verification.verify import averify, verify
 
 __all__ = [
@@ -13,4 +14,5 @@ __all__ = [
     "averify",
     "claims_nothing",
     "verify",
+    "verify_item",
 ]
