@@ -5,6 +5,9 @@
 SHARED_DATA holds `ragtruth_subset` and `qa_feedback`, of which the part is read that `verifier_data.py` leaves aside.
 For each verdict: its sentences, and the shares of them that people marked at all, and as contradicted; of `unsupported`
 and `contradicted` together the precision and recall against any mark, with 95 % intervals by draws of whole sources.
+
+From `npov_perspectrum` come constructed answers to given arguments (`mixed_dev.jsonl`). There the shares are of those
+sentences that hold an argument that was not given, and of those that claim nothing: openings, links, fillers.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import get_args
 
 import numpy as np
+from npov_cases import read_cases
 from numpy.typing import NDArray
 from verifier_data import ANSWERS, label_of, parts
 
@@ -36,6 +40,18 @@ def rows_of(cases: Sequence[Annotated], verifier: Verifier) -> list[Row]:
         found = eirene.verify(case.item.answer, case.item.context or [], verifier=verifier)
         sentences = {sentence.n: sentence for sentence in case.sentences}
         rows += [(case.cluster, c.verdict, label_of(case, sentences[c.n]), c.risk) for c in found.claims]
+    return rows
+
+
+def argument_rows(file: Path, verifier: Verifier) -> list[Row]:
+    """A row for every sentence of the constructed answers: `foreign`, `given`, or `nothing` where none is claimed."""
+    rows: list[Row] = []
+    for case in read_cases(file):
+        for c in eirene.verify(case.case.answer, case.case.given.arguments, verifier=verifier).claims:
+            parts_there = case.parts_at(c.start, c.end) or ()
+            foreign = any(part.unsupported for part in parts_there)
+            label = "foreign" if foreign else "given" if parts_there else "nothing"
+            rows.append((str(case.claim), c.verdict, label, c.risk))
     return rows
 
 
@@ -71,8 +87,20 @@ def report(name: str, rows: Sequence[Row], draws: int) -> None:
         print(f"risk {low:g} to {high:g}: {own.sum()} sentences, marked {ratio(rows, marked, own, draws)} %")
 
 
+def report_arguments(rows: Sequence[Row], draws: int) -> None:
+    """The table of the constructed answers."""
+    verdict, label = (np.array([row[k] for row in rows]) for k in (1, 2))
+    foreign, empty = (label == "foreign").sum(), (label == "nothing").sum()
+    print(f"\nArguments: {len(rows):,} sentences, {foreign} with what was not given, {empty} claim nothing")
+    print("| verdict | sentences | not given, % | claim nothing, % |\n| --- | --- | --- | --- |")
+    for word in get_args(ClaimWord):
+        own = verdict == word
+        shares = (ratio(rows, label == name, own, draws) for name in ("foreign", "nothing"))
+        print(f"| {word} | {own.sum():,} | {' | '.join(shares) if own.any() else '- | -'} |")
+
+
 def main() -> None:
-    """Reads both sets and prints a table of each."""
+    """Reads the sets and prints a table of each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--draws", type=int, default=1000)
@@ -82,6 +110,8 @@ def main() -> None:
     found = {name: rows_of(parts(args.data, name)["report"], verifier) for name in ANSWERS}
     for name, rows in found.items():
         report(name, rows, args.draws)
+    found["arguments"] = argument_rows(args.data / "npov_perspectrum" / "mixed_dev.jsonl", verifier)
+    report_arguments(found["arguments"], args.draws)
     if args.json is not None:
         args.json.write_text(json.dumps(found), encoding="utf-8")
 
