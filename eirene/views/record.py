@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from eirene.core.grounding import grounding_for
 from eirene.core.records import Item, Record
 from eirene.core.scores import Scores, number
+from eirene.views.claims import RecordClaims, Verified, claims_of
 from eirene.views.critiques import ShownCritique, critiques_of
 from eirene.views.diff import DiffLine, DiffLineKind, diff
 from eirene.views.edits import edits_taken
@@ -148,12 +149,16 @@ class RecordView:
     arguments: tuple[ShownArgument, ...]
     rounds: tuple[ShownRound, ...]
     maps: tuple[ShownMap, ...]
+    claims: RecordClaims | None
 
 
-def view_of(record: Record, item: Item | None = None, *, bearing: Bearing | None = None) -> RecordView:
+def view_of(
+    record: Record, item: Item | None = None, *, bearing: Bearing | None = None, verified: Verified | None = None
+) -> RecordView:
     """What is shown of a record. With the `item`, given arguments stand in words and not by number alone.
 
-    `bearing` tells which sentences of the passages a detector of sentences scored.
+    `bearing` tells which sentences of the passages a detector of sentences scored; `verified` verifies the answer and
+    the original against what the item gives.
     """
     candidate = last_candidate(record)
     lines = () if candidate is None else diff(record.original, candidate)
@@ -177,6 +182,7 @@ def view_of(record: Record, item: Item | None = None, *, bearing: Bearing | None
         arguments=arguments,
         rounds=tuple(_rounds(record)),
         maps=tuple(word_maps(record, item)),
+        claims=None if verified is None else claims_of(record, item, verified),
     )
 
 

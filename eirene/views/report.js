@@ -4,7 +4,7 @@ const signatures = JSON.parse(text("signatures"));
 const words = JSON.parse(text("words"));
 const details = text("details").split("\n");
 const [list, count, more, form, turn] = ["list", "count", "more", "filters", "turn"].map((id) => document.getElementById(id));
-const [search, status, mode, seed, sort] = ["search", "status", "mode", "seed", "sort"].map((id) => document.getElementById(id));
+const [search, status, mode, seed, verdict, sort] = ["search", "status", "mode", "seed", "verdict", "sort"].map((id) => document.getElementById(id));
 const heads = [...document.querySelectorAll("th[data-sort]")];
 
 // An element with text or children. Texts are set as text, never as markup.
@@ -201,13 +201,14 @@ function drawMap([title, note, rows, columns, shares]) {
 }
 
 function drawBody(at) {
-  const [about, , diff, said, undone, open, critiques, columns, scores, notes, polls, given, rounds, maps] = JSON.parse(details[at]);
-  const [why, error, original, statusWords, cost, signature] = about;
+  const [about, , diff, said, undone, open, critiques, columns, scores, notes, polls, given, rounds, maps, claims] = JSON.parse(details[at]);
+  const [why, error, original, statusWords, cost, signature, conversation] = about;
   const accepted = index[at][3] === "accepted";
   const judged = critiques.some(([, , , sentences]) => sentences.length);
   const parts = [];
   const head = (title, ...children) => parts.push(make("h3", "", title), ...children);
   const points = (entries) => make("ul", "points", ...entries);
+  if (conversation) parts.push(drawConversation(conversation));
   parts.push(paragraph("", statusWords), paragraph("dim", `Why: ${why}`));
   if (error) parts.push(paragraph("note failed", error));
   parts.push(...said.map((line) => paragraph("", line)));
@@ -219,6 +220,7 @@ function drawBody(at) {
   if (open.length) head("What is still missing or at fault", points(open.map(([word, words, reasons]) =>
     make("li", "", drawFault(word), " ", words, ...reasons.map((reason) => paragraph("reason", reason))))));
   else if (critiques.length) head("What is still missing or at fault", make("p", "", judged ? "Neither the critique nor the scores that decide find anything." : "Unknown: the answer was not judged."));
+  if (claims) head("Claims with evidence", ...drawClaims(claims));
   parts.push(make("h3", "", "Details"), ...critiques.map((critique) => drawCritique(critique, critiques.length === 1)));
   if (scores.length || notes.length) {
     const rows = scores.map(([name, kind, found, advisory]) =>
@@ -365,7 +367,9 @@ function filter() {
   const fits = (choice, value) => !choice.value || choice.value === String(value);
   matches = sorted([...index.keys()].filter((at) => {
     const [, , itsMode, itsStatus, itsSeed] = index[at];
+    const verdicts = index[at].at(-1);
     return fits(status, itsStatus) && fits(mode, itsMode) && fits(seed, itsSeed)
+      && (!verdict.value || verdicts.includes(verdict.value))
       && wanted.every((word) => texts[at].includes(word));
   }));
   list.replaceChildren();
@@ -385,7 +389,7 @@ search.addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(filter, 120);
 });
-for (const choice of [status, mode, seed]) choice.addEventListener("change", filter);
+for (const choice of [status, mode, seed, verdict]) choice.addEventListener("change", filter);
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   filter();

@@ -16,13 +16,18 @@ from typing import Any
 from eirene.core.records import Item, Record
 from eirene.core.usage import Usage
 from eirene.data.line_checksum import KEY
+from eirene.views.claims import Verified
+from eirene.views.conversation import shown_conversation
 from eirene.views.facts import ADVISORY, STATUS_WORDS, cost
 from eirene.views.faults import MEANING, STYLES, words_in
 from eirene.views.given import Bearing
 from eirene.views.page import HtmlTable, RowGroup, change_cell, compact, page, score_cell, script_safe
 from eirene.views.record import RecordView, view_of
+from eirene.views.report_claims import ClaimsTally
 from eirene.views.report_rows import STATUSES, ReportRow, means_by_status, row_of
 from eirene.views.salience import picture
+from eirene.views.verification import CAUTION
+from eirene.views.verification import MEANING as VERDICTS
 
 
 def render_report(
@@ -30,43 +35,58 @@ def render_report(
     *,
     title: str = "Run",
     items: Mapping[str, Item] | None = None,
+    verified: Verified | None = None,
 ) -> str:
     """The page for any number of records.
 
     `items` by id give the given arguments in words; sentences of passages that not all were scored have numbers, since
-    to find them is an encoder's work on every record. Details are in the page as JSON, a line each, and are read when a
-    record is opened: 5,000 records must not take longer to open than ten.
+    to find them is an encoder's work on every record. `verified`, which is such work too, adds what the items say of
+    each answer. Details are in the page as JSON, a line each, and are read when a record is opened: 5,000 records must
+    not take longer to open than ten.
     """
-    index: list[ReportRow] = []
-    details: list[str] = []
-    signatures: dict[str, int] = {}
-    usage, words = Usage(), set[str]()
+    made = _ReportData()
     for record in records:
         item = None if items is None else items.get(record.id)
-        view = view_of(record, item)
-        index.append(row_of(record, view))
-        number = signatures.setdefault(record.signature, len(signatures))
-        details.append(compact(_details(record, view, signature=number)))
-        usage = usage + record.usage
-        words.update(words_in(r.critique for r in record.rounds))
-    statuses = Counter(row.status for row in index)
+        made.add(record, view_of(record, item, verified=verified))
+    rows, tally = made.rows, made.tally if verified is not None else None
+    statuses = Counter(row.status for row in rows)
     return page(
         "report.html.j2",
         styles=("page.css", "record.css", "report.css", "salience.css"),
-        scripts=("scroll.js", "report.js"),
+        scripts=("scroll.js", "claims.js", "report.js"),
         title=title,
-        total=len(index),
-        means=means_by_status(index),
+        total=len(rows),
+        means=means_by_status(rows),
         statuses=[(status, statuses[status]) for status in STATUSES if statuses[status]],
-        modes=list(Counter(row.mode for row in index).items()),
-        seeds=sorted(Counter(row.seed for row in index).items()),
-        words=[(word, meaning) for word, meaning in MEANING.items() if word in words],
-        cost=cost(usage),
-        index=script_safe(compact(list(map(astuple, index)))),
-        details=script_safe("\n".join(details)),
-        signatures=script_safe(compact(list(signatures))),
+        modes=list(Counter(row.mode for row in rows).items()),
+        seeds=sorted(Counter(row.seed for row in rows).items()),
+        words=[(word, meaning) for word, meaning in MEANING.items() if word in made.words],
+        verdicts=tally,
+        cost=cost(made.usage),
+        index=script_safe(compact(list(map(astuple, rows)))),
+        details=script_safe("\n".join(made.details)),
+        signatures=script_safe(compact(list(made.signatures))),
         styles_of=script_safe(compact(STYLES)),
     )
+
+
+class _ReportData:
+    """What a report holds of its records, gathered one at a time; of the verifications it counts the verdicts."""
+
+    def __init__(self) -> None:
+        self.rows: list[ReportRow] = []
+        self.details: list[str] = []
+        self.signatures: dict[str, int] = {}
+        self.usage, self.words = Usage(), set[str]()
+        self.tally = ClaimsTally()
+
+    def add(self, record: Record, view: RecordView) -> None:
+        self.rows.append(row_of(record, view))
+        number = self.signatures.setdefault(record.signature, len(self.signatures))
+        self.details.append(compact(_details(record, view, signature=number)))
+        self.usage = self.usage + record.usage
+        self.words.update(words_in(r.critique for r in record.rounds))
+        self.tally.add(view.claims)
 
 
 def _details(record: Record, view: RecordView, *, signature: int) -> list[Any]:
@@ -74,7 +94,9 @@ def _details(record: Record, view: RecordView, *, signature: int) -> list[Any]:
     error = "" if record.error is None else f"{record.error.kind}: {record.error.message}"
     original = "" if record.status == "accepted" else record.original  # else it can be read off the diff
     spent = f"{record.backend}: {cost(record.usage)}"
-    return [(record.why, error, original, STATUS_WORDS[record.status], spent, signature), *astuple(view)]
+    before = shown_conversation(record.history, bounded=True)
+    said = None if before is None else astuple(before)
+    return [(record.why, error, original, STATUS_WORDS[record.status], spent, signature, said), *astuple(view)]
 
 
 def report_title(path: str) -> str:
@@ -96,18 +118,26 @@ def records_in(values: Iterable[tuple[str, object]]) -> Iterator[Record]:
             raise InputError(f"is no record of a run: {error}", where=where) from None
 
 
-def render_page(record: Record, *, item: Item | None = None, bearing: Bearing | None = None) -> str:
+def render_page(
+    record: Record, *, item: Item | None = None, bearing: Bearing | None = None, verified: Verified | None = None
+) -> str:
     """The page. With the `item`, the given arguments stand in words beside their scores, not by number alone.
 
     `bearing` gives the passages' sentences that `alignment` scored: without it they have numbers where not all were.
+    `verified` adds what the item says of each sentence of the answer.
     """
-    view = view_of(record, item, bearing=bearing)
+    view = view_of(record, item, bearing=bearing, verified=verified)
+    shown = [] if view.claims is None else [view.claims.answer, view.claims.original]
+    words = {word for each in shown if each is not None for word in each.words}
     return page(
         "page.html.j2",
         styles=("page.css", "record.css", "salience.css"),
         scripts=("scroll.js", "page.js"),
         record=record,
         view=view,
+        conversation=shown_conversation(record.history),
+        claim_words=[(word, meaning) for word, meaning in VERDICTS.items() if word in words],
+        caution="" if view.claims is None else CAUTION[view.claims.unit],
         status_words=STATUS_WORDS[record.status],
         headline=list(_headline(record, view)),
         judged=any(c.sentences for c in view.critiques),

@@ -18,7 +18,10 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """The line of a record. Errors are means over the detectors that decide; None where none scored both texts."""
+    """The line of a record. Errors are means over the detectors that decide; None where none scored both texts.
+
+    `verdicts` are those that its answer's sentences and quotations have; none where it was not verified.
+    """
 
     id: str
     question: str
@@ -30,13 +33,15 @@ class ReportRow:
     hallucination_after: Number
     coverage_before: Number
     coverage_after: Number
+    verdicts: tuple[str, ...] = ()
 
 
 def row_of(record: Record, view: RecordView) -> ReportRow:
     """The line of a record whose page is `view`."""
     errors = (*_errors(view, "hallucination"), *_errors(view, "coverage"))
     about = record.id, record.question, record.mode, record.status, record.seed, view.summary
-    return ReportRow(*about, *errors)
+    found = None if view.claims is None else view.claims.answer
+    return ReportRow(*about, *errors, () if found is None else found.words)
 
 
 def _errors(view: RecordView, error: str) -> tuple[Number, Number]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -14,21 +15,38 @@ from eirene.core.verification import ClaimVerdict, Evidence, QuotationCheck, Ver
 from eirene.views.facts import visible
 from eirene.views.faults import style_of
 
-CAUTION = (
-    "A small model's estimates: read the evidence. In one test (RAGTruth) people had marked 49 % of the sentences that "
-    "it calls unsupported, 11 % of the unclear and 6 % of the supported ones, and only 4 % of those that it calls "
-    "contradicted."
-)
-"""How often people agree: benchmarks/results/verifier.md."""
+Unit = Literal["passage", "argument"]
+"""What an answer is verified against: the passages of a context, or the arguments of perspectives."""
+MARKED: Mapping[str, int] = {"supported": 6, "unclear": 11, "unsupported": 49, "contradicted": 4}
+"""Percent of the sentences of each verdict that people had marked, in RAGTruth: benchmarks/results/verifier.md."""
+FOREIGN: Mapping[str, int] = {"supported": 5, "unclear": 13, "unsupported": 18, "contradicted": 4}
+"""Percent that hold an argument that was not given, in constructed answers to given arguments: the same page."""
+OPENINGS = 59
+"""Percent of the unsupported that claim nothing there: openings and links between arguments."""
+CAUTION: Mapping[Unit, str] = {
+    "passage": (
+        "A small model's estimates: read the evidence. In one test (RAGTruth) people had marked "
+        f"{MARKED['unsupported']} % of the sentences that it calls unsupported, {MARKED['unclear']} % of the unclear "
+        f"and {MARKED['supported']} % of the supported ones, and only {MARKED['contradicted']} % of those that it "
+        "calls contradicted."
+    ),
+    "argument": (
+        "A small model's estimates, made for passages: arguments that are said in other words, and sentences that only "
+        f"introduce, are often called unsupported. In one test with given arguments (Perspectrum) {OPENINGS} % of the "
+        f"unsupported claimed nothing, and {FOREIGN['unsupported']} % held an argument that was not given; of the "
+        f"supported {FOREIGN['supported']} % did."
+    ),
+}
+"""How far to trust the verdicts."""
 MEANING: Mapping[str, str] = {
-    "supported": "a passage says it",
-    "unclear": "no passage clearly says it, but most of it stands there",
-    "unsupported": "no passage says it",
-    "contradicted": "no passage says it, and one seems to say otherwise",
+    "supported": "what was given says it",
+    "unclear": "not clearly said there, but most of it stands there",
+    "unsupported": "said nowhere there",
+    "contradicted": "said nowhere there, and something there seems to say otherwise",
     "not checked": "claims nothing that can be checked, or cannot be read",
     "exact": "word for word",
     "altered": "but for some words, or in pieces",
-    "not found": "in no passage",
+    "not found": "nowhere there",
 }
 """What each verdict means."""
 _COLOURS = {"f-complete": "", "f-contradicted": "bold red", "f-unchecked": "dim"}
@@ -39,15 +57,18 @@ def render_verification(found: Verification) -> RenderableType:
     parts = [*_section("Outcome", *(Text(line) for line in outcome_of(found))), *_section("Sentences", _claims(found))]
     if found.quotations:
         parts += _section("Quotations", _quotations(found.quotations))
-    parts.append(Text(CAUTION, style="dim"))
+    parts.append(Text(CAUTION["passage"], style="dim"))
     return Group(*parts)
 
 
-def outcome_of(found: Verification) -> list[str]:
-    """What was found, a sentence each: how many sentences have which verdict, the risk, the quotations."""
+def outcome_of(found: Verification, unit: Unit = "passage") -> list[str]:
+    """What was found, a sentence each: how many sentences have which verdict, the risk, the quotations.
+
+    Of arguments there is no risk: it is fitted on what people mark in answers from passages.
+    """
     counts = Counter(claim.verdict for claim in found.claims)
     checked = len(found.checked)
-    against = f"{found.passages:,} {_plural('passage', found.passages)}"
+    against = f"{found.passages:,} {_plural(unit, found.passages)}"
     if not checked:
         why = next((claim.why for claim in found.claims if claim.why), "the answer has no sentence")
         lines = [f"No sentence could be checked against {against}: {why}."]
@@ -58,7 +79,7 @@ def outcome_of(found: Verification) -> list[str]:
         rest = "".join(f", {count:,} {word}" for word, count in named.items() if count)
         left = f"; {counts['not checked']:,} not checked" if counts["not checked"] else ""
         lines = [f"{counts['supported']:,} of {checked:,} checked sentences supported by {against}{rest}{left}."]
-    if found.risk is not None:
+    if found.risk is not None and unit == "passage":  # it is fitted on passages
         lines.append(f"Risk that people would mark one of them: {found.risk:.2f}.")
     if found.quotations:
         words = Counter(quotation.verdict for quotation in found.quotations)

@@ -7,29 +7,27 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from eirene.core.verification import Evidence, Verification
+from eirene.views.claims import shown_verification
 from eirene.views.facts import visible
 from eirene.views.page import page, script_safe
-from eirene.views.verification import CAUTION, MEANING, lead_in, outcome_of, place_of, said_of
+from eirene.views.verification import CAUTION, MEANING
 
 
 def render_verification_page(
     found: Verification, passages: Sequence[str], *, question: str = "", ids: Sequence[str] = ()
 ) -> str:
     """The page; everything in it is escaped. `passages` are those that were read, with their `ids` if any."""
-    words = {claim.verdict for claim in found.claims} | {quotation.verdict for quotation in found.quotations}
+    shown = shown_verification(found)
     return page(
         "verification.html.j2",
         styles=("page.css", "record.css", "verification.css"),
         scripts=("page.js",),
         found=found,
         question=question,
-        outcome=outcome_of(found),
-        caution=CAUTION,
-        words=[(word, meaning) for word, meaning in MEANING.items() if word in words],
+        shown=shown,
+        caution=CAUTION["passage"],
+        words=[(word, MEANING[word]) for word in shown.words],
         passages=list(_passages(found, passages, ids)),
-        lead_in=lead_in,
-        place_of=place_of,
-        said_of=said_of,
         json=script_safe(found.model_dump_json()),
     )
 

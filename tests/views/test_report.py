@@ -37,8 +37,8 @@ def test_every_record_is_in_the_page_with_all_that_it_shows() -> None:
     (index,) = data(page, "index")
     details = data(page, "details")
     assert [line[3] for line in index] == list(STATUSES)
-    assert index[0][5:] == ["1 sentence added, 1 removed", 0.6, 0.1, 0.9, 0.2]
-    about, summary, lines, now_said, _, still, critiques, columns, scores, _, _, arguments, rounds, _ = details[0]
+    assert index[0][5:] == ["1 sentence added, 1 removed", 0.6, 0.1, 0.9, 0.2, []]
+    about, summary, lines, now_said, _, still, critiques, columns, scores, _, _, arguments, rounds, _, _ = details[0]
     pieces = [piece for line in lines for piece in line[1]]
     assert "".join(words for what, words in pieces if what != "removed") == records[0].answer
     assert summary == index[0][5] and len(now_said) == 1 and still == []

@@ -1,0 +1,35 @@
+// A record's claims with evidence, and the conversation before its question: the same as in page.html.j2.
+const drawEvidence = ([lead, place, words]) => paragraph("reason", lead, make("b", "", place), ": ", words);
+
+function drawClaim([n, verdict, words, why, evidence, figures]) {
+  return make("li", "", paragraph("text", make("span", "dim", `${n}.`), " ", drawFault(verdict), " ", words),
+    why ? paragraph("dim", why) : null, evidence ? drawEvidence(evidence) : null, figures ? make("p", "dim", figures) : null);
+}
+
+function drawQuotation([n, verdict, words, said, evidence]) {
+  return make("li", "", paragraph("text", make("span", "dim", `In ${n}.`), " ", drawFault(verdict), " ", words),
+    said ? paragraph("", said) : null, evidence ? drawEvidence(evidence) : null);
+}
+
+function drawVerification(title, [, claims, quotations]) {
+  return folded(title, make("ul", "sentences", ...claims.map(drawClaim)),
+    quotations.length ? make("p", "", make("b", "", "Quotations")) : null,
+    quotations.length ? make("ul", "sentences", ...quotations.map(drawQuotation)) : null);
+}
+
+function drawClaims([, answer, original, why]) {
+  if (!answer) return [paragraph("", `Not verified: ${why}.`)];
+  return [...answer[0].map((line) => paragraph("", line)),
+    original ? paragraph("dim", `Of the original: ${original[0][0]}`) : null,
+    drawVerification("The answer, sentence by sentence", answer),
+    original ? drawVerification("The original answer, sentence by sentence", original) : null].filter(Boolean);
+}
+
+function drawConversation([title, note, turns]) {
+  const drawnTurns = turns.flatMap(([role, content]) => {
+    const said = make("dd", "text", content);
+    said.dir = "auto";
+    return [make("dt", "", role), said];
+  });
+  return folded(title, note ? make("p", "dim", note) : null, make("dl", "", ...drawnTurns));
+}
