@@ -177,9 +177,11 @@ def _present(record: Record, item: Item, n: int, total: int, *, as_json: bool, h
 def _write_page(record: Record, item: Item, path: str, *, force: bool) -> None:
     from eirene.cli.passage_sentences import passage_sentences
     from eirene.data.output import STDOUT, write_text
+    from eirene.verification import verify_item
     from eirene.views.report import render_page
 
-    write_text(path, render_page(record, item=item, bearing=passage_sentences), force=force)
+    page = render_page(record, item=item, bearing=passage_sentences, verified=verify_item)
+    write_text(path, page, force=force)
     if path != STDOUT:
         say(f"{record.status}: {record.why} (page: {path})")
 

@@ -88,7 +88,7 @@ def serve(
         from eirene.agent.server.serve import serve as run
 
         with tracing.active():
-            app = create_app(engine, listening, render=_render)
+            app = create_app(engine, listening, render=render_run)
             _quiet()
             code = run(
                 app, listening, on_ready=lambda address: say(f"{engine.model} at {address} (page) and {address}/v1")
@@ -148,11 +148,13 @@ def _write_draft(question: str, perspectives: list[Perspective], seed: int) -> s
     return f"{draft.introduction}\n\n{draft.main}"
 
 
-def _render(record: Record, item: Item) -> str:
+def render_run(record: Record, item: Item) -> str:
+    """The page of a past run."""
     from eirene.cli.passage_sentences import passage_sentences
+    from eirene.verification import verify_item
     from eirene.views.report import render_page
 
-    return render_page(record, item=item, bearing=passage_sentences)
+    return render_page(record, item=item, bearing=passage_sentences, verified=verify_item)
 
 
 def _quiet() -> None:
