@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -37,9 +38,17 @@ BETTER = DRAFT + " One commuting day less cuts traffic and emissions. Small firm
 QUESTION = "Should the standard working week be cut to four days without a cut in pay?"
 
 
+PERSPECTIVES = {
+    "pro": ["People who rest a third day work faster.", "One commuting day less cuts traffic and emissions."],
+    "con": ["Small firms could not bear the higher wage."],
+}
+_CASE = re.compile(r"In case \d+: ")
+
+
 def script(request: ScriptedRequest, _: int) -> str:
-    """The draft for the bare question, the rewrite for all else; no two are the same, so that nothing is remembered."""
-    return f"In case {request.number}: " + (DRAFT if request.text.startswith(QUESTION) else BETTER)
+    """The draft for the bare question, its rewrite for all else; no two are the same, so that nothing is remembered."""
+    case = _CASE.search(request.text)
+    return f"In case {request.number}: {DRAFT}" if case is None else case.group() + BETTER
 
 
 def main() -> None:
@@ -109,6 +118,7 @@ async def load(root: str, pid: int, options: argparse.Namespace) -> dict[str, An
         "model": f"refine/{options.mode}/test",
         "messages": [{"role": "user", "content": QUESTION}],
         "stream": options.stream,
+        "perspectives": PERSPECTIVES,
     }
     limits = httpx.Limits(max_connections=options.clients)
     async with httpx.AsyncClient(base_url=root, timeout=120, limits=limits) as client:
