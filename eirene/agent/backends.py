@@ -16,6 +16,7 @@ from eirene.models.encoder.shipped import shipped_encoder
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
 from eirene.models.verifier.shipped import shipped_verifier
 from eirene.prompts import PromptSet, prompt_set
+from eirene.prompts.history import HISTORY_PROMPT
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -155,7 +156,14 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
         (draw(), ChatRefiner(chat, reasons_only=options.reasons_only, prompts=own), draw(asking=HALLUCINATION)),
         how=_weights(chat) + _how(_DrawnWith.of(options)),
         own=own,
-        prompts=[CHAT_PROMPT, COMPLETENESS_JSON_PROMPT, *PAIRWISE_PROMPTS, *PROMPTS.values(), *PARTS],
+        prompts=[
+            CHAT_PROMPT,
+            COMPLETENESS_JSON_PROMPT,
+            HISTORY_PROMPT,
+            *PAIRWISE_PROMPTS,
+            *PROMPTS.values(),
+            *PARTS,
+        ],
         pairwise=ChatPairwise(chat, prompts=own),
     )
 
@@ -186,6 +194,7 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
             CHAT_PROMPT,
             INSTRUCT_PROMPT,
             COMPLETENESS_JSON_PROMPT,
+            HISTORY_PROMPT,
             *PAIRWISE_PROMPTS,
             *PROMPTS.values(),
             *PARTS,
@@ -270,4 +279,4 @@ def _hallucination_prompt(own: PromptSet) -> str:
     from eirene.feedback_model.reply_forms import HALLUCINATION_JSON_PROMPT
 
     kinds = hashlib.sha256("\n".join(kind.definition for kind in KINDS.values()).encode("utf-8")).hexdigest()[:8]
-    return f"hallucination={own.digest_of([HALLUCINATION_PROMPT, HALLUCINATION_JSON_PROMPT])}/{kinds}"
+    return f"hallucination={own.digest_of([HALLUCINATION_PROMPT, HALLUCINATION_JSON_PROMPT, HISTORY_PROMPT])}/{kinds}"

@@ -28,6 +28,7 @@ from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply
 from eirene.models.structured import json_object
 from eirene.prompts import SHIPPED, Message, PromptSet
+from eirene.prompts.history import HISTORY_PROMPT
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -171,7 +172,7 @@ class LocalPairwise:
 
 
 def _version(name: str, temperature: float, structured: Structured, prompts: PromptSet) -> str:
-    names = [PAIRWISE_PROMPT] + ([] if structured == "text" else [PAIRWISE_JSON_PROMPT])
+    names = [PAIRWISE_PROMPT, HISTORY_PROMPT] + ([] if structured == "text" else [PAIRWISE_JSON_PROMPT])
     return f"{name},prompt={prompts.digests(names)},structured={structured},t={temperature:g}"
 
 
@@ -200,7 +201,7 @@ def pairwise_messages(pair: Pair, *, first: Side, prompts: PromptSet = SHIPPED) 
     """The request, with the text before or the rewrite as answer A; question and answers stand in a fence."""
     texts = (pair.before, pair.after) if first == "before" else (pair.after, pair.before)
     named = (Section(f"answer {letter}", text) for letter, text in zip("AB", texts, strict=True))
-    material, mark = fenced([*question_sections(pair.question, pair.history), *named])
+    material, mark = fenced([*question_sections(pair.question, pair.history, prompts), *named])
     return prompts.load(PAIRWISE_PROMPT).fill({"material": material, "mark": mark})
 
 

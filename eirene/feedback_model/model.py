@@ -32,7 +32,7 @@ from eirene.feedback_model.request import CHAT_PROMPT, INSTRUCT_PROMPT, feedback
 from eirene.feedback_model.vote import count_distinct
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import Drawing, draw_replies
-from eirene.models.local.layout import Role, as_text, carried
+from eirene.models.local.layout import Role, carried
 from eirene.models.local.model import LocalModel
 from eirene.models.structured import ReplyForm, json_object
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
@@ -55,11 +55,9 @@ _ENOUGH_TO_TELL = 3  # fewer equal samples are no sign of anything
 
 
 class _Messages(Protocol):
-    def __call__(self, request: FeedbackRequest, *, prompt: Prompt | None = None) -> tuple[Message, ...]: ...
-
-
-class _JsonForm(Protocol):
-    def __call__(self, request: FeedbackRequest, *, prompt: Prompt | None = None) -> ReplyForm | None: ...
+    def __call__(
+        self, request: FeedbackRequest, *, prompt: Prompt | None = None, prompts: PromptSet = SHIPPED
+    ) -> tuple[Message, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class CriticSpec:
     role: Role
     messages: _Messages
     prompt: str
-    form: _JsonForm
+    form: Callable[[FeedbackRequest, PromptSet], ReplyForm | None]
     json_prompt: str
     read: Callable[[str, FeedbackRequest, str | None], Sample]
     in_own_words: bool
@@ -157,9 +155,9 @@ class ChatFeedback:
         seeds = tuple(derive_seed(request.seed, "sample", i) for i in range(start, start + count))
         sampling = self._sampling
         if self._chat.structured != "text":
-            form = self._asking.form(request, prompt=self.prompts.load(self._asking.json_prompt))
+            form = self._asking.form(request, self.prompts)
             sampling = replace(sampling, form=form)
-        messages = self._asking.messages(request, prompt=self.prompts.load(self._asking.prompt))
+        messages = self._asking.messages(request, prompts=self.prompts)
         return Drawing(messages, sampling, seeds)
 
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
@@ -303,7 +301,7 @@ class LocalFeedback:
         """The JSON that replies are held to; None where the model is asked for text."""
         if self._structured == "text" or self._carried is not None or self._model.layout != "chat":
             return None
-        return self._asking.form(request, prompt=self._prompts.load(self._asking.json_prompt))
+        return self._asking.form(request, self._prompts)
 
     def _how(self, request: FeedbackRequest, form: ReplyForm | None) -> LocalSampling:
         """What replies are drawn with: the grammar, and room for the longest that it allows."""
@@ -324,11 +322,11 @@ class LocalFeedback:
             return self._model.encode_chat(form.messages)
         own = self._carried
         in_messages = own is not None and (own.layout == "chat" or self._asking is not COMPLETENESS)
-        prompt = own.prompt if own is not None and in_messages else self._prompts.load(self._asking.prompt)
-        if self._model.layout == "chat":
-            return self._model.encode_chat(self._asking.messages(request, prompt=prompt))
-        if self._asking is not COMPLETENESS:
-            return self._model.encode_text(as_text(self._asking.messages(request, prompt=prompt)))
-        if own is None or own.layout == "chat":
-            return self._model.encode_text(feedback_instruct(request, prompt=self._prompts.load(INSTRUCT_PROMPT)))
-        return self._model.encode_text(feedback_instruct(request, instruction=own.instruction, prompt=own.prompt))
+        if self._model.layout == "chat" or self._asking is not COMPLETENESS:
+            prompt = own.prompt if own is not None and in_messages else None
+            messages = self._asking.messages(request, prompt=prompt, prompts=self._prompts)
+            return self._model.encode_messages(messages)
+        words, prompt = (None, None) if own is None or own.layout == "chat" else (own.instruction, own.prompt)
+        return self._model.encode_text(
+            feedback_instruct(request, instruction=words, prompt=prompt, prompts=self._prompts)
+        )

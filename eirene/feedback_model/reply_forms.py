@@ -13,7 +13,8 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.parsing.tagged import references_shown
 from eirene.feedback_model.request import feedback_messages, numbered_lines
 from eirene.models.structured import ReplyForm, choice_schema, object_schema, text_schema
-from eirene.prompts.loader import Prompt, fence_word, load_prompt
+from eirene.prompts import SHIPPED, PromptSet
+from eirene.prompts.loader import fence_word
 
 COMPLETENESS_JSON_PROMPT = "feedback_json"
 HALLUCINATION_JSON_PROMPT = "hallucination_json"
@@ -28,20 +29,17 @@ LONGEST_WORDS = 200
 NO_FAULT = "none"
 
 
-def completeness_form(request: FeedbackRequest, *, prompt: Prompt | None = None) -> ReplyForm | None:
-    """The form of a completeness critique; None for an answer of too many sentences.
-
-    `prompt` takes the place of the one that ships with the package and must have the same placeholders.
-    """
+def completeness_form(request: FeedbackRequest, prompts: PromptSet = SHIPPED) -> ReplyForm | None:
+    """The form of a completeness critique, asked for in these prompts; None for an answer of too many sentences."""
     schema = _by_sentence(request, [choice_schema(["Complete"]), text_schema(LONGEST_LACK, after="Incomplete: ")])
     if schema is None:
         return None
-    prompt = prompt or load_prompt(COMPLETENESS_JSON_PROMPT)
-    return ReplyForm.of("critique", schema, feedback_messages(request, prompt=prompt))
+    prompt = prompts.load(COMPLETENESS_JSON_PROMPT)
+    return ReplyForm.of("critique", schema, feedback_messages(request, prompt=prompt, prompts=prompts))
 
 
-def hallucination_form(request: FeedbackRequest, *, prompt: Prompt | None = None) -> ReplyForm | None:
-    """The form of a critique of hallucinations; None for an answer of too many sentences. `prompt` as above."""
+def hallucination_form(request: FeedbackRequest, prompts: PromptSet = SHIPPED) -> ReplyForm | None:
+    """The form of a critique of hallucinations, as above."""
     words, reason = text_schema(LONGEST_WORDS), text_schema(LONGEST_REASON)
     shapes = [
         object_schema({"fault": choice_schema([NO_FAULT])}),
@@ -51,7 +49,7 @@ def hallucination_form(request: FeedbackRequest, *, prompt: Prompt | None = None
     schema = _by_sentence(request, shapes)
     if schema is None:
         return None
-    question, references = references_shown(request)
+    question, references = references_shown(request, prompts)
     statements = numbered_lines(request.sentences)
     values = {
         "mark": fence_word(statements, question, references),
@@ -61,7 +59,7 @@ def hallucination_form(request: FeedbackRequest, *, prompt: Prompt | None = None
         "statements": statements,
         "last": str(len(request.sentences)),
     }
-    return ReplyForm.of("faults", schema, (prompt or load_prompt(HALLUCINATION_JSON_PROMPT)).fill(values))
+    return ReplyForm.of("faults", schema, prompts.load(HALLUCINATION_JSON_PROMPT).fill(values))
 
 
 def _by_sentence(request: FeedbackRequest, shapes: list[dict[str, Any]]) -> dict[str, Any] | None:

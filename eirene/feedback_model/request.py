@@ -13,9 +13,10 @@ from eirene.core.critique import Tag
 from eirene.core.errors import InputError
 from eirene.core.records import Item, found_ids
 from eirene.feedback_model.base import FeedbackRequest
+from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
 from eirene.prompts.history import history_part
 from eirene.prompts.lines import one_line, shown_line
-from eirene.prompts.loader import Message, Prompt, fence_word, load_prompt
+from eirene.prompts.loader import fence_word
 from eirene.text.sentences import Sentence
 
 CHAT_PROMPT = "feedback"
@@ -24,28 +25,36 @@ INSTRUCT_PROMPT = "feedback_instruct"
 _NUMBERED = "Context, in numbered passages; a reason may name the passage that it rests on by its number, as [N]:"
 
 
-def feedback_messages(request: FeedbackRequest, *, prompt: Prompt | None = None) -> tuple[Message, ...]:
+def feedback_messages(
+    request: FeedbackRequest, *, prompt: Prompt | None = None, prompts: PromptSet = SHIPPED
+) -> tuple[Message, ...]:
     """The chat messages that ask for a critique of `request.answer`. The same request gives the same messages.
 
-    `prompt` takes the place of the one that ships with the package and must have the same placeholders. Raises
-    `InputError` for an answer without sentences, `PromptError` for placeholders that do not fit.
+    `prompts` are what it is worded in; `prompt` takes the place of the one that asks and must have the same
+    placeholders. Raises `InputError` for an answer without sentences, `PromptError` for placeholders that do not fit.
     """
-    given, answer = _given(request.item), _answer(request)
+    given, answer = _given(request.item, prompts), _answer(request)
     material = f"{given}\n{answer}"
     mark = fence_word(material, made_from=given)  # rounds differ in the answer alone
-    return (prompt or load_prompt(CHAT_PROMPT)).fill(
+    return (prompt or prompts.load(CHAT_PROMPT)).fill(
         {"mark": mark, "material": material, "last": str(len(request.sentences))}
     )
 
 
-def feedback_instruct(request: FeedbackRequest, *, instruction: str | None = None, prompt: Prompt | None = None) -> str:
+def feedback_instruct(
+    request: FeedbackRequest,
+    *,
+    instruction: str | None = None,
+    prompt: Prompt | None = None,
+    prompts: PromptSet = SHIPPED,
+) -> str:
     """The same as one text that ends where the reply begins, after `### Response:` and a line break.
 
-    `instruction` is what the adapter was trained with; without one the words that ship with the package serve.
+    `instruction` is what the adapter was trained with; without one the words of the prompt serve.
     """
-    layout = prompt or load_prompt(INSTRUCT_PROMPT)
+    layout = prompt or prompts.load(INSTRUCT_PROMPT)
     words = layout.system if instruction is None else instruction.strip()
-    material = f"{_given(request.item)}\n{_answer(request)}"
+    material = f"{_given(request.item, prompts)}\n{_answer(request)}"
     return layout.fill({"instruction": words, "material": material})[-1].content + "\n"
 
 
@@ -64,9 +73,9 @@ def _answer(request: FeedbackRequest) -> str:
     return f"Answer: {numbered_lines(request.sentences)}"
 
 
-def _given(item: Item) -> str:
+def _given(item: Item, prompts: PromptSet) -> str:
     """The conversation, the question and what was given, with the word `Question:` that HaluQuestQA uses."""
-    lines = [history_part(item.history)] if item.history else []
+    lines = [history_part(item.history, prompts)] if item.history else []
     lines.append(f"Question: {shown_line(item.question)}")
     for side in item.perspectives or ():
         lines.append(f"Perspective to be covered: {shown_line(side.name)}")

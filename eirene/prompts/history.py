@@ -1,4 +1,7 @@
-"""The chat history in prompts: the turns before a question, one a line, bounded, with a note of what is left out."""
+"""The chat history in prompts: the turns before a question, one a line, bounded, with a note of what is left out.
+
+The words around it are prompts like all others, and named as these are in the version of whoever shows them.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,24 @@ import functools
 import hashlib
 from collections.abc import Sequence
 
-from eirene.core.history import HistoryTurn
+from eirene.core.history import HistoryTurn, Role, query_in_place
 from eirene.prompts.lines import shown_line
-from eirene.prompts.loader import load_prompt
+from eirene.prompts.own import SHIPPED, PromptSet
 
 HISTORY_CHARACTERS = 4_000
 """What a prompt shows of a history at most, about 1,000 tokens: a small model's context has to hold the rest, too."""
 TURN_CHARACTERS = 1_200
 """What it shows of one turn at most: its beginning and its end."""
-PROMPTS = ("history", "refine_history", "sample_answer_followup")
+HISTORY_PROMPT = "history"
+"""The words around a history in every prompt but the refiners', which have their own (`refine_history`)."""
 
 _NOTE = 80  # characters kept free for the lines that say what is left out
 _NAMES = {"system": "Instructions to the assistant", "user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
-def history_part(history: Sequence[HistoryTurn] | None) -> str:
+def history_part(history: Sequence[HistoryTurn] | None, prompts: PromptSet = SHIPPED) -> str:
     """The words around a history and its lines, without a break at the end; "" where there is none."""
-    return load_prompt("history").fill({"turns": history_lines(history)})[-1].content if history else ""
+    return prompts.load(HISTORY_PROMPT).fill({"turns": history_lines(history)})[-1].content if history else ""
 
 
 def history_lines(history: Sequence[HistoryTurn] | None) -> str:
@@ -62,10 +66,14 @@ def _line(turn: HistoryTurn) -> str:
 
 @functools.cache
 def history_version() -> str:
-    """8 hex digits for the wording around a history and its bounds; in signatures of what is shown one."""
-    digests = [load_prompt(name).digest for name in PROMPTS]
-    shown = f"{digests} {HISTORY_CHARACTERS} {TURN_CHARACTERS}"
-    return hashlib.sha256(shown.encode("utf-8")).hexdigest()[:8]
+    """8 hex digits for how a history is laid out: its lines and their bounds, and the query of a follow-up question.
+
+    In signatures and keys of what has one. They are the digest of a history that is laid out, longer than any bound.
+    """
+    roles: tuple[Role, ...] = ("system", "user", "assistant", "tool", "user", "assistant")
+    turns = [HistoryTurn(role=role, content=f"{role}:" + " word" * 1_000) for role in roles]
+    laid_out = f"{history_lines(turns)}\n{query_in_place('asked', turns)}"
+    return hashlib.sha256(laid_out.encode("utf-8")).hexdigest()[:8]
 
 
 def history_key(history: Sequence[HistoryTurn] | None) -> list[object]:

@@ -37,9 +37,9 @@ PARTS = (
     "refine_attempt",
     "refine_fault",
     "refine_undone",
+    "refine_history",
 )
-"""The prompts that stand inside those of `PROMPTS`, for every item. With a history `refine_history` is one, too; the
-signature names it there alone."""
+"""The prompts that stand inside those of `PROMPTS`."""
 _FIRST_WORDS = 6  # of a faulty sentence; the whole of it stands in the answer above
 _SHOWN_ATTEMPTS = 3  # the latest; more would crowd out the answer
 
@@ -156,7 +156,7 @@ def refine_messages(
         [
             _part(prompts, "refine_perspectives", mark=mark, arguments=arguments) if arguments else "",
             _part(prompts, "refine_context", mark=mark, passages=passages) if passages else "",
-            _part(SHIPPED, "refine_history", mark=mark, turns=turns) if turns else "",
+            _part(prompts, "refine_history", mark=mark, turns=turns) if turns else "",
         ]
     )
     values["rejected"] = "".join(

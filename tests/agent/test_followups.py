@@ -19,15 +19,19 @@ from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.state import Parts
 from eirene.core.records import Item, Record
 from eirene.core.usage import Meter
-from eirene.eval.base import case_of
+from eirene.eval.base import Detector, case_of
 from eirene.eval.detectors.judge import ErrorJudge
 from eirene.eval.detectors.likelihood import gptscore_messages
 from eirene.eval.registry import build_detectors
 from eirene.eval.resources import Resources
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.parsing.tagged import hallucination_messages, read_tagged_reply
 from eirene.models.resolve import ChatOptions, resolve_chat
+from eirene.prompts import SHIPPED, PromptSet, read_prompts
 from eirene.prompts.history import HISTORY_CHARACTERS, history_lines, history_version
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import ScriptedRequest
+from eirene.text.sentences import split_sentences
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -72,30 +76,40 @@ def server() -> Iterator[LoopbackServer]:
         yield running
 
 
-def parts_on(server: LoopbackServer) -> Parts:
-    return resolve_backend("openai:test", BackendOptions(base_url=server.base_url, structured="text"))
+def parts_on(server: LoopbackServer, prompts: PromptSet = SHIPPED) -> Parts:
+    options = BackendOptions(base_url=server.base_url, structured="text", prompts=prompts)
+    return resolve_backend("openai:test", options)
 
 
-def refined(item: Item, server: LoopbackServer, **settings: Any) -> Record:
-    return refine(item, backend=parts_on(server), samples=3, max_rounds=1, judge_votes=1, **settings)
+def refined(item: Item, server: LoopbackServer, *, prompts: PromptSet = SHIPPED, **settings: Any) -> Record:
+    return refine(item, backend=parts_on(server, prompts), samples=3, max_rounds=1, judge_votes=1, **settings)
 
 
-async def judged(item: Item, server: LoopbackServer) -> None:
+def judges_on(server: LoopbackServer, prompts: PromptSet = SHIPPED) -> tuple[Detector, ...]:
     names = ["chainpoll-correctness", "geval", "selfcheck-ngram"]
-    resources = Resources(judge_model="openai:test", base_url=server.base_url, polls=3, samples=2, structured="text")
+    resources = Resources(
+        judge_model="openai:test", base_url=server.base_url, polls=3, samples=2, structured="text", prompts=prompts
+    )
+    return tuple(build_detectors(names, resources))
+
+
+def error_judge(server: LoopbackServer, prompts: PromptSet = SHIPPED) -> ErrorJudge:
+    return ErrorJudge(resolve_chat("openai:test", options=ChatOptions(base_url=server.base_url)), prompts=prompts)
+
+
+async def judged(item: Item, server: LoopbackServer, prompts: PromptSet) -> None:
     case, meter = case_of(item), Meter()
-    for detector in build_detectors(names, resources):
+    for detector in judges_on(server, prompts):
         await detector.score(case, meter=meter)
-    chat = resolve_chat("openai:test", options=ChatOptions(base_url=server.base_url))
-    await ErrorJudge(chat).judge(case, seed=0, meter=meter)
+    await error_judge(server, prompts).judge(case, seed=0, meter=meter)
 
 
-def asked(item: Item, server: LoopbackServer) -> dict[str, str]:
+def asked(item: Item, server: LoopbackServer, prompts: PromptSet = SHIPPED) -> dict[str, str]:
     """The prompts that an item brought about, by whose they are; each holds the question."""
     begin = len(server.requests)
     for settings in ({"critic": "completeness"}, {"critic": "hallucination"}):
-        assert refined(item, server, **settings).status != "failed"
-    asyncio.run(judged(item, server))
+        assert refined(item, server, prompts=prompts, **settings).status != "failed"
+    asyncio.run(judged(item, server, prompts))
     return {kind_of(request.text): request.text for request in server.requests[begin:]}
 
 
@@ -133,6 +147,63 @@ def test_without_a_conversation_prompts_say_nothing_of_one(server: LoopbackServe
     for kind, text in bare.items():
         assert not any(turn.content in text for turn in ITEMS[0].history or ()), kind
         assert 0 < len(shown[kind]) - len(text) <= HISTORY_CHARACTERS + WORDS_AROUND, kind
+
+
+OWN = {
+    "history": "OUR WORDS",
+    "refine_history": "OUR WORDS {{mark}}",
+    "sample_answer_followup": "OURS {{mark}} {{material}}",
+}
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> PromptSet:
+    """Own words around the conversation, in the place of all three prompts that show one."""
+    for name, words in OWN.items():
+        turns = "" if name.startswith("sample") else " {{turns}}"
+        (tmp_path / f"{name}.md").write_text(f"# about\nOurs.\n\n# user\n{words}{turns}\n")
+    return read_prompts(tmp_path)
+
+
+def test_own_words_around_the_conversation_are_in_every_prompt(server: LoopbackServer, own: PromptSet) -> None:
+    shown = asked(ITEMS[0], server, own)
+    texts = {("samples" if text.startswith("OURS") else kind): text for kind, text in shown.items()}
+    assert set(texts) == set(KINDS.values())
+    for kind, text in texts.items():
+        assert "OUR WORDS" in text and history_lines(ITEMS[0].history) in text, kind
+        assert "said before the question, oldest first" not in text, kind
+    assert "OUR WORDS" in gptscore_messages(case_of(ITEMS[0]), own)[-1].content
+
+
+def test_own_words_around_the_conversation_are_in_every_signature(server: LoopbackServer, own: PromptSet) -> None:
+    """One of the three prompts alone is enough to tell the runs, scores and judgements of it apart."""
+    for prompt in own.own:
+        alone = PromptSet((prompt,))
+        if prompt.name != "sample_answer_followup":  # the loop draws no samples of other answers
+            for critic in ("completeness", "hallucination"):
+                one, other = (
+                    refined(ITEMS[0], server, prompts=prompts, critic=critic).signature for prompts in (alone, SHIPPED)
+                )
+                assert one != other, (prompt.name, critic)
+        differ = {
+            detector.name
+            for detector, shipped in zip(judges_on(server, alone), judges_on(server), strict=True)
+            if detector.version != shipped.version
+        }
+        judges = {"chainpoll-correctness", "geval", "selfcheck-ngram"}
+        of = {"history": judges, "sample_answer_followup": {"selfcheck-ngram"}, "refine_history": set()}
+        assert differ == of[prompt.name], prompt.name
+        assert (error_judge(server, alone).version != error_judge(server).version) == (prompt.name == "history")
+
+
+def test_the_reasons_of_a_critique_are_read_behind_own_words(own: PromptSet) -> None:
+    """The line that they stand behind is made of what the model was shown, and must not hang on who words it."""
+    request = FeedbackRequest(ITEMS[0], ITEMS[0].answer, split_sentences(ITEMS[0].answer), seed=0)
+    text = hallucination_messages(request, prompts=own)[-1].content
+    mark = next(line for line in text.splitlines() if line.startswith("TEXT-"))
+    reply = f"<invented>{ITEMS[0].answer}</invented>\n{mark}\n1. Nobody says so."
+    (finding,) = read_tagged_reply(reply, request).findings
+    assert finding.reason == "Nobody says so."
 
 
 def test_a_long_conversation_stays_within_the_bound(server: LoopbackServer) -> None:

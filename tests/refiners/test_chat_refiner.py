@@ -125,10 +125,8 @@ def test_every_part_of_a_prompt_is_counted_among_the_prompts() -> None:
     """The run's signature hashes these names: one that is missing could change unseen."""
     from importlib.resources import files
 
-    from eirene.prompts.history import PROMPTS as OF_HISTORY
-
     shipped = {f.name.removesuffix(".md") for f in files("eirene.prompts").iterdir() if f.name.startswith("refine_")}
-    assert shipped - set(OF_HISTORY) == {*PROMPTS.values(), *PARTS}
+    assert shipped == {*PROMPTS.values(), *PARTS}
 
 
 def test_of_a_long_faulty_sentence_the_first_words_are_shown() -> None:

@@ -27,6 +27,7 @@ from eirene.feedback_model.request import CHAT_PROMPT
 from eirene.models.cache import is_whole
 from eirene.models.redaction import redacted
 from eirene.models.replies import Reply, ending, token_count
+from eirene.prompts.history import HISTORY_PROMPT
 from eirene.text.sentences import split_sentences
 
 MAX_REQUESTS = 50_000
@@ -85,7 +86,8 @@ class SamplingStep:
         self._feedback = parts.feedback_model
         self._settings = settings
         chat, sampling = self._feedback.chat, self._feedback.sampling
-        prompts = [self._feedback.prompts.load(name).digest for name in (CHAT_PROMPT, COMPLETENESS_JSON_PROMPT)]
+        named = (CHAT_PROMPT, COMPLETENESS_JSON_PROMPT, HISTORY_PROMPT)
+        prompts = [self._feedback.prompts.load(name).digest for name in named]
         made_with = [chat.name, sampling.asked(), settings.samples, settings.seed, chat.structured, prompts]
         self.configuration = digest(made_with)[:12]
         self.chat = chat

@@ -21,6 +21,7 @@ from eirene.eval.resources import Resources
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.prompts import SHIPPED, Message, PromptSet
+from eirene.prompts.history import HISTORY_PROMPT
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -103,7 +104,7 @@ class ChainPoll:
     def version(self) -> str:
         """Model, prompts, polls, temperature, stop rule."""
         asked: tuple[Question, ...] = ("adherence", "correctness") if self._asks == "either" else (self._asks,)
-        names = [f"chainpoll_{name}" for name in asked]
+        names = [*(f"chainpoll_{name}" for name in asked), HISTORY_PROMPT]
         names += [] if self._chat.structured == "text" else [VERDICT_JSON_PROMPT]
         how = f"structured={self._chat.structured},n={self._polls},t={self._sampling.temperature:g},stop={self._stop}"
         return f"{self._chat.name},prompt={self.prompts.digests(names)},{how}"
@@ -167,7 +168,8 @@ class ChainPoll:
 def chainpoll_messages(case: Case, question: Question, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The request: question, given text (for adherence alone) and answer in a fence, and our words around it."""
     given = given_sections(case) if question == "adherence" else []
-    material, mark = fenced([*question_sections(case.question, case.history), *given, Section("answer", case.answer)])
+    asked = question_sections(case.question, case.history, prompts)
+    material, mark = fenced([*asked, *given, Section("answer", case.answer)])
     return prompts.load(f"chainpoll_{question}").fill({"material": material, "mark": mark})
 
 

@@ -20,6 +20,7 @@ from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply, ReplyToken
 from eirene.prompts import SHIPPED, Message, PromptSet
+from eirene.prompts.history import HISTORY_PROMPT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +101,7 @@ class GEval:
     def version(self) -> str:
         """Model, prompts, samples."""
         asked: tuple[Aspect, ...] = ("consistency", "factuality") if self._asks == "either" else (self._asks,)
-        prompts = self._prompts.digests(f"geval_{name}" for name in asked)
+        prompts = self._prompts.digests([*(f"geval_{name}" for name in asked), HISTORY_PROMPT])
         return f"{self._chat.name},prompt={prompts},n={len(self._seeds)}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
@@ -158,7 +159,8 @@ def _scores(rating: float, **raw: float) -> Scores:
 def geval_messages(case: Case, aspect: Aspect, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The request: question, given text (for consistency alone) and answer in a fence, and our words around it."""
     given = given_sections(case) if aspect == "consistency" else []
-    material, mark = fenced([*question_sections(case.question, case.history), *given, Section("answer", case.answer)])
+    asked = question_sections(case.question, case.history, prompts)
+    material, mark = fenced([*asked, *given, Section("answer", case.answer)])
     return prompts.load(f"geval_{aspect}").fill({"material": material, "mark": mark})
 
 

@@ -26,7 +26,7 @@ from eirene.eval.detectors.reply_forms import errors_form
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.reply_text import inside_fence, without_thinking
 from eirene.prompts import SHIPPED, Message, PromptSet
-from eirene.prompts.history import history_part
+from eirene.prompts.history import HISTORY_PROMPT, history_part
 from eirene.prompts.loader import break_control_tokens, fence_word
 from eirene.text.refusals import denies_fault
 
@@ -59,9 +59,9 @@ def fenced(sections: Iterable[Section]) -> tuple[str, str]:
     return "\n".join([*lines, f"{mark} end"]), mark
 
 
-def question_sections(question: str, history: Sequence[HistoryTurn]) -> list[Section]:
+def question_sections(question: str, history: Sequence[HistoryTurn], prompts: PromptSet = SHIPPED) -> list[Section]:
     """The question as a judge is shown it, after the conversation before it where there is one."""
-    before = [Section("conversation", history_part(history))] if history else []
+    before = [Section("conversation", history_part(history, prompts))] if history else []
     return [*before, Section("question", question)]
 
 
@@ -150,7 +150,7 @@ class ErrorJudge:
     def version(self) -> str:
         """What a judgement hangs on beside the answer: the model, the prompt's wording, how it is asked."""
         how = f"structured={self._chat.structured},t={self._temperature:g}"
-        return f"{self.name},prompt={self._prompts.load(JUDGE_PROMPT).digest},{how}"
+        return f"{self.name},prompt={self._prompts.digests([JUDGE_PROMPT, HISTORY_PROMPT])},{how}"
 
     async def judge(self, case: Case, *, seed: int, meter: Meter) -> Judgement | Unscored:
         """The errors of `case.answer`. Raises `BackendError` where the model cannot be reached."""
@@ -161,7 +161,7 @@ class ErrorJudge:
 
 def judge_messages(case: Case, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The request. Given arguments or passages are shown; what was derived from a critique is not."""
-    parts = [history_part(case.history)] if case.history else []
+    parts = [history_part(case.history, prompts)] if case.history else []
     parts.append(f"Question:\n{case.question}")
     if case.given.source == "perspectives":
         for group in case.given.groups:

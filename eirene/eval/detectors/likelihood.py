@@ -13,12 +13,12 @@ from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, unmet
 from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
 from eirene.eval.detectors.judge import bounded
-from eirene.eval.detectors.selfcheck.samples import sample_messages
+from eirene.eval.detectors.selfcheck.samples import SAMPLE_PROMPTS, sample_messages
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.models.token_scores import Count, ScoredToken, TokenScorer
 from eirene.prompts import SHIPPED, Message, PromptSet
-from eirene.prompts.history import history_part
+from eirene.prompts.history import HISTORY_PROMPT, history_part
 from eirene.text.sentences import Sentence, split_sentences
 
 NO_TOKENS = "the answer has no tokens"
@@ -133,7 +133,7 @@ class GptScore:
     @property
     def version(self) -> str:
         """The model and the prompts."""
-        prompts = self._prompts.digests(["gptscore_given", "gptscore_open"])
+        prompts = self._prompts.digests(["gptscore_given", "gptscore_open", HISTORY_PROMPT])
         return f"{self._scorer.name},prompt={prompts}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
@@ -156,7 +156,7 @@ class GptScore:
 
 def gptscore_messages(case: Case, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """The prompt: the instruction, what was given where something was, and the question in its conversation."""
-    asked = case.question if not case.history else f"{case.question}\n{history_part(case.history)}"
+    asked = case.question if not case.history else f"{case.question}\n{history_part(case.history, prompts)}"
     if case.given.source == "derived" or not case.given.arguments:
         return prompts.load("gptscore_open").fill({"question": asked})
     parts = []
@@ -209,8 +209,10 @@ class PseudoEntropy:
 
     @property
     def version(self) -> str:
-        """The model and M; empty without a model."""
-        return "" if self._scorer is None else f"{self._scorer.name},top={self._top}"
+        """The model, the prompts and M; empty without a model."""
+        if self._scorer is None:
+            return ""
+        return f"{self._scorer.name},prompt={self._prompts.digests(SAMPLE_PROMPTS)},top={self._top}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where the model cannot be reached, or refuses."""

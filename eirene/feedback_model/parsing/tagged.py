@@ -20,9 +20,10 @@ from eirene.feedback_model.parsing.reply import check_end
 from eirene.feedback_model.vote import findings_by_sentence
 from eirene.models.replies import ending
 from eirene.models.reply_text import UnreadableError, cleaned_instruct, count_headings
-from eirene.prompts.history import history_part
+from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
+from eirene.prompts.history import history_lines, history_part
 from eirene.prompts.lines import one_line
-from eirene.prompts.loader import Message, Prompt, break_control_tokens, fence_word, load_prompt
+from eirene.prompts.loader import break_control_tokens, fence_word
 from eirene.text.refusals import denies_fault
 from eirene.text.sentences import Sentence
 
@@ -36,34 +37,50 @@ _ITEM = re.compile(r"[ \t*_`]{0,4}(?:\(?(?P<n>\d{1,4})[.):]|[-*•])[ \t*_`]{0,4
 _LONGEST = 300
 
 
-def hallucination_messages(request: FeedbackRequest, *, prompt: Prompt | None = None) -> tuple[Message, ...]:
+def hallucination_messages(
+    request: FeedbackRequest, *, prompt: Prompt | None = None, prompts: PromptSet = SHIPPED
+) -> tuple[Message, ...]:
     """The chat messages that ask for `request.answer` with tags. The same request gives the same messages.
 
-    References are the passages of the context, else the perspectives' arguments. Raises `InputError` for an answer
-    without sentences, `PromptError` for placeholders that do not fit.
+    References are the passages of the context, else the perspectives' arguments. `prompts` are what it is worded in;
+    `prompt` takes the place of the one that asks. Raises `InputError` for an answer without sentences, `PromptError`
+    for placeholders that do not fit.
     """
     if not request.sentences:
         raise InputError("the answer has no sentences to judge; give a text", field="answer")
-    prompt, values = prompt or load_prompt(HALLUCINATION_PROMPT), _material(request)
+    prompt, values = prompt or prompts.load(HALLUCINATION_PROMPT), _material(request, prompts)
     if "kinds" in prompt.placeholders:  # a tuned model has learnt them
         values["kinds"] = "\n".join(f"- {kind.name}: {kind.definition}." for kind in KINDS.values())
     return prompt.fill(values)
 
 
-def _material(request: FeedbackRequest) -> dict[str, str]:
+def _material(request: FeedbackRequest, prompts: PromptSet) -> dict[str, str]:
     """What is shown, and the mark between which it is."""
-    answer = break_control_tokens(escape_tags(request.answer))
-    question, shown = references_shown(request)
-    return {"mark": fence_word(answer, question, shown), "question": question, "references": shown, "answer": answer}
+    question, shown = references_shown(request, prompts)
+    return {"mark": _mark(request), "question": question, "references": shown, "answer": _shown_answer(request)}
 
 
-def references_shown(request: FeedbackRequest) -> tuple[str, str]:
+def _shown_answer(request: FeedbackRequest) -> str:
+    return break_control_tokens(escape_tags(request.answer))
+
+
+def _mark(request: FeedbackRequest) -> str:
+    """The mark hangs on what comes from outside alone: a reply is read without the words that asked for it."""
+    asked = "\n".join(filter(None, [break_control_tokens(request.item.question), history_lines(request.item.history)]))
+    return fence_word(_shown_answer(request), asked, _references(request))
+
+
+def references_shown(request: FeedbackRequest, prompts: PromptSet = SHIPPED) -> tuple[str, str]:
     """The question, with what was said before it below it, and the references, numbered, one a line."""
-    references = [f"{n}. {break_control_tokens(text)}" for n, text in enumerate(references_of(request.item), start=1)]
     asked = break_control_tokens(request.item.question)
     if request.item.history:
-        asked += "\n" + history_part(request.item.history)
-    return asked, "\n".join(references) or NO_REFERENCES
+        asked += "\n" + history_part(request.item.history, prompts)
+    return asked, _references(request)
+
+
+def _references(request: FeedbackRequest) -> str:
+    references = [f"{n}. {break_control_tokens(text)}" for n, text in enumerate(references_of(request.item), start=1)]
+    return "\n".join(references) or NO_REFERENCES
 
 
 def references_of(item: Item) -> tuple[str, ...]:
@@ -90,7 +107,7 @@ def read_tagged_reply(text: str, request: FeedbackRequest, *, finish_reason: str
         return Sample(invalid=str(error), critic="hallucination")
     if not body.strip():
         return Sample(invalid="empty", critic="hallucination")
-    body, mark = _SURROGATE.sub("\ufffd", body), _material(request)["mark"]
+    body, mark = _SURROGATE.sub("\ufffd", body), _mark(request)
     copy, reasons = (cut_copy(body, mark), ()) if is_cut else split_reasons(body, mark, request.item)
     read = findings_in_reply(copy, request.answer, reasons=reasons)
     if read.no_copy is not None:

@@ -16,11 +16,13 @@ from eirene.eval.detectors.judge import fenced, given_sections, question_section
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.prompts import SHIPPED, Message, PromptSet
+from eirene.prompts.history import HISTORY_PROMPT
 
 if TYPE_CHECKING:
     from eirene.eval.resources import Resources
     from eirene.models.local.model import LocalModel
 
+SAMPLE_PROMPTS = ("sample_answer", "sample_answer_given", "sample_answer_followup", HISTORY_PROMPT)
 SAMPLES = 20
 """As in the paper's experiments (Manakul et al. 2023, section 6)."""
 
@@ -64,7 +66,7 @@ class SampleSource:
         """The model and how many are drawn; empty without a model."""
         if self._model is None:
             return ""
-        prompts = self._prompts.digests(["sample_answer", "sample_answer_given"])
+        prompts = self._prompts.digests(SAMPLE_PROMPTS)
         return f"{self._model.name},prompt={prompts},samples={self._count}"
 
     async def get(self, case: Case, *, meter: Meter) -> tuple[str, ...] | Unscored:
@@ -150,8 +152,8 @@ def sample_messages(case: Case, prompts: PromptSet = SHIPPED) -> tuple[Message, 
     given = given_sections(case)
     if not given and not case.history:
         return prompts.load("sample_answer").fill({"question": case.question})
-    material, mark = fenced([*given, *question_sections(case.question, case.history)])
-    prompt = prompts.load("sample_answer_given") if given else SHIPPED.load("sample_answer_followup")
+    material, mark = fenced([*given, *question_sections(case.question, case.history, prompts)])
+    prompt = prompts.load("sample_answer_given" if given else "sample_answer_followup")
     return prompt.fill({"material": material, "mark": mark})
 
 
