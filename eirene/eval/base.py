@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from eirene.core.grounding import Grounding, grounding_for
+from eirene.core.grounding import ArgumentGroup, Grounding, grounding_for
 from eirene.core.history import HistoryTurn, query_in_place
 from eirene.core.records import Item
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
+from eirene.prompts.history import PROBE
 
 Need = Literal["given", "judge", "local_model", "classifier", "nli", "calibration", "samples", "token_logprobs"]
 """`given`: arguments or passages in the row. `judge`: a chat model. `local_model`: a causal LM on this machine.
@@ -60,6 +63,16 @@ class Case:
     def query(self) -> str:
         """The question with what a follow-up leaves unsaid, for encoders."""
         return query_in_place(self.question, self.history)
+
+
+def layout_digest(lay_out: Callable[[Case], str]) -> str:
+    """8 hex digits for a prompt that code lays out and no file words: the digest of a made case in it.
+
+    The case has two sides, and a history: how a follow-up question comes into the prompt is part of the layout.
+    """
+    sides = (ArgumentGroup("one", ("an argument", "another")), ArgumentGroup("other", ("a third",)))
+    case = Case("asked", "An answer. It goes on.", Grounding("perspectives", sides), history=PROBE)
+    return hashlib.sha256(lay_out(case).encode("utf-8")).hexdigest()[:8]
 
 
 def case_of(item: Item, *, answer: str | None = None, given: Grounding | None = None) -> Case:

@@ -23,6 +23,10 @@ HISTORY_PROMPT = "history"
 _NOTE = 80  # characters kept free for the lines that say what is left out
 _NAMES = {"system": "Instructions to the assistant", "user": "User", "assistant": "Assistant", "tool": "Tool"}
 
+_ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool", "user", "assistant")
+PROBE = tuple(HistoryTurn(role=role, content=f"{role}:" + " word" * 1_000) for role in _ROLES)
+"""A history longer than any bound, for digests of how one is laid out."""
+
 
 def history_part(history: Sequence[HistoryTurn] | None, prompts: PromptSet = SHIPPED) -> str:
     """The words around a history and its lines, without a break at the end; "" where there is none."""
@@ -68,11 +72,9 @@ def _line(turn: HistoryTurn) -> str:
 def history_version() -> str:
     """8 hex digits for how a history is laid out: its lines and their bounds, and the query of a follow-up question.
 
-    In signatures and keys of what has one. They are the digest of a history that is laid out, longer than any bound.
+    In signatures and keys of what has one. They are the digest of `PROBE`, laid out.
     """
-    roles: tuple[Role, ...] = ("system", "user", "assistant", "tool", "user", "assistant")
-    turns = [HistoryTurn(role=role, content=f"{role}:" + " word" * 1_000) for role in roles]
-    laid_out = f"{history_lines(turns)}\n{query_in_place('asked', turns)}"
+    laid_out = f"{history_lines(PROBE)}\n{query_in_place('asked', PROBE)}"
     return hashlib.sha256(laid_out.encode("utf-8")).hexdigest()[:8]
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from eirene.core.errors import InputError
 from eirene.core.scores import Score, Scores, SentenceScore, Unscored, number
 from eirene.core.usage import Meter, Usage
-from eirene.eval.base import GIVEN, Case, Need
+from eirene.eval.base import GIVEN, Case, Need, layout_digest
 from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
@@ -59,7 +59,10 @@ class ClassifierDetector:
                     field="classifier",
                 )
             self._models[task.error_type] = (model, task)
-        self.version = ",".join(f"{kind}={model.version}" for kind, (model, _) in sorted(self._models.items()))
+        known = sorted(self._models.items())
+        self.version = ",".join(
+            f"{kind}={model.version},prompt={layout_digest(task.prompt)}" for kind, (model, task) in known
+        )
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer."""

@@ -15,7 +15,7 @@ from eirene.core.errors import InputError
 from eirene.core.memo import Memo
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore
 from eirene.core.usage import Meter, Usage
-from eirene.eval.base import Case, Need
+from eirene.eval.base import Case, Need, layout_digest
 from eirene.eval.detectors.chunks import Piece, share_out, whole
 from eirene.eval.detectors.salience.maps import (
     AGGREGATES,
@@ -30,6 +30,7 @@ from eirene.eval.detectors.salience.maps import (
     groups_of,
     largest_shares,
     normalised,
+    prompt_text,
     strengths,
     tokens_of,
     word_error,
@@ -211,7 +212,7 @@ class WordMaps:
         self._chunk = chunk
         virtual = 0 if model.soft_prompt is None else model.soft_prompt.shape[1]
         self._max_tokens = min(max_tokens, (model.context_tokens or max_tokens) - virtual)
-        self.version = f"{model.version},{measure},{self._max_tokens}"
+        self.version = f"{model.version},prompt={layout_digest(prompt_text)},{measure},{self._max_tokens}"
         self._known: Memo[Case, SalienceMap | Unscored] = Memo(_KEPT)
 
     async def get(self, case: Case, *, meter: Meter) -> SalienceMap | Unscored:

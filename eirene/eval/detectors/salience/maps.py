@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import numpy as np
 
 from eirene.eval.base import Case
-from eirene.eval.detectors.chunks import Piece
-from eirene.prompts.curly import response_prompt
+from eirene.eval.detectors.chunks import Piece, whole
+from eirene.prompts.curly import CurlyText, response_prompt
 from eirene.text.words import STOP_WORDS, word_spans
 
 if TYPE_CHECKING:
@@ -158,9 +158,7 @@ def encode(model: LocalModel, case: Case, pieces: Sequence[Piece]) -> EncodedAns
 
     Tokens that stand outside the prompt's own text, such as a chat template's, have the offsets (0, 0).
     """
-    arguments = case.given.arguments
-    groups = groups_of(case)
-    laid_out = response_prompt(case.query, [(groups[piece.text], piece.of(arguments)) for piece in pieces])
+    laid_out = _laid_out(case, pieces)
     before, after = model.encode_frame(_ASKED if model.layout == "chat" else "")
     ids, offsets = _tokens(model.tokenizer, laid_out.text)
     # With the space that stands before it, as a tokenizer would have it in running text.
@@ -173,6 +171,16 @@ def encode(model: LocalModel, case: Case, pieces: Sequence[Piece]) -> EncodedAns
         answer_offsets,
         laid_out.places,
     )
+
+
+def prompt_text(case: Case) -> str:
+    """All words that stand before the answer where everything fits in one prompt."""
+    return _ASKED + _laid_out(case, whole(case.given.arguments)).text
+
+
+def _laid_out(case: Case, pieces: Sequence[Piece]) -> CurlyText:
+    arguments, groups = case.given.arguments, groups_of(case)
+    return response_prompt(case.query, [(groups[piece.text], piece.of(arguments)) for piece in pieces])
 
 
 def groups_of(case: Case) -> list[str]:

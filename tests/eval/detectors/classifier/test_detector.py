@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from eirene.core.errors import BackendError, InputError
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Unscored, number
 from eirene.core.usage import Meter
-from eirene.eval.base import Case
+from eirene.eval.base import Case, layout_digest
 from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask, Labels
 from eirene.eval.detectors.classifier.likelihood import log_likelihoods
 from eirene.models.local.model import LocalModel, load_local
@@ -149,3 +150,15 @@ def test_two_classifiers_for_one_error_are_refused(plain: LocalModel, tmp_path: 
     model = as_classifier(plain, ClassifierTask("coverage"))
     with pytest.raises(InputError, match="both for coverage"):
         ClassifierDetector([model, model])
+
+
+def test_the_version_names_the_layout_of_the_prompt_and_how_a_conversation_comes_into_it(plain) -> None:
+    task = ClassifierTask("coverage")
+    version = ClassifierDetector([as_classifier(plain, task)]).version
+    assert version == f"coverage=v,prompt={layout_digest(task.prompt)}"
+    assert version != ClassifierDetector([as_classifier(plain, ClassifierTask("hallucination"))]).version
+
+    def without_conversation(case: Case) -> str:
+        return task.prompt(replace(case, history=()))
+
+    assert layout_digest(without_conversation) != layout_digest(task.prompt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,9 @@ from eirene.core.errors import InputError
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Unscored, number
 from eirene.core.usage import Meter
-from eirene.eval.base import Case
+from eirene.eval.base import Case, layout_digest
 from eirene.eval.detectors.salience import SalienceDetector, WordMaps
+from eirene.eval.detectors.salience.maps import prompt_text
 from eirene.models.local.model import LocalModel, load_local
 from tests.tiny_llama import make_llama
 
@@ -169,3 +171,10 @@ async def test_shares_are_the_maps_entries_at_the_places_of_the_words(model) -> 
     }
     rows = [(row.start, row.end) for row in found.rows]
     assert rows == [(word.start, word.end) for argument in kept.arguments for word in argument.words]
+
+
+def test_the_version_names_the_layout_of_the_prompt_and_how_a_conversation_comes_into_it(model) -> None:
+    digest = layout_digest(prompt_text)
+    for measure in ("dot", "l2"):
+        assert f",prompt={digest},{measure}," in SalienceDetector(WordMaps(model, measure=measure)).version
+    assert layout_digest(lambda case: prompt_text(replace(case, history=()))) != digest
