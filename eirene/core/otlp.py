@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 
 logger = get_logger(__name__)
 
-_LAST_S = 3.0
-"""Seconds at the end, or after a chunk of rows, for spans that have not been sent."""
+_LAST_S = 2.0
+"""Seconds at the end, or after a chunk of rows, for spans that have not been sent. The exporter by itself would try
+for ten, with waits between its attempts."""
 _NOISY = ("opentelemetry.exporter.otlp.proto.http.trace_exporter", "opentelemetry.sdk._shared_internal")
 _PROTOCOL = "http/protobuf"
 
 
 class SpanExport:
-    """What sends the spans of this process; made by `exporting`. `is_broken`: spans were lost."""
+    """What sends the spans of this process; made by `exporting`. `is_broken`: spans were lost. `is_ending`: what is
+    refused now is not tried again, for the process would wait for it."""
 
     def __init__(self) -> None:
         require("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
@@ -41,7 +43,7 @@ class SpanExport:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-        self.is_broken = False
+        self.is_broken = self.is_ending = False
         self._exporter = OTLPSpanExporter()
         self._overheard = _Overheard(self)
         self._ended = threading.Lock()
@@ -55,6 +57,7 @@ class SpanExport:
         from opentelemetry.sdk.trace.export import SpanExportResult
 
         result = self._exporter.export(spans)
+        self._overheard.waits = False
         if result is not SpanExportResult.SUCCESS:
             self.lost(f"{self.address} does not take them ({self._overheard.last or 'no word of why'})")
         return result
@@ -87,13 +90,19 @@ class SpanExport:
             self.lost(f"{self.address} does not take them in time")
 
     def close(self) -> None:
-        """Sends what is left, and stops waiting for a collector that does not answer."""
-        last = threading.Timer(0.0 if self.is_broken else _LAST_S, self.shutdown)
-        last.daemon = True
-        last.start()
+        """Sends what is left, in one attempt, and waits no longer than `_LAST_S` for a collector that is slow."""
+        self.is_ending = True
+        if self._overheard.waits:  # for another attempt at what was refused before
+            self.shutdown()
+        ending = threading.Thread(target=self._end, name="eirene-spans", daemon=True)
+        ending.start()
+        ending.join(_LAST_S)
+        if ending.is_alive():
+            self.lost(f"{self.address} does not take them in time")
+
+    def _end(self) -> None:
         self.provider.shutdown()
-        last.cancel()
-        for name in _NOISY:
+        for name in _NOISY:  # not before: what the exporter logs may hold an address with a key
             logging.getLogger(name).removeFilter(self._overheard)
 
 
@@ -115,13 +124,16 @@ class _Overheard(logging.Filter):
         super().__init__()
         self._export = export
         self.last = ""
+        self.waits = False  # between two attempts
 
     def filter(self, record: logging.LogRecord) -> bool:
         values = record.args if isinstance(record.args, tuple) else ()
         if "Queue full" in str(record.msg):
             self._export.lost("they come faster than they are sent; OTEL_BSP_MAX_QUEUE_SIZE lets more wait")
         elif str(record.msg).startswith("Transient error"):
-            self.last = _reason(values[:1])
+            self.last, self.waits = _reason(values[:1]), True
+            if self._export.is_ending:
+                self._export.shutdown()  # the wait that begins now ends at once
         elif str(record.msg).startswith("Failed to export %s batch code"):
             self.last = f"HTTP {values[1]}" if values[1] is not None else _reason(values[2:])
         return False

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import os
 import socket
+import socketserver
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +29,7 @@ UNIFORMS = EXAMPLES / "dropped-argument.json"
 
 @pytest.fixture(autouse=True)
 def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ENDPOINT", "HEADERS", "PROTOCOL", "TIMEOUT", "TRACES_ENDPOINT", "TRACES_PROTOCOL"):
+    for name in ("ENDPOINT", "HEADERS", "PROTOCOL", "TIMEOUT", "TRACES_TIMEOUT", "TRACES_ENDPOINT", "TRACES_PROTOCOL"):
         monkeypatch.delenv(f"OTEL_EXPORTER_OTLP_{name}", raising=False)
     for name in ("OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_TRACES_EXPORTER"):
         monkeypatch.delenv(name, raising=False)
@@ -136,6 +140,58 @@ def test_a_collector_that_is_gone_costs_one_warning_and_no_row(tmp_path: Path, c
     assert len(warnings) == 1, done.stderr
     assert f"http://127.0.0.1:{closed_port}/v1/traces does not take them" in warnings[0]
     assert "secret" not in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_collector_that_is_down_changes_nothing_but_a_warning(
+    run: Run, monkeypatch: pytest.MonkeyPatch, closed_port: int
+) -> None:
+    usual = run("refine", UNIFORMS, "--json")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{closed_port}")
+    done = run("refine", UNIFORMS, "--json", "--trace", "spans")
+    assert done.code == usual.code == 0 and without_seconds(done.record) == without_seconds(usual.record)
+    (warning,) = done.err.splitlines()
+    said = f"spans are lost: http://127.0.0.1:{closed_port}/v1/traces does not take them (ConnectionError)"
+    assert warning.startswith(f"warning: {said}")
+
+
+def without_seconds(record: dict[str, Any]) -> dict[str, Any]:
+    return {**record, "usage": {**record["usage"], "seconds": None}}
+
+
+def test_at_the_end_a_collector_that_hangs_up_is_tried_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exporter's one attempt is two connections, in case a pooled one has gone stale; its retries would be more."""
+    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")  # nothing is sent before the end
+    with hanging_up() as (port, connections):
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
+        done = run("refine", UNIFORMS, "--json", "--trace", "spans")
+    assert done.code == 0 and done.err.count("spans are lost") == 1
+    assert len(connections) == 2
+
+
+def test_a_collector_that_never_answers_is_not_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # the system accepts for it
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600")
+        done = run("refine", UNIFORMS, "--json", "--trace", "spans")
+        assert done.code == 0 and done.record["status"] == "accepted"
+        assert done.err.count("warning: ") == 1 and "/v1/traces does not take them in time" in done.err
+
+
+@contextmanager
+def hanging_up() -> Iterator[tuple[int, list[int]]]:
+    """A server that ends each connection at once, and the ports of those that it ended."""
+    ended: list[int] = []
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            ended.append(self.client_address[1])
+
+    with socketserver.TCPServer(("127.0.0.1", 0), Handler) as server:
+        serving = threading.Thread(target=server.serve_forever, name="hanging-up")
+        serving.start()
+        yield server.server_address[1], ended
+        server.shutdown()
+        serving.join()
 
 
 def test_a_collector_that_refuses_is_told_with_its_status(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
