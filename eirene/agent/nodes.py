@@ -20,6 +20,7 @@ from eirene.agent.gate import Verdict, judge, unusable
 from eirene.agent.gate.warrant import Rewrite, Warranted, warrant
 from eirene.agent.record import failure, new_round, reach_of, why_kept
 from eirene.agent.rejections import rejections, told_undone, undone_before
+from eirene.agent.run_span import tell_run
 from eirene.agent.settings import Settings
 from eirene.agent.state import (
     Event,
@@ -73,11 +74,12 @@ class _Node(Protocol):
 class Nodes:
     """The node functions, bound to the models and settings of a graph."""
 
-    def __init__(self, parts: Parts, settings: Settings, *, review: bool = False) -> None:
+    def __init__(self, parts: Parts, settings: Settings, *, review: bool = False, tells_run: bool = False) -> None:
         self.parts = parts
         self.settings = settings
         edits = settings.mode == "edit"
         self.refiner: Refiner = EditRefiner(removal=settings.removal) if edits else parts.refiner
+        self.tells_run = tells_run  # to the span of the run, for a graph that somebody else runs
         self.review = review  # a person is asked, and so may bring the notes that a row lacks
 
     def node(self, step: Step) -> _Node:
@@ -106,7 +108,10 @@ class Nodes:
             seconds = time.perf_counter() - began
             self.emit(state, step.__name__, "node_finished", seconds=seconds)
             # Parts are other people's code, too: what no UTF-8 text can hold goes no further than this.
-            return {**mend_json(changes), "usage": (meter.total + Usage(seconds=seconds)).model_dump()}
+            changes = {**mend_json(changes), "usage": (meter.total + Usage(seconds=seconds)).model_dump()}
+            if self.tells_run:
+                tell_run(found, state, changes)
+            return changes
 
         return run
 

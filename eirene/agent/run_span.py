@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
 from eirene.agent.settings import Settings
-from eirene.agent.state import Parts, State, best_text
-from eirene.core.tracing import Attributes, OpenSpan, Tracing, root_span
+from eirene.agent.state import Json, Parts, State, add_usage, best_text
+from eirene.core.tracing import Attributes, HeldSpan, OpenSpan, Tracing, held_span, root_span
 from eirene.core.usage import Usage
+
+_NAME = "invoke_workflow eirene"
 
 
 class RunSpan:
@@ -31,12 +33,31 @@ def run_span(
 ) -> Iterator[RunSpan]:
     """The span around a run that begins or goes on in the state `start`; nothing where runs are not traced."""
 
+    with root_span(_NAME, _beginning(start, parts, settings, thread_id), tracing=tracing) as found:
+        yield RunSpan(found)
+
+
+def held_run_span(start: Any, parts: Parts, settings: Settings, *, tracing: Tracing, thread_id: str | None) -> HeldSpan:
+    """The same for a graph that somebody else runs, piece by piece; `tell_run` says how it goes."""
+    return held_span(_NAME, _beginning(start, parts, settings, thread_id), tracing=tracing)
+
+
+def tell_run(step: OpenSpan | None, state: State, changes: Json) -> None:
+    """Adds how a run stands after a step, from the span of the step, for a run whose end nobody tells."""
+    if step is None or step.around is None:
+        return
+    rounds = [*(state.get("rounds") or []), *(changes.get("rounds") or [])]
+    usage = add_usage(state.get("usage") or {}, changes.get("usage") or {})
+    _tell(step.around, cast(State, {**state, **changes, "rounds": rounds, "usage": usage}))
+
+
+def _beginning(start: Any, parts: Parts, settings: Settings, thread_id: str | None) -> Callable[[], Attributes]:
     def began() -> Attributes:
         return {
             "gen_ai.operation.name": "invoke_workflow",
             "gen_ai.workflow.name": "eirene",
             "gen_ai.conversation.id": thread_id,
-            "eirene.item.id": start["item"]["id"],
+            "eirene.item.id": start.get("item", {}).get("id"),
             "eirene.mode": settings.mode,
             "eirene.critic": settings.critic,
             "eirene.backend": parts.backend,
@@ -44,8 +65,7 @@ def run_span(
             "eirene.seed": start.get("seed"),
         }
 
-    with root_span("invoke_workflow eirene", began, tracing=tracing) as found:
-        yield RunSpan(found)
+    return began
 
 
 def _tell(span: OpenSpan, state: State) -> None:

@@ -19,6 +19,7 @@ from eirene.agent.state import Json, Parts, State
 from eirene.core.critique import Review, parse_review
 from eirene.core.errors import InputError
 from eirene.core.records import Item, Record
+from eirene.core.tracing import Tracing
 
 Found = Literal["nothing", "question", "unfinished", "failed", "finished"]
 """How far a thread had come when it was opened."""
@@ -31,11 +32,20 @@ class ReviewedRun:
     an `unfinished` run, which goes on after its last step; a `failed` one, which tries the step that failed once more;
     a `finished` one, whose record is given again and for which nothing is done. What earlier processes spent counts.
 
-    Raises `InputError` for a mode without a critique, and for notes that do not fit the answer.
+    `tracing` is that of `refine`: a trace for each stretch between two questions. Raises `InputError` for a mode
+    without a critique, and for notes that do not fit the answer.
     """
 
-    def __init__(self, item: Item, *, parts: Parts, settings: Settings, checkpointer: BaseCheckpointSaver[Any]) -> None:
-        self._loop = Loop(parts, settings, checkpointer=checkpointer, review=True)
+    def __init__(
+        self,
+        item: Item,
+        *,
+        parts: Parts,
+        settings: Settings,
+        checkpointer: BaseCheckpointSaver[Any],
+        tracing: Tracing | bool = False,
+    ) -> None:
+        self._loop = Loop(parts, settings, checkpointer=checkpointer, review=True, tracing=tracing)
         self._item = self._loop.checked(item)
         self.thread_id = self._loop.row_hash(item)
         self.found: Found = "nothing"

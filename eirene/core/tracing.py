@@ -91,10 +91,11 @@ _here: ContextVar[_Here | None] = ContextVar("eirene_tracing", default=None)
 
 
 class OpenSpan:
-    """A span under way."""
+    """A span under way; `around`: the one that it is part of, if that is ours."""
 
-    def __init__(self, span: Span, tracing: Tracing) -> None:
+    def __init__(self, span: Span, tracing: Tracing, around: OpenSpan | None = None) -> None:
         self._span, self._most = span, tracing.max_characters
+        self.around = around
         self._records = span.is_recording()  # not where it was sampled out
         self.has_content = tracing.content and self._records
 
@@ -226,23 +227,78 @@ class _Opening:
     found: OpenSpan | None = None
     tokens: tuple[Any, Any] | None = None
 
-    def __enter__(self) -> OpenSpan:
+    def start(self) -> OpenSpan:
+        """Begins the span, and puts it nowhere yet."""
         api, here = self.here.api, self.here
         attributes = _whole({"openinference.span.kind": self.shown_as, **self.attributes()})
         kind = api.kinds[self.kind]
         self.span = here.tracer.start_span(_named(self.name), self.context, kind, attributes, record_exception=False)
-        self.found = OpenSpan(self.span, here.tracing)
-        inside = _here.set(_Here(here.tracing, here.tracer, api, self.found))
-        self.tokens = (inside, api.attach(api.set_span_in_context(self.span)))
+        self.found = OpenSpan(self.span, here.tracing, here.span)
         return self.found
 
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        assert self.span is not None and self.found is not None and self.tokens is not None
-        if error is not None and not isinstance(error, self.passing):
-            self.found.left_by(error)
+    def attach(self) -> None:
+        """Makes it the span under way."""
+        assert self.span is not None
+        api, here = self.here.api, self.here
+        inside = _here.set(_Here(here.tracing, here.tracer, api, self.found))
+        self.tokens = (inside, api.attach(api.set_span_in_context(self.span)))
+
+    def detach(self) -> None:
+        """Puts what was under way before in its place again."""
+        assert self.tokens is not None
         self.here.api.detach(self.tokens[1])
         _here.reset(self.tokens[0])
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Ends the span, by the error that ended its body if there was one."""
+        assert self.span is not None and self.found is not None
+        if error is not None and not isinstance(error, self.passing):
+            self.found.left_by(error)
         self.span.end()
+
+    def __enter__(self) -> OpenSpan:
+        found = self.start()
+        self.attach()
+        return found
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        self.detach()
+        self.end(error)
+
+
+class HeldSpan:
+    """A span whose body runs in pieces, such as the turns of a generator: under way in each, and not between them."""
+
+    def __init__(self, opening: _Opening) -> None:
+        self._opening = opening
+        opening.start()
+
+    @contextmanager
+    def piece(self) -> Iterator[None]:
+        """Around each piece."""
+        self._opening.attach()
+        try:
+            yield
+        finally:
+            self._opening.detach()
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Around all pieces: it ends with them."""
+        try:
+            yield
+        except BaseException as error:
+            self._opening.end(error)
+            raise
+        self._opening.end()
+
+
+def held_span(name: str, make: Callable[[], Attributes], *, tracing: Tracing) -> HeldSpan:
+    """A span that may begin a trace, as `root_span`, for a body that runs in pieces."""
+    with tracing.active():
+        here = _here.get()
+        assert here is not None
+        return HeldSpan(_Opening(here, name, make, "internal"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,23 @@ import dataclasses
 import json
 import subprocess
 import sys
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphRecursionError
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command
 from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 import eirene
+from eirene.agent.session import ReviewedRun
+from eirene.agent.state import State
 from eirene.core.errors import InputError, MissingExtraError
 from eirene.core.tracing import Tracing
 from eirene.testing.loopback import LoopbackServer
@@ -174,6 +180,110 @@ def test_a_run_is_part_of_the_span_around_it() -> None:
         eirene.refine(ITEM, tracing=Tracing(provider=provider))
     runs = [span for span in kept.get_finished_spans() if span.name == "invoke_workflow eirene"]
     assert [run.parent.span_id for run in runs if run.parent] == [mine.get_span_context().span_id]
+
+
+STEPS = ["sample_feedback", "select_critique", "refine", "rescore", "gate"]
+
+
+def traced_graph(**options: Any) -> tuple[Any, InMemorySpanExporter]:
+    provider, kept = in_memory()
+    tracing = Tracing(provider=provider)
+    return eirene.build_graph(eirene.resolve_backend("embedded"), tracing=tracing, **options), kept
+
+
+def trees(kept: InMemorySpanExporter) -> list[tuple[ReadableSpan, list[str]]]:
+    """Each run, and the names of the steps in it, in their order."""
+    spans = kept.get_finished_spans()
+    roots = [span for span in spans if span.name == "invoke_workflow eirene"]
+    return [
+        (root, [s.name for s in spans if s.parent and root.context and s.parent.span_id == root.context.span_id])
+        for root in roots
+    ]
+
+
+def test_whoever_runs_a_built_graph_has_one_tree_a_run() -> None:
+    graph, kept = traced_graph()
+    final = graph.invoke(eirene.initial_state(ITEM, 0))
+    asyncio.run(graph.ainvoke(eirene.initial_state(ITEM, 0)))
+    updates = list(graph.stream(eirene.initial_state(ITEM, 0), stream_mode="updates"))
+    assert [step for update in updates for step in update] == STEPS
+    usual = eirene.build_graph().invoke(eirene.initial_state(ITEM, 0))
+    assert (final["status"], final["best"]) == (usual["status"], usual["best"])
+    assert len(trees(kept)) == 3 and {span.name for span in kept.get_finished_spans()} >= {"gate checks"}
+    for root, steps in trees(kept):
+        told = root.attributes or {}
+        assert steps == STEPS and root.parent is None
+        assert (told["eirene.status"], told["eirene.rounds"], told["eirene.item.id"]) == ("accepted", 1, "zoos")
+        assert told["eirene.usage.calls"] == 0 and not any("Basel" in str(value) for value in told.values())
+
+
+def test_what_a_reader_does_between_two_pieces_of_a_stream_is_no_part_of_the_run() -> None:
+    graph, kept = traced_graph()
+    provider, mine = in_memory()
+    for _ in graph.stream(eirene.initial_state(ITEM, 0)):
+        with provider.get_tracer("user").start_as_current_span("mine"):
+            pass
+    assert len(mine.get_finished_spans()) == len(STEPS)
+    assert all(span.parent is None for span in mine.get_finished_spans())
+    assert [steps for _, steps in trees(kept)] == [STEPS]
+
+
+def test_a_stream_that_is_left_ends_its_span() -> None:
+    graph, kept = traced_graph()
+    for _ in graph.stream(eirene.initial_state(ITEM, 0)):
+        break
+    ((root, steps),) = trees(kept)
+    assert (root.attributes or {})["eirene.cancelled"] is True and steps == STEPS[:1]
+
+
+def test_a_built_graph_that_fails_is_a_failed_trace() -> None:
+    graph, kept = traced_graph()
+    with pytest.raises(GraphRecursionError):
+        graph.invoke(eirene.initial_state(ITEM, 0), {"recursion_limit": 2})
+    ((root, _),) = trees(kept)
+    assert (root.status.status_code, (root.attributes or {})["error.type"]) == (
+        trace.StatusCode.ERROR, "GraphRecursionError",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["graph", "async graph", "session"])
+def test_a_reviewed_run_is_a_tree_for_each_stretch(kind: str) -> None:
+    provider, kept = in_memory()
+    tracing, saver, parts = Tracing(provider=provider), InMemorySaver(), eirene.resolve_backend("embedded")
+    if kind == "session":
+        reviewed = ReviewedRun(
+            eirene.Item.model_validate(ITEM), parts=parts, settings=eirene.Settings(), checkpointer=saver,
+            tracing=tracing,
+        )  # fmt: skip
+        thread = reviewed.thread_id
+        asyncio.run(reviewed.begin())
+        asyncio.run(reviewed.answer({"action": "go on"}))
+    else:
+        graph, thread = eirene.build_graph(parts, checkpointer=saver, review=True, tracing=tracing), "t1"
+        config: Any = {"configurable": {"thread_id": thread}}
+        for start in (eirene.initial_state(ITEM, 0), Command(resume={"action": "go on"})):
+            if kind == "graph":
+                graph.invoke(start, config)
+            else:
+                asyncio.run(graph.ainvoke(start, config))
+    (first, before), (second, after) = trees(kept)
+    assert before == ["sample_feedback", "select_critique", "review"]
+    assert after == ["review", "refine", "rescore", "gate"]
+    told = [{**(root.attributes or {})} for root in (first, second)]
+    assert [each["eirene.status"] for each in told] == ["waiting", "accepted"]
+    assert [each["eirene.item.id"] for each in told] == ["zoos", "zoos"]
+    assert [each["gen_ai.conversation.id"] for each in told] == [thread, thread]
+
+
+def test_a_built_graph_in_another_graph_is_part_of_the_span_around_it() -> None:
+    graph, kept = traced_graph()
+    outer = StateGraph(State).add_node("inner", graph).add_edge(START, "inner").compile()
+    provider, _ = in_memory()
+    with provider.get_tracer("user").start_as_current_span("mine") as mine:
+        assert outer.invoke(cast(Any, eirene.initial_state(ITEM, 0)))["status"] == "accepted"
+    ((root, steps),) = trees(kept)
+    assert root.parent is not None and root.parent.span_id == mine.get_span_context().span_id
+    assert steps == STEPS
 
 
 async def test_runs_side_by_side_keep_their_spans_apart() -> None:
