@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from eirene.models.costs import Price
     from eirene.models.encoder import Encoder
     from eirene.models.local.model import LocalModel
+    from eirene.models.resolve import ChatOptions
     from eirene.refiners.base import Refiner
 
     Backend = str | Parts | BaseChatModel | LocalModel
@@ -68,6 +69,21 @@ class BackendOptions:
     reasons_only: bool = False
     structured: Structured = "auto"
     prompts: PromptSet | str | os.PathLike[str] | None = None
+
+    def for_chat(self) -> ChatOptions:
+        """Those that say how a chat model is reached."""
+        from eirene.models.resolve import ChatOptions
+
+        return ChatOptions(
+            base_url=self.base_url,
+            concurrency=self.concurrency,
+            limiter=self.limiter,
+            timeout_s=self.timeout_s,
+            price=self.price,
+            cache=self.cache,
+            offline=self.offline,
+            structured=self.structured,
+        )
 
 
 def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> Parts:
@@ -134,22 +150,10 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
     from eirene.feedback_model.model import HALLUCINATION, ChatFeedback
     from eirene.feedback_model.reply_forms import COMPLETENESS_JSON_PROMPT
     from eirene.feedback_model.request import CHAT_PROMPT
-    from eirene.models.resolve import ChatOptions, resolve_chat
+    from eirene.models.resolve import resolve_chat
     from eirene.refiners.model import PARTS, PROMPTS, ChatRefiner
 
-    chat = resolve_chat(
-        model,
-        options=ChatOptions(
-            base_url=options.base_url,
-            concurrency=options.concurrency,
-            limiter=options.limiter,
-            timeout_s=options.timeout_s,
-            price=options.price,
-            cache=options.cache,
-            offline=options.offline,
-            structured=options.structured,
-        ),
-    )
+    chat = resolve_chat(model, options=options.for_chat())
     draw = functools.partial(ChatFeedback, chat, temperature=options.temperature, top_p=options.top_p, prompts=own)
     return _model_parts(
         chat.name,

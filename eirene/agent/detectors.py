@@ -56,14 +56,15 @@ def with_judge(
     offline: bool = False,
     structured: Structured = "auto",
     prompts: PromptSet = SHIPPED,
+    timeout_s: float = 60.0,
 ) -> Parts:
     """The parts with a polled judge behind the other detectors: it decides with them, and can measure a gain. It takes
     the place of the backend's pairwise judge, too.
 
     Its scores move in steps of one poll (0.2 of five), so that one poll more that finds a hallucination is harm by any
     tolerance below. `offline`: a judge that will not be called, and so needs no key. `structured`: whether it is asked
-    for replies by JSON schema; `prompts`: own wording. Raises `InputError` for a judge that cannot be used and for
-    fewer polls than a quorum.
+    for replies by JSON schema; `prompts`: own wording; `timeout_s`: seconds for one attempt of a call. Raises
+    `InputError` for a judge that cannot be used and for fewer polls than a quorum.
 
     Examples:
         >>> import eirene
@@ -76,7 +77,7 @@ def with_judge(
     """
     resources = Resources(
         judge_model=judge, base_url=base_url, polls=polls, seed=seed, price=price, cache=cache, offline=offline,
-        structured=structured, prompts=prompts,
+        structured=structured, prompts=prompts, timeout_s=timeout_s,
     )  # fmt: skip
     detector = build_detector(JUDGE, resources)
     made_of = f"{detector.name}:{detector.version}"

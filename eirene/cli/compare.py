@@ -135,5 +135,8 @@ def _judge(models: ModelFlags, concurrency: int, *, cache: CallCache | None) -> 
 
     if not is_chat_name(name):
         raise InputError(f"a judge is a chat model named provider:model, got {name!r}", field="judge")
-    options = ChatOptions(base_url=models.judge_url, concurrency=concurrency, price=models.judge_price, cache=cache)
+    options = ChatOptions(
+        base_url=models.judge_url, concurrency=concurrency, timeout_s=models.timeout, price=models.judge_price,
+        cache=cache,
+    )  # fmt: skip
     return ErrorJudge(resolve_chat(name, options=options), prompts=models.own_prompts)

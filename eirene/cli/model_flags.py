@@ -16,6 +16,7 @@ from eirene.core.loop_settings import Structured
 from eirene.prompts.own import SHIPPED, PromptSet, read_prompts
 
 if TYPE_CHECKING:
+    from eirene.agent.backends import BackendOptions
     from eirene.agent.state import Parts
     from eirene.eval.base import Need
     from eirene.eval.calibration.file import Calibration
@@ -37,10 +38,10 @@ _loop_option = partial(typer.Option, rich_help_panel="The loop")
 _calls_option = partial(typer.Option, rich_help_panel="Model calls")
 _detectors_option = partial(typer.Option, rich_help_panel="Detectors")
 CACHE_SIZE = "2GB"
+CALL_TIMEOUT_S = 60.0
 _ON_THIS_MACHINE = ("hf:", "gguf:")
 
 Backend = Annotated[str, _loop_option(help="The model that critiques and rewrites.")]
-BaseUrl = Annotated[str | None, _loop_option(help="The server of a chat model backend.", callback=checked_address)]
 Detectors = Annotated[str | None, _detectors_option(help="Which detectors score and decide, comma-separated.")]
 LocalModel = Annotated[
     str | None,
@@ -62,6 +63,12 @@ def _read_calibration(path: str) -> Calibration:
 class CallFlags:
     """What is said of model calls. `price` is the backend's, or the judge's of a command that has no backend."""
 
+    base_url: Annotated[
+        str | None, _calls_option("--base-url", help="The server of the chat models.", callback=checked_address)
+    ] = None
+    timeout: Annotated[
+        float, _calls_option(metavar="S", min=0.1, help="Seconds that an attempt of a call may take.")
+    ] = CALL_TIMEOUT_S
     price: Annotated[
         str | None, _calls_option("--price", metavar="IN,OUT", help="US dollars for a million tokens in and out.")
     ] = None
@@ -133,19 +140,24 @@ class BackendFlags(CallFlags):
     """The backend: who critiques and rewrites, where, and what is paid."""
 
     backend: Backend = "embedded"
-    base_url: BaseUrl = None
 
-    def parts(self, **options: Any) -> Parts:
-        """The parts of a run; `options` are those of `BackendOptions`, in place of what the flags say."""
-        from eirene.agent.backends import BackendOptions, resolve_backend
+    def options(self, **options: Any) -> BackendOptions:
+        """How the backend's models are reached; `options` in place of what the flags say."""
+        from eirene.agent.backends import BackendOptions
 
-        said: dict[str, Any] = {"base_url": self.base_url, "structured": self.structured, "prompts": self.prompts}
-        said |= options
+        said: dict[str, Any] = {"base_url": self.base_url, "timeout_s": self.timeout}
+        said |= {"structured": self.structured, "prompts": self.prompts, **options}
         if "price" not in said:
             said["price"] = self.price_of(self.backend, base_url=self.base_url)
         if "cache" not in said:
             said["cache"] = self.open_cache()
-        return resolve_backend(self.backend, BackendOptions(**said))
+        return BackendOptions(**said)
+
+    def parts(self, **options: Any) -> Parts:
+        """The parts of a run; `options` are those of `BackendOptions`, in place of what the flags say."""
+        from eirene.agent.backends import resolve_backend
+
+        return resolve_backend(self.backend, self.options(**options))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +165,9 @@ class DetectorFlags(CallFlags):
     """The models that detectors work with."""
 
     judge: Annotated[str | None, _detectors_option(help="The chat model to poll as a judge, provider:model.")] = None
+    judge_base_url: Annotated[
+        str | None, _detectors_option(help="The judge's server (default: --base-url).", callback=checked_address)
+    ] = None
     local_model: LocalModel = None
     classifier: Annotated[
         list[str] | None, _detectors_option(help="A tuned classifier, hf:path-or-id+adapter; give one for each error.")
@@ -166,6 +181,11 @@ class DetectorFlags(CallFlags):
             parser=_read_calibration,
         ),
     ] = None  # fmt: skip
+
+    @property
+    def judge_url(self) -> str | None:
+        """The judge's server."""
+        return self.judge_base_url or self.base_url
 
     def _resources(self, **more: Any) -> Resources:
         from eirene.eval.resources import Resources
@@ -181,9 +201,6 @@ class DetectorFlags(CallFlags):
 class ScoreFlags(DetectorFlags):
     """What detectors work with, where they run alone."""
 
-    base_url: Annotated[
-        str | None, _detectors_option("--base-url", help="The judge's server.", callback=checked_address)
-    ] = None
     samples: Annotated[int, _detectors_option("--samples", help="Other answers to sample for rows without any.")] = 20
     seed: Annotated[int, _detectors_option(help="The same seed gives the same scores.")] = 0
 
@@ -192,8 +209,8 @@ class ScoreFlags(DetectorFlags):
         from eirene.eval.registry import DETECTORS, check_detectors
 
         found = self._resources(
-            base_url=self.base_url, samples=self.samples, seed=self.seed, cache=self.open_cache(),
-            price=self.price_of(self.judge, base_url=self.base_url), **more,
+            base_url=self.judge_url, samples=self.samples, seed=self.seed, cache=self.open_cache(),
+            price=self.price_of(self.judge, base_url=self.judge_url), timeout_s=self.timeout, **more,
         )  # fmt: skip
         names = list(names)
         check_detectors(names, found)
@@ -207,15 +224,7 @@ class ModelFlags(DetectorFlags, BackendFlags):
     """All models of a run: the backend, and the detectors that score and decide. Can be pickled; holds no key."""
 
     detectors: Detectors = None
-    judge_base_url: Annotated[
-        str | None, _detectors_option(help="The judge's server (default: --base-url).", callback=checked_address)
-    ] = None
     word_maps: WordMaps = False
-
-    @property
-    def judge_url(self) -> str | None:
-        """The judge's server."""
-        return self.judge_base_url or self.base_url
 
     @property
     def judge_price(self) -> Price | None:
@@ -253,6 +262,7 @@ class ModelFlags(DetectorFlags, BackendFlags):
         parts = super().parts(**options)
         judge_price = given["judge_price"] if given else self.judge_price
         shared: dict[str, Any] = {"base_url": self.judge_url, "seed": seed, "price": judge_price}
+        shared["timeout_s"] = options.get("timeout_s", self.timeout)
         shared |= {name: options[name] for name in ("cache", "offline") if name in options}
         if options.get("limiter") is not None:
             options["concurrency"] = options["limiter"].max_concurrent

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eirene.cli import flags, model_flags
+from eirene.cli import flags
+from eirene.cli.flags import Without, with_groups
+from eirene.cli.model_flags import BackendFlags
 from eirene.cli.progress import watch
 from eirene.cli.refine import check_page, run_items
 from eirene.cli.terminal import console, output, say
 from eirene.core.errors import NoTopicError
 
 if TYPE_CHECKING:
+    from eirene.agent.backends import BackendOptions
     from eirene.core.records import Item
     from eirene.models.local.model import LocalModel
     from eirene.npov import KnowledgeBase
@@ -28,12 +31,12 @@ Refine = Annotated[bool, typer.Option("--refine", help="Send the response throug
 AsJson = Annotated[bool, typer.Option("--json", help="Print the response as a row, or with --refine the record.")]
 
 
+@with_groups()
 def npov(
     *,
     query: Query,
     topics: Topics,
-    backend: model_flags.Backend = "embedded",
-    base_url: model_flags.BaseUrl = None,
+    models: Annotated[BackendFlags, Without("prompts")],
     k: K = 3,
     threshold: Threshold = None,
     per_side: PerSide = None,
@@ -52,19 +55,21 @@ def npov(
         check_page(html, topics, as_json=as_json, force=force)
         base = _load(topics)
         limit = THRESHOLD if threshold is None else threshold
-        writer: str | LocalModel = backend
-        if refine and base_url is None and base.find(query, k=k, threshold=limit).match is not None:
-            writer = _loaded(backend)
+        options = models.options()
+        writer: str | LocalModel = models.backend
+        if refine and models.base_url is None and base.find(query, k=k, threshold=limit).match is not None:
+            writer = _loaded(models.backend)
         try:
             response = respond(
-                query, base, backend=writer, base_url=base_url, k=k, threshold=limit, per_side=per_side, seed=seed
-            )
+                query, base, backend=writer, chat_options=options.for_chat(), k=k, threshold=limit,
+                per_side=per_side, seed=seed,
+            )  # fmt: skip
         except NoTopicError as error:
             _show_nearest(error, as_json=as_json)
             raise typer.Exit(1) from None
         item = response.item()
         if refine:
-            errors = _refine(item, writer, base_url, seed, as_json=as_json, html=html, force=force)
+            errors = _refine(item, writer, options, seed, as_json=as_json, html=html, force=force)
             if errors:
                 raise typer.Exit(2 if "AuthError" in errors else 1)
             return
@@ -89,17 +94,17 @@ def _loaded(backend: str) -> str | LocalModel:
 def _refine(
     item: Item,
     backend: str | LocalModel,
-    base_url: str | None,
+    options: BackendOptions,
     seed: int,
     *,
     as_json: bool,
     html: str | None,
     force: bool,
 ) -> list[str]:
-    from eirene.agent.backends import BackendOptions, resolve_backend
+    from eirene.agent.backends import resolve_backend
     from eirene.agent.settings import Settings
 
-    parts = resolve_backend(backend, BackendOptions(base_url=base_url))
+    parts = resolve_backend(backend, options)
     return run_items([item], Settings.of(seed=seed), backend=parts, as_json=as_json, html=html, force=force)
 
 

@@ -13,8 +13,8 @@ import typer
 
 from eirene.cli import flags
 from eirene.cli.data_flags import CorpusFlags
-from eirene.cli.flags import LoopFlags, with_groups
-from eirene.cli.model_flags import ModelFlags, is_named
+from eirene.cli.flags import LoopFlags, Without, with_groups
+from eirene.cli.model_flags import CALL_TIMEOUT_S, ModelFlags, is_named
 from eirene.cli.terminal import output, say
 from eirene.cli.trace_flags import TraceFlags
 from eirene.core.errors import InputError
@@ -42,6 +42,13 @@ Timeout = Annotated[float, _limits_option(help="Seconds for a whole answer.")]
 Concurrency = Annotated[int, _limits_option(help="Most chats at once.")]
 Queue = Annotated[int, _limits_option(help="Chats that may wait; more get a 429.")]
 Connections = Annotated[int, _limits_option(help="Most open connections; others get a 503.")]
+CallTimeout = Annotated[
+    float | None,
+    _limits_option(
+        metavar="S", min=0.1, help="Seconds that an attempt of a model call may take.",
+        show_default=f"{CALL_TIMEOUT_S:g}, and no more than --timeout",
+    ),
+]  # fmt: skip
 UpstreamCalls = Annotated[int, _limits_option(help="Most calls of the model by the loop at once.")]
 Grace = Annotated[float, _limits_option(help="Seconds for running requests to finish when the server stops.")]
 
@@ -49,7 +56,7 @@ Grace = Annotated[float, _limits_option(help="Seconds for running requests to fi
 @with_groups()
 def serve(
     *,
-    models: ModelFlags,
+    models: Annotated[ModelFlags, Without("timeout")],
     upstream: Upstream = None,
     loop: LoopFlags,
     corpus: CorpusFlags,
@@ -63,6 +70,7 @@ def serve(
     queue: Queue = 256,
     connections: Connections = 512,
     upstream_calls: UpstreamCalls = 64,
+    call_timeout: CallTimeout = None,
     grace: Grace = 30.0,
     runs: RunsFile = None,
     config: flags.Config = None,
@@ -81,8 +89,8 @@ def serve(
         # Chats side by side use the cores; the threads of one encoder run would wait for each other in between.
         os.environ.setdefault("EIRENE_THREADS", "1")
         engine = build_engine(
-            models, settings, upstream=upstream, calls=upstream_calls, timeout_s=min(timeout, 60.0),
-            fill=corpus.filler(),
+            models, settings, upstream=upstream, calls=upstream_calls, fill=corpus.filler(),
+            timeout_s=min(timeout, CALL_TIMEOUT_S) if call_timeout is None else call_timeout,
         )  # fmt: skip
         from eirene.agent.server.app import create_app
         from eirene.agent.server.serve import serve as run
@@ -117,8 +125,8 @@ def build_engine(
 ) -> Engine:
     """The engine behind names: of the loop, and of the model that writes drafts, if there is one.
 
-    `--base-url` is the server of each of the two that is a chat model; `fill` finds passages. Raises
-    `InputError`, `MissingExtraError`.
+    `--base-url` is the server of each of the two that is a chat model; `timeout_s`: of an attempt of a call to either,
+    and to the judge; `fill` finds passages. Raises `InputError`, `MissingExtraError`.
     """
     from eirene.agent.server.engine import Engine
     from eirene.agent.server.upstream import Upstream

@@ -45,7 +45,8 @@ class Resources:
     shipped one. `concurrency`: calls of the judge under way at most. `cache`: what the judge said before.
     `offline`: the judge will not be called, and so needs no key. `word_maps`: whether salience's scores keep their map
     of words. `structured`: whether the judge is asked for replies by JSON schema. `prompts`: own wording.
-    `calibration`: what `eirene calibrate` fitted, or its file.
+    `calibration`: what `eirene calibrate` fitted, or its file. `timeout_s`: seconds for one attempt of a call of the
+    judge.
     """
 
     judge_model: str | BaseChatModel | ChatModel | None = None
@@ -65,6 +66,7 @@ class Resources:
     structured: Structured = "auto"
     prompts: PromptSet = SHIPPED
     calibration: str | Calibration | None = None
+    timeout_s: float = 60.0
     _loaded: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -120,6 +122,7 @@ class Resources:
         options = ChatOptions(
             base_url=self.base_url,
             concurrency=self.concurrency,
+            timeout_s=self.timeout_s,
             price=self.price,
             cache=self.cache,
             offline=self.offline,

@@ -48,7 +48,8 @@ async def try_call(ask: Callable[[], Awaitable[T]], attempt: Attempt) -> T | Fau
                 return await ask()
     except TimeoutError:
         late = BackendTimeoutError(
-            f"{call.name}: no reply within {attempt.timeout_s:g} s; is it busy? timeout_s (--timeout) moves this limit"
+            f"{call.name}: no reply within {attempt.timeout_s:g} s; is it busy? timeout_s (--timeout, of serve "
+            "--call-timeout) moves this limit"
         )
         return private_fault(Fault(late, retryable=True), name=attempt.name, address=address)
     # Every client has exceptions of its own, and no root that all share; `classify` lets go what is not theirs.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eirene.core.errors import InputError, UnusableReplyError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from eirene.models.local.sampling import LocalSampling
+    from eirene.models.resolve import ChatOptions
 
     Backend = str | BaseChatModel | LocalModel | Writer
 
@@ -90,9 +92,9 @@ class LocalWriter:
         return read_response(reply, marks=(mark,))
 
 
-def resolve_writer(backend: Backend, *, base_url: str | None = None) -> Writer:
+def resolve_writer(backend: Backend, *, base_url: str | None = None, chat_options: ChatOptions | None = None) -> Writer:
     """The writer behind a backend: `embedded`, `provider:model`, `hf:path-or-id[+adapter]`, a LangChain chat model, a
-    loaded local model, or a `Writer` of your own.
+    loaded local model, or a `Writer` of your own. `chat_options`: how a chat model is reached.
 
     Raises `InputError` for a name that stands for nothing, `MissingExtraError`.
     """
@@ -100,11 +102,13 @@ def resolve_writer(backend: Backend, *, base_url: str | None = None) -> Writer:
         return backend
     from eirene.models.resolve import NO_SERVER, ChatOptions, resolve_model
 
+    options = ChatOptions() if chat_options is None else chat_options
+    options = options if base_url is None else replace(options, base_url=base_url)
     if backend == "embedded":
-        if base_url is not None:
+        if options.base_url is not None:
             raise InputError(NO_SERVER.format(backend), field="base_url")
         return EmbeddedWriter()
-    model = resolve_model(backend, options=ChatOptions(base_url=base_url), known=("embedded",))
+    model = resolve_model(backend, options=options, known=("embedded",))
     return LocalWriter(model) if isinstance(model, LocalModel) else ChatWriter(model)
 
 

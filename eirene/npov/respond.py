@@ -21,6 +21,7 @@ from eirene.npov.knowledge import THRESHOLD, KnowledgeBase, TopicHit, load_topic
 from eirene.npov.writer import WriteTask
 
 if TYPE_CHECKING:
+    from eirene.models.resolve import ChatOptions
     from eirene.npov.chat_writer import Backend
 
 
@@ -101,6 +102,7 @@ async def arespond(
     *,
     backend: Backend = "embedded",
     base_url: str | None = None,
+    chat_options: ChatOptions | None = None,
     k: int = 3,
     threshold: float = THRESHOLD,
     per_side: int | None = None,
@@ -109,7 +111,8 @@ async def arespond(
     """Finds the topic that fits `query` and writes a response that says each of its arguments, side by side.
 
     `topics`: a knowledge base or the name of its file. `backend`: `embedded`, `provider:model`, a LangChain chat
-    model, `hf:path-or-id[+adapter]`, or a `Writer`. `k`: how many of the nearest topics are listed. `per_side`: at most
+    model, `hf:path-or-id[+adapter]`, or a `Writer`. `chat_options`: how a chat model is reached, its price and cache
+    (`base_url` is its server's address alone). `k`: how many of the nearest topics are listed. `per_side`: at most
     so many arguments of each side, the same number for all, drawn with the seed; None: all there are.
 
     Raises `NoTopicError` where no topic is near enough, `InputError` for a topic with fewer than two sides or a setting
@@ -135,7 +138,7 @@ async def arespond(
     if found.match is None:
         raise NoTopicError(query, found.nearest, threshold)
     topic, copies = to_be_said(found.match.topic, per_side=per_side, seed=seed)
-    writer = resolve_writer(backend, base_url=base_url)
+    writer = resolve_writer(backend, base_url=base_url, chat_options=chat_options)
     draft = await writer.write(WriteTask(query, topic, derive_seed(seed, "npov", topic.id)), meter=meter)
     checked = None
     if not isinstance(writer, EmbeddedWriter):

@@ -12,7 +12,7 @@ import pytest
 
 from eirene.testing.batch_endpoint import answer_requests
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import ScriptedReply, ScriptedRequest
+from eirene.testing.script import BrokenReply, ScriptedReply, ScriptedRequest
 from tests.cli.run import Run, assert_error, write
 
 REWRITE = "Trams are quiet and pollute less. Buses are cheap."
@@ -183,3 +183,33 @@ def test_the_list_of_prices_that_ships_is_for_the_providers_own_addresses(monkey
     assert CallFlags().listed_price("openai:gpt-4o", base_url="http://127.0.0.1:9/v1") is None
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     assert CallFlags().listed_price("openai:gpt-4o", base_url=None) is None
+
+
+def hanging_at_first(request: ScriptedRequest, index: int) -> ScriptedReply:
+    """No reply to the first attempt of each request."""
+    return BrokenReply("hang") if request.attempt == 1 else script(request, index)
+
+
+def test_an_attempt_that_takes_longer_than_the_timeout_is_made_again(run: Run, tmp_path: Path) -> None:
+    item, out = write(tmp_path / "in.jsonl", ROWS[0]), tmp_path / "scores.jsonl"
+    common = ["--timeout", "1", "--backend", "openai:m", "--base-url"]
+    with LoopbackServer(hanging_at_first) as server:
+        refined = run("refine", item, "--mode", "improve", "--max-rounds", "1", "--json", *common, server.base_url)
+        assert refined.code == 0 and refined.record["usage"]["retries"] >= 1
+        judge = ["--detectors", "chainpoll", "--judge", "openai:m", "--polls", "3", "--timeout", "1"]
+        assert run("score", item, "--out", out, *judge, "--base-url", server.base_url).code == 0
+        assert {request.attempt for request in server.requests} >= {1, 2}
+    (row,) = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert row["scores"]["chainpoll"]["hallucination"] == 0.0
+
+
+def test_the_judge_of_score_has_a_server_of_its_own(run: Run, tmp_path: Path) -> None:
+    """As elsewhere `--judge-base-url` wins, and `--base-url` serves where it is not given."""
+    item = write(tmp_path / "in.jsonl", ROWS[0])
+    command = ["score", item, "--detectors", "chainpoll", "--judge", "openai:m", "--polls", "3"]
+    with LoopbackServer(script) as other, LoopbackServer(script) as judge:
+        flags = ["--base-url", other.base_url, "--judge-base-url", judge.base_url]
+        assert run(*command, "--out", tmp_path / "a.jsonl", *flags).code == 0
+        assert other.calls == 0 < judge.calls
+        assert run(*command, "--out", tmp_path / "b.jsonl", "--base-url", other.base_url).code == 0
+        assert other.calls > 0

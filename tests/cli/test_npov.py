@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from eirene.core.records import Record, parse_item
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import ScriptedReply, ScriptedRequest
 from tests.cli.run import EXAMPLES, Run, assert_error, write
 from tests.tiny_llama import make_llama
 
@@ -118,3 +120,33 @@ def test_a_local_model_that_writes_and_refines_is_loaded_once(
     assert loaded == []  # no topic fits: nothing is written
     run("npov", "--query", QUERY, "--topics", TOPICS, *flags)
     assert loaded == [str(llama)]
+
+
+RESPONSE = "Introduction: Cities argue.\n\nResponse: Some say that streets calm down. Others say that trade suffers."
+
+
+@pytest.mark.usefixtures("loopback")
+def test_the_price_and_the_cache_are_those_of_the_writer_and_of_the_loop(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("langchain_openai")
+
+    def script(request: ScriptedRequest, index: int) -> ScriptedReply:
+        return "1. [Complete]" if "numbered statements" in request.text else RESPONSE
+
+    prices = tmp_path / "prices.toml"
+    prices.write_text('date = "2026-06"\n[models."openai:*"]\ninput = 1\noutput = 2\n', encoding="utf-8")
+    with LoopbackServer(script) as server:
+        command = ["npov", "--query", QUERY, "--topics", TOPICS, "--backend", "openai:m", "--base-url", server.base_url,
+                   "--json", "--cache", tmp_path / "calls.sqlite"]  # fmt: skip
+        for price in (["--price", "1,2"], ["--prices", prices]):
+            written = run(*command, *price).record["meta"]["npov"]["usage"]
+            assert written["cost_usd"] is not None
+        assert server.calls == 1 and written["cache_hits"] == 1 and written["calls"] == 0
+        first, second = (run(*command, "--price", "1,2", "--refine").record["usage"] for _ in range(2))
+    assert first["calls"] > 0 and first["cost_usd"] > 0
+    assert second["calls"] == 0 < second["cache_hits"]
+    assert_error(run(*command, "--price", "1,2", "--prices", prices), "not both")
+
+
+def test_the_server_of_a_model_is_none_of_the_embedded_writer(run: Run) -> None:
+    said = "the backend 'embedded' calls no server"
+    assert_error(run("npov", "--query", QUERY, "--topics", TOPICS, "--base-url", "http://127.0.0.1:9/v1"), said)

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import ScriptedReply, ScriptedRequest
+from eirene.testing.script import BrokenReply, ScriptedReply, ScriptedRequest
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, running
 from tests.cli.run import Run, assert_error
 
@@ -40,6 +40,28 @@ def test_detectors_judge_price_and_cache_reach_the_loop(tmp_path: Path) -> None:
     assert record["usage"]["calls"] > 1 and record["usage"]["cost_usd"] > 0
     assert (again["usage"]["calls"], again["usage"]["cost_usd"]) == (0, 0.0)
     assert again["usage"]["cache_hits"] > 0
+
+
+@pytest.mark.usefixtures("loopback")
+def test_the_time_for_a_call_is_the_users_to_set() -> None:
+    """Of the draft and of the loop: what hangs longer than that is asked once more, long before the answer is late."""
+
+    def hanging_at_first(request: ScriptedRequest, index: int) -> ScriptedReply:
+        return BrokenReply("hang") if request.attempt == 1 else script(request, index)
+
+    with LoopbackServer(hanging_at_first) as model:
+        flags = ("--base-url", model.base_url, "--mode", "improve", "--max-rounds", "1", "--call-timeout", "1")
+        with running("--backend", "openai:m", *flags, OPENAI_API_KEY="x") as (_, address):
+            asked = {"model": "m", "messages": ASK, "eirene_trace": "full", **GIVEN}
+            reply = httpx.post(f"{address}/v1/chat/completions", json=asked, timeout=50).json()
+    (record,) = reply["eirene"]["records"]
+    assert record["error"] is None and record["usage"]["retries"] >= 1
+    assert reply["choices"][0]["message"]["content"]
+
+
+def test_a_time_for_a_call_that_is_none_is_refused(run: Run) -> None:
+    said = "'--call-timeout' must be greater than or equal to 0.1, got '0'"
+    assert_error(run("serve", "--port", "0", "--call-timeout", "0"), said)
 
 
 def test_a_detector_without_its_model_keeps_the_server_from_starting(run: Run) -> None:

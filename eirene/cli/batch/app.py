@@ -112,7 +112,7 @@ def batch(
 def _models(models: ModelFlags, loop: LoopFlags, run: RunFlags, limits: Limits) -> BatchModels:
     """The models, once it is known that they fit workers and limits; raises `InputError` otherwise."""
     built = BatchModels(
-        flags=models, seed=loop.seed, timeout_s=run.timeout,
+        flags=models, seed=loop.seed,
         price=models.price_of(models.backend, base_url=models.base_url), judge_price=models.judge_price,
     )  # fmt: skip
     if run.workers is not None and run.workers > 1 and not (models.is_embedded_alone or run.ray):

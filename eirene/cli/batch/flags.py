@@ -42,10 +42,6 @@ class RunFlags:
         ),
     ] = None
     ray: Ray = None
-    timeout: Annotated[
-        float,
-        _run_option(metavar="S", min=0.1, help="Seconds that an attempt of a call to the backend's server may take."),
-    ] = 60.0
     grace: Annotated[
         float, _run_option(metavar="S", min=0, help="Seconds for running rows to finish when the run stops.")
     ] = 60.0

@@ -28,7 +28,6 @@ class BatchModels:
 
     flags: ModelFlags
     seed: int
-    timeout_s: float
     price: Price | None
     judge_price: Price | None
 
@@ -46,8 +45,8 @@ class BatchModels:
             # The event loop has a core of its own to fill; an encoder run on one core does more a CPU second.
             os.environ.setdefault("EIRENE_THREADS", "1")
         return self.flags.parts(
-            seed=self.seed, limiter=limiter, timeout_s=self.timeout_s, price=self.price, judge_price=self.judge_price,
-            cache=cache, offline=offline,
+            seed=self.seed, limiter=limiter, price=self.price, judge_price=self.judge_price, cache=cache,
+            offline=offline,
         )  # fmt: skip
 
 

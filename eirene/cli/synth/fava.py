@@ -11,7 +11,7 @@ from eirene.cli import flags as options
 from eirene.cli.batch.flags import LimitFlags
 from eirene.cli.data_flags import CorpusEncoder, CorpusFlags
 from eirene.cli.flags import Without, listed, with_groups
-from eirene.cli.model_flags import BaseUrl, CallFlags
+from eirene.cli.model_flags import CallFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError
@@ -51,7 +51,6 @@ def fava(
     out: Out,
     offline: Offline = False,
     backend: Backend = None,
-    base_url: BaseUrl = None,
     kinds: Kinds = None,
     genres: Genres = None,
     most: Most = None,
@@ -95,7 +94,7 @@ def fava(
             from eirene.cli.synth.fava_model import Order, by_model
 
             order = Order(corpus, out, limit, corpus_encoder, concurrency, grace, limits, force=force)
-            by_model(order, recipe, made, backend=backend, base_url=base_url, calls=calls)
+            by_model(order, recipe, made, backend=backend, calls=calls)
     if not made.rows or made.failed:
         raise typer.Exit(1)
 

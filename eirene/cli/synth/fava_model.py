@@ -47,9 +47,7 @@ class Order:
     force: bool
 
 
-def by_model(
-    order: Order, recipe: FavaRecipe, made: FavaTotals, *, backend: str, base_url: str | None, calls: CallFlags
-) -> None:
+def by_model(order: Order, recipe: FavaRecipe, made: FavaTotals, *, backend: str, calls: CallFlags) -> None:
     """Makes the rows that are missing; raises `typer.Exit` with 130 where the user stopped it."""
     from eirene.data.output import STDOUT
     from eirene.models.resolve import ChatOptions
@@ -60,12 +58,15 @@ def by_model(
     money = order.limits.max_cost_usd
     if order.out == STDOUT:
         raise InputError("with a backend the rows are a journal: name a file", field="out")
-    price = calls.price_of(backend, base_url=base_url)
+    price = calls.price_of(backend, base_url=calls.base_url)
     if money is not None and price is None and is_named(backend):
         raise InputError(
             f"--max-cost needs to know what the tokens of {backend} cost: give --price or --prices", field="max-cost"
         )
-    options = ChatOptions(base_url=base_url, concurrency=order.concurrency, price=price, cache=calls.open_cache())
+    options = ChatOptions(
+        base_url=calls.base_url, concurrency=order.concurrency, timeout_s=calls.timeout, price=price,
+        cache=calls.open_cache(),
+    )  # fmt: skip
     writes = resolve_text_model(backend, options)
     flags = CorpusFlags(corpus_encoder=order.encoder, passages=recipe.references)
     # In this thread, which Ctrl-C ends at once, and before a file is touched: it reads the corpus to its end.
