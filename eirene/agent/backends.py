@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import Structured
+from eirene.core.validation import described
 from eirene.models.encoder.shipped import shipped_encoder
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
 from eirene.models.verifier.shipped import shipped_verifier
@@ -69,6 +70,13 @@ class BackendOptions:
     reasons_only: bool = False
     structured: Structured = "auto"
     prompts: PromptSet | str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        given: object = self.concurrency  # whatever a caller gave
+        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+            raise InputError(
+                f"concurrency must be at least 1, a whole number, got {described(given)}", field="concurrency"
+            )
 
     def for_chat(self) -> ChatOptions:
         """Those that say how a chat model is reached."""

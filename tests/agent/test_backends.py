@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from eirene.agent.backends import resolve_backend
+from eirene import refine
+from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.experiments.compare import ComparePlan, acompare
 from eirene.agent.experiments.critic import evaluation_signature
 from eirene.agent.record import run_signature
@@ -101,3 +102,12 @@ def test_a_comparison_is_not_resumed_with_another_fit(tmp_path: Path, changed: s
     with pytest.raises(InputError, match=rf"other settings: .*={changed}.* now .*=01234567"):
         asyncio.run(acompare([ITEM], plan=plan, parts=other, out=tmp_path))
     assert asyncio.run(acompare([ITEM], plan=plan, parts=parts, out=tmp_path)).rows == before.rows
+
+
+@pytest.mark.parametrize("given", ["x", 0, -1, 1.5, True, None])
+def test_a_number_of_calls_that_is_none_is_refused_where_it_is_given(given: Any) -> None:
+    with pytest.raises(InputError, match="concurrency must be at least 1, a whole number, got") as caught:
+        BackendOptions(concurrency=given)
+    assert caught.value.field == "concurrency"
+    with pytest.raises(InputError, match="concurrency must be"):
+        refine({"question": "Trams?", "answer": "Quiet."}, backend_options={"concurrency": given})
