@@ -45,8 +45,8 @@ class ClaimVerdict(FrozenModel):
     text: str
     """The sentence."""
     verdict: ClaimWord
-    """`supported`; `unclear` (not supported, at a low risk); `unsupported` (no passage says it); `contradicted` (and
-    one seems to say otherwise); or `not checked`."""
+    """`supported`; `unclear` (not supported, at a low risk); `unsupported` (no passage says it); `contradicted` (one
+    says otherwise: with its words in place of a few, they support the sentence); or `not checked`."""
     supported: Probability | None = None
     """The verifier's probability that the passages support it; None where it was not checked."""
     contradicted: Probability | None = None

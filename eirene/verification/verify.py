@@ -18,17 +18,21 @@ from eirene.text.language import other_language
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.unicode import Text
 from eirene.verification.claims import claim_of, claims_nothing
-from eirene.verification.context import ClaimReading, ContextReader
+from eirene.verification.context import ClaimReading, ContextPiece, ContextReader
+from eirene.verification.mends.mend import best_mend
 from eirene.verification.quotations import check_quotations
-from eirene.verification.risk import FAULTED, VERSION, answer_risk, sentence_risk
+from eirene.verification.risk import FAULTED, answer_risk, sentence_risk
+from eirene.verification.risk import VERSION as RISK_VERSION
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
 
+VERSION = 2
+"""Goes up when the same readings may give other verdicts; part of the version that `Verification.verifier` names."""
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
 CONTRADICTED = 0.5
-"""Probability of contradiction from which one at fault counts as contradicted."""
+"""Probability of contradiction from which one at fault may count as contradicted."""
 
 
 class _AnswerWithContext(CheckedModel):
@@ -73,7 +77,7 @@ def verify(
         claims=tuple(claims),
         quotations=check_quotations(given.answer, sentences, passages, ids),
         risk=answer_risk(risks) if risks else None,
-        verifier=f"verifier={reader.encoder.digest}/{reader.digest}/{VERSION}",
+        verifier=f"verifier={reader.encoder.digest}/{reader.digest}/{RISK_VERSION}.{VERSION}",
     )
 
 
@@ -93,15 +97,6 @@ async def averify(
     """
     with cancel_scope():  # a thread that nobody waits for any more ends at its next sentence
         return await asyncio.to_thread(verify, answer, context, passage_ids=passage_ids, verifier=verifier)
-
-
-def verdict_of(reading: ClaimReading) -> ClaimWord:
-    """The verdict for a reading. Like the critic, it faults only what people are likely to mark."""
-    if reading.supported >= SUPPORTED:
-        return "supported"
-    if sentence_risk(reading) <= FAULTED:
-        return "unclear"
-    return "contradicted" if reading.contradicted >= CONTRADICTED else "unsupported"
 
 
 def _checked_ids(ids: Sequence[str] | None, passages: int) -> Sequence[str | None]:
@@ -130,9 +125,12 @@ class _ClaimJudge:
         reasons = [self._not_checked(sentence.text, whole) for sentence in sentences]
         claims = [claim_of(s.text) for s, why in zip(sentences, reasons, strict=True) if why is None]
         readings = iter(self._reader.read(claims))
+        texts = [sentence.text for sentence in sentences]
         return [
-            self._judged(sentence, next(readings)) if why is None else _unchecked(sentence, why)
-            for sentence, why in zip(sentences, reasons, strict=True)
+            self._judged(sentence, next(readings), texts[:n] + texts[n + 1 :])
+            if why is None
+            else _unchecked(sentence, why)
+            for n, (sentence, why) in enumerate(zip(sentences, reasons, strict=True))
         ]
 
     def _not_checked(self, sentence: str, answer_language: str | None) -> str | None:
@@ -146,12 +144,11 @@ class _ClaimJudge:
             return f"the sentence reads as {language}, and the verifier reads English"
         return claims_nothing(sentence)
 
-    def _judged(self, sentence: Sentence, reading: ClaimReading) -> ClaimVerdict:
-        verdict = verdict_of(reading)
+    def _judged(self, sentence: Sentence, reading: ClaimReading, others: Sequence[str]) -> ClaimVerdict:
+        verdict, piece = self._verdict(sentence.text, reading, others)
         if verdict != "supported" and self._foreign:  # a passage that was not understood may say it
             number, language = next(iter(self._foreign.items()))
             return _unchecked(sentence, f"passage {number + 1} reads as {language}, and the others do not say it")
-        piece = reading.evidence
         place = None if piece is None else self._evidence(piece.source, piece.start, piece.end, piece.text)
         return ClaimVerdict(
             **_place(sentence),
@@ -161,6 +158,21 @@ class _ClaimJudge:
             risk=sentence_risk(reading),
             evidence=place,
         )
+
+    def _verdict(
+        self, sentence: str, reading: ClaimReading, others: Sequence[str]
+    ) -> tuple[ClaimWord, ContextPiece | None]:
+        """The verdict with its evidence. Like the critic, it faults only what people are likely to mark.
+
+        The probability of contradiction alone is no ground for the strongest word: what it takes for one is sound as
+        often as any sentence. So it must be shown: a mend from the passages makes the sentence supported.
+        """
+        if reading.supported >= SUPPORTED:
+            return "supported", reading.evidence
+        if sentence_risk(reading) <= FAULTED:
+            return "unclear", reading.evidence
+        mend = best_mend(sentence, reading, self._reader, others) if reading.contradicted >= CONTRADICTED else None
+        return ("unsupported", reading.evidence) if mend is None else ("contradicted", mend.after.evidence)
 
     def _evidence(self, source: int, start: int, end: int, text: str) -> Evidence:
         return Evidence(passage=source + 1, id=self._ids[source], start=start, end=end, text=text)

@@ -30,14 +30,14 @@ def percent(cell: str) -> float:
 def test_a_page_warns_with_the_measured_figures(heading: str, figures: dict[str, int]) -> None:
     measured = rows_of(MEASURED, heading)
     assert {word: percent(measured[word][1]) for word in figures} == pytest.approx(figures, abs=0.5)
-    assert len(figures) == 4
+    assert set(figures) == {"supported", "unclear", "unsupported"}  # contradicted is too rare to measure
 
 
 def test_every_figure_of_a_warning_is_one_of_them() -> None:
     openings = percent(rows_of(MEASURED, "| Perspectrum: n")["unsupported"][2])
     assert openings == pytest.approx(OPENINGS, abs=0.5)
     said = {unit: [int(figure) for figure in re.findall(r"(\d+) %", text)] for unit, text in CAUTION.items()}
-    assert said["passage"] == [MARKED[word] for word in ("unsupported", "unclear", "supported", "contradicted")]
+    assert said["passage"] == [MARKED[word] for word in ("unsupported", "unclear", "supported")]
     assert said["argument"] == [OPENINGS, FOREIGN["unsupported"], FOREIGN["supported"]]
     assert all(len(re.findall(r"\d+", text)) == len(said[unit]) for unit, text in CAUTION.items())
 

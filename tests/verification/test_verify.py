@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import eirene
 from eirene import ClaimVerdict
 from eirene.core.errors import InputError
+from eirene.verification.verify import CONTRADICTED
 
 BRIDGE = (
     "The bridge was opened in 1932 after eight years of work. It carries trains and cars, and 160,000 people cross it "
@@ -37,6 +38,23 @@ def test_a_right_sentence_is_supported_more_than_its_twin(right: str, wrong: str
     assert good.verdict == "supported"
     assert good.supported is not None and bad.supported is not None
     assert good.supported > bad.supported
+
+
+def test_contradicted_is_what_the_passages_say_with_another_value() -> None:
+    (found,) = claims("The bridge was opened in 1950.")
+    assert found.verdict == "contradicted"
+    assert found.evidence is not None
+    assert "opened in 1932" in found.evidence.text
+
+
+def test_a_probability_of_contradiction_alone_does_not_make_a_sentence_contradicted() -> None:
+    (found,) = claims(
+        "Its owner was a famous singer from Vienna who loved parrots.",
+        ["The zoo of Basel opened in 1874. It keeps 7,000 animals."],
+    )
+    assert found.contradicted is not None
+    assert found.contradicted >= CONTRADICTED
+    assert found.verdict == "unsupported"
 
 
 def test_evidence_is_a_place_in_the_passages() -> None:

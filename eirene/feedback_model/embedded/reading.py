@@ -15,13 +15,13 @@ from eirene.core.critique import Finding, FindingKind
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import cite_passage
 from eirene.feedback_model.embedded.faults import AnswerFault
-from eirene.feedback_model.embedded.mends.mend import OLD_SUPPORTED, Mend, best_mend
 from eirene.feedback_model.embedded.removals import Removals
 from eirene.text.language import other_language
 from eirene.text.quoting import one_line
 from eirene.text.sentences import Sentence
 from eirene.verification.claims import claim_of, claims_nothing
 from eirene.verification.context import ClaimReading, ContextReader
+from eirene.verification.mends.mend import OLD_SUPPORTED, Mend, best_mend
 from eirene.verification.risk import FAULTED, sentence_risk
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from eirene.feedback_model.embedded.mends.proposal import Proposal
 from eirene.text.fluency import broken_at, is_torn, strangeness
+from eirene.verification.mends.proposal import Proposal
 
 _SLACK = {"entity": 0.4, "relation": 0.15}
 """How much stranger a sentence may be read as a whole: a name that is rare costs so much."""

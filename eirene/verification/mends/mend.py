@@ -10,15 +10,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from eirene.feedback_model.embedded.mends.negations import negation_proposals
-from eirene.feedback_model.embedded.mends.proposal import MendKind, Proposal, fitted
-from eirene.feedback_model.embedded.mends.sense import stays_sentence
-from eirene.feedback_model.embedded.mends.values import value_proposals
-from eirene.feedback_model.embedded.mends.words import word_proposals
 from eirene.text.cancellation import check_cancelled
 from eirene.text.words import stems
 from eirene.verification.claims import claim_of
 from eirene.verification.context import ClaimReading, ContextPiece, ContextReader
+from eirene.verification.mends.negations import negation_proposals
+from eirene.verification.mends.proposal import MendKind, Proposal, fitted
+from eirene.verification.mends.sense import stays_sentence
+from eirene.verification.mends.values import value_proposals
+from eirene.verification.mends.words import word_proposals
 
 OLD_SUPPORTED = 0.65
 """Probability of support up to which a sentence may be mended."""

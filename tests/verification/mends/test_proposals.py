@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from eirene.feedback_model.embedded.mends.negations import negation_proposals
-from eirene.feedback_model.embedded.mends.proposal import Proposal, fitted
-from eirene.feedback_model.embedded.mends.values import value_proposals
-from eirene.feedback_model.embedded.mends.words import word_proposals
+from eirene.verification.mends.negations import negation_proposals
+from eirene.verification.mends.proposal import Proposal, fitted
+from eirene.verification.mends.values import value_proposals
+from eirene.verification.mends.words import word_proposals
 
 Maker = Callable[[str, str], Iterator[Proposal]]
 

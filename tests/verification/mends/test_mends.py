@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from eirene.feedback_model.embedded.mends.mend import Mend, best_mend
 from eirene.verification.claims import claim_of
+from eirene.verification.mends.mend import Mend, best_mend
 from tests.feedback_model.embedded.reader import reader
 
 PASSAGE = (

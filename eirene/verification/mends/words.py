@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from eirene.feedback_model.embedded.lexicon import OPPOSITES
-from eirene.feedback_model.embedded.mends.proposal import Proposal
 from eirene.text.matching import BoundedMatcher
+from eirene.text.opposites import OPPOSITES
 from eirene.text.polarity.antonyms import are_opposites
 from eirene.text.specifics.number_words import SMALL
 from eirene.text.words import STOP_WORDS, stem
+from eirene.verification.mends.proposal import Proposal
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _MOST_WORDS = 120

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from eirene.feedback_model.embedded.mends.proposal import Proposal
 from eirene.text.specifics.index import find_specifics, keys_of
 from eirene.text.specifics.mention import Mention
+from eirene.verification.mends.proposal import Proposal
 
 _VALUES = ("number", "date", "name")
 _YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from eirene.feedback_model.embedded.mends.proposal import Proposal
 from eirene.text.english import is_third_person, looks_like_base
 from eirene.text.words import stem
+from eirene.verification.mends.proposal import Proposal
 
 _PLAIN = r"is|are|was|were|has|have|had|can|could|will|would|should|may|might|must"
 _NOT = re.compile(rf"\b({_PLAIN})(?:\s+not\b|n['’]t\b)", re.IGNORECASE)
