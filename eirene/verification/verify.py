@@ -14,6 +14,7 @@ from eirene.core.validation import CheckedModel, described
 from eirene.core.verification import ClaimVerdict, ClaimWord, Evidence, Verification
 from eirene.models.verifier.shipped import shipped_verifier
 from eirene.text.cancellation import cancel_scope
+from eirene.text.discourse import is_filler
 from eirene.text.language import other_language
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.unicode import Text
@@ -34,6 +35,8 @@ SUPPORTED = 0.5
 CONTRADICTED = 0.5
 """Probability of contradiction from which one at fault may count as contradicted."""
 
+_ABOUT_THE_DISCUSSION = "speaks of the discussion, and claims nothing of its matter"
+
 
 class _AnswerWithContext(CheckedModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -53,8 +56,8 @@ def verify(
 
     `context` takes what an item's `context` takes: a text, texts, a retriever's documents. `passage_ids` has an id for
     each of them, to be named with the evidence. Not checked, with the reason: questions, headings, lead-ins, talk about
-    the passages, and what is in another language or would have to be read in one. Raises `InputError` for a blank
-    answer, for a context without passages, and for ids that do not fit.
+    the passages or the discussion ("Opinions differ."), and what is in another language or would have to be read in
+    one. Raises `InputError` for a blank answer, for a context without passages, and for ids that do not fit.
 
     Examples:
         >>> passage = "The bridge was opened in 1932. It carries trains and cars."
@@ -142,7 +145,7 @@ class _ClaimJudge:
         language = other_language(sentence)
         if language is not None:
             return f"the sentence reads as {language}, and the verifier reads English"
-        return claims_nothing(sentence)
+        return claims_nothing(sentence) or (_ABOUT_THE_DISCUSSION if is_filler(sentence) else None)
 
     def _judged(self, sentence: Sentence, reading: ClaimReading, others: Sequence[str]) -> ClaimVerdict:
         verdict, piece = self._verdict(sentence.text, reading, others)

@@ -72,6 +72,12 @@ def test_what_claims_nothing_is_not_checked() -> None:
     assert [s.supported is None for s in found] == [True, True, False]
 
 
+def test_talk_of_the_discussion_is_not_checked() -> None:
+    found = claims("Opinions on this differ widely. The tower is 90 metres high.")
+    assert [s.verdict for s in found] == ["not checked", "supported"]
+    assert found[0].why == "speaks of the discussion, and claims nothing of its matter"
+
+
 def test_another_language_is_not_checked() -> None:
     answer = "Die Brücke wurde im Jahr 1932 nach acht Jahren Arbeit eröffnet und trägt Züge und Autos."
     (found,) = claims(answer)
