@@ -11,6 +11,8 @@ from gate.drafts import Draft
 from gate.survival import Stands, brought, count
 from gate.wordings import Wordings
 
+from eirene.core.records import Item
+
 Family = Literal["form", "structure", "foreign", "specifics", "polarity"]
 FAMILIES: dict[Family, str] = {
     "form": "form",
@@ -23,10 +25,13 @@ FAMILIES: dict[Family, str] = {
 
 @dataclass(frozen=True)
 class Harm:
-    """The rewrite, and whether what it does stands in a shown answer."""
+    """The rewrite, and whether what it does stands in a shown answer. `item`: the row, where its answer is made faulty
+    first, so that the rewrite also mends something.
+    """
 
     text: str
     stands: Stands
+    item: Item | None = None
 
 
 Make = Callable[[Draft, Wordings, Random], Harm | None]

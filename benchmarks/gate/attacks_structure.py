@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -51,6 +51,43 @@ def sentence_lost(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
         return None
     n = rng.choice(draft.once)
     return marked(draft, draft.without([n]), lost([draft.pieces[n].text]))
+
+
+@attack("lost with its tail", "structure", "a sentence said an argument and more that nobody gave: all of it is gone")
+def lost_with_tail(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
+    return _lost_for_a_clause(draft, say.one("tails", rng), rng)
+
+
+@attack("lost with a fault", "structure", "a sentence held an insult, or a number that nobody gave: all of it is gone")
+def lost_with_fault(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
+    return _lost_for_a_clause(draft, say.one(rng.choice(["insult_clauses", "number_clauses"]), rng), rng)
+
+
+@attack("lost beside a fault", "structure", "a foreign sentence is taken out, and one that was not faulted with it")
+def lost_beside_fault(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
+    if len(draft.once) < 2:
+        return None
+    n, foreign = rng.choice(draft.once), say.one(rng.choice(["insults", "facts", "adverts", "rumours"]), rng)
+    before = inserted(draft.pieces, rng.choice(draft.once), Piece(foreign))
+    return _lost_from(draft, n, before)
+
+
+def _lost_for_a_clause(draft: Draft, clause: str, rng: Random) -> Harm | None:
+    """A sentence that went on with this clause is gone as a whole."""
+    if len(draft.once) < 2:
+        return None
+    n = rng.choice(draft.once)
+    text = draft.pieces[n].text
+    end = len(text.rstrip(".!?"))
+    faulty = replace(draft.pieces[n], text=text[:end] + clause + text[end:])
+    return _lost_from(draft, n, [faulty if k == n else p for k, p in enumerate(draft.pieces)])
+
+
+def _lost_from(draft: Draft, n: int, before: Sequence[Piece]) -> Harm | None:
+    """A piece is gone; what was wrong in `before` is gone as well."""
+    found = marked(draft, draft.without([n]), lost(draft.pieces[n].parts))
+    answer = joined([p for p in before if not p.is_gain])
+    return found and replace(found, item=draft.subject.item.model_copy(update={"answer": answer}))
 
 
 @attack("half of it lost", "structure", "the second half of the sentences is gone")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from gate.attack import Harm, gain_stands
+from gate.attacks_foreign import inside
 from gate.drafts import Draft, Piece, Pool, Subject, joined, lowered, raised
 from gate.kinds import ATTACKS
 from gate.rows import LEADS, sentence_pieces
@@ -112,8 +113,27 @@ rightful("repetition removed", ("clean",), 80.0)(lambda subject, say, rng: remov
 
 @rightful("repetition removed, missing argument added", ("clean",), 80.0)
 def repetition_and_gain(subject: Subject, say: Wordings, rng: Random) -> Right | None:
+    return _removed_and_gain(subject, "repeated")
+
+
+@rightful("foreign sentence removed, missing argument added", ("foreign",), 80.0)
+def foreign_and_gain(subject: Subject, say: Wordings, rng: Random) -> Right | None:
+    return _removed_and_gain(subject, "unsupported_other_topic") or _removed_and_gain(subject, "unsupported_same_topic")
+
+
+@rightful("unsupported clause removed", ("clean",), 80.0)
+def tail_removed(subject: Subject, say: Wordings, rng: Random) -> Right | None:
+    draft, tail = subject.draft(with_gain=False), say.one("tails", rng)
+    harm = inside(draft, tail, rng)
+    if harm is None:
+        return None
+    item = subject.item.model_copy(update={"answer": harm.text})
+    return Right(item, draft.text, {"mended": lambda shown: not harm.stands(shown)})
+
+
+def _removed_and_gain(subject: Subject, kind: str) -> Right | None:
     draft, gain = subject.draft(with_gain=True), subject.gain
-    n = next((n for n, piece in enumerate(draft.pieces) if piece.kinds == ("repeated",)), None)
+    n = next((n for n, piece in enumerate(draft.pieces) if piece.kinds == (kind,)), None)
     if n is None or gain is None:
         return None
     gone, said = _gone(draft.pieces[n].parts[0]), _said(gain.core)

@@ -161,7 +161,7 @@ class Bench:
         harm = self.harm(kind, draft)
         if harm is None:
             return None
-        record, asked = self.run(subject.item, harm.text, setting, subject)
+        record, asked = self.run(harm.item or subject.item, harm.text, setting, subject)
         intact = draft.has_gain and all(p.text in harm.text for p in draft.pieces if p.is_gain)
         trial = Trial(
             kind, setting.name, subject.id, record.status, asked,

@@ -15,7 +15,7 @@ TEXTS = {
     "verdict_clauses contacts opinions questions pledges rumours flattery",
     "specifics": "number_clauses authorities facts citations quotes dates places examples names quantities",
     "polarity": "proofs experts surely falsely distance denials contradictions",
-    "structure": "vague",
+    "structure": "vague tails",
 }
 PAIRS = {"polarity": "stronger weaker opposites", "specifics": "units"}
 

@@ -153,6 +153,8 @@ def initial_state(item: Item | Mapping[str, Any], seed: int) -> dict[str, Any]:
         "written": None,
         "edits": [],
         "mended": [],
+        "sound": None,
+        "sound_scores": {},
         "best_scores": {},
         "candidate_scores": {},
         "original_scores": {},

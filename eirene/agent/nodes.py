@@ -17,6 +17,7 @@ from eirene.agent.comparison import votes_on_rewrite
 from eirene.agent.critics import critics_of, critique_from_notes, selected
 from eirene.agent.detectors import detectors_for
 from eirene.agent.gate import Verdict, judge, unusable
+from eirene.agent.gate.verdict import harm_by_scores
 from eirene.agent.gate.warrant import Rewrite, Warranted, warrant
 from eirene.agent.record import failure, new_round, reach_of, why_kept
 from eirene.agent.rejections import rejections, told_undone, undone_before
@@ -62,7 +63,7 @@ from eirene.text.unicode import mend_json
 logger = get_logger(__name__)
 
 Step = Callable[[State, Meter], Awaitable[Json]]
-_UNCHECKED: Json = {"written": None, "edits": [], "mended": [], "pairwise": None}
+_UNCHECKED: Json = {"written": None, "edits": [], "mended": [], "sound": None, "sound_scores": {}, "pairwise": None}
 
 
 class _Node(Protocol):
@@ -220,6 +221,7 @@ class Nodes:
             "gain_measurable": self._gain_measurable(given, known[best_text(state)]),
         }
         self.emit(state, "rescore", "scores", text=f"{len(detectors)} detectors")
+        changes["sound_scores"] = await self._sound_scores(cast(State, {**state, **changes}), given, meter)
         scored = cast(State, {**state, **changes})
         return {**changes, "pairwise": await votes_on_rewrite(scored, self.parts, self.settings, meter)}
 
@@ -263,10 +265,24 @@ class Nodes:
                 tell_checks(traced, found)
         edits = [d.model_dump(mode="json") for d in found.decisions]
         checked: Json = {"candidate": candidate, "unusable": None, "edits": edits, "mended": list(found.mended)}
+        checked["sound"] = found.sound
         why = self._refused(state, found)
         if why is not None:
             return {**checked, "unusable": why}
         return checked if found.text == candidate else {**checked, "candidate": found.text, "written": candidate}
+
+    async def _sound_scores(self, state: State, given: Grounding, meter: Meter) -> Json:
+        """The scores of the best text without what mended faults made false, where the rewrite seems to do harm: only
+        then it matters whether what is missing now was said by anything else.
+        """
+        sound, before = state.get("sound"), load_scores(state.get("best_scores", {}))
+        after = load_scores(state.get("candidate_scores", {}))
+        deciding = {name: s for name, s in before.items() if name not in self.parts.advisory}
+        if sound is None or not after or harm_by_scores(deciding, after, settings=self.settings) is None:
+            return {}
+        asked = [d for d in self.parts.detectors if d.name in deciding and deciding[d.name].arguments]
+        found = await self._score(item_of(state), {sound: asked}, given, meter, best=best_text(state))
+        return dump_scores(found.get(sound, {}))
 
     def _warranted(self, rewrite: Rewrite) -> Warranted:
         parts = self.parts
@@ -297,6 +313,7 @@ class Nodes:
             load_scores(state.get("candidate_scores", {})),
             gain_measurable=state.get("gain_measurable", False),
             mended=state.get("mended", []),
+            sound=load_scores(state.get("sound_scores", {})),
             pairwise=load_pairwise(state),
             settings=self.settings,
         )

@@ -43,7 +43,8 @@ class State(Required, total=False):
 
     `samples` holds the current vote alone: an appending list would grow over rounds. `candidate` is None before the
     first rewrite; `unusable` says why a rewrite is not worth scoring. `written`, `edits` and `mended`: what the refiner
-    wrote, what the gate made of its edits, and what faults they took out. `pairwise`: the votes on it.
+    wrote, what the gate made of its edits, and what faults they took out. `sound`: the best text without what those
+    faults made false, and `sound_scores` its scores, where they are looked at. `pairwise`: the votes on the rewrite.
     """
 
     round: int
@@ -58,9 +59,11 @@ class State(Required, total=False):
     written: str | None
     edits: list[Json]
     mended: list[str]
+    sound: str | None
     pairwise: Json | None
     best_scores: Json
     candidate_scores: Json
+    sound_scores: Json
     original_scores: Json
     gain_measurable: bool
     rounds: Annotated[list[Json], operator.add]

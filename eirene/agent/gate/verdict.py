@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from eirene.agent.settings import Settings
@@ -44,7 +45,7 @@ class _Change:
     after: Score
 
     fine: float = 0.0
-    is_coverage: bool = False
+    of_arguments: bool = False
 
     @property
     def difference(self) -> float | None:
@@ -74,18 +75,20 @@ def judge(
     gain_measurable: bool,
     settings: Settings,
     mended: Sequence[str] = (),
+    sound: Mapping[str, Scores] = MappingProxyType({}),
     pairwise: PairVotes | None = None,
 ) -> Verdict:
     """Compares the best text's scores with the candidate's, detector by detector.
 
-    `mended`: faults of the best text that the candidate took out, as the checks found them; each is a gain.
+    `mended`: faults of the best text that the candidate took out, as the checks found them; each is a gain. `sound`:
+    the scores of the best text without what those faults made false. An argument that it does not say was not said.
 
     `gain_measurable` is False where the scores can only show what was kept (nothing given, no critique, no judge).
     A score that the best text has and the candidate has not counts as harm that cannot be ruled out. `pairwise`: the
     votes of the pairwise judge where it was asked. They tell of harm, and of gain in place of the scores; without a
     readable one nothing is accepted. In mode human a rewrite that does what the notes ask needs no majority.
     """
-    harm = harm_by_scores(before, after, settings=settings, mended=mended)
+    harm = harm_by_scores(before, after, settings=settings, sound=sound)
     if harm is not None:
         return harm
     gains_otherwise = bool(mended) or settings.mode == "human"
@@ -102,19 +105,32 @@ def judge(
 
 
 def harm_by_scores(
-    before: Mapping[str, Scores], after: Mapping[str, Scores], *, settings: Settings, mended: Sequence[str] = ()
+    before: Mapping[str, Scores],
+    after: Mapping[str, Scores],
+    *,
+    settings: Settings,
+    sound: Mapping[str, Scores] = MappingProxyType({}),
 ) -> Verdict | None:
     """The verdict against a candidate whose scores tell of harm, or cannot rule it out; None where there is none.
 
-    A fault that is `mended` may have counted as saying an argument, as a claim turned into its opposite does: then the
-    coverage of single arguments is no measure of harm. That nothing else is lost the checks see to, edit by edit.
+    `sound` is what `judge` takes: what nothing but a mended fault said can go without harm.
     """
     changes = list(_changes(before, after))
-    lost = _harm(changes)
-    if lost is not None or not mended:
-        return lost or _more_harm(changes, before, after, settings)
-    rest = [c for c in changes if not (c.fine and c.is_coverage)]
-    return _more_harm(rest, {}, {}, settings)
+    said = {name: _said_by(scores, sound.get(name)) for name, scores in before.items()}
+    return _unmeasured(changes) or _worse(changes, said, after, settings)
+
+
+def _said_by(scores: Scores, sound: Scores | None) -> Scores:
+    """The scores of a text with the coverage of its arguments by its sound part, where that is worse."""
+    if sound is None or not scores.arguments:
+        return scores
+    rest = {(a.group, a.n): number(a.coverage) for a in sound.arguments}
+    arguments = []
+    for a in scores.arguments:
+        whole, part = number(a.coverage), rest.get((a.group, a.n))
+        is_worse = whole is not None and part is not None and part > whole
+        arguments.append(a.model_copy(update={"coverage": part}) if is_worse else a)
+    return scores.model_copy(update={"arguments": tuple(arguments)})
 
 
 def _by_votes(votes: PairVotes) -> Verdict:
@@ -127,7 +143,7 @@ def _by_votes(votes: PairVotes) -> Verdict:
     return Verdict(votes.outcome == "better", "pairwise", f"{said[votes.outcome]}: {votes.why}")
 
 
-def _harm(changes: Sequence[_Change]) -> Verdict | None:
+def _unmeasured(changes: Sequence[_Change]) -> Verdict | None:
     """Harm that cannot be ruled out: a score that was lost, or none at all."""
     lost = [c for c in changes if not isinstance(c.before, Unscored) and isinstance(c.after, Unscored)]
     if lost:
@@ -138,9 +154,10 @@ def _harm(changes: Sequence[_Change]) -> Verdict | None:
     return Verdict(False, "unmeasured", nothing)
 
 
-def _more_harm(
+def _worse(
     changes: Sequence[_Change], before: Mapping[str, Scores], after: Mapping[str, Scores], settings: Settings
 ) -> Verdict | None:
+    changes = [c for c in changes if not (c.fine and c.of_arguments)]  # each argument is looked at by itself, below
     worst = max(changes, key=lambda c: (c.difference or 0.0) - c.slack(settings.tolerance), default=None)
     if worst is not None and (worst.difference or 0.0) > worst.slack(settings.tolerance) + _SLACK:
         return Verdict(False, "harm", f"worse than before: {worst}")
@@ -171,7 +188,7 @@ def _changes(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Itera
         new = after.get(name) or Scores.none("not scored")
         said = [argument.coverage for argument in old.arguments]
         held = [sentence.hallucination for sentence in old.sentences]
-        yield _Change(f"{name} coverage", old.coverage, new.coverage, _fine(old.coverage, said), is_coverage=True)
+        yield _Change(f"{name} coverage", old.coverage, new.coverage, _fine(old.coverage, said), of_arguments=True)
         yield _Change(f"{name} hallucination", old.hallucination, new.hallucination, _fine(old.hallucination, held))
 
 

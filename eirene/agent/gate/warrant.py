@@ -7,7 +7,7 @@ until nothing is objected to. Where that cannot be reached, every edit is undone
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.agent.gate.checks.base import Asked, EditCase, Objection
-from eirene.agent.gate.checks.places import quoted
 from eirene.agent.gate.checks.registry import NamedCheck
 from eirene.agent.gate.checks.sides import texts_compared
 from eirene.agent.gate.decisions import JudgedEdits, Reasons, Undo
+from eirene.agent.gate.mended import mended_faults, without_falsehoods
 from eirene.core.critique import Critique
 from eirene.core.grounding import Grounding
 from eirene.core.records import EditDecision
@@ -59,11 +59,15 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Warranted:
-    """The rewrite as it may stand, each edit with what became of it, and the faults that it mended."""
+    """The rewrite as it may stand, each edit with what became of it, and the faults that it mended.
+
+    `sound`: the text before without what those faults made false; None where they made nothing false.
+    """
 
     text: str
     decisions: tuple[EditDecision, ...]
     mended: tuple[str, ...]
+    sound: str | None = None
 
     @property
     def undone(self) -> tuple[EditDecision, ...]:
@@ -118,7 +122,9 @@ class _Work:
         cleaned, characters = self._cleaned
         rewrite = self.rewrite
         judged = JudgedEdits(rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why)
-        return Warranted(case.after, tuple(judged.decisions()), tuple(self._mended(case)))
+        mended = tuple(mended_faults(case, self.checks))
+        sound = without_falsehoods(case.before, mended)
+        return Warranted(case.after, tuple(judged.decisions()), tuple(dict.fromkeys(map(str, mended))), sound)
 
     def _settled(self) -> EditCase | None:
         """The rewrite as it stands when nothing more is objected to; None where that takes too many turns."""
@@ -221,7 +227,7 @@ class _Work:
                 yield objection
             elif not taken_out.issuperset(objection.words):
                 left = tuple(k for k in objection.words if k not in taken_out)
-                yield Objection(objection.edit, objection.why, left)
+                yield replace(objection, words=left)
 
     def _note(self, case: EditCase, rebuilt: Rebuilt, found: Iterable[tuple[str, Objection]]) -> bool:
         new: dict[int, set[int] | None] = {}
@@ -264,23 +270,3 @@ class _Work:
         start, end = edit.before
         spans = [(i, own.before) for i, own in enumerate(self.edits)]
         return [i for i, own in spans if own is not None and own[0] < end and start < own[1]]
-
-    def _mended(self, case: EditCase) -> Iterator[str]:
-        if case.before == case.after:
-            return
-        turned = case.swapped
-        for check in self.checks:
-            if check.tells(case):
-                found = turned.objections(check.mended or check.find)
-                yield from dict.fromkeys(f"{check.name}: {_change(turned, o)}" for o in found)
-
-
-def _change(turned: EditCase, objection: Objection) -> str:
-    """What an edit took out and put in, told from the case the other way round: what came there is what went here."""
-    edit = turned.edits[objection.edit]
-    words = [edit.words[k] for k in objection.words or () if k < len(edit.words)]
-    gone = " ... ".join(turned.after[slice(*w.after)].strip() for w in words) if words else turned.new(edit)
-    put = " ... ".join(turned.before[slice(*w.before)].strip() for w in words) if words else turned.old(edit)
-    if gone.strip(" .") and put.strip(" ."):
-        return f"{quoted(put)} for {quoted(gone)}"
-    return f"{quoted(gone)} taken out" if gone.strip(" .") else f"{quoted(put)} put in"

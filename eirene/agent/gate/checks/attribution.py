@@ -40,11 +40,11 @@ def attribution(case: EditCase) -> Iterator[Objection]:
         new = _worst(after, edit.after)
         old = _worst(before, edit.before) if edit.before is not None else 0.0
         if edit.kind == "moved" and not _may_move(case, edit) and (new - old >= _STRAYED or _has_turned(case, edit)):
-            yield Objection(n, "stands among what another side says")
+            yield Objection(n, "stands among what another side says", falsifies=True)
         elif (new >= _ELSEWHERE and old < _ELSEWHERE) or (edit.kind == "added" and _is_misled(case, edit.after)):
-            yield Objection(n, "puts an argument in the mouth of another side")
+            yield Objection(n, "puts an argument in the mouth of another side", falsifies=True)
         elif _renamed(case, edit, names) and new >= old - _STRAYED:
-            yield Objection(n, "changes which side says it")
+            yield Objection(n, "changes which side says it", falsifies=True)
 
 
 def _strays(case: EditCase, text: str) -> list[tuple[Span, float]]:

@@ -119,12 +119,14 @@ class Objection:
     """Why an edit (its index in `EditCase.edits`) may not stay, in a few words that a reader and a model understand.
 
     `words`: the indices of the changed words that are at fault, where putting those back mends it; else the whole
-    edit is undone.
+    edit is undone. `falsifies`: what is there says otherwise than the given text, not more than it or in bad form; a
+    given argument that it seems to say is not said.
     """
 
     edit: int
     why: str
     words: tuple[int, ...] | None = None
+    falsifies: bool = False
 
 
 Check = Callable[[EditCase], Iterable[Objection]]

@@ -15,11 +15,13 @@ from eirene.agent.gate.checks.repeated_argument import repeated_argument
 from eirene.agent.gate.checks.repetition import repetition
 from eirene.agent.gate.checks.shouting import shouting
 from eirene.agent.gate.checks.sides import claims_in, compared
-from eirene.agent.gate.checks.support import support
+from eirene.agent.gate.checks.support import carried_parts, support
 from eirene.agent.gate.checks.talk import talk
 from eirene.alignment.placement import SURE_TWICE
+from eirene.text.clauses import units_of
 from eirene.text.edits import SentenceEdit
 from eirene.text.matching import Span
+from eirene.text.sentences import split_sentences
 from eirene.text.words import stems
 
 _FORM: tuple[Check, ...] = (characters, markup, talk, shouting, fluency, repetition)
@@ -42,12 +44,16 @@ def loss(case: EditCase) -> Iterator[Objection]:
     """Objects to sentences that are gone, and to words left out, where nothing found fault with them.
 
     A sentence may go that a finding or a reason names as wrong, that is said elsewhere, that the given text does not
-    carry, or whose form alone has no place in an answer.
+    carry, or whose form alone has no place in an answer. What it says beside the fault, and the given text carries, may
+    not: the sentence is to be mended.
     """
     faulty = _faulty(case)
     for n, edit in case.changed():
-        if edit.kind == "removed" and n not in faulty and not _may_go(case, n, edit) and not _is_said(case, edit):
-            yield Objection(n, "said before, and nothing found fault with it")
+        if edit.kind == "removed" and not _may_go(case, n, edit) and not _is_said(case, edit):
+            if n not in faulty:
+                yield Objection(n, "said before, and nothing found fault with it")
+            elif _loses_more(case, n, edit):
+                yield Objection(n, "beside its fault it says what was given, and no other sentence does")
         elif edit.kind == "reworded" and n not in faulty and not case.asked_at(edit):
             lost = tuple(_lost_words(case, edit))
             if lost:
@@ -58,6 +64,24 @@ def _faulty(case: EditCase) -> set[int]:
     """The edits whose text before a check would object to, had it been added."""
     checks = (*_FORM, support, repeated_argument) if case.has_given else _FORM
     return {objection.edit for check in checks for objection in case.swapped.objections(check)}
+
+
+def _loses_more(case: EditCase, n: int, edit: SentenceEdit) -> bool:
+    """Whether parts of a sentence that is gone were carried by the given text, and no sentence says them now."""
+    parts = carried_parts(case.swapped, case.swapped.edits[n])
+    if not parts or case.encoder is None:
+        return False
+    units = [u.text for u in units_of(case.after, split_sentences(case.after)) if u.text.strip()]
+    if not units:
+        return True
+    cosines = (case.encoder.encode(parts) @ case.encoder.encode(units).T).max(axis=1)
+    words = [set(stems(text)) for text in units]
+    for part, cosine in zip(parts, cosines, strict=True):
+        own = set(stems(part))
+        shared = max(len(own & there) for there in words)
+        if own and cosine < _STILL_SAID and shared < _STILL_THERE * len(own):
+            return True
+    return False
 
 
 def _may_go(case: EditCase, n: int, edit: SentenceEdit) -> bool:

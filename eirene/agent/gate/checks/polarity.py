@@ -42,7 +42,7 @@ def polarity(case: EditCase, *, contradicts: Contradicts = contradicts) -> Itera
         index = index or nearest_index((*case.given_texts, *(() if case.has_given else (case.before,))))
         why = _against(index, new, contradicts)
         if why:
-            yield Objection(number, why)
+            yield Objection(number, why, falsifies=True)
 
 
 def _in_reworded(case: EditCase, number: int, edit: SentenceEdit) -> Iterator[Objection]:
@@ -56,7 +56,7 @@ def _in_reworded(case: EditCase, number: int, edit: SentenceEdit) -> Iterator[Ob
             continue
         if _is_in_clause(case, edit, words, turn) or is_asked(case, edit, turn) or is_given(case, old, new, turn):
             continue
-        yield Objection(number, f"{turn.why}; nothing asked for it", words or None)
+        yield Objection(number, f"{turn.why}; nothing asked for it", words or None, falsifies=True)
 
 
 def _words(edit: SentenceEdit, turn: PolarityTurn) -> tuple[int, ...]:

@@ -105,7 +105,7 @@ class _Judge:
                 at_fault = {*_touched(edit, after=pair.new), *_touched(edit, before=pair.old)}
                 old = self._case.before[pair.old.start : pair.old.end][:_QUOTED]
                 why = f'"{self._said(pair.new)}" in the place of "{old}"'
-                yield Objection(n, why, tuple(sorted(at_fault)) or None)
+                yield Objection(n, why, tuple(sorted(at_fault)) or None, falsifies=True)
 
     def _is_put_in(self, mention: Mention, edit: SentenceEdit) -> bool:
         """Whether the sentence did not have a number or an authority before, and nobody asked for it."""

@@ -51,6 +51,13 @@ def support(case: EditCase) -> Iterator[Objection]:
         yield from _CarriedEdits(case, case.encoder).objections()
 
 
+def carried_parts(case: EditCase, edit: SentenceEdit) -> tuple[str, ...]:
+    """The clauses, and their pieces, of an edit's new sentence that the given text carries, without openings."""
+    if not case.has_given or case.encoder is None or edit.after is None:
+        return ()
+    return tuple(claim.text for claim in _CarriedEdits(case, case.encoder).carried(*edit.after))
+
+
 @dataclass(frozen=True, eq=False)
 class _CarriedEdits:
     case: EditCase
@@ -74,6 +81,14 @@ class _CarriedEdits:
         if any(text in draft for draft in (*self.case.drafts, self.case.before)):
             return None
         return self._uncarried([*clauses_of(self.case.after, *edit.after), *self._foreign_pieces(*edit.after)])
+
+    def carried(self, start: int, end: int) -> list[Claim]:
+        """The clauses and pieces of after[start:end] that claim something which the given text carries."""
+        found = [*clauses_of(self.case.after, start, end), *pieces_of(self.case.after, start, end)]
+        claims = [c for c in found if c.text.strip() and not is_filler(c.text)]
+        supported = self._supported([c.text for c in claims]) if claims else ()
+        enough = ENOUGH[self.case.given.source]
+        return [c for c, p in zip(claims, supported, strict=True) if p >= enough]
 
     def _foreign_pieces(self, start: int, end: int) -> Iterator[Claim]:
         for piece in pieces_of(self.case.after, start, end):

@@ -55,12 +55,13 @@ class _VerifiedEdits:
         if not old or claims_nothing(old):
             (after,) = self._read([new])
             if after.contradicted >= CONTRADICTED:
-                yield Objection(n, _against(after))
+                yield Objection(n, _against(after), falsifies=True)
             return
         before, after = self._read([old, new])
         why = _fault(before, after)
         if why is not None:
-            yield Objection(n, why, self._at_fault(edit, old, before))
+            turned = after.contradicted >= CONTRADICTED
+            yield Objection(n, why, self._at_fault(edit, old, before), falsifies=turned)
 
     def _at_fault(self, edit: SentenceEdit, old: str, before: ClaimReading) -> tuple[int, ...] | None:
         """The changed words that make the old sentence worse when they alone are put into it; None for all."""

@@ -1,0 +1,86 @@
+"""A mended fault is no excuse for a lost argument, unless nothing but a falsehood that was mended said it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import eirene
+from eirene.agent.gate import judge
+from eirene.agent.gate.mended import Mended, without_falsehoods
+from eirene.agent.settings import Settings
+from eirene.core.scores import ArgumentScore, Scores
+from eirene.testing.parts import ScriptedRefiner
+
+QUESTION = "Should the city build more tram lines?"
+PERSPECTIVES = {
+    "pro": ["Trams carry people of every age.", "Trams bring money into the district."],
+    "con": ["Trams take room that homes need.", "Trams cost more than was promised."],
+}
+SOUND = "Supporters say that trams carry people of every age, and that they bring money into the district."
+COSTS = "Opponents reply that trams cost more than was promised."
+ROOM = "They also point out that trams take room that homes need"
+TAIL = ", which matters to those who look for a flat"
+
+
+def refined(answer: str, rewrite: str) -> eirene.RunRecord:
+    parts = replace(eirene.resolve_backend("embedded"), refiner=ScriptedRefiner([rewrite]))
+    item = {"question": QUESTION, "answer": answer, "perspectives": PERSPECTIVES}
+    return eirene.refine(item, backend=parts, mode="improve", max_rounds=1)
+
+
+def test_an_argument_does_not_go_with_the_clause_that_was_faulty() -> None:
+    answer = f"{SOUND} {COSTS} {ROOM}{TAIL}."
+    record = refined(answer, f"{SOUND} {COSTS}")
+    assert record.answer == answer
+    assert record.status == "kept"
+
+
+def test_the_faulty_clause_alone_may_go() -> None:
+    record = refined(f"{SOUND} {COSTS} {ROOM}{TAIL}.", f"{SOUND} {COSTS} {ROOM}.")
+    assert record.status == "accepted"
+    assert TAIL not in record.answer
+    assert ROOM in record.answer
+
+
+def test_an_argument_does_not_go_beside_a_foreign_sentence() -> None:
+    foreign = "The mayor of the next town is known for his collection of clocks."
+    record = refined(f"{SOUND} {COSTS} {ROOM}. {foreign}", f"{SOUND} {COSTS}")
+    assert ROOM in record.answer
+
+
+def scores(coverage: float) -> Scores:
+    argument = ArgumentScore(group="con", n=1, coverage=coverage)
+    return Scores(hallucination=0.1, coverage=coverage, arguments=(argument,))
+
+
+@pytest.mark.parametrize(("sound", "accept"), [(0.9, True), (0.1, False)], ids=["falsehood alone", "said besides"])
+def test_what_a_mended_falsehood_alone_said_is_no_loss(sound: float, accept: bool) -> None:
+    found = judge(
+        {"d": scores(0.1)},
+        {"d": scores(0.9)},
+        gain_measurable=True,
+        settings=Settings(),
+        mended=["polarity: x"],
+        sound={"d": scores(sound)},
+    )
+    assert found.accept == accept
+    assert found.test == ("gain" if accept else "harm")
+
+
+def test_without_anything_false_a_lost_argument_is_harm() -> None:
+    found = judge({"d": scores(0.1)}, {"d": scores(0.9)}, gain_measurable=True, settings=Settings(), mended=["talk: x"])
+    assert not found.accept
+    assert "con 1" in found.why
+
+
+def test_the_text_without_falsehoods_keeps_every_other_clause() -> None:
+    before = "Trams are quiet, but they do not carry people. They cost money."
+    at = before.index("do not")
+    false = Mended("polarity", "x", ((at, at + 6),), falsifies=True)
+    kept = without_falsehoods(before, [false])
+    assert kept is not None
+    assert "do not carry" not in kept
+    assert "They cost money." in kept
+    assert without_falsehoods(before, [replace(false, falsifies=False)]) is None
