@@ -281,7 +281,9 @@ class Nodes:
         if sound is None or not after or harm_by_scores(deciding, after, settings=self.settings) is None:
             return {}
         asked = [d for d in self.parts.detectors if d.name in deciding and deciding[d.name].arguments]
-        found = await self._score(item_of(state), {sound: asked}, given, meter, best=best_text(state))
+        found = await self._score(
+            item_of(state), {sound: asked}, given, meter, best=best_text(state), other="sound part"
+        )
         return dump_scores(found.get(sound, {}))
 
     def _warranted(self, rewrite: Rewrite) -> Warranted:
@@ -349,17 +351,24 @@ class Nodes:
         return {**common, **ended(state, "kept", why_kept(state, verdict.why))}
 
     async def _score(
-        self, item: Item, wanted: Mapping[str, Sequence[Detector]], given: Grounding, meter: Meter, *, best: str
+        self,
+        item: Item,
+        wanted: Mapping[str, Sequence[Detector]],
+        given: Grounding,
+        meter: Meter,
+        *,
+        best: str,
+        other: str = "candidate",
     ) -> dict[str, dict[str, Scores]]:
         """The scores of each text by its detectors, side by side; one that fails leaves its scores unscored, and the
-        gate is told so.
+        gate is told so. Traces call a text that is neither original nor best `other`.
         """
         names = {best: "best", item.answer: "original"}
         texts = [text for text, detectors in wanted.items() if detectors]
         cases = (case_of(item, answer=text, given=given) for text in texts)
         shared: dict[tuple[str, ...], Scorer] = {}  # what one text has shown to be hopeless is not asked for another
         scorers = (shared.setdefault(tuple(d.name for d in wanted[t]), Scorer(wanted[t])) for t in texts)
-        labels = (names.get(text, "candidate") for text in texts)
+        labels = (names.get(text, other) for text in texts)
         found = await asyncio.gather(
             *(s.score(case, label=label) for s, case, label in zip(scorers, cases, labels, strict=True))
         )

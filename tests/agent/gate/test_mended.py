@@ -8,10 +8,15 @@ import pytest
 
 import eirene
 from eirene.agent.gate import judge
+from eirene.agent.gate.checks.base import EditCase
+from eirene.agent.gate.checks.loss import loss
 from eirene.agent.gate.mended import Mended, without_falsehoods
 from eirene.agent.settings import Settings
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import ArgumentScore, Scores
+from eirene.models.encoder import load_encoder
 from eirene.testing.parts import ScriptedRefiner
+from eirene.text.edits import SentenceEdit
 
 QUESTION = "Should the city build more tram lines?"
 PERSPECTIVES = {
@@ -42,6 +47,24 @@ def test_the_faulty_clause_alone_may_go() -> None:
     assert record.status == "accepted"
     assert TAIL not in record.answer
     assert ROOM in record.answer
+
+
+def test_a_sentence_in_disguised_characters_may_go_for_the_plain_one() -> None:
+    own = "students will simply bring their own junk food from home."
+    plain = f"On the other hand, banning junk food is not the answer because then {own}"
+    disguised = plain.translate(str.maketrans("aeo", "аео"))  # Cyrillic letters
+    first = "Supporters say that it makes children ill."
+    before, after = f"{first} {disguised}", f"{first} {plain}"
+    start = len(first) + 1
+    edits = (
+        SentenceEdit("kept", (0, len(first)), (0, len(first))),
+        SentenceEdit("removed", (start, len(before)), None),
+        SentenceEdit("added", None, (start, len(after))),
+    )
+    sides = ArgumentGroup("pro", ("It makes children ill.",)), ArgumentGroup("con", (own.capitalize(),))
+    given = Grounding("perspectives", sides)
+    case = EditCase("Should junk food be banned in schools?", before, after, edits, given, encoder=load_encoder())
+    assert not list(loss(case))
 
 
 def test_an_argument_does_not_go_beside_a_foreign_sentence() -> None:

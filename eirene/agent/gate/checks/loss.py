@@ -67,7 +67,12 @@ def _faulty(case: EditCase) -> set[int]:
 
 
 def _loses_more(case: EditCase, n: int, edit: SentenceEdit) -> bool:
-    """Whether parts of a sentence that is gone were carried by the given text, and no sentence says them now."""
+    """Whether parts of a sentence that is gone were carried by the given text, and no sentence says them now.
+
+    Not asked of a sentence in disguised characters: it resembles no sentence that says the same in plain ones.
+    """
+    if any(objection.edit == n for objection in case.swapped.objections(characters)):
+        return False
     parts = carried_parts(case.swapped, case.swapped.edits[n])
     if not parts or case.encoder is None:
         return False
