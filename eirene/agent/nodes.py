@@ -278,7 +278,8 @@ class Nodes:
         sound, before = state.get("sound"), load_scores(state.get("best_scores", {}))
         after = load_scores(state.get("candidate_scores", {}))
         deciding = {name: s for name, s in before.items() if name not in self.parts.advisory}
-        if sound is None or not after or harm_by_scores(deciding, after, settings=self.settings) is None:
+        mended = state.get("mended", [])
+        if sound is None or not after or harm_by_scores(deciding, after, settings=self.settings, mended=mended) is None:
             return {}
         asked = [d for d in self.parts.detectors if d.name in deciding and deciding[d.name].arguments]
         found = await self._score(

@@ -88,7 +88,7 @@ def judge(
     votes of the pairwise judge where it was asked. They tell of harm, and of gain in place of the scores; without a
     readable one nothing is accepted. In mode human a rewrite that does what the notes ask needs no majority.
     """
-    harm = harm_by_scores(before, after, settings=settings, sound=sound)
+    harm = harm_by_scores(before, after, settings=settings, mended=mended, sound=sound)
     if harm is not None:
         return harm
     gains_otherwise = bool(mended) or settings.mode == "human"
@@ -109,15 +109,18 @@ def harm_by_scores(
     after: Mapping[str, Scores],
     *,
     settings: Settings,
+    mended: Sequence[str] = (),
     sound: Mapping[str, Scores] = MappingProxyType({}),
 ) -> Verdict | None:
     """The verdict against a candidate whose scores tell of harm, or cannot rule it out; None where there is none.
 
-    `sound` is what `judge` takes: what nothing but a mended fault said can go without harm.
+    `mended` and `sound` are what `judge` takes: what nothing but a mended falsehood said can go without harm. Where a
+    fault is mended, the worst argument's score may have been the fault's; each argument is looked at by itself then.
     """
     changes = list(_changes(before, after))
+    compared = [c for c in changes if not (mended and c.fine and c.of_arguments)]
     said = {name: _said_by(scores, sound.get(name)) for name, scores in before.items()}
-    return _unmeasured(changes) or _worse(changes, said, after, settings)
+    return _unmeasured(changes) or _worse(compared, said, after, settings)
 
 
 def _said_by(scores: Scores, sound: Scores | None) -> Scores:
@@ -157,7 +160,6 @@ def _unmeasured(changes: Sequence[_Change]) -> Verdict | None:
 def _worse(
     changes: Sequence[_Change], before: Mapping[str, Scores], after: Mapping[str, Scores], settings: Settings
 ) -> Verdict | None:
-    changes = [c for c in changes if not (c.fine and c.of_arguments)]  # each argument is looked at by itself, below
     worst = max(changes, key=lambda c: (c.difference or 0.0) - c.slack(settings.tolerance), default=None)
     if worst is not None and (worst.difference or 0.0) > worst.slack(settings.tolerance) + _SLACK:
         return Verdict(False, "harm", f"worse than before: {worst}")
