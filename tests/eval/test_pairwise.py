@@ -91,8 +91,9 @@ async def test_one_vote_that_something_harmful_came_in_is_harm() -> None:
     faulty = ScriptedPairJudge(faulty=lambda a, _: "A" if "less" in a else "B")
     found = await judged(by(faulty), votes=1)
     assert found.outcome == "harm" and [vote.faulty for vote in found.votes] == ["after", "after"]
-    replies = iter(["Faulty: neither\nBetter: B", "Faulty: B\nBetter: B"])  # the text before stands first
-    first = await judged(lambda r, _: next(replies) if r.number == 1 else A, together=0)
+    replies = iter(["Faulty: neither\nBetter: B", "Faulty: B\nBetter: B"])
+    before_first = (PAIR.before, PAIR.after)  # the two orders are asked at once, and either may arrive first
+    first = await judged(lambda r, _: next(replies) if compared_answers(r.text) == before_first else A, together=0)
     assert first.outcome == "harm" and "1 of 4 votes" in first.why
 
 
