@@ -15,7 +15,7 @@ from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.comparison import votes_on_rewrite
 from eirene.agent.critics import critics_of, critique_from_notes, selected
-from eirene.agent.detectors import detectors_for
+from eirene.agent.detectors.findings import detectors_for
 from eirene.agent.gate import Verdict, judge, unusable
 from eirene.agent.gate.verdict import harm_by_scores
 from eirene.agent.gate.warrant import Rewrite, Warranted, warrant

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 from langgraph.types import Overwrite
 
 from eirene.agent.critics import critics_of
-from eirene.agent.detectors import with_findings
+from eirene.agent.detectors.findings import with_findings
 from eirene.agent.gate import unusable
 from eirene.agent.gate.checks.registry import CHECKS, VERSION
 from eirene.agent.settings import Settings

@@ -10,7 +10,7 @@ from pathlib import Path
 from eirene.agent.batch.rows import RowJournal, RowKind
 from eirene.agent.batch.runner import raise_permanent
 from eirene.agent.critics import critique_from_notes
-from eirene.agent.detectors import CachedDetector, cached
+from eirene.agent.detectors.cache import CachedDetector, cached
 from eirene.agent.experiments.compare_rows import (
     CompareJob,
     CompareRow,

@@ -10,8 +10,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 import eirene
-from eirene.agent import detectors
-from eirene.agent.detectors import with_judge
+from eirene.agent.detectors import choice, with_judge
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError
 from eirene.core.records import Record
@@ -119,5 +118,5 @@ def test_what_is_no_judge_is_refused(judge: str, polls: int, said: str) -> None:
 
 
 def test_the_example_in_the_docstring_holds() -> None:
-    found = doctest.testmod(detectors)
+    found = doctest.testmod(choice)
     assert found.attempted > 0 and found.failed == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eirene.agent.detectors import CachedDetector, cached
+from eirene.agent.detectors.cache import CachedDetector, cached
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter

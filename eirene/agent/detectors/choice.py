@@ -1,0 +1,95 @@
+"""Chooses the detectors of a run's gate: named ones in place of the backend's, and a polled judge behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eirene.agent.state import Parts
+from eirene.core.loop_settings import Structured
+from eirene.eval.pairwise import ChatPairwise
+from eirene.eval.registry import build_detector, build_detectors
+from eirene.eval.resources import POLLS, Resources
+from eirene.prompts import SHIPPED, PromptSet
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from eirene.models.cache import CallCache
+    from eirene.models.chat import ChatModel
+    from eirene.models.costs import Price
+
+JUDGE = "chainpoll"
+"""Adherence where text was given, correctness where none was."""
+
+
+def with_judge(
+    parts: Parts,
+    judge: str | BaseChatModel | ChatModel,
+    *,
+    base_url: str | None = None,
+    polls: int = POLLS,
+    seed: int = 0,
+    price: Price | None = None,
+    cache: CallCache | None = None,
+    offline: bool = False,
+    structured: Structured = "auto",
+    prompts: PromptSet = SHIPPED,
+    timeout_s: float = 60.0,
+) -> Parts:
+    """The parts with a polled judge behind the other detectors: it decides with them, and can measure a gain. It takes
+    the place of the backend's pairwise judge, too.
+
+    Its scores move in steps of one poll (0.2 of five), so that one poll more that finds a hallucination is harm by any
+    tolerance below. `offline`: a judge that will not be called, and so needs no key. `structured`: whether it is asked
+    for replies by JSON schema; `prompts`: own wording; `timeout_s`: seconds for one attempt of a call. Raises
+    `InputError` for a judge that cannot be used and for fewer polls than a quorum.
+
+    Examples:
+        >>> import eirene
+        >>> from eirene.agent.backends import resolve_backend
+        >>> from eirene.models.scripted import ScriptedChatModel
+        >>> judge = ScriptedChatModel(lambda _: "Nothing is false.\\n\\nVerdict: no")
+        >>> parts = with_judge(resolve_backend("embedded"), judge)
+        >>> [detector.name for detector in parts.detectors], sorted(parts.judges)
+        (['rouge', 'alignment', 'arrangement', 'chainpoll'], ['chainpoll'])
+    """
+    resources = Resources(
+        judge_model=judge, base_url=base_url, polls=polls, seed=seed, price=price, cache=cache, offline=offline,
+        structured=structured, prompts=prompts, timeout_s=timeout_s,
+    )  # fmt: skip
+    detector = build_detector(JUDGE, resources)
+    made_of = f"{detector.name}:{detector.version}"
+    return replace(
+        parts,
+        detectors=(*parts.detectors, detector),
+        judges=parts.judges | {detector.name},
+        pairwise=ChatPairwise(resources.judge, prompts=prompts),
+        version=made_of if parts.version is None else f"{parts.version},{made_of}",
+    )
+
+
+def with_detectors(parts: Parts, names: Sequence[str], resources: Resources) -> Parts:
+    """The parts with these detectors, in this order, which should be cheap to dear.
+
+    Those that the backend only shows are still only shown, unless no other is named: a gate needs something to decide
+    by. Those that ask a judge can measure a gain where nothing was given. Raises what `check_detectors`
+    raises: a gate that waits for a score that cannot come is no gate.
+
+    Examples:
+        >>> from eirene.agent.backends import resolve_backend
+        >>> parts = with_detectors(resolve_backend("embedded"), ["alignment"], Resources())
+        >>> [detector.name for detector in parts.detectors]
+        ['alignment']
+    """
+    detectors = build_detectors(names, resources)
+    named = {detector.name for detector in detectors}
+    versions = [f"{d.name}:{d.version}" for d in detectors if d.version]
+    return replace(
+        parts,
+        detectors=detectors,
+        advisory=frozenset() if named <= parts.advisory else parts.advisory & named,
+        judges=frozenset(d.name for d in detectors if "judge" in d.needs),
+        version=",".join([*([parts.version] if parts.version else []), *versions]) or None,
+    )
