@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
+from eirene.core.error_chain import error_chain
 from eirene.core.errors import AddressError, BackendError, BackendTimeoutError, UnreachableError
 
-_MOST_LINKS = 50
 _NO_ADDRESS = frozenset({"InvalidURL", "LocationParseError", "UnsupportedProtocol"})
 _NO_TLS = frozenset({"HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "WRONG_VERSION_NUMBER"})
 _LATE = frozenset({"ConnectTimeout", "ConnectionTimeoutError"})
@@ -65,14 +65,3 @@ def _tls(error: ssl.SSLError) -> Diagnosis:
 
 def _is_bad_port(link: BaseException) -> bool:
     return isinstance(link, OverflowError) and "port must be" in str(link)
-
-
-def error_chain(error: BaseException) -> Iterator[BaseException]:
-    """The exception and all that it came from, also of a group of them."""
-    waiting: list[BaseException | None] = [error]
-    for _ in range(_MOST_LINKS):
-        link = waiting.pop(0) if waiting else None
-        if link is not None:
-            yield link
-            waiting += link.exceptions if isinstance(link, BaseExceptionGroup) else ()
-            waiting.append(link.__cause__ or link.__context__)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from eirene.core.error_chain import error_chain, root_cause
 from eirene.core.errors import (
     AuthError,
     BackendError,
@@ -81,17 +82,17 @@ def classify(
     if status is not None:
         return _by_status(status, error, _said(error, secrets), name, parameters)
     broken: BackendError | None = None
-    if any(_is_bad_header(e) for e in _chain(error)):  # its message would show the key
+    if any(_is_bad_header(e) for e in error_chain(error)):  # its message would show the key
         said = "the API key in the environment cannot be sent: it holds a line break, or a letter that is not ASCII"
         broken = AuthError(f"{name}: {said}")
-    elif any(type(e).__name__ == "TooManyRedirects" for e in _chain(error)):
+    elif any(type(e).__name__ == "TooManyRedirects" for e in error_chain(error)):
         broken = RedirectedError(f"{name}: the server redirects in a circle; check its address (base_url)")
     elif (apart := diagnose(error)) is not None:
         kind, said = apart
         broken = kind(f"{name}: {said}")
-    elif any(_is_timeout(e) for e in _chain(error)):
+    elif any(_is_timeout(e) for e in error_chain(error)):
         broken = BackendTimeoutError(f"{name}: no reply in time ({_said(error, secrets)})")
-    elif any(_is_connection(e) for e in _chain(error)):
+    elif any(_is_connection(e) for e in error_chain(error)):
         broken = UnreachableError(f"{name}: no connection ({_with_root(error, secrets)}); is the server up?")
     if broken is not None:
         return Fault(broken, retryable=isinstance(broken, _RETRYABLE))
@@ -177,7 +178,7 @@ def _is_quota(status: int, error: Exception) -> bool:
 
 def _status(error: BaseException) -> int | None:
     """The HTTP status of an exception or of what caused it."""
-    for e in _chain(error):
+    for e in error_chain(error):
         response = getattr(e, "response", None)
         candidates = [
             getattr(e, "status_code", None), getattr(response, "status_code", None), getattr(e, "status", None),
@@ -211,22 +212,12 @@ def _botocore_status(response: object) -> object:
 
 
 def _headers(error: BaseException) -> Mapping[object, object]:
-    for e in _chain(error):
+    for e in error_chain(error):
         for owner in (getattr(e, "response", None), e):
             items = getattr(getattr(owner, "headers", None), "items", None)
             if callable(items):
                 return dict(items())
     return {}
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The exception and what it came from, at most ten deep."""
-    current: BaseException | None = error
-    for _ in range(10):
-        if current is None:
-            return
-        yield current
-        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
 
 
 def _is_timeout(error: BaseException) -> bool:
@@ -259,9 +250,7 @@ def _is_malformed(error: Exception) -> bool:
 
 def _with_root(error: Exception, secrets: frozenset[str]) -> str:
     """What is said of an exception and of what it came from in the end: clients wrap the one that tells."""
-    root: BaseException = error
-    for _ in range(10):  # causes alone: what was merely being handled beside it tells of something else
-        root = root.__cause__ or root
+    root = root_cause(error)
     outer, inner = _said(error, secrets), _said(root, secrets)
     return outer if inner in (outer, type(root).__name__) else f"{outer.rstrip('.')}: {inner}"
 

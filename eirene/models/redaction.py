@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from pydantic import BaseModel, SecretStr
 
+from eirene.core.error_chain import error_chain
 from eirene.text.unicode import mend_surrogates
 
 HIDDEN = "[redacted]"
@@ -28,7 +29,6 @@ NO_KEY = "not-needed"
 _PIECE = 6  # characters of a secret that are hidden wherever they stand: servers cut what they quote
 _LEAST = 4  # characters of a secret; what is shorter ("x", "EMPTY" without its last letter) cannot be told from words
 _MOST = 20_000  # characters of one message that are looked at: far more than is ever shown
-_MOST_LINKS = 50
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 # Headers of a request whose values are no secrets; of all others they may be.
@@ -167,18 +167,10 @@ def _lower(text: str) -> str:
 
 def _texts(error: BaseException) -> Iterator[str]:
     """What a traceback says of an exception and of all that it came from."""
-    waiting: list[BaseException | None] = [error]
-    for _ in range(_MOST_LINKS):
-        link = waiting.pop() if waiting else None
-        if link is None:
-            if not waiting:
-                return
-            continue
+    for link in error_chain(error):
         yield str(link)
         yield repr(link)
         yield from getattr(link, "__notes__", ())
-        waiting += [link.__cause__, None if link.__suppress_context__ else link.__context__]
-        waiting += link.exceptions if isinstance(link, BaseExceptionGroup) else ()
 
 
 def _secrets_in(value: object, name: str) -> set[str]:

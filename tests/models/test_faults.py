@@ -111,6 +111,19 @@ def test_a_status_is_found_on_the_cause() -> None:
     assert isinstance(fault.error, RateLimitError)
 
 
+def test_what_an_exception_came_from_is_told_and_what_was_handled_beside_it_is_not() -> None:
+    """Clients wrap the exception that tells; a fall-back of theirs raises while another one is being handled."""
+    try:
+        try:
+            raise KeyError("pool")
+        except KeyError:
+            raise ConnectionResetError("reset by peer")  # noqa: B904 - the case to be tested
+    except ConnectionResetError as error:
+        fault = classify(caused(RemoteProtocolError("dropped."), error), name="m")
+    assert fault is not None
+    assert str(fault.error) == "m: no connection (dropped: reset by peer); is the server up?"
+
+
 def test_a_bug_is_no_fault_of_the_provider() -> None:
     assert classify(AttributeError("no such thing"), name="m") is None
     assert classify(AssertionError(), name="m") is None

@@ -127,7 +127,15 @@ def caused() -> Exception:
     return error
 
 
-@pytest.mark.parametrize("make", [grouped, noted, caused, lambda: RuntimeError(KEY)])
+def far_below() -> Exception:
+    error = last = ValueError("no")
+    for _ in range(200):
+        last.__cause__ = last = ValueError("no")
+    last.__cause__ = RuntimeError(KEY)
+    return error
+
+
+@pytest.mark.parametrize("make", [grouped, noted, caused, far_below, lambda: RuntimeError(KEY)])
 def test_an_exception_that_shows_a_key_anywhere_is_replaced(make: Any) -> None:
     error = make()
     found = redacted_error(error, {KEY})
