@@ -49,4 +49,4 @@ def test_the_shell_lines_of_a_page_run(page: Path, tmp_path: Path, run: Run, mon
 
 def test_no_line_of_the_readme_is_left_out() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    assert len(runnable(ROOT / "README.md")) == len(list(command_lines(readme))) >= 13
+    assert len(runnable(ROOT / "README.md")) == len(list(command_lines(readme))) >= 1
