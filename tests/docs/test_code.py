@@ -62,7 +62,7 @@ def test_a_detector_of_ones_own_scores(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert capsys.readouterr().out.splitlines() == stated_output(page) != []
 
 
-@pytest.mark.parametrize("name", ["concepts/embedded", "concepts/loop"])
+@pytest.mark.parametrize("name", ["concepts/loop"])
 def test_a_page_runs(name: str) -> None:
     run_blocks(code_blocks(read_page(name)), name)
 
