@@ -14,6 +14,7 @@ from langgraph.types import Command, Durability, StreamMode
 
 from eirene.agent.critics import critique_from_notes
 from eirene.agent.graph import Graph, compile_graph, initial_state
+from eirene.agent.guarded_saver import GuardedSaver
 from eirene.agent.record import RowHash, failed_record, late_record, late_state, make_record
 from eirene.agent.run_span import RunSpan, run_span
 from eirene.agent.settings import Settings
@@ -243,13 +244,14 @@ class Loop:
         on_event: OnEvent | None = None,
         config: RunnableConfig | None = None,
     ) -> State:
-        """`invoke` for checkpointers that are not async. A run that is left behind writes no checkpoint."""
+        """`invoke` for checkpointers that are not async. A run that is left behind uses the checkpointer no more."""
         reached, limit_s = [cast(State, start)], self.settings.deadline_s
         told = self.config(thread_id, config)
+        graph, saver = self._guarded_graph
 
         def work() -> None:
             modes = _modes(on_event)
-            for kind, value in self.graph.stream(cast(State, start), told, stream_mode=modes):
+            for kind, value in graph.stream(cast(State, start), told, stream_mode=modes):
                 check_cancelled()
                 if kind == "values" and "item" in value:
                     reached.append(cast(State, value))
@@ -258,10 +260,19 @@ class Loop:
 
         with self._span(start, thread_id) as span:
             try:
-                in_thread(work, name="eirene-refine", timeout_s=limit_s, grace_s=SLACK_S)
+                in_thread(work, name="eirene-refine", timeout_s=limit_s)
             except TimeoutError:
                 return span.ended(late_state(reached[-1], limit_s))
+            finally:
+                saver.settle(SLACK_S)
             return span.ended(reached[-1])
+
+    @functools.cached_property
+    def _guarded_graph(self) -> tuple[Graph, GuardedSaver]:
+        """The graph for a checkpointer that is not async, behind a guard."""
+        assert self._saver is not None
+        saver = GuardedSaver(self._saver)
+        return compile_graph(self.parts, self.settings, checkpointer=saver, review=self._review), saver
 
     def config(self, thread_id: str | None = None, given: RunnableConfig | None = None) -> RunnableConfig:
         """LangGraph's configuration of a run: what a caller gave, with the loop's limit and thread.
