@@ -198,8 +198,8 @@ def rules_digest() -> str:
 class EmbeddedHallucination:
     """Findings from a comparison of the answer with what its item gives; calls no model service and costs nothing.
 
-    With a `verifier`, sentences are read beside passages: what these contradict is `contradictory`, what they do not
-    say `unverifiable`, and what other words mend `entity` or `relation` (`eirene.feedback_model.embedded.reading`).
+    With a `verifier`, sentences are read beside passages: what these do not say is `unverifiable`, and what a few of
+    their words put right `entity` or `relation` (`eirene.feedback_model.embedded.reading`).
     Against arguments, and without a verifier, parts that nothing given supports are `unverifiable`; names, numbers and
     dates that differ from the closest given sentences are `entity`, negations, opposites and other words in their place
     `relation`, sentences with words of opinion `subjective` (`eirene.feedback_model.embedded.rules`). Samples differ as

@@ -1,8 +1,9 @@
-"""The critic by reading: sentences that the passages do not support, or contradict, each with the deciding sentence.
+"""The critic by reading: sentences that the passages do not support, each with the sentence that decides.
 
 The verifier reads every sentence that claims something beside the passages. One that a few other words make supported
 is mended; of the others those that people would mark (`eirene.verification.risk`) go where that is sure, or are only
-named.
+named. None of the others is called contradictory: that a sentence is probably contradicted is no ground for it, since
+what it is said of is contradicted no more often than any sentence. Only a mend shows it.
 """
 
 from __future__ import annotations
@@ -27,10 +28,8 @@ from eirene.verification.risk import FAULTED, sentence_risk
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
 
-VERSION = 2
+VERSION = 3
 """Goes up when the same readings may give other findings; part of the signature."""
-CONTRADICTED = 0.5
-"""Probability of contradiction from which a faulted sentence is contradictory, not just unsupported."""
 _FAINT = -6.0
 _SUREST = 0.95
 _SHOWN = 240
@@ -59,7 +58,9 @@ def faults_by_reading(
             continue
         finding = _finding(request.sentences[i], reading, mends[i], gone=i in gone, unsupported=unsupported)
         fault = AnswerFault(i, margins[i], finding.reason, (finding,))
-        found.append(cite_passage(fault, reading.evidence.text if reading.evidence else "", request.item))
+        mend = mends[i]
+        evidence = reading.evidence if mend is None else mend.after.evidence
+        found.append(cite_passage(fault, evidence.text if evidence else "", request.item))
     return tuple(found)
 
 
@@ -88,20 +89,21 @@ def _log_odds(p: float) -> float:
 def _finding(
     sentence: Sentence, reading: ClaimReading, mend: Mend | None, *, gone: bool, unsupported: FindingKind
 ) -> Finding:
-    reason = _reason(reading)
     if mend is not None:
-        start = sentence.text_start + mend.start
-        end = sentence.text_start + mend.end
-        return Finding(kind=mend.kind, start=start, end=end, reason=reason, edit=mend.new)
-    kind = "contradictory" if reading.contradicted >= CONTRADICTED else unsupported
+        start, end = sentence.text_start + mend.start, sentence.text_start + mend.end
+        return Finding(kind=mend.kind, start=start, end=end, reason=_mend_reason(mend), edit=mend.new)
     edit = "" if gone else None
-    return Finding(kind=kind, start=sentence.text_start, end=sentence.text_end, reason=reason, edit=edit)
+    start, end = sentence.text_start, sentence.text_end
+    return Finding(kind=unsupported, start=start, end=end, reason=_reason(reading), edit=edit)
+
+
+def _mend_reason(mend: Mend) -> str:
+    evidence = mend.after.evidence
+    assert evidence is not None  # a mend that stands was read beside passages
+    return f'The passages say: "{one_line(evidence.text, _SHOWN)}"'
 
 
 def _reason(reading: ClaimReading) -> str:
     if reading.evidence is None:
         return "Not in the passages."
-    said = one_line(reading.evidence.text, _SHOWN)
-    if reading.contradicted >= CONTRADICTED:
-        return f'The passages say: "{said}"'
-    return f'Not in the passages; the nearest sentence says: "{said}"'
+    return f'Not in the passages; the nearest sentence says: "{one_line(reading.evidence.text, _SHOWN)}"'
