@@ -260,17 +260,19 @@ class Loop:
 
         with self._span(start, thread_id) as span:
             try:
-                in_thread(work, name="eirene-refine", timeout_s=limit_s)
+                in_thread(work, name="eirene-refine", timeout_s=limit_s, grace_s=SLACK_S)
             except TimeoutError:
                 return span.ended(late_state(reached[-1], limit_s))
             finally:
-                saver.settle(SLACK_S)
+                if saver is not None:
+                    saver.settle(SLACK_S)
             return span.ended(reached[-1])
 
     @functools.cached_property
-    def _guarded_graph(self) -> tuple[Graph, GuardedSaver]:
-        """The graph for a checkpointer that is not async, behind a guard."""
-        assert self._saver is not None
+    def _guarded_graph(self) -> tuple[Graph, GuardedSaver | None]:
+        """The graph for a checkpointer of its own that is not async, behind a guard; one that is inherited has none."""
+        if self._saver is None:
+            return self.graph, None
         saver = GuardedSaver(self._saver)
         return compile_graph(self.parts, self.settings, checkpointer=saver, review=self._review), saver
 

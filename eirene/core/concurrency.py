@@ -14,6 +14,7 @@ import threading
 import time
 import weakref
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator
+from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -48,11 +49,12 @@ def run_blocking(make: Callable[[], Coroutine[Any, Any, T]], *, name: str, timeo
         raise
 
 
-def in_thread(work: Callable[[], T], *, name: str, timeout_s: float | None = None) -> T:
+def in_thread(work: Callable[[], T], *, name: str, timeout_s: float | None = None, grace_s: float = 0.0) -> T:
     """Calls `work` in a new thread, which sees the caller's context variables.
 
     Raises `TimeoutError` where it is not done in time. The thread is then abandoned, as it is when the caller is
-    interrupted: it ends at its next `check_cancelled`, or with the process.
+    interrupted: it ends at its next `check_cancelled`, or with the process. `grace_s`: how long that end is waited for
+    after the timeout, for work that uses what the caller may close (a database connection).
     """
     outcome: Future[T] = Future()
 
@@ -62,9 +64,13 @@ def in_thread(work: Callable[[], T], *, name: str, timeout_s: float | None = Non
         except BaseException as error:  # raised in the caller below
             outcome.set_exception(error)
 
-    with cancel_scope():
-        _start(functools.partial(contextvars.copy_context().run, run), name)
-        return outcome.result(timeout_s)
+    try:
+        with cancel_scope():
+            _start(functools.partial(contextvars.copy_context().run, run), name)
+            return outcome.result(timeout_s)
+    except TimeoutError:
+        futures.wait([outcome], grace_s)
+        raise
 
 
 async def off_loop(work: Callable[[], T], *, characters: int) -> T:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterable, Iterator
 
 import pytest
 
-from eirene.core.concurrency import run_bounded
+from eirene.core.concurrency import in_thread, run_bounded
+from eirene.text.cancellation import WorkCancelledError, check_cancelled
 
 
 class Trial:
@@ -72,3 +74,20 @@ def test_what_is_under_way_is_finished_before_a_fault_is_told() -> None:
     with pytest.raises(OSError, match="gone"):
         trial.run(work(), room=2)
     assert trial.came == [3]
+
+
+def test_work_that_is_abandoned_is_given_time_to_end() -> None:
+    """What it uses may then be closed: after the error no thread touches it any more."""
+    told = threading.Event()
+
+    def work() -> None:
+        try:
+            while True:
+                check_cancelled()
+        except WorkCancelledError:
+            told.set()
+            raise
+
+    with pytest.raises(TimeoutError):
+        in_thread(work, name="left-behind", timeout_s=0.0, grace_s=60.0)
+    assert told.is_set()
