@@ -11,9 +11,11 @@ import asyncio
 import functools
 import logging
 import os
+import re
 import secrets
 import shutil
 import signal
+import socket
 import tempfile
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
@@ -34,6 +36,7 @@ from eirene.core.errors import InputError, WorkerError
 from eirene.core.extras import importing
 from eirene.core.logs import get_logger
 from eirene.core.records import Record
+from eirene.data.json_rows import reason
 
 logger = get_logger(__name__)
 
@@ -224,6 +227,9 @@ class _ActorHandle:
 LOCAL = "local"
 """The address that stands for a cluster of one's own on this machine."""
 
+AUTO = "auto"
+"""The address that stands for a cluster that runs on this machine already."""
+
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 """No report to Ray's makers; no advice on standard error."""
 
@@ -231,6 +237,20 @@ _ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray takes 127.0.0.1 for its node, and binds to nothing else, where it believes that other machines cannot join. It
 replaces a loopback address that it is given by the machine's outer one, and would then listen on every interface. Read
 when Ray is imported."""
+
+_ONE_TRY = {"RAY_gcs_server_port_wait_time_s": "1", "RAY_py_gcs_connect_timeout_s": "10"}
+"""Ray asks a head once, and not twenty times for 30 s each: what listens there may be no head at all. Both count for
+joining alone; whoever set them otherwise is heeded."""
+
+_CONNECT_S = 5.0
+"""Seconds within which a machine answers that is there."""
+
+_ADDRESS = re.compile(r"(?P<host>[^\s/:\[\]]+|\[[^\s/\[\]]+\]):(?P<port>[0-9]{1,5})")
+
+_WANTED = (
+    "wanted is HOST:PORT of a head (port 6379 unless it was given another), its token if it has one "
+    "(RAY_AUTH_MODE=token, RAY_AUTH_TOKEN), and the same versions of Ray and Python as here"
+)
 
 _STORE_BYTES = 100 * 2**20
 """Shared memory for objects: rows and records are small, and go past it."""
@@ -243,16 +263,18 @@ def ray_session(address: str = LOCAL, *, slots: int | None = None) -> Iterator[M
     `address`: `local` starts a cluster with `slots` CPU slots on this machine, reachable from this machine alone and
     with a token of its own; `HOST:PORT` joins the one whose head is there, `auto` the one that runs on this machine. A
     process that is connected already stays so. Raises `MissingExtraError` without Ray, `InputError` for an address at
-    which there is no cluster.
+    which there is no cluster to join, within half a minute.
     """
-    if "://" in address:
-        raise InputError(f"a Ray cluster is named by HOST:PORT of its head (or 'local'), got {address!r}", field="ray")
+    head = None if address in (LOCAL, AUTO) else _head(address)
     is_local = address == LOCAL
-    with environment(_QUIET | (_ON_LOOPBACK | _token() if is_local else {})):
+    more = _ON_LOOPBACK | _token() if is_local else {k: v for k, v in _ONE_TRY.items() if k not in os.environ}
+    with environment(_QUIET | more):
         ray = _ray()
         if ray.is_initialized():
             yield ray
             return
+        if head is not None:
+            _check_listening(ray, *head)
         with _folder() as folder:
             try:
                 own: dict[str, object] = {
@@ -279,12 +301,40 @@ def _ray() -> ModuleType:
     return module
 
 
+def _head(address: str) -> tuple[str, int]:
+    """Host and port of a cluster's head."""
+    found = _ADDRESS.fullmatch(address)
+    if found is None or not 0 < int(found["port"]) < 2**16:
+        raise InputError(
+            f"a Ray cluster is named by HOST:PORT of its head (or 'local', or 'auto'), got {address!r}", field="ray"
+        )
+    return found["host"].strip("[]"), int(found["port"])
+
+
+def _check_listening(ray: ModuleType, host: str, port: int) -> None:
+    """Raises `InputError` at once where Ray would try for minutes: nothing listens, no such host, no answer."""
+    if host in ("localhost", "127.0.0.1", "::1"):  # in place of which Ray takes the machine's outer address
+        host = ray.util.get_node_ip_address()
+    try:
+        socket.create_connection((host, port), timeout=_CONNECT_S).close()
+    except (OSError, ValueError) as error:  # ValueError: no name of a host, which no DNS can be asked for
+        why = f"no answer in {_CONNECT_S:g} s" if isinstance(error, TimeoutError) else reason(error)
+        raise InputError(
+            f"no Ray cluster could be reached at {host}:{port}: {why}; name HOST:PORT as `ray start --head` shows it",
+            field="ray",
+        ) from None
+
+
 def _init(ray: ModuleType, address: str, options: dict[str, object]) -> None:
     before = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **options)
-    except (ConnectionError, ValueError) as error:
-        raise InputError(f"no Ray cluster could be reached at {address!r}: {error}", field="ray") from None
+    except (ConnectionError, RuntimeError, ValueError) as error:  # RuntimeError: another version of Ray or Python
+        said = " ".join(str(error).split())
+        if address == LOCAL:
+            raise InputError(f"no Ray cluster could be started on this machine: {said}", field="ray") from None
+        said = said.partition(". ")[0]  # what follows is about flags of Ray's own commands
+        raise InputError(f"no Ray cluster could be joined at {address!r}: {said}; {_WANTED}", field="ray") from None
     finally:
         signal.signal(signal.SIGTERM, before)  # Ray puts its own there, which ends the process on the spot
 

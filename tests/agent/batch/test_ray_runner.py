@@ -105,7 +105,8 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
         pass
 
 
-def test_an_address_of_another_kind_is_refused() -> None:
-    """The client protocol has no futures that an event loop could wait for."""
-    with pytest.raises(InputError, match="HOST:PORT"), ray_session("ray://head:10001"):
+@pytest.mark.parametrize("address", ["ray://head:10001", "head", "head:70000", "head:port", ":6379", ""])
+def test_an_address_of_another_kind_is_refused(address: str) -> None:
+    """The client protocol (`ray://`) has no futures that an event loop could wait for."""
+    with pytest.raises(InputError, match="HOST:PORT"), ray_session(address):
         pass
