@@ -173,8 +173,9 @@ class Engine:
         if not sides or self._write_draft is None:
             raise ApiError(
                 400,
-                f"the backend {self.parts.backend} refines answers and writes none: end messages with the assistant's "
-                "answer, or give 'perspectives' (at least two) to have one written from their arguments",
+                f"the server's model {self.model} refines answers and writes none: end messages with the assistant's "
+                "answer, give 'perspectives' (at least two) to have one written from their arguments, or start the "
+                "server with a chat model for drafts, for example --upstream openai:NAME --base-url http://127.0.0.1:8080/v1",
                 param="messages",
                 code="no_draft",
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -202,16 +203,38 @@ def test_without_a_chat_model_the_arguments_make_the_draft() -> None:
         text = reply.choices[0].message.content
         assert "suffer" in text
         assert "teach" in text
-        with pytest.raises(openai.BadRequestError, match="end messages with the assistant's answer"):
-            chat(server.client(), model="embedded", extra_body={})
 
 
-def embedded_engine_with_writer() -> Engine:
+@pytest.mark.parametrize(
+    ("backend", "model"),
+    [("embedded", "embedded"), ("gguf:/srv/models/small.gguf", "small"), ("hf:org/small", "hf:org/small")],
+)
+def test_without_draft_and_arguments_the_error_says_what_to_change(backend: str, model: str) -> None:
+    """Of every backend that writes no drafts, in the same words; where its file lies is nothing for clients."""
+    plain = embedded_engine_with_writer()
+    engine = Engine(replace(plain.parts, backend=backend), plain.settings, write_draft=lambda *_: DRAFT)
+    with served(engine) as server, pytest.raises(openai.BadRequestError) as found:
+        chat(server.client(), model=model, extra_body={})
+    assert (found.value.code, found.value.param) == ("no_draft", "messages")
+    said = str(found.value.body["message"])  # type: ignore[index]
+    assert said.startswith(f"the server's model {model} refines answers and writes none: ") and "/srv" not in said
+    assert "end messages with the assistant's answer, give 'perspectives'" in said
+    assert said.endswith("for example --upstream openai:NAME --base-url http://127.0.0.1:8080/v1")
+
+
+def test_a_server_started_as_that_error_says_writes_the_draft(upstream: LoopbackServer) -> None:
+    engine = embedded_engine_with_writer(base_url=upstream.base_url, upstream="openai:test")
+    with served(engine) as server:
+        reply = chat(server.client(), extra_body={})
+    assert (upstream.calls, reply.choices[0].message.content) == (1, DRAFT)
+
+
+def embedded_engine_with_writer(*, base_url: str | None = None, upstream: str | None = None) -> Engine:
     from eirene.cli.model_flags import ModelFlags
     from eirene.cli.serve import build_engine
 
-    plain = embedded_engine()
-    return build_engine(ModelFlags(), plain.settings, calls=4, timeout_s=5)
+    flags = ModelFlags(base_url=base_url)
+    return build_engine(flags, embedded_engine().settings, upstream=upstream, calls=4, timeout_s=5)
 
 
 def test_models_are_listed_and_the_plain_name_has_the_default_mode(client: OpenAI) -> None:
