@@ -24,7 +24,7 @@ from eirene.core.errors import InputError
 from eirene.core.records import Item, Record
 from eirene.data import Dataset
 from eirene.data.dataset import id_number
-from eirene.data.journal import OnScan
+from eirene.data.journal_file import OnScan
 from eirene.text.sentences import split_sentences
 
 OnRow = Callable[[Record], None]

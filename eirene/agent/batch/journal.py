@@ -27,7 +27,7 @@ from eirene.agent.batch.runner import RowOutcome
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
 from eirene.core.logs import get_logger
-from eirene.data.journal import JournalFile, OnScan, Read, is_held, read_lines
+from eirene.data.journal_file import JournalFile, OnScan, Read, is_held, read_lines
 from eirene.data.json_rows import cannot_read
 from eirene.data.line_checksum import sealed
 from eirene.text.unicode import mend_surrogates

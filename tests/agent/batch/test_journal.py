@@ -21,7 +21,7 @@ from eirene.agent.batch.runner import RowOutcome, RowWork
 from eirene.core.errors import InputError
 from eirene.core.records import BeforeAfter, ErrorInfo, Record, parse_item
 from eirene.core.usage import Usage
-from eirene.data.journal import read_lines
+from eirene.data.journal_file import read_lines
 from eirene.data.line_checksum import without_seal
 
 SCORES = BeforeAfter(original={}, final={})

@@ -15,7 +15,7 @@ import pytest
 from eirene.core.critique import HALLUCINATIONS, Finding
 from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.tags import parse_tagged
-from eirene.data.journal import JournalFile
+from eirene.data.journal_file import JournalFile
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest, TextReply
 from tests.cli.run import Result, Run, assert_error, write
