@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -49,14 +50,8 @@ LoadsVerifier = Callable[[], "ReadsPairs"]
 """Gives the verifier, which is loaded when passages are read for the first time."""
 
 
-class EmbeddedFeedback:
-    """Critiques from a comparison of an English answer with what its item gives; calls no model and costs nothing.
-
-    It is compared once for an answer, however many critiques are drawn. With a `verifier` the answer is read beside
-    passages, and what they do not support is named, mended or dropped (`eirene.feedback_model.embedded.reading`).
-    Without perspectives and context, and in another language than English, every sample is invalid and says what would
-    help.
-    """
+class _EmbeddedCritic(ABC):
+    """What both critics are made of: how an answer is judged is each one's own."""
 
     def __init__(
         self, encoder: Encodes, *, critic: Critic | None = None, verifier: LoadsVerifier | None = None
@@ -70,6 +65,19 @@ class EmbeddedFeedback:
     def name(self) -> str:
         """`embedded:` and the encoder's digest."""
         return f"embedded:{self._encoder.digest}"
+
+    @abstractmethod
+    def _judge(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str: ...
+
+
+class EmbeddedFeedback(_EmbeddedCritic):
+    """Critiques from a comparison of an English answer with what its item gives; calls no model and costs nothing.
+
+    It is compared once for an answer, however many critiques are drawn. With a `verifier` the answer is read beside
+    passages, and what they do not support is named, mended or dropped (`eirene.feedback_model.embedded.reading`).
+    Without perspectives and context, and in another language than English, every sample is invalid and says what would
+    help.
+    """
 
     def reach(self, item: Item) -> Reach | None:
         """Against passages it looks for what they do not support; against arguments for all that a critic is to."""
@@ -195,7 +203,7 @@ def rules_digest() -> str:
     return RULES_DIGEST
 
 
-class EmbeddedHallucination:
+class EmbeddedHallucination(_EmbeddedCritic):
     """Findings from a comparison of the answer with what its item gives; calls no model service and costs nothing.
 
     With a `verifier`, sentences are read beside passages: what these do not say is `unverifiable`, and what a few of
@@ -206,19 +214,6 @@ class EmbeddedHallucination:
     those of `EmbeddedFeedback` do. Without perspectives and context every sample is invalid and says what would help,
     as it does where answer or given text is not in English.
     """
-
-    def __init__(
-        self, encoder: Encodes, *, critic: Critic | None = None, verifier: LoadsVerifier | None = None
-    ) -> None:
-        self._encoder = encoder
-        self._critic = load_critic() if critic is None else critic
-        self._verifier = verifier
-        self._judged = Judged(self._judge, self._critic.point)
-
-    @property
-    def name(self) -> str:
-        """`embedded:` and the encoder's digest."""
-        return f"embedded:{self._encoder.digest}"
 
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         """Yields the samples; nothing goes on `meter`, since nothing is called."""
