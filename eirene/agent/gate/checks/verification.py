@@ -1,19 +1,22 @@
 """Verification check: what an edit says is read against the given text, and so is what it replaces.
 
 A contradiction with the given text is harm by itself; so is a sentence that the text supports clearly less than the one
-it replaces. The changed words that do it, each put into the old sentence alone, are those that are undone.
+it replaces. The changed words that do it, each put into the old sentence alone, are those that are undone. A sentence
+of which clauses went and nothing else says nothing new: the verifier may read what is left in another way by itself.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from eirene.agent.gate.checks.base import EditCase, Objection
 from eirene.agent.gate.checks.places import quoted
 from eirene.text.cancellation import check_cancelled
-from eirene.text.clauses import core_text
+from eirene.text.clauses import core_text, units_of
 from eirene.text.edits import SentenceEdit
+from eirene.text.sentences import split_sentences
 from eirene.verification import ClaimReading, ContextReader, claims_nothing
 from eirene.verification.claims import claim_of
 
@@ -59,7 +62,7 @@ class _VerifiedEdits:
             return
         before, after = self._read([old, new])
         why = _fault(before, after)
-        if why is not None:
+        if why is not None and not _only_drops_clauses(old, new):
             turned = after.contradicted >= CONTRADICTED
             yield Objection(n, why, self._at_fault(edit, old, before), falsifies=turned)
 
@@ -81,6 +84,20 @@ class _VerifiedEdits:
         if self.case.given.source == "perspectives":
             claims = [core_text(claim) or claim for claim in claims]
         return self.reader.read(claims)
+
+
+def _only_drops_clauses(old: str, new: str) -> bool:
+    """Whether every clause of the new text stands in the old one, word for word, which had more of them."""
+    had, has = _clauses(old), _clauses(new)
+    return len(has) < len(had) and has <= had
+
+
+def _clauses(text: str) -> set[str]:
+    """The clauses of a text as words, without what only says that they are claimed."""
+    units = units_of(text, split_sentences(text))
+    split = {unit.sentence for unit in units if unit.is_clause}
+    found = [unit.text for unit in units if unit.is_clause or unit.sentence not in split]
+    return {" ".join(re.findall(r"\w+", clause.casefold())) for clause in found} - {""}
 
 
 def _fault(before: ClaimReading, after: ClaimReading) -> str | None:

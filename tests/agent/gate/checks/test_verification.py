@@ -75,3 +75,11 @@ def test_a_mended_contradiction_is_found_on_the_swapped_case() -> None:
 def test_without_a_reader_nothing_is_said() -> None:
     case = replace(case_of("Dogs are allowed on board."), reader=None)
     assert reasons(verification, case) == []
+
+
+def test_a_clause_that_stays_when_another_goes_is_nothing_new() -> None:
+    """The edit is not at fault for it, whatever the passage says of it."""
+    before = "Tickets are sold on the pier, and dogs are {}allowed on board of the ferry."
+    after = "Dogs are allowed on board of the ferry."
+    assert reasons(verification, case_of(after, before=before.format(""))) == []
+    assert len(reasons(verification, case_of(after, before=before.format("not ")))) == 1
