@@ -15,7 +15,7 @@ from eirene.agent.settings import Settings
 from eirene.core.quality import QualityRow
 
 TOLERANCE = 0.2
-"""Of error scores in [0, 1]; `benchmarks/check_pairs.py` measures what others would call worse."""
+"""Of error scores in [0, 1]; benchmarks/results/check.md has what this and others call worse."""
 _WORSE = "worse than before: "
 
 ChangeKind = Literal["worse", "better", "same", "changed question", "unscored", "new"]
