@@ -53,7 +53,14 @@ def test_digits_of_one_script_stand_for_those_of_another() -> None:
     assert undone(japanese, japanese["answer"].translate(FULL_WIDTH)) == []
 
 
-def test_english_is_told_without_the_identifier_of_languages() -> None:
+@pytest.mark.parametrize(
+    ("question", "added"),
+    [
+        ("Should the city have more trams?", "They last for decades as well, and the city can pay for them."),
+        ("Is it good for towns to run trams?", "Historic districts attract visiting families and school classes."),
+    ],
+)
+def test_english_is_told_without_the_identifier_of_languages(question: str, added: str) -> None:
     code = """
 import sys
 from eirene.agent.gate.checks.registry import CHECKS
@@ -61,9 +68,9 @@ from eirene.agent.gate.warrant import Rewrite, warrant
 from eirene.core.grounding import Grounding
 
 before = "Trams are quiet and they are used by people of every age. Critics say that the tracks take room. " * 5
-added = before + "They last for decades as well, and the city can pay for them."
-found = warrant(Rewrite("Should the city have more trams?", before, added, Grounding("derived", ())), CHECKS, None)
+found = warrant(Rewrite(sys.argv[1], before, before + sys.argv[2], Grounding("derived", ())), CHECKS, None)
 print(len(found.decisions) > 0, "py3langid" in sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = [sys.executable, "-c", code, question, added]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "False"]

@@ -110,29 +110,33 @@ class _Languages:
         self._left = _IDENTIFIED
 
     @cached_property
-    def _known(self) -> set[str]:
-        known = {language for text in self._sources if (language := language_of(text))}
-        for language in (*FUNCTION_WORDS, ENGLISH):
-            if len(function_words_of(language, self._words)) >= (1 if language == ENGLISH else 4):
-                known.add(language)
-        return known
+    def _listed(self) -> frozenset[str]:
+        """The languages whose function words occur in the texts before."""
+        least = {language: 4 for language in FUNCTION_WORDS} | {ENGLISH: 1}
+        return frozenset(k for k, n in least.items() if len(function_words_of(k, self._words)) >= n)
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return self._listed | {language for text in self._sources if (language := language_of(text))}
 
     def other(self, text: str) -> str | None:
-        """The language of a sentence, or of a clause of it, where that is clearly none of those known."""
+        """The language of a sentence, or of a clause of it, where that is clearly none of those known.
+
+        The languages of the texts before are looked at last: to tell them may take the identifier of languages, which
+        takes a third of a second and 75 MB to load.
+        """
         words = plain_words(text)
         if self._has_english and _reads_as_english(words):
-            return None  # told without the identifier of languages, which takes half a second and 75 MB to load
+            return None
         if self._words.issuperset(words):
             return None  # such as an argument that was given: what every word stands in before is no new language
-        if not self._known:
-            return None
         found = self._by_letters(text, words) or self._by_words(words)
-        return None if found is None or found.lower() in self._asked else found
+        return None if found is None or found.lower() in self._asked or not self._known else found
 
     def _by_letters(self, text: str, words: list[str]) -> str | None:
         self._left -= 1
         language = language_of(text) if self._left >= 0 else None
-        if language is None or language in self._known:
+        if language is None or language in self._listed or language in self._known:
             return None
         if language == ENGLISH or self._known == {ENGLISH}:
             return language
@@ -145,7 +149,7 @@ class _Languages:
         best, most = None, 1
         for language in FUNCTION_WORDS:
             count = len(function_words_of(language, new))
-            if language not in self._known and count > most:
+            if count > most and language not in self._listed and language not in self._known:
                 best, most = language, count
         if best is None or any(2 * len(function_words_of(k, words)) >= most for k in self._known if k != ENGLISH):
             return None
