@@ -14,6 +14,8 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # Torch reads it when it is imported, here and in the processes that tests start: on models of a few thousand weights
 # more threads only wait for each other, for most of the time where several test processes share the cores.
 os.environ["OMP_NUM_THREADS"] = "1"
+# Tests start hundreds of processes of ours: without bytecode each compiles 300 modules, for half of a second.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import pytest
 import pytest_socket
@@ -24,10 +26,13 @@ settings.register_profile("ci", parent=settings.get_profile("local"), derandomiz
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-# A shell starts background jobs with SIGINT ignored, and processes started by the tests would inherit that: Ctrl-C
-# would not reach them. A handler of any kind here gives them the default again.
+# A shell starts background jobs with SIGINT ignored, and `nohup` any with SIGHUP ignored. Processes started by the
+# tests would inherit that: Ctrl-C and a closed terminal would not reach them. A handler of any kind here gives them the
+# default again.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)
