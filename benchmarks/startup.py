@@ -3,12 +3,14 @@
     python benchmarks/startup.py [--runs 9] [--imports]
 
 Prints, for each command, the wall time of the first run (the coldest: the page cache may be empty), the median and the
-slowest, and the median of the processor time, which other work on the machine disturbs less.
+slowest, and the median of the processor time, which other work on the machine disturbs less. Bytecode may be
+written, as on most machines: where PYTHONDONTWRITEBYTECODE is set, a clone's modules are compiled at every start.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import subprocess
 import sys
@@ -22,12 +24,13 @@ COMMANDS = {
     "eirene graph": ["graph"],
     "eirene refine examples/dropped-argument.json --json": ["refine", str(EXAMPLE), "--json"],
 }
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def seconds(arguments: list[str]) -> tuple[float, float]:
     """Wall time and processor time of one whole process."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([sys.executable, "-m", "eirene", *arguments], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-m", "eirene", *arguments], check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -35,7 +38,7 @@ def seconds(arguments: list[str]) -> tuple[float, float]:
 def dearest_imports(arguments: list[str], most: int = 15) -> list[tuple[float, str]]:
     """The imports with the greatest cumulative seconds, as Python itself reports them."""
     command = [sys.executable, "-X", "importtime", "-m", "eirene", *arguments]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stderr.splitlines()
+    lines = subprocess.run(command, check=True, capture_output=True, text=True, env=ENVIRONMENT).stderr.splitlines()
     times = [line.removeprefix("import time:").split("|") for line in lines if line.startswith("import time:")]
     rows = [(int(total) / 1e6, name) for _, total, name in times[1:]]
     return sorted(rows, reverse=True)[:most]
