@@ -74,6 +74,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60, help="drawing stops after so many and can go on")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    encoder = load_token_encoder(str(options.encoder or base_folder()))  # before the hour of drawing
     read = read_labelled(str(options.data))
     order = rng_for(options.seed, "sample").permutation(len(read.cases))[: options.most]
     cases = [read.cases[i] for i in order]
@@ -82,7 +83,6 @@ def main() -> None:
     rows = [(c, journal.rows[c.item.id]) for c in cases if c.item.id in journal.rows]
     drawn = [with_samples(c, row["samples"]) for c, row in rows if "samples" in row]
     own = SampleSource()  # the rows' own samples, and no others
-    encoder = load_token_encoder(str(options.encoder or base_folder()))
     detectors: list[Detector] = [
         SelfCheckNgram(own),
         SelfCheckBertScore(own, encoder),
