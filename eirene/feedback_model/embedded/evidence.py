@@ -49,6 +49,7 @@ _NO_LOSS = -0.03
 
 _SIDE = 0.15
 """What standing in its own perspective rather than in another adds to a closeness."""
+_NOT_WANTED: Measures = np.zeros((0, len(PASSAGE_MISSING)), np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +62,8 @@ class Evidence:
     perspective (all, where there are no two), `said` [A, n] those that say the argument word for word.
 
     Against passages `wanted` [A, 3] holds the measures `PASSAGE_MISSING`: the cosine of a passage's sentence with the
-    question, the share of its words that the answer has, its cosine with the whole answer.
+    question, the share of its words that the answer has, its cosine with the whole answer. Against arguments it is
+    [0, 3]: nothing asks for it, and encoding the whole answer would cost as much as all of its parts.
     """
 
     atoms: tuple[int, ...]
@@ -96,6 +98,7 @@ def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes)
     stands = np.array([comparison.stands[s] or "" for s in where], object)
     home = np.array([(stands == (g or "")) | (stands == "") for g in comparison.groups], bool).reshape(cosine.shape)
     prototype = np.asarray(alignment.features.prototype, np.float64)[list(atoms)]
+    in_passages = None in comparison.groups
     measures = (
         _joint_support(comparison, answer, encoder, cosine) + _WORDS * words.precision.max(axis=0, initial=0.0),
         _mutual(cosine + _WORDS * words.precision, 1, _FIRM).max(axis=0, initial=0.0),
@@ -112,7 +115,7 @@ def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes)
         placed=closeness + _SIDE * (comparison.sides[:, where] - 0.5),
         home=home,
         said=alignment.features.said[:, list(atoms)],
-        wanted=_wanted(alignment.arguments, given, direction, answer, encoder),
+        wanted=_wanted(alignment.arguments, given, direction, answer, encoder) if in_passages else _NOT_WANTED,
     )
 
 
@@ -197,10 +200,10 @@ def texts_of(item: Item) -> Iterator[str]:
     A text too many costs its encoding, one too few is encoded when it is asked for: neither changes a record.
     """
     yield item.query
-    yield item.answer
     if item.perspectives:
         yield from (" ".join(argument.split()) for side in item.perspectives for argument in side.arguments)
     elif item.context:
+        yield item.answer
         yield from passage_sentences(item.context)
     else:
         return
