@@ -74,11 +74,17 @@ def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others
     """
     if before.supported > OLD_SUPPORTED or len(sentence) > LONGEST:
         return None
-    proposals = list(_proposals(sentence, _given(sentence, before, reader)))
+    said = {frozenset(stems(other)) for other in others}
+    proposals = _to_read(
+        [
+            proposal
+            for proposal in _proposals(sentence, _given(sentence, before, reader))
+            if frozenset(stems(proposal.applied(sentence))) not in said
+        ],
+        before,
+    )
     if not proposals:
         return None
-    said = {frozenset(stems(other)) for other in others}
-    proposals = [p for p in proposals if frozenset(stems(p.applied(sentence))) not in said]
     check_cancelled()
     readings = reader.read([claim_of(p.applied(sentence)) for p in proposals])
     mends = [Mend(p.start, p.end, p.new, p.kind, before, after) for p, after in zip(proposals, readings, strict=True)]
@@ -114,14 +120,25 @@ def _raw(sentence: str, given: Sequence[str]) -> Iterator[Proposal]:
         yield from value_proposals(sentence, text)
 
 
+def _to_read(proposals: Sequence[Proposal], before: ClaimReading) -> list[Proposal]:
+    """Those that may stand beside the sentence's own reading, and their rivals. The others change nothing."""
+    possible = [p for p in proposals if _may_stand(p, before)]
+    return [p for p in proposals if p in possible or any(_is_rival(p, best) for best in possible)]
+
+
+def _may_stand(mend: Mend | Proposal, before: ClaimReading) -> bool:
+    """Whether the passages speak so clearly against a sentence that they may have such a mend."""
+    if mend.kind == "relation":
+        return before.contradicted >= CONTRADICTED
+    return before.contradicted >= NAME_CONTRADICTED or not _is_name(mend)
+
+
 def _stands(mend: Mend, sentence: str) -> bool:
     old, new = mend.before, mend.after
-    if new.contradicted > old.contradicted:
+    if new.contradicted > old.contradicted or not _may_stand(mend, old) or not _is_said(mend):
         return False
     spoken, alike = old.contradicted >= CONTRADICTED, _speaks_of(sentence, new)
-    if mend.kind == "relation" and not (spoken and alike):
-        return False
-    if not _is_said(mend) or (_is_name(mend) and old.contradicted < NAME_CONTRADICTED):
+    if mend.kind == "relation" and not alike:
         return False
     least, gain = (UNSPOKEN_NEW, UNSPOKEN_GAIN) if not spoken else (NEW_SUPPORTED, GAIN)
     if mend.kind == "entity" and alike:
@@ -129,7 +146,7 @@ def _stands(mend: Mend, sentence: str) -> bool:
     return new.supported >= least and new.supported - old.supported >= gain
 
 
-def _is_name(mend: Mend) -> bool:
+def _is_name(mend: Mend | Proposal) -> bool:
     """Whether a value has no figure in it: a name, or a month."""
     return mend.kind == "entity" and not any(map(str.isdigit, mend.new))
 
@@ -157,7 +174,7 @@ def _clearest(standing: Sequence[Mend], every: Sequence[Mend]) -> Mend | None:
     return best if all(m.margin <= best.margin - CLEAR for m in rivals) else None
 
 
-def _is_rival(mend: Mend, best: Mend) -> bool:
+def _is_rival(mend: Mend | Proposal, best: Mend | Proposal) -> bool:
     """Whether a mend says something else at the same place; a value of another length is another kind of thing."""
     is_value = mend.kind == best.kind == "entity"
     is_alike = not is_value or len(mend.new.split()) == len(best.new.split())

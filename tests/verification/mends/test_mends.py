@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
 from eirene.verification.claims import claim_of
+from eirene.verification.context import ClaimReading
 from eirene.verification.mends.mend import Mend, best_mend
 from tests.feedback_model.embedded.reader import reader
 
+Reads = Callable[[Sequence[str]], list[ClaimReading]]
 PASSAGE = (
     "The harbour bridge was opened in 1932 by the mayor. Fold the top right corner down to the centre. "
     "The harbour bridge does not carry trains at night."
@@ -73,6 +76,24 @@ def test_a_name_is_not_put_where_the_passages_do_not_speak_against_the_sentence(
     before = given.read([sentence])[0]
     assert best_mend(sentence, before, given) is not None
     assert best_mend(sentence, replace(before, contradicted=0.35), given) is None
+
+
+def test_what_the_sentence_s_own_reading_rules_out_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names and opposites need passages that speak against the sentence; numbers do not."""
+    given = reader("The left harbour bridge was opened by Ann Berg in 1932.")
+    sentence = "The right harbour bridge was opened by Carl Holm in 1899."
+    before = given.read([sentence])[0]
+    read: list[str] = []
+
+    def listening(claims: Sequence[str], ask: Reads = given.read) -> list[ClaimReading]:
+        read.extend(claims)
+        return ask(claims)
+
+    monkeypatch.setattr(given, "read", listening)
+    for contradicted, words in ((0.9, {"1932", "left", "Ann"}), (0.1, {"1932"})):
+        read.clear()
+        best_mend(sentence, replace(before, supported=0.0, contradicted=contradicted), given)
+        assert {w for w in ("1932", "left", "Ann") if any(w in claim for claim in read)} == words
 
 
 def test_a_value_must_stand_in_the_sentence_that_carries_the_mended_one() -> None:
