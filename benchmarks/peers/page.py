@@ -57,7 +57,7 @@ def setting(found: Json) -> str:
     several = (
         f" Medians of {found['repeats']} runs in turn, lowest to highest in brackets." if found["repeats"] > 1 else ""
     )
-    beside = f" {found['neighbours']} busy process(es) ran beside." if found["neighbours"] else ""
+    beside = f" Busy processes beside: {found['neighbours']}." if found["neighbours"] else ""
     busy = low > found["cores"]
     told = " More work than cores: wall times are those of a busy machine, CPU suffers less." if busy else ""
     nice = f", niceness {found['niceness']}" if found["niceness"] else ""

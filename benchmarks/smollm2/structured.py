@@ -125,6 +125,7 @@ def server() -> Any:
 
 def speed() -> None:
     """20 replies of 80 tokens to a prompt of about 400, in one request and in 20."""
+    threads = idle_threads()  # before this run itself keeps cores busy
     running, _ = server()
     long = "The harbour has two piers and a lamp. " * 38
 
@@ -145,7 +146,7 @@ def speed() -> None:
     cached = sum(ask("cached", seed=n) for n in range(20))
     print(
         f"one request {one:.1f} s; 20 calls {apart:.1f} s ({apart / one:.1f} times), with the server's prompt cache "
-        f"{cached:.1f} s ({cached / one:.1f} times); {idle_threads()} threads"
+        f"{cached:.1f} s ({cached / one:.1f} times); {threads} threads"
     )
 
 

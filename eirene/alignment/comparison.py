@@ -192,6 +192,11 @@ class Comparison:
         """The highest probability that a part of the sentence says an argument of the group."""
         return self._says_groups[group][sentence] if group in self._says_groups else 0.0
 
+    @property
+    def in_passages(self) -> bool:
+        """Whether the answer is compared with the sentences of passages, and not with arguments."""
+        return None in self.groups
+
     @cached_property
     def with_words(self) -> tuple[int, ...]:
         """The sentences that are not blank."""

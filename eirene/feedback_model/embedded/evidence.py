@@ -49,7 +49,6 @@ _NO_LOSS = -0.03
 
 _SIDE = 0.15
 """What standing in its own perspective rather than in another adds to a closeness."""
-_NOT_WANTED: Measures = np.zeros((0, len(PASSAGE_MISSING)), np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +97,6 @@ def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes)
     stands = np.array([comparison.stands[s] or "" for s in where], object)
     home = np.array([(stands == (g or "")) | (stands == "") for g in comparison.groups], bool).reshape(cosine.shape)
     prototype = np.asarray(alignment.features.prototype, np.float64)[list(atoms)]
-    in_passages = None in comparison.groups
     measures = (
         _joint_support(comparison, answer, encoder, cosine) + _WORDS * words.precision.max(axis=0, initial=0.0),
         _mutual(cosine + _WORDS * words.precision, 1, _FIRM).max(axis=0, initial=0.0),
@@ -115,7 +113,9 @@ def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes)
         placed=closeness + _SIDE * (comparison.sides[:, where] - 0.5),
         home=home,
         said=alignment.features.said[:, list(atoms)],
-        wanted=_wanted(alignment.arguments, given, direction, answer, encoder) if in_passages else _NOT_WANTED,
+        wanted=_wanted(alignment.arguments, given, direction, answer, encoder)
+        if comparison.in_passages
+        else np.zeros((0, len(PASSAGE_MISSING)), np.float32),
     )
 
 

@@ -82,7 +82,7 @@ def faults_of(comparison: Comparison, evidence: Evidence, critic: Critic) -> tup
 
 def unsupported_margins(comparison: Comparison, evidence: Evidence, critic: Critic) -> Floats:
     """How sure it is that each part of the answer says something that was not given, [n]."""
-    if None in comparison.groups:
+    if comparison.in_passages:
         odds = [[_log_odds(float(p))] for p in comparison.alignment.p_unsupported[list(evidence.atoms)]]
         p = critic.passage_unsupported(np.array(odds, np.float32).reshape(-1, 1))
         threshold = critic.point.passage_unsupported
@@ -117,8 +117,7 @@ def missing_probabilities(
 
     What such a part says word for word is not missing, whatever it says besides.
     """
-    in_passages = None in comparison.groups
-    p = critic.passage_missing(evidence.wanted) if in_passages else critic.missing(evidence.missing(kept))
+    p = critic.passage_missing(evidence.wanted) if comparison.in_passages else critic.missing(evidence.missing(kept))
     return np.where(evidence.said[:, kept].any(axis=1), 0.0, p)
 
 

@@ -75,14 +75,8 @@ def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others
     if before.supported > OLD_SUPPORTED or len(sentence) > LONGEST:
         return None
     said = {frozenset(stems(other)) for other in others}
-    proposals = _to_read(
-        [
-            proposal
-            for proposal in _proposals(sentence, _given(sentence, before, reader))
-            if frozenset(stems(proposal.applied(sentence))) not in said
-        ],
-        before,
-    )
+    made = _proposals(sentence, _given(sentence, before, reader))
+    proposals = _to_read([p for p in made if frozenset(stems(p.applied(sentence))) not in said], before)
     if not proposals:
         return None
     check_cancelled()

@@ -111,7 +111,7 @@ class _Languages:
 
     @cached_property
     def _listed(self) -> frozenset[str]:
-        """The languages whose function words occur in the texts before."""
+        """The languages with enough function words in the texts before: told at once, without the identifier."""
         least = {language: 4 for language in FUNCTION_WORDS} | {ENGLISH: 1}
         return frozenset(k for k, n in least.items() if len(function_words_of(k, self._words)) >= n)
 
@@ -119,11 +119,14 @@ class _Languages:
     def _known(self) -> frozenset[str]:
         return self._listed | {language for text in self._sources if (language := language_of(text))}
 
+    def _knows(self, language: str) -> bool:
+        """Whether a text before has the language; `_known`, which may load the identifier, is asked last."""
+        return language in self._listed or language in self._known
+
     def other(self, text: str) -> str | None:
         """The language of a sentence, or of a clause of it, where that is clearly none of those known.
 
-        The languages of the texts before are looked at last: to tell them may take the identifier of languages, which
-        takes a third of a second and 75 MB to load.
+        Most are told without the identifier of languages, which takes a third of a second and 75 MB to load.
         """
         words = plain_words(text)
         if self._has_english and _reads_as_english(words):
@@ -136,7 +139,7 @@ class _Languages:
     def _by_letters(self, text: str, words: list[str]) -> str | None:
         self._left -= 1
         language = language_of(text) if self._left >= 0 else None
-        if language is None or language in self._listed or language in self._known:
+        if language is None or self._knows(language):
             return None
         if language == ENGLISH or self._known == {ENGLISH}:
             return language
@@ -149,7 +152,7 @@ class _Languages:
         best, most = None, 1
         for language in FUNCTION_WORDS:
             count = len(function_words_of(language, new))
-            if count > most and language not in self._listed and language not in self._known:
+            if count > most and not self._knows(language):
                 best, most = language, count
         if best is None or any(2 * len(function_words_of(k, words)) >= most for k in self._known if k != ENGLISH):
             return None
