@@ -14,7 +14,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # Torch reads it when it is imported, here and in the processes that tests start: on models of a few thousand weights
 # more threads only wait for each other, for most of the time where several test processes share the cores.
 os.environ["OMP_NUM_THREADS"] = "1"
-# Tests start hundreds of processes of ours: without bytecode each compiles 300 modules, which takes nearly half a second.
+# Tests start hundreds of processes of ours: without bytecode each compiles 300 modules, for nearly half a second.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import pytest
