@@ -15,7 +15,6 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from eirene._moved import install as _find_old_names
 from eirene._version import __version__
 from eirene.core.display import Displayed, RecordViews
 
@@ -117,7 +116,6 @@ __all__ = [
     "refine_node", "resolve_backend", "split_sentences", "verify",
 ]  # fmt: skip
 logging.getLogger(__name__).addHandler(logging.NullHandler())
-_find_old_names()
 Displayed.views = RecordViews(
     terminal=lambda record: importlib.import_module("eirene.views.terminal").render(record),
     page=lambda record: importlib.import_module("eirene.views.report").render_page(record),

@@ -77,7 +77,7 @@ def test_the_checker_lets_downward_imports_pass(module: str, source: str) -> Non
 
 def test_every_package_has_a_place_and_nothing_lies_beside_them() -> None:
     inside = {p.name for p in ROOT.iterdir() if p.name != "__pycache__"}
-    assert inside == {*PACKAGES, "__init__.py", "__main__.py", "_version.py", "_moved", "py.typed"}
+    assert inside == {*PACKAGES, "__init__.py", "__main__.py", "_version.py", "py.typed"}
 
 
 def test_the_map_names_every_package_in_order() -> None:

@@ -4,10 +4,7 @@ What belongs here: making the data and the figures that show what counting alone
 training on it, and measuring detectors with it.
 """
 
-from eirene import _moved
 from eirene.synth.matching import AnswerRecipe
 from eirene.synth.rows import AnswerTotals, CountedRow, CountingControl, controls, pairs_of, synthesise
 
 __all__ = ["AnswerRecipe", "AnswerTotals", "CountedRow", "CountingControl", "controls", "pairs_of", "synthesise"]
-
-__getattr__ = _moved.names_of(__name__)

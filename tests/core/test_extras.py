@@ -118,12 +118,7 @@ def test_nobody_else_looks_for_packages() -> None:
     """One place knows which extra brings what; others ask where a module lies, not whether it is there."""
     words = {
         "MissingExtraError(": {"core/errors.py", "core/extras.py"},
-        "find_spec(": {
-            "core/extras.py",
-            "models/encoder/training/data.py",
-            "models/gguf/spec.py",
-            "_moved/__init__.py",
-        },
+        "find_spec(": {"core/extras.py", "models/encoder/training/data.py", "models/gguf/spec.py"},
     }
     for word, places in words.items():
         assert {path.relative_to(ROOT).as_posix() for path in MODULES if word in path.read_text("utf-8")} == places
@@ -178,7 +173,6 @@ COMMANDS = [
     ("retrieval", ["score", "{row}", "--out", "{out}", "--corpus", "{row}", "--corpus-encoder", "owner/name"]),
     ("data", ["score", "{parquet}", "--out", "{out}"]),
     ("data", ["score", "hf-dataset:owner/name@test", "--out", "{out}"]),
-    ("data", ["batch", "run", "{row}", "--out", "{out}", "--parquet", "{folder}/o.parquet"]),
     ("ray", ["batch", "run", "{row}", "--out", "{out}", "--ray", "local"]),
     ("server", ["serve"]),
     ("plots", ["salience", "{row}", "--out", "{folder}/map.png", *LOCAL]),

@@ -3,9 +3,6 @@
 What belongs here: what a run does with detectors. How one scores a text is `eirene.eval.detectors`'s.
 """
 
-from eirene import _moved
 from eirene.agent.detectors.choice import with_detectors, with_judge
 
 __all__ = ["with_detectors", "with_judge"]
-
-__getattr__ = _moved.names_of(__name__)

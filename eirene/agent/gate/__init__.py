@@ -5,10 +5,7 @@ object to what an edit carries and should not, and an edit that is objected to i
 scored and judged as one (`verdict`).
 """
 
-from eirene import _moved
 from eirene.agent.gate.unusable import unusable
 from eirene.agent.gate.verdict import Verdict, judge
 
 __all__ = ["Verdict", "judge", "unusable"]
-
-__getattr__ = _moved.names_of(__name__)

@@ -1,5 +1,1 @@
 """`eirene synth`."""
-
-from eirene import _moved
-
-__getattr__ = _moved.names_of(__name__)
