@@ -17,7 +17,7 @@ TEXTS = ["My notes\nwithout an end", "id,question,answer\na,Why?,So.\n", '{"id":
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("flag", ["--out", "--cache", "--parquet", "--export-requests"])
+@pytest.mark.parametrize("flag", ["--out", "--cache", "--export-requests"])
 def test_a_batch_writes_into_no_file_of_something_else(run: Run, tmp_path: Path, text: str, flag: str) -> None:
     file, mine = data(tmp_path, 2), tmp_path / "mine.txt"
     mine.write_text(text)

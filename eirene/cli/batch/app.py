@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="OUT.jsonl", help="The journal: a line for each finished row.")]
-Parquet = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="Write the journal as Parquet too, at the end (extra 'data')."),
-]
 
 
 class _RunByDefault(TyperGroup):
@@ -52,7 +48,6 @@ def batch(
     file: In,
     *,
     out: Out,
-    parquet: Parquet = None,
     data: DataFlags,
     corpus: CorpusFlags,
     models: ModelFlags,
@@ -70,7 +65,6 @@ def batch(
     """
     with output():
         from eirene.agent.batch.engine import Again, open_batch
-        from eirene.agent.batch.parquet import check_parquet, write_parquet
         from eirene.agent.record import RowHash
         from eirene.cli.progress import watch_batch
         from eirene.cli.terminal import few_warnings
@@ -81,7 +75,6 @@ def batch(
         check_outside(out, file)
         if dry.as_json and not dry:
             raise InputError("--json goes with --dry-run", field="json")
-        check_parquet(parquet, out=out, data=file)
         cache = models.open_cache()
         built = _models(models, loop, run, limits)
         limiter = Limiter(run.concurrency, adaptive=True)
@@ -102,9 +95,6 @@ def batch(
                 ))  # fmt: skip
             code = _run(opened, running, limits=limits, grace_s=run.grace, shown=shown)
         _tell(opened, out)
-        if parquet is not None:
-            write_parquet(out, parquet)
-            say(f"wrote {parquet}")
     if code or opened.totals.statuses["failed"] > run.fail_on_error * opened.totals.rows:
         raise typer.Exit(code or 1)
 

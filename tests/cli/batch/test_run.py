@@ -196,7 +196,6 @@ def test_equal_ids_are_told_before_anything_is_spent(run: Run, tmp_path: Path) -
 def test_the_input_is_never_written_over(run: Run, tmp_path: Path) -> None:
     file = data(tmp_path, 2)
     assert_error(run("batch", file, "--out", file), "is the input itself")
-    assert_error(run("batch", file, "--out", tmp_path / "o.jsonl", "--parquet", tmp_path / "o.jsonl"), "is the journal")
 
 
 def test_a_key_that_is_refused_stops_the_run_and_a_rerun_goes_on(run: Run, tmp_path: Path) -> None:
@@ -255,8 +254,8 @@ def test_faults_of_every_kind_leave_every_row_accounted_for(run: Run, tmp_path: 
     assert sum(line["usage"]["retries"] for line in lines(out)) == server.calls - 20
 
 
-def test_parquet_and_csv_come_in_and_parquet_goes_out(run: Run, tmp_path: Path) -> None:
-    """Tables are mapped by the data flags, and the journal's rows stand in the Parquet file in its order."""
+def test_parquet_and_csv_come_in(run: Run, tmp_path: Path) -> None:
+    """Tables are mapped by the data flags."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -266,28 +265,10 @@ def test_parquet_and_csv_come_in_and_parquet_goes_out(run: Run, tmp_path: Path) 
     (tmp_path / "in.csv").write_text(text + "\n")
     with LoopbackServer(rewrite) as server:
         for name in ("in.parquet", "in.csv"):
-            out, table = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.out"
-            result = run(*flags(server, tmp_path / name, out, "--map", "answer=reply", "--parquet", str(table)))
+            out = tmp_path / f"{name}.jsonl"
+            result = run(*flags(server, tmp_path / name, out, "--map", "answer=reply"))
             assert result.code == 0, result.err
-            read = pq.read_table(table).to_pylist()
-            assert [r["id"] for r in read] == [r["id"] for r in lines(out)]
-            assert [r["answer"] for r in read] == [r["answer"] for r in lines(out)]
-            assert json.loads(read[0]["rounds"]) == lines(out)[0]["rounds"]
-
-
-def test_a_parquet_file_that_is_no_batchs_is_not_written_over(run: Run, tmp_path: Path) -> None:
-    """Neither the input nor any other of the user's, told before anything is spent; one's own is made anew."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    source, other = tmp_path / "in.parquet", tmp_path / "notes.txt"
-    pq.write_table(pa.Table.from_pylist(rows(2)), source)
-    before, _ = source.read_bytes(), other.write_text("mine")
-    for target, said in ((source, "is the input itself; name another place for --parquet"), (other, "not of a batch")):
-        assert_error(run("batch", source, "--out", tmp_path / "o.jsonl", "--parquet", target), said)
-    assert (source.read_bytes(), other.read_text(), (tmp_path / "o.jsonl").exists()) == (before, "mine", False)
-    for _ in range(2):
-        assert run("batch", source, "--out", tmp_path / "o.jsonl", "--parquet", tmp_path / "o.parquet").code == 0
+            assert {r["id"]: r["original"] for r in lines(out)} == {r["id"]: r["reply"] for r in flat}
 
 
 def test_a_file_that_changed_is_read_again(run: Run, tmp_path: Path) -> None:
