@@ -10,7 +10,7 @@ from eirene.cli import flags
 from eirene.cli.flags import Without, with_groups
 from eirene.cli.model_flags import BackendFlags
 from eirene.cli.progress import watch
-from eirene.cli.refine import check_page, run_items
+from eirene.cli.refine import run_items
 from eirene.cli.terminal import console, output, say
 from eirene.core.errors import NoTopicError
 
@@ -43,8 +43,6 @@ def npov(
     seed: flags.Seed = 0,
     refine: Refine = False,
     as_json: AsJson = False,
-    html: flags.Html = None,
-    force: flags.Force = False,
     config: flags.Config = None,
 ) -> None:
     """Write a response that gives each side of a disputed question its say, from the arguments in a file."""
@@ -52,7 +50,6 @@ def npov(
         from eirene.npov import respond
         from eirene.npov.knowledge import THRESHOLD
 
-        check_page(html, topics, as_json=as_json, force=force)
         base = _load(topics)
         limit = THRESHOLD if threshold is None else threshold
         options = models.options()
@@ -69,11 +66,11 @@ def npov(
             raise typer.Exit(1) from None
         item = response.item()
         if refine:
-            errors = _refine(item, writer, options, seed, as_json=as_json, html=html, force=force)
+            errors = _refine(item, writer, options, seed, as_json=as_json)
             if errors:
                 raise typer.Exit(2 if "AuthError" in errors else 1)
             return
-        _show(item, as_json=as_json, html=html, force=force)
+        _show(item, as_json=as_json)
 
 
 def _load(path: str) -> KnowledgeBase:
@@ -91,39 +88,25 @@ def _loaded(backend: str) -> str | LocalModel:
     return load_local(backend) if backend.startswith(PREFIX) else backend
 
 
-def _refine(
-    item: Item,
-    backend: str | LocalModel,
-    options: BackendOptions,
-    seed: int,
-    *,
-    as_json: bool,
-    html: str | None,
-    force: bool,
-) -> list[str]:
+def _refine(item: Item, backend: str | LocalModel, options: BackendOptions, seed: int, *, as_json: bool) -> list[str]:
     from eirene.agent.backends import resolve_backend
     from eirene.agent.settings import Settings
 
     parts = resolve_backend(backend, options)
-    return run_items([item], Settings.of(seed=seed), backend=parts, as_json=as_json, html=html, force=force)
+    return run_items([item], Settings.of(seed=seed), backend=parts, as_json=as_json, html=None, force=False)
 
 
-def _show(item: Item, *, as_json: bool, html: str | None, force: bool) -> None:
-    from eirene.data.output import STDOUT, line_writer, write_text
-    from eirene.views.response import notes_of, render_response, render_response_page
+def _show(item: Item, *, as_json: bool) -> None:
+    from eirene.data.output import STDOUT, line_writer
+    from eirene.views.response import notes_of, render_response
 
-    if html is not None:
-        write_text(html, render_response_page(item), force=force)
-        if html != STDOUT:
-            say(f"response written (page: {html})")
-    if as_json:
-        with line_writer(STDOUT) as write:
-            write(item.model_dump_json(exclude_defaults=True))
-    elif html is None:
+    if not as_json:
         console().print(render_response(item))
-    if as_json or html is not None:
-        for note in notes_of(item):
-            say(f"note: {note}")
+        return
+    with line_writer(STDOUT) as write:
+        write(item.model_dump_json(exclude_defaults=True))
+    for note in notes_of(item):
+        say(f"note: {note}")
 
 
 def _show_nearest(error: NoTopicError, *, as_json: bool) -> None:

@@ -1,6 +1,6 @@
-"""Plots as inline SVG for pages: intervals around no difference, curves in a unit square. No package is needed.
+"""Plots of intervals as inline SVG for pages. No package is needed.
 
-A style is never written into an element (the pages' policy forbids it): colours come from classes in `charts.css`.
+A style is never written into an element (the pages' policy forbids it): `comparison/page.css` has the colours.
 """
 
 from __future__ import annotations
@@ -103,78 +103,3 @@ def _ticks(reach: float) -> list[float]:
     step = max(n * power for n in (0.25, 0.5, 1, 2, 5) if 2 * n * power <= reach)
     most = int(reach / step)
     return [float(f"{n * step:.6g}") for n in range(-most, most + 1)]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownCurve:
-    """A curve in the unit square and the number of its look, from 1."""
-
-    x: Sequence[float]
-    y: Sequence[float]
-    look: int
-
-
-_SIDE, _EDGE = 260, 38  # units: the square, and the margin for scales on its left and below
-LOOKS = 6
-"""So many curves are told apart by colour and dashes; further ones repeat them."""
-
-
-def curves(
-    shown: Sequence[ShownCurve], *, name: str, across: str, up: str, line: Sequence[tuple[float, float]], steps: bool
-) -> Markup:
-    """Curves in a unit square. `line` is what chance gives; `steps` draws no slope between two points."""
-    whole = _SIDE + _EDGE + 10
-    parts = [
-        Markup('<svg class="curves" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(
-            whole, whole, visible(name)
-        ),
-        *_frame(across, up),
-        _path(line, "chance", steps=False),
-    ]
-    for curve in reversed(shown):  # the first on top
-        points = list(zip(curve.x, curve.y, strict=True))
-        parts.append(_path(points, f"curve c{(curve.look - 1) % LOOKS + 1}", steps=steps))
-    return Markup("").join([*parts, Markup("</svg>")])
-
-
-def key_line(look: int) -> Markup:
-    """A short line with a curve's look, for the table that names it; `look` 0 is chance."""
-    kind = f"curve c{(look - 1) % LOOKS + 1}" if look else "chance"
-    return Markup(
-        '<svg class="key" width="32" height="10" aria-hidden="true"><path class="{}" d="M0 5H32"/></svg>'
-    ).format(kind)
-
-
-def _frame(across: str, up: str) -> Iterator[Markup]:
-    for tick in (0, 0.25, 0.5, 0.75, 1):
-        x, y = _x(tick), _y(tick)
-        yield Markup('<path class="grid" d="M{:.1f} {:.1f}V{:.1f}M{:.1f} {:.1f}H{:.1f}"/>').format(
-            x, _y(0), _y(1), _x(0), y, _x(1)
-        )
-        if tick in (0, 0.5, 1):
-            yield Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{:g}</text>').format(x, _y(0) + 14, tick)
-            yield Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="end">{:g}</text>').format(_x(0) - 5, y + 4, tick)
-    yield Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>').format(_x(0.5), _y(0) + 30, across)
-    yield Markup(
-        '<text x="{0:.1f}" y="{1:.1f}" text-anchor="middle" transform="rotate(-90 {0:.1f} {1:.1f})">{2}</text>'
-    ).format(12, _y(0.5), up)
-
-
-def _path(points: Sequence[tuple[float, float]], kind: str, *, steps: bool) -> Markup:
-    """A path through the points, each place once."""
-    found: list[str] = []
-    for x, y in points:
-        place = f"{_x(x):.1f} {_y(y):.1f}"
-        if found and steps:
-            found.append(f"V{_y(y):.1f}H{_x(x):.1f}")
-        elif not found or not found[-1].endswith(place):
-            found.append(f"{'L' if found else 'M'}{place}")
-    return Markup('<path class="{}" d="{}"/>').format(kind, "".join(found))
-
-
-def _x(value: float) -> float:
-    return _EDGE + _SIDE * value
-
-
-def _y(value: float) -> float:
-    return 6 + _SIDE * (1 - value)

@@ -1,4 +1,4 @@
-"""NPOV responses at a terminal and as a page."""
+"""NPOV responses at a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from rich.text import Text
 from eirene.core.records import Item
 from eirene.core.usage import Usage
 from eirene.views.facts import cost, visible
-from eirene.views.page import page, script_safe
 
 
 def render_response(item: Item) -> RenderableType:
@@ -22,9 +21,10 @@ def render_response(item: Item) -> RenderableType:
     if facts["query"].strip() != item.question.strip():
         parts += _section("Asked", Text(visible(facts["query"])))
     parts += _section("Response", Text(visible(item.answer)))
-    for side in _sides(item, facts):
-        lines = [Text(f"- {visible(a['text'])}" + _source_of(a["source"])) for a in side["arguments"]]
-        parts += _section(f"Arguments: {visible(side['name'])}", *lines)
+    for side, sources in zip(item.perspectives or (), facts["argument_sources"], strict=True):
+        given = zip(side.arguments, sources, strict=True)
+        lines = [Text(f"- {visible(text)}" + _source_of(source)) for text, source in given]
+        parts += _section(f"Arguments: {visible(side.name)}", *lines)
     if facts["sources"]:
         parts += _section("Sources", *(Text(visible(source)) for source in facts["sources"]))
     notes = notes_of(item)
@@ -38,26 +38,6 @@ def render_nearest(nearest: Sequence[Mapping[str, Any]]) -> RenderableType:
     """The topics that come closest to a query for which none fits."""
     lines = [Text(f"{n['similarity']:5.2f}  {visible(n['question'])}") for n in nearest]
     return Group(*_section("Nearest topics", *lines))
-
-
-def render_response_page(item: Item) -> str:
-    """The response as one web page that needs nothing else; everything in it is escaped."""
-    facts = npov_facts(item)
-    introduction = facts["introduction"]
-    return page(
-        "response.html.j2",
-        styles=("page.css", "record.css", "response.css"),
-        scripts=("scroll.js", "page.js"),
-        item=item,
-        facts=facts,
-        asked=facts["query"] if facts["query"].strip() != item.question.strip() else "",
-        introduction=introduction,
-        main=item.answer[len(introduction) :].strip(),
-        sides=list(_sides(item, facts)),
-        notes=notes_of(item),
-        cost=cost(Usage.model_validate(facts["usage"])),
-        json=script_safe(item.model_dump_json()),
-    )
 
 
 def npov_facts(item: Item) -> Any:
@@ -77,17 +57,6 @@ def notes_of(item: Item) -> list[str]:
         notes += [f"Perhaps not said: {texts[i]}" for i in facts["check"]["missing"]]
         notes += [f"Perhaps not among the arguments: {sentence}" for sentence in facts["check"]["unsupported"]]
     return notes
-
-
-def _sides(item: Item, facts: Any) -> Iterator[dict[str, Any]]:
-    missing = set() if facts["check"] is None else set(facts["check"]["missing"])
-    given = zip(item.perspectives or (), facts["argument_sources"], facts["argument_ids"], strict=True)
-    for side, sources, ids in given:
-        arguments = [
-            {"text": text, "source": source, "missing": id_ in missing}
-            for text, source, id_ in zip(side.arguments, sources, ids, strict=True)
-        ]
-        yield {"name": side.name, "arguments": arguments}
 
 
 def _texts_by_id(item: Item, facts: Any) -> Iterator[tuple[str, str]]:

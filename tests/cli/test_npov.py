@@ -1,4 +1,4 @@
-"""`eirene npov`: for a reader, as a row, as a page, and through the loop."""
+"""`eirene npov`: for a reader, as a row, and through the loop."""
 
 from __future__ import annotations
 
@@ -41,29 +41,6 @@ def test_refine_shows_the_record_that_refine_would(run: Run) -> None:
     assert direct == piped
 
 
-def test_a_page_holds_the_response_and_loads_nothing(run: Run, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    result = run("npov", "--query", QUERY, "--topics", TOPICS, "--html", page)
-    assert (result.code, result.out) == (0, "")
-    text = page.read_text("utf-8")
-    assert "Shops gain customers when people can stroll." in text
-    assert not any(f"{mark}http" in text for mark in ("src=\"", "href=\"", "url("))  # fmt: skip
-    assert_error(run("npov", "--query", QUERY, "--topics", TOPICS, "--html", page), "exists already")
-
-
-def test_everything_hostile_on_a_page_is_text(run: Run, tmp_path: Path) -> None:
-    bad = "</script><script>alert(1)</script>"
-    row = {
-        "question": f"Is it {bad}?",
-        "perspectives": [{"name": n, "arguments": [f"{n} {bad}"]} for n in ("pro", bad)],
-    }
-    page = tmp_path / "page.html"
-    assert (
-        run("npov", "--query", row["question"], "--topics", write(tmp_path / "t.jsonl", row), "--html", page).code == 0
-    )  # type: ignore[arg-type]
-    assert "<script>alert" not in page.read_text("utf-8")
-
-
 def test_where_no_topic_fits_the_nearest_are_listed_with_exit_code_1(run: Run) -> None:
     result = run("npov", "--query", "Is tea better than coffee?", "--topics", TOPICS, "--k", "2")
     assert result.code == 1
@@ -86,7 +63,6 @@ def test_a_lower_threshold_takes_what_is_near(run: Run) -> None:
         (["--query", " ", "--topics", str(TOPICS)], "blank"),
         (["--query", "q", "--topics", "nowhere.jsonl"], "no such file"),
         (["--query", "cashless shops", "--topics", str(TOPICS), "--backend", "what"], "unknown backend"),
-        (["--query", "q", "--topics", str(TOPICS), "--json", "--html", "-"], "both write"),
         (["--query", "q", "--topics", str(TOPICS), "--threshold", "3"], "threshold"),
         (["--query", "q"], "--topics"),
     ],

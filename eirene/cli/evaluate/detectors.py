@@ -97,7 +97,7 @@ def detectors(
             _show(summary)
         failed = sum(row.failed for row in found.rows.values())
         tell_rows("scored", len(found.rows), before=found.n_from_journal, left_out=found.n_left_out, failed=failed,
-                  see=f"{folder / 'report.html'} and {folder / 'table.md'}")  # fmt: skip
+                  see=str(folder / "table.md"))  # fmt: skip
         if nothing_scored := _nothing_scored(summary):
             say(f"error: no answer was scored: {nothing_scored}")
     # Of failures --fail-on-error decides, all of them included.
@@ -153,12 +153,10 @@ def _write(
     from eirene.agent.experiments.detectors import summarise
     from eirene.eval.metrics.detectors import curves
     from eirene.views.detectors import evaluation_table, write_curves
-    from eirene.views.detectors_page import render_detectors_page
 
     summary = {**named, **summarise(found, plan)}
-    drawn = curves(found.data)
-    texts = {"table.md": evaluation_table(summary), "report.html": render_detectors_page(summary, drawn)}
-    write_results(folder, summary, texts, (lambda: write_curves(drawn, summary, folder)) if plots else None)
+    plot = (lambda: write_curves(curves(found.data), summary, folder)) if plots else None
+    write_results(folder, summary, {"table.md": evaluation_table(summary)}, plot)
     return summary
 
 

@@ -53,7 +53,7 @@ def render_comparison_page(
         details.append(compact([records[first].original, given, shown]))
     return page(
         "comparison/page.html.j2",
-        styles=("page.css", "charts.css", "comparison/page.css"),
+        styles=("page.css", "comparison/page.css"),
         scripts=("scroll.js", "comparison/page.js"),
         title=title,
         verdict=verdict(summary),

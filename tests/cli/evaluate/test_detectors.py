@@ -17,7 +17,7 @@ from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, ScriptedRequest
 from tests.cli.run import GIVEN, Run, assert_error, write
 
-FILES = {"rows.jsonl", "summary.json", "table.md", "report.html"}
+FILES = {"rows.jsonl", "summary.json", "table.md"}
 PLOTS = {f"{name}.{kind}" for name in ("roc", "precision-recall") for kind in ("png", "svg")}
 
 

@@ -1,19 +1,12 @@
-"""The page of an evaluation of detectors: what it concludes, and that everybody can read it."""
+"""What an evaluation of detectors concludes, in words."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eirene.views.charts import ShownCurve, curves
-from eirene.views.detectors_page import render_detectors_page
 from eirene.views.detectors_verdict import conclusion
-from tests import axe
-from tests.agent.server.chromium import browser
-from tests.views.test_detectors import curve, summary
 
 HIGH = {"value": 0.85, "low": 0.8, "high": 0.9, "n": 99}
 MIDDLE = {"value": 0.7, "low": 0.65, "high": 0.76, "n": 99}
@@ -66,45 +59,3 @@ def test_where_nothing_can_be_told_it_says_so() -> None:
     assert conclusion(level()) == "Nothing can be told: no detector scores at this level."
     one_class = {**level(a=HIGH), "errors": 0}
     assert conclusion(one_class) == "Nothing can be told: of 99 labelled answers none of them is an error."
-
-
-def test_the_conclusion_stands_before_the_curves_and_floors_beside_the_detectors() -> None:
-    page = render_detectors_page(summary(), [curve()])
-    text = re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
-    conclusion_, plot, table = (text.index(part) for part in ("cannot be told from chance", "<svg", "<table"))
-    assert conclusion_ < plot < table
-    assert "Floors: what counting alone gives" in text and ">earlier</th>" in text
-    assert "Intervals over fewer than 10 clusters are too narrow; here there are 3." in text
-    assert "style=" not in text and "http://" not in text
-
-
-def test_hostile_names_stay_texts() -> None:
-    evil = "<script>alert(1)</script>\x1b"
-    found = summary()
-    found["data"]["name"] = evil
-    found["levels"][0]["detectors"][evil] = found["levels"][0]["detectors"]["x"]
-    shown = curve()
-    shown["detectors"] = {evil: shown["detectors"]["x"]}
-    page = render_detectors_page(found, [shown])
-    assert "<script>alert" not in page and "\x1b" not in page
-
-
-def test_a_curve_goes_through_its_points_and_steps_where_nothing_is_between_them() -> None:
-    """In the square of 260 units at (38, 6) the middle is (168, 136)."""
-    half = ShownCurve([0, 0.5, 0.5, 1], [0, 0.5, 0.5, 1], 1)
-    options: Any = {"name": "n", "across": "x", "up": "y", "line": [(0, 0), (1, 1)]}
-    assert 'd="M38.0 266.0L168.0 136.0L298.0 6.0"' in curves([half], **options, steps=False)
-    steps = curves([ShownCurve([0, 1], [1, 0.5], 1)], **options, steps=True)
-    assert 'd="M38.0 6.0V136.0H298.0"' in steps
-
-
-class TestInABrowser:
-    pytestmark = axe.NEEDED
-
-    def test_nothing_keeps_anybody_from_reading_it(self, tmp_path: Path) -> None:
-        path = tmp_path / "page.html"
-        path.write_text(render_detectors_page(summary(), [curve()]), encoding="utf-8")
-        unfold = "document.querySelectorAll('details').forEach((it) => { it.open = true; })"
-        with browser(tmp_path / "profile") as page:
-            assert axe.violations_of(page, path, lambda tab: tab.read(unfold)) == []
-            assert page.complaints == []
