@@ -1,4 +1,4 @@
-"""`eirene refine --interactive`: shows the critique, lets a person edit it in $VISUAL or $EDITOR, goes on with that."""
+"""`eirene refine --interactive`: a person edits the critique in $VISUAL or $EDITOR, and the run goes on with that."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from eirene.cli.progress import watch
-from eirene.cli.review_dialogue import Dialogue, LeftError
+from eirene.cli.review_editor import LeftError, ask
 from eirene.cli.terminal import say
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
-    from eirene.agent.session import Found, ReviewedRun
+    from eirene.agent.session import Found
     from eirene.agent.settings import Settings
     from eirene.agent.state import Parts
-    from eirene.core.critique import Review
     from eirene.core.records import Item, Record
 
 Show = Callable[["Record", "Item", int], None]
@@ -70,7 +69,7 @@ def refine_items(
 class _ReviewSession:
     """An event loop and a checkpointer that live as long as the command; questions are asked between their work.
 
-    While the loop stands still Ctrl-C is Python's own, and reaches a person who sits at the prompt.
+    While an editor is open the loop stands still.
     """
 
     def __init__(self, settings: Settings, parts: Parts, checkpoint: str | None) -> None:
@@ -120,17 +119,11 @@ class _ReviewSession:
         while run.question is not None:
             if total > 1:
                 say(f"{n} of {total}: {item.id}")
-            decision = self._dialogue(run, run.question, item).ask()
+            decision = ask(run.question, item, hint=_EMBEDDED if self._parts.backend == "embedded" else "")
             with watch(total) as progress:
                 progress.next_item(n)
                 self._runner.run(run.answer(decision, on_event=progress.on_event))
         return run.record
-
-    def _dialogue(self, run: ReviewedRun, question: dict[str, Any], item: Item) -> Dialogue:
-        def save(review: Review) -> None:
-            self._runner.run(run.answer(review.model_copy(update={"action": "save"})))
-
-        return Dialogue(question, item, save=save, hint=_EMBEDDED if self._parts.backend == "embedded" else "")
 
     def _farewell(self, *, at_question: bool) -> str:
         if self._checkpoint is None:

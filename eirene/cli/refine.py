@@ -110,7 +110,7 @@ def _check_interactive(file: str | None, *, interactive: bool, checkpoint: str |
             "--interactive reads your answers from standard input, so the rows cannot come from there; name a file",
             field="interactive",
         )
-    from eirene.cli.review_dialogue import check_terminal
+    from eirene.cli.review_editor import check_terminal
 
     check_terminal()
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eirene.core.critique import Critique, FeedbackNote, Review, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.views.facts import visible
+from eirene.views.faults import verdict_of
 
 if TYPE_CHECKING:
     from eirene.core.records import Item
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
 _WIDTH = 100
 _ENTRY = re.compile(r"([0-9]{1,9})[.)]?[ \t]+\[?(complete|incomplete)\]?(?:[ \t]*:(.*))?", re.IGNORECASE)
 _EXAMPLE = "such as: 2 Incomplete: The price is missing."
-_HEAD = """\
+_KEEP = "keep the original"
+_HEAD = f"""\
 Your review of the critique. Save and close the editor, and it is read; lines that begin with # are not.
 Each sentence has an entry, with its tag and, if it is incomplete, the reason:
     1 Complete
     2 Incomplete: The price is missing.
-A reason may go on in further lines that are indented."""
+A reason may go on in further lines that are indented.
+To have nothing rewritten, write a line: {_KEEP}
+To leave without deciding, empty the file."""
+_PROBLEM = "# Not read: "
 
 
 @dataclass(slots=True)
@@ -38,10 +43,17 @@ class _Entry:
     reason: list[str] = field(default_factory=list)
 
 
-def write_review(critique: Critique, item: Item) -> str:
-    """The critique as a file to be edited, with what the answer is compared with."""
+def write_review(critique: Critique, item: Item, *, asked: Mapping[str, Any] | None = None, hint: str = "") -> str:
+    """The critique as a file to be edited, with what the answer is compared with.
+
+    `asked` is the question of the run: why it is asked, and the votes; `hint` is said beside.
+    """
     blocks = ["\n".join(f"# {line}" for line in _HEAD.splitlines())]
-    blocks += ["\n".join([*_comments(f'"{_line(s.text)}"'), *_entry(s)]) for s in critique.sentences]
+    if asked is not None:
+        about = [*_about(asked, critique, item), hint]
+        blocks.append("\n".join(line for text in about if text for line in _comments(text)))
+    found = dict(_found(critique, asked))
+    blocks += ["\n".join([*_comments(f'"{_line(s.text)}"{found[s.n]}'), *_entry(s)]) for s in critique.sentences]
     given = [f"{side.name}: {argument}" for side in item.perspectives or () for argument in side.arguments]
     given += list(item.context or ())
     blocks.append("\n".join(line for text in ["Given with the answer:", *given] for line in _comments(text)))
@@ -49,10 +61,13 @@ def write_review(critique: Critique, item: Item) -> str:
 
 
 def read_review(text: str, critique: Critique) -> Review:
-    """What the file changes in the critique; raises `InputError` that names the line and what may stand there.
+    """What the file changes in the critique, or that the original is kept.
 
-    A reason that begins as the old one is added to, and keeps its findings; any other replaces it.
+    A reason that begins as the old one is added to, and keeps its findings; any other replaces it. Raises `InputError`
+    that names the line and what may stand there.
     """
+    if any(line.rstrip().casefold() == _KEEP for _, line in _lines(text)):
+        return Review(action="stop")
     entries = _entries(text, len(critique.sentences))
     replace, add, drop = [], [], []
     for sentence in critique.sentences:
@@ -70,6 +85,60 @@ def read_review(text: str, critique: Critique) -> Review:
         elif was_complete or reason != before:
             replace.append(FeedbackNote(sentence=n, reason=reason))
     return Review(action="go on", replace=tuple(replace), add=tuple(add), drop=tuple(drop))
+
+
+def with_problem(text: str, critique: Critique) -> str:
+    """A text that cannot be read, with the reason in its first line; the reason names lines as they stand then."""
+    rest = text.partition("\n")[2] if text.startswith(_PROBLEM) else text
+    try:
+        read_review(f"{_PROBLEM}\n{rest}", critique)
+    except InputError as error:
+        return f"{_PROBLEM}{error}\n{rest}"
+    return rest
+
+
+def _about(asked: Mapping[str, Any], critique: Critique, item: Item) -> Iterator[str]:
+    """What a person is to know first, a paragraph each."""
+    from eirene.views.terminal import FRACTION, history_lines
+
+    if item.history:
+        yield "Conversation before:"
+        yield from (line.plain for line in history_lines(item.history))
+    yield f"Question: {asked['question']}"
+    if asked["round"] > 1:
+        yield f"This is the critique of the rewrite accepted so far (round {asked['round']})."
+    yield _why(asked, critique)
+    if asked.get("draft"):
+        yield "The changes that you made before are in it."
+    if any(s["votes"] for s in asked["critique"]["sentences"]):
+        yield FRACTION
+
+
+def _why(asked: Mapping[str, Any], critique: Critique) -> str:
+    if asked["otherwise"] == "refine":
+        return "The answer has not been rewritten yet. You can change the critique first."
+    if asked["mode"] == "human":
+        return "Nobody has judged these sentences yet. Give a reason for each that lacks something."
+    if asked["otherwise"] == "complete":
+        beside = critique.unchecked
+        but = "" if beside is None else f" {_sentence_case(beside)} was not checked."
+        return f"Nothing was found incomplete.{but} If something is, name it; else nothing will be rewritten."
+    why = "No usable critique: " + asked["why"] if asked["otherwise"] == "abstained" else _sentence_case(asked["why"])
+    return f"{why}. You can give the reasons yourself; else nothing will be rewritten."
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".")
+
+
+def _found(critique: Critique, asked: Mapping[str, Any] | None) -> Iterator[tuple[int, str]]:
+    """Behind each sentence: its verdict in a word, and how many of the drawn critiques found a fault there."""
+    for i, sentence in enumerate(critique.sentences):
+        votes = None if asked is None else asked["critique"]["sentences"][i]["votes"]
+        share = "" if votes is None else f", {votes['incomplete']}/{votes['drawn']}"
+        verdict = verdict_of(sentence)
+        word = verdict.gaps[0].label if verdict.votes_for_gap else verdict.word
+        yield sentence.n, "" if asked is None else f" ({word}{share})"
 
 
 def _entries(text: str, count: int) -> dict[int, _Entry]:

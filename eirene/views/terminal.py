@@ -120,14 +120,12 @@ def _critique(round_: Round) -> Iterator[RenderableType]:
         yield Text(FRACTION, style="dim")
 
 
-def critique_table(
-    critique: Critique, counts: Sequence[tuple[int, int]] = (), *, every: bool = False
-) -> RenderableType:
+def critique_table(critique: Critique, counts: Sequence[tuple[int, int]] = ()) -> RenderableType:
     """Each sentence with its number, what it is and why, and how many of the drawn critiques found a fault there.
 
     What is missing before or after a sentence has a line of its own, without a number, and so has the fraction of those
     that miss it. `counts` has a pair for each sentence, or is empty where nobody voted. Of a long run of complete
-    sentences only the ends are shown, unless `every` one is wanted.
+    sentences only the ends are shown.
     """
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right")
@@ -136,8 +134,7 @@ def critique_table(
         table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     judged = [(sentence, verdict_of(sentence)) for sentence in critique.sentences]
-    calm = calmed(judged, lambda entry: not entry[1].faults and not entry[1].gaps)
-    for entry in judged if every else calm:
+    for entry in calmed(judged, lambda entry: not entry[1].faults and not entry[1].gaps):
         if isinstance(entry, int):
             rest = Text(f"({entry} more complete sentences)", style="dim italic")
             table.add_row(*[""] * (len(table.columns) - 1), rest)
@@ -165,15 +162,6 @@ def _rows(
     yield from (gap_row(gap) for gap in verdict.gaps if gap.before)
     yield row(str(sentence.n), words, voted_gap is None, _with_reasons(sentence, verdict))
     yield from (gap_row(gap) for gap in verdict.gaps if not gap.before)
-
-
-def sentence_text(sentence: TaggedSentence) -> Text:
-    """A sentence, the words at fault marked, with the reasons, and what is missing beside it."""
-    verdict = verdict_of(sentence)
-    text = _with_reasons(sentence, verdict)
-    for gap in verdict.gaps:
-        text.append(f"\n{gap.label}: ", style="bold").append(visible(gap.text), style="yellow")
-    return text
 
 
 def _with_reasons(sentence: TaggedSentence, verdict: SentenceVerdict) -> Text:

@@ -37,7 +37,7 @@ TEXT = write_review(CRITIQUE, ITEM)
 
 
 def test_each_sentence_has_an_entry_below_its_text_and_what_was_given_stands_at_the_end() -> None:
-    body = TEXT.split("indented.\n\n")[1]
+    body = TEXT.split("empty the file.\n\n")[1]
     assert body == (
         '# "A."\n1 Incomplete: Old.\n\n# "B."\n2 Complete\n\n# "C."\n3 Incomplete: Older.\n\n'
         "# Given with the answer:\n# A passage.\n"
@@ -76,13 +76,13 @@ def test_findings_stay_with_a_reason_that_is_added_to_and_go_with_one_that_is_re
     ("old", "new", "said"),
     [
         ("2 Complete\n", "", "sentence 2 has no entry"),
-        ("2 Complete", "4 Complete", "line 11: there is no sentence 4: the answer has 3"),
-        ("2 Complete", "1 Complete", "line 11: sentence 1 has an entry already, in line 8"),
-        ("2 Complete", "2 Maybe", "line 11 is no entry: '2 Maybe'; an entry is a number and a tag, such as:"),
-        ("2 Complete", "x" * 500, "line 11 is no entry: '" + "x" * 40 + "…'"),
-        ("2 Complete", "2 Complete: dear", "line 11: sentence 2 is Complete and has a reason"),
-        ("2 Complete", "2 Incomplete", "line 11: sentence 2 is Incomplete and has no reason"),
-        ("2 Complete", "2 Incomplete: a\x1b[A", "line 11 holds a control character (U+001B)"),
+        ("2 Complete", "4 Complete", "line 13: there is no sentence 4: the answer has 3"),
+        ("2 Complete", "1 Complete", "line 13: sentence 1 has an entry already, in line 10"),
+        ("2 Complete", "2 Maybe", "line 13 is no entry: '2 Maybe'; an entry is a number and a tag, such as:"),
+        ("2 Complete", "x" * 500, "line 13 is no entry: '" + "x" * 40 + "…'"),
+        ("2 Complete", "2 Complete: dear", "line 13: sentence 2 is Complete and has a reason"),
+        ("2 Complete", "2 Incomplete", "line 13: sentence 2 is Incomplete and has no reason"),
+        ("2 Complete", "2 Incomplete: a\x1b[A", "line 13 holds a control character (U+001B)"),
         ("# Your review", "  Your review", "line 1 is indented and belongs to no entry"),
     ],
 )
