@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene.text.function_words import FUNCTION_WORDS, function_words_of, plain_words
+
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
@@ -75,6 +77,11 @@ _NAMES = {
     "uz": "Uzbek", "vi": "Vietnamese", "yo": "Yoruba", "zh": "Chinese", "zu": "Zulu",
 }  # fmt: skip
 
+_CODES = {name: code for code, name in _NAMES.items()}
+_LIKELY, _TIMES_ENGLISH = 0.2, 3.0
+"""Least probability of another language that has to be chosen, and how many times that of English it must be."""
+_FEWEST_WORDS = 2
+"""Function words of a language above which they tell it without more."""
 
 ENGLISH = "English"
 
@@ -144,6 +151,26 @@ def _named(prose: str) -> str | None:
         return ENGLISH if other <= 1.0 - SURE else None
     code = next(code for code, _ in ranked if code not in _ENGLISH_TOO)
     return _NAMES.get(code, f"another language ({code})")
+
+
+def likely_code(text: str) -> str:
+    """The two-letter code of the language that a text is most likely in, for what has to choose one; "en" in doubt.
+
+    Function words tell it, which cost nothing; the identifier is asked where they do not.
+    """
+    words = plain_words(text[:_READ])
+    english = len(function_words_of(ENGLISH, words))
+    found = {name: len(function_words_of(name, words)) for name in FUNCTION_WORDS}
+    best = max(found, key=lambda name: found[name])
+    if english > found[best]:
+        return "en"
+    if found[best] > max(english, _FEWEST_WORDS):
+        return _CODES[best]
+    ranked = _identifier().rank(_CODE.sub(" ", text[:_READ]))
+    english = sum(p for code, p in ranked if code in _ENGLISH_TOO)
+    code, likelihood = next((code, p) for code, p in ranked if code not in _ENGLISH_TOO)
+    is_other = likelihood >= max(_LIKELY, _TIMES_ENGLISH * english)
+    return _CODES.get(_NAMES.get(code, ""), code) if is_other else "en"
 
 
 def _identifier() -> LanguageIdentifier:

@@ -7,10 +7,12 @@ fences. The pieces partition the text: joined, they give it back exactly, whatev
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, pairwise
 
+from eirene.text.abbreviations import ABBREVIATIONS, goes_on_abroad, may_go_on
 from eirene.text.cancellation import check_cancelled
 from eirene.text.remembered import remembered
 
@@ -40,6 +42,7 @@ _ABBREVIATION = re.compile(
     r"\b(?:approx|avg|ch|chap|ed|eds|est|excl|incl|max|min|para|resp|sec|sect|vol|vols|(?:\w\.)+\w)\.\s+$",
     re.IGNORECASE,
 )
+_ENGLISH = "en"
 _STRETCH = 4_000
 """Characters that `sentencex` gets at a time."""
 _LONGEST = 2 * _STRETCH
@@ -74,13 +77,15 @@ class Sentence:
 
 
 @remembered(512, longest=8_000)
-def split_sentences(text: str, *, language: str = "en") -> tuple[Sentence, ...]:
+def split_sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences of `text`, in order; `"".join(s.raw for s in result) == text` always holds.
 
     A line with a list marker, a heading, a table row and a fenced code block are pieces of their own; a line break in
     hard-wrapped text ends no sentence. White space belongs to the piece before it, except for a line's indentation and
-    at the start of the text. Only the empty text has no sentences.
+    at the start of the text. Only the empty text has no sentences. Where an ordinal or an abbreviation makes it matter,
+    the language is told from the text.
     """
+    language = cache(lambda: _language_of(text))
     starts: list[int] = []
     at, is_blank = 0, True  # is_blank: the piece so far is white space alone
     for block, is_whole in _blocks(text):
@@ -98,6 +103,12 @@ def split_sentences(text: str, *, language: str = "en") -> tuple[Sentence, ...]:
         Sentence(n=n, start=start, end=end, raw=text[start:end])
         for n, (start, end) in enumerate(pairwise([*starts, len(text)]), start=1)
     )
+
+
+def _language_of(text: str) -> str:
+    from eirene.text.language import likely_code  # brings NumPy
+
+    return likely_code(text)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, bool]]:
@@ -136,14 +147,21 @@ def _breaks(line: str, following: str) -> bool:
     return not (following.lstrip()[0].islower() and (indented or len(line.strip()) >= 40))
 
 
-def _sentences(block: str, language: str) -> list[str]:
-    """The block's sentences, a leading list marker kept with the first."""
+def _sentences(block: str, language: Callable[[], str]) -> list[str]:
+    """The block's sentences, a leading list marker kept with the first.
+
+    `language` gives the code of the text's language, which takes time: it is asked for where a cut depends on it.
+    """
     marker = _MARKER.match(block)
     head = marker.group(0) if marker else ""
     rest = block[len(head) :]
     if not rest.strip():
         return [block] if block else []
-    cuts = _mend(rest, _found_cuts(rest, language))
+    cuts, code = _found_cuts(rest, _ENGLISH), _ENGLISH
+    if any(may_go_on(rest[max(0, cut - _WINDOW) : cut]) for cut in cuts) and language() in ABBREVIATIONS:
+        code = language()
+        cuts = _found_cuts(rest, code)
+    cuts = _mend(rest, cuts, code)
     return [head + rest[: cuts[0]], *(rest[a:b] for a, b in pairwise([*cuts, len(rest)]))] if cuts else [block]
 
 
@@ -191,7 +209,7 @@ def _segmented(part: str, language: str) -> list[str]:
     return cut
 
 
-def _mend(text: str, cuts: list[int]) -> list[int]:
+def _mend(text: str, cuts: list[int], language: str) -> list[int]:
     """The cuts that split no name or abbreviation, moved to after white space and closing marks."""
     mended: list[int] = []
     passed = 0  # the end of the last run of white space: all cuts inside it move there
@@ -213,7 +231,7 @@ def _mend(text: str, cuts: list[int]) -> list[int]:
         marker = _INNER_MARKER.search(before)
         if marker:
             cut -= len(marker.group(1))
-        elif _goes_on(before, text[cut : cut + 1]):
+        elif _goes_on(before, text[cut : cut + 1], language):
             continue
         if previous < cut < len(text):
             mended.append(cut)
@@ -234,8 +252,10 @@ def _tears_a_name(text: str, cut: int) -> bool:
     return not is_capitalised or re.search(r"\w[.?!]\w", left) is not None or re.search(r"\w[.?!]\w", right) is not None
 
 
-def _goes_on(before: str, following: str) -> bool:
-    """Whether the sentence goes on after an apparent end: an abbreviation, a Japanese quotation."""
+def _goes_on(before: str, following: str, language: str) -> bool:
+    """Whether the sentence goes on after an apparent end: an abbreviation, an ordinal, a Japanese quotation."""
+    if language != _ENGLISH and goes_on_abroad(before, following, language):
+        return True
     if following.isdecimal() or following.islower():
         return _ABBREVIATION.search(before) is not None
     return following == "と" and before.endswith("」")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -144,6 +147,20 @@ CASES = {
     "russian": "Он пришёл.¦ Т.е. так.¦ И т.д. ¦Всё.",
     "spanish": "¿Qué es esto?¦ ¡Hola!¦ Bien.",
     "french": "Il dit : « Viens. » ¦Puis il part.",
+    "german ordinals": "Der Zug fuhr am 7. April zum 1. Mal in den 2. Bezirk.¦ Es kamen 9.¦ Danach war Ruhe.",
+    "german titles": "Frau Dr. Abel u. a. wohnen in der Lange Str. 4 bzw. bei Hrn. Kuhn.¦ Kaiser Karl V. herrschte.",
+    "danish date": "Fabrikken åbnede den 7. april 1911 i nr. 9.¦ Så kom Hr. Holm.",
+    "norwegian date": "Fabrikken åpnet den 7. april 1911.¦ Den var ikke stor.",
+    "czech": "Závod byl otevřen 7. dubna v ul. Nové č. 9.¦ Přišel MUDr. Malý.",
+    "finnish": "Tehdas avattiin 7. huhtikuuta 1911.¦ Hra. Laine oli iloinen.",
+    "polish": "Kościół św. Anny stoi przy ul. Krótkiej.¦ Dnia 7. kwietnia było ciepło.",
+    "turkish": "II. Abdülhamit 1876'da tahta çıktı.¦ Doç. Dr. Kaya 3. kat için geldi.",
+    "hungarian": "A gyár 1911. április 7. napján nyílt meg.¦ Itt lakik dr. Kiss a Fő u. 9. szám alatt.",
+    "spanish titles": "La Dra. Ruiz y el Sr. Gil viven en EE. UU. desde 1911.¦ Es alto.",
+    "italian titles": "Il dott. Verdi e la sig.ra Neri sono arrivati.¦ Era tardi.",
+    "portuguese titles": "O Sr. Melo e a Dra. Reis chegaram.¦ Era tarde.",
+    "dutch titles": "De heer drs. Smit en mevr. Bos kwamen naar nr. 9.¦ Het was laat.",
+    "french titles": "M. Roux est venu avec Mme. Petit.¦ Voir p. 9.",
     "windows newlines": "One is here.¦\r\nTwo is there.¦\r\n\r\n- item¦\r\n- item",
     "other line ends": "One.¦\u2028Two.¦\x0cThree.¦\rFour.",
     "space at both ends": "\n\n  Hello there.¦ Bye.\n\n",
@@ -156,6 +173,13 @@ def test_hard_cases(marked: str) -> None:
     """A broken bar marks each cut."""
     wanted = [part.strip() for part in marked.split("¦")]
     assert [s.text for s in split_sentences(marked.replace("¦", ""))] == wanted
+
+
+def test_an_english_text_is_cut_without_the_identifier_of_languages() -> None:
+    text = "The plant opened on May 3. It closed in 1990. See vol. 3, Mr. Gil. They left at No. 5."
+    code = f"import sys, eirene; print(len(eirene.split_sentences({text!r})), 'py3langid' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert run.stdout.strip() == "4 False"
 
 
 def test_a_quote_that_never_closes_hides_no_sentence_end() -> None:
