@@ -25,10 +25,12 @@ from eirene.models.choice_tokens import ChoiceTokens
 from eirene.models.clients import ModelPerLoop, identity_of, server_address
 from eirene.models.costs import Price, priced
 from eirene.models.faults import Fault
+from eirene.models.http_guard import current_call
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
 from eirene.models.prompt_cache import wants_breakpoint, with_breakpoint
-from eirene.models.replies import Reply, Tokens, replies_of, tokens_of
-from eirene.models.structured import PARAMETER, ReplyForm, SchemaRequest, SchemaSupport
+from eirene.models.replies import Reply, Tokens, replies_of, restore_fields, tokens_of
+from eirene.models.structured import PARAMETER, ReplyForm, SchemaRequest, SchemaSupport, guided_replies
+from eirene.models.system_role import SYSTEM, has_system, without_system
 from eirene.prompts import Message
 
 if TYPE_CHECKING:
@@ -259,19 +261,22 @@ class ChatModel:
         model = self._models.here()
         by_schema = SchemaRequest({}, {}) if form is None else self._schema.request(model, form)
         model = model.model_copy(update={**self._ours, **fields, **by_schema.fields})
-        told = frozenset(fields) if form is None else frozenset({*fields, PARAMETER})
+        asked = [{"role": message.role, "content": message.content} for message in messages]
+        if SYSTEM in self._refused:
+            asked = without_system(asked)
+        told = {*fields, *([] if form is None else [PARAMETER]), *([SYSTEM] if has_system(asked) else [])}
         address = server_address(model)
-        attempt = Attempt(model, self.name, self._timeout_s, reply_limit(model), told, address)
-        lc_messages = _to_langchain(messages, is_kept=is_kept)
+        attempt = Attempt(model, self.name, self._timeout_s, reply_limit(model), frozenset(told), address)
+        lc_messages = _to_langchain(asked, is_kept=is_kept)
         call = TracedCall(
-            self.name, model, fields, ((m.role, m.content) for m in messages), tries, address,
+            self.name, model, fields, ((m["role"], m["content"]) for m in asked), tries, address,
             output=None if form is None else "json",
         )  # fmt: skip
         async with self._limiter.slot() as slot:
             unpriced = None if self._price is None else 0.0
             meter.add(Usage(calls=1, retries=int(tries > 0), cost_usd=unpriced))
             with call.open() as found:
-                outcome = await try_call(lambda: _answer(model, lc_messages, by_schema.arguments), attempt)
+                outcome = await try_call(lambda: _answer(model, lc_messages, by_schema), attempt)
                 if isinstance(outcome, Fault):
                     call.told(found, outcome)
                     return slot.failed(outcome)
@@ -313,19 +318,19 @@ def model_name(model: BaseChatModel) -> str:
     return type(model).__name__
 
 
-def _to_langchain(messages: Sequence[Message], *, is_kept: bool) -> list[BaseMessage]:
+def _to_langchain(messages: Sequence[dict[str, Any]], *, is_kept: bool) -> list[BaseMessage]:
     """The messages; the provider is to keep them for later requests where `is_kept`."""
     from langchain_core.messages import HumanMessage, SystemMessage
 
     kinds: dict[str, type[SystemMessage | HumanMessage]] = {"system": SystemMessage, "user": HumanMessage}
-    contents: list[Any] = [m.content for m in messages]
+    contents: list[Any] = [message["content"] for message in messages]
     if is_kept:
         contents[-1] = with_breakpoint(contents[-1])
-    return [kinds[m.role](content=content) for m, content in zip(messages, contents, strict=True)]
+    return [kinds[m["role"]](content=content) for m, content in zip(messages, contents, strict=True)]
 
 
 async def _answer(
-    model: BaseChatModel, messages: list[BaseMessage], arguments: Mapping[str, Any]
+    model: BaseChatModel, messages: list[BaseMessage], by_schema: SchemaRequest
 ) -> tuple[tuple[Reply, ...], Tokens]:
     """What a request gives: every choice, where `ainvoke` keeps the first, as a child of the caller's run."""
     from langchain_core.runnables.config import ensure_config
@@ -336,7 +341,12 @@ async def _answer(
         callbacks=config.get("callbacks"),
         tags=[*config.get("tags", []), NOSTREAM],
         metadata=config.get("metadata"),
-        **arguments,
+        **by_schema.arguments,
     )
     note_response(result)
-    return replies_of(result, tool=(arguments.get("tool_choice") or {}).get("name")), tokens_of(result)
+    replies = replies_of(result, tool=(by_schema.arguments.get("tool_choice") or {}).get("name"))
+    if by_schema.is_empty or all(reply.text.strip() for reply in replies):
+        return replies, tokens_of(result)
+    call = current_call()
+    restore_fields(result, b"" if call is None else call.body)
+    return guided_replies(replies, result), tokens_of(result)

@@ -6,6 +6,7 @@ in common: a status code, a response with headers, a parsed body, and telling cl
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from eirene.core.errors import (
 )
 from eirene.models.connection import diagnose
 from eirene.models.redaction import redacted
+from eirene.models.system_role import SYSTEM, refuses_system
 
 _RETRYABLE = (RateLimitError, BackendTimeoutError, UnreachableError, MalformedReplyError)
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
@@ -48,6 +50,8 @@ _SCHEMA = re.compile(
     re.IGNORECASE,
 )
 _NOT_THAT_KIND = re.compile(r"'(?:bool|dict|float|int|list|NoneType|str)' object has no attribute")
+_NO_WORD = re.compile(r"Error code: \d+")
+"""OpenAI's SDK where the body has no message in OpenAI's form."""
 _SHOWN = 300
 
 
@@ -124,7 +128,7 @@ def retry_after_s(error: BaseException, *, now: datetime | None = None) -> float
 
 
 def _by_status(status: int, error: Exception, message: str, name: str, parameters: frozenset[str]) -> Fault:
-    more = "" if message == f"Error code: {status}" else f": {message}"  # which is an SDK's word for no word at all
+    more = "" if message == f"Error code: {status}" else f": {message}"
     said, wait = f"{name}: HTTP {status}{more}", retry_after_s(error)
     if _is_quota(status, error):
         return Fault(QuotaError(f"{said} (the account's credit or quota is used up)"), retryable=False)
@@ -134,9 +138,7 @@ def _by_status(status: int, error: Exception, message: str, name: str, parameter
         return Fault(RateLimitError(said), retryable=True, retry_after_s=wait)
     if status == 408:
         return Fault(BackendTimeoutError(said), retryable=True, retry_after_s=wait)
-    if status >= 500 and not (
-        ("n" in parameters and _ONE_REPLY.search(str(error))) or _is_about_schema(str(error), parameters)
-    ):
+    if status >= 500 and _told_of(_whole(error), parameters) is None:
         return Fault(UnreachableError(said), retryable=True, retry_after_s=wait, is_internal=status == 500)
     parameter = _refused_parameter(error, parameters)
     return Fault(RequestRefusedError(said + _where(status, message)), retryable=False, parameter=parameter)
@@ -156,12 +158,11 @@ def _refused_parameter(error: Exception, parameters: frozenset[str]) -> str | No
     named = _detail(error).get("param")
     if isinstance(named, str) and named in parameters:
         return named
-    text = str(error)
-    if "n" in parameters and _ONE_REPLY.search(text):
-        return "n"
-    if _is_about_schema(text, parameters):
-        return "response_format"
-    for field in sorted(parameters):
+    text = _whole(error)
+    told = _told_of(text, parameters)
+    if told is not None:
+        return told
+    for field in sorted(parameters - {SYSTEM}):
         # A one-letter field must look like a field: 'n', `n`, "n", n=, n >, n must, n is, parameter n.
         looks = rf"""['"`]{field}['"`]|\b(?:parameter|field|argument|option|value of) {field}\b|\b{field}\s*[=><:]"""
         loose = rf"|\b{field} (?:must|is|should|can|cannot|greater|larger)\b" if field == "n" else rf"|\b{field}\b"
@@ -202,8 +203,29 @@ def _detail(error: BaseException) -> Mapping[str, object]:
     return {k: v for k, v in found.items() if isinstance(v, str | int)} if isinstance(found, Mapping) else {}
 
 
-def _is_about_schema(text: str, parameters: frozenset[str]) -> bool:
-    return "response_format" in parameters and _SCHEMA.search(text) is not None
+def _told_of(text: str, parameters: frozenset[str]) -> str | None:
+    """What was sent and an error speaks of without naming a field."""
+    if "n" in parameters and _ONE_REPLY.search(text):
+        return "n"
+    if SYSTEM in parameters and refuses_system(text):
+        return SYSTEM
+    return "response_format" if "response_format" in parameters and _SCHEMA.search(text) else None
+
+
+def _whole(error: BaseException) -> str:
+    """All that an error says: SDKs leave out of their message what a body of another form has."""
+    return f"{error} {_body(error)}"
+
+
+def _body(error: BaseException) -> str:
+    """What the body of a refused request says: a text, or FastAPI's list of problems; "" for a page of HTML."""
+    body = getattr(error, "body", None)
+    found = body.get("detail", body.get("error", body)) if isinstance(body, Mapping) else body
+    if isinstance(found, list) and all(isinstance(problem, Mapping) for problem in found):
+        found = "; ".join(f"{'.'.join(map(str, p.get('loc') or ()))}: {p.get('msg')}" for p in found)
+    if isinstance(found, Mapping):
+        found = json.dumps(found, default=str)
+    return found if isinstance(found, str) and not found.lstrip().startswith("<") else ""
 
 
 def _botocore_status(response: object) -> object:
@@ -258,7 +280,10 @@ def _with_root(error: Exception, secrets: frozenset[str]) -> str:
 def _said(error: BaseException, secrets: frozenset[str]) -> str:
     """The exception in one line of bounded length, redacted."""
     message = _detail(error).get("message")
-    text = redacted(" ".join((message if isinstance(message, str) else str(error)).split()), secrets)
+    said = message if isinstance(message, str) else str(error)
+    if _NO_WORD.fullmatch(said):
+        said = _body(error) or said
+    text = redacted(" ".join(said.split()), secrets)
     text = text or type(error).__name__
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 

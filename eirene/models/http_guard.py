@@ -50,12 +50,16 @@ class ReplyLimit:
 
 @dataclass(slots=True)
 class GuardedCall:
-    """One call under way: what its reply may take, the keys that it sends, and why the reply was refused."""
+    """One call under way: what its reply may take, the keys that it sends, why the reply was refused, and its `body`.
+
+    The body is that of the last response, unpacked; of one that is streamed nothing is kept.
+    """
 
     name: str
     limit: ReplyLimit
     secrets: set[str] = field(default_factory=set)
     refused: BackendError | None = None
+    body: bytearray = field(default_factory=bytearray)
 
     def refuse(self, kind: type[BackendError], said: str) -> BackendError:
         """The error to raise. It is noted as well: clients wrap what is raised in them, or lose it."""
@@ -74,6 +78,11 @@ def guarded(call: GuardedCall) -> Iterator[GuardedCall]:
         yield call
     finally:
         _CALL.reset(token)
+
+
+def current_call() -> GuardedCall | None:
+    """The call that the code which asks is part of."""
+    return _CALL.get()
 
 
 def guard_clients(root: object) -> None:
@@ -135,7 +144,8 @@ def _on_response(response: Any) -> None:
     if packed not in ("identity", "gzip", "x-gzip"):
         raise call.refuse(MalformedReplyError, f"the reply is packed as {packed[:40]!r}, which was not asked for")
     is_streamed = kind.startswith(("text/event-stream", "application/x-ndjson"))
-    meter = _SizeMeter(call, call.limit.streamed if is_streamed else call.limit.whole, is_packed=packed != "identity")
+    call.body = bytearray()
+    meter = _SizeMeter(call, None if is_streamed else call.body, is_packed=packed != "identity")
     response.headers.pop("content-encoding", None)
     response.stream = _metered_class(_stream_class(response.stream))(response.stream, meter)
 
@@ -172,16 +182,26 @@ def _origin(url: Any) -> tuple[str, str, int | None]:
 
 
 class _SizeMeter:
-    """Unpacks a body and counts what it holds; raises `ReplyTooLargeError` as soon as it is too much."""
+    """Unpacks a body and counts what it holds; raises `ReplyTooLargeError` as soon as it is too much.
 
-    def __init__(self, call: GuardedCall, most: int, *, is_packed: bool) -> None:
+    What it holds is added to `kept`; None: it is streamed.
+    """
+
+    def __init__(self, call: GuardedCall, kept: bytearray | None, *, is_packed: bool) -> None:
         self._call = call
-        self._most = most
+        self._kept = kept
+        self._most = call.limit.streamed if kept is None else call.limit.whole
         self._came = self._unpacked = 0
         self._unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS) if is_packed else None
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """What a piece of the body holds."""
+        for piece in self._read(data):
+            if self._kept is not None:
+                self._kept += piece
+            yield piece
+
+    def _read(self, data: bytes) -> Iterator[bytes]:
         self._came += len(data)
         self._check(self._came)
         if self._unpacker is None:

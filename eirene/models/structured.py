@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from eirene.core.errors import InputError, MalformedReplyError
@@ -24,6 +24,7 @@ from eirene.prompts import Message
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.outputs import Generation, LLMResult
 
 logger = get_logger(__name__)
 
@@ -33,6 +34,7 @@ _LONGEST_TEXT = 200  # tokens of a bounded text in a reply
 _BOUND = re.compile(r"\{(?:\d+,)?(\d+)\}")
 _LONGEST_REPEAT = 128
 """Of a pattern in one go: xgrammar, by which vLLM holds replies, fails on more (0.2.8)."""
+_REASONING = ("reasoning_content", "reasoning")
 PARAMETER = "response_format"
 """What a refused schema is called, whatever field it was sent in."""
 
@@ -83,6 +85,11 @@ class SchemaRequest:
 
     fields: Mapping[str, Any]
     arguments: Mapping[str, Any]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether text is asked for."""
+        return not self.fields and not self.arguments
 
 
 class SchemaSupport:
@@ -165,6 +172,23 @@ class SchemaSupport:
         if not self._is_refused:
             self._is_refused = True
             logger.info("%s ignores the JSON schema that it is sent; it is asked for text from now on", self._name)
+
+
+def guided_replies(replies: Sequence[Reply], result: LLMResult) -> tuple[Reply, ...]:
+    """The replies to a request with a schema; in place of a blank one the JSON object that came as its reasoning.
+
+    vLLM puts it there where its parser waits for an end of thinking, which the schema does not let the model write.
+    """
+    return tuple(
+        reply if reply.text.strip() else replace(reply, text=_guided(generation) or reply.text)
+        for reply, generation in zip(replies, result.generations[0], strict=True)
+    )
+
+
+def _guided(generation: Generation) -> str | None:
+    told = getattr(getattr(generation, "message", None), "additional_kwargs", None) or {}
+    texts = (told.get(name) for name in _REASONING)
+    return next((text for text in texts if isinstance(text, str) and json_object(text) is not None), None)
 
 
 def json_object(text: str) -> dict[str, Any] | None:

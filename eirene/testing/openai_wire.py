@@ -38,7 +38,7 @@ def completion_body(
         "choices": [
             {
                 "index": i,
-                **({"text": choice.text} if is_plain else {"message": {"role": "assistant", "content": choice.text}}),
+                **({"text": choice.text} if is_plain else {"message": _message(choice)}),
                 "finish_reason": choice.finish_reason,
                 "logprobs": choice.logprobs,
             }
@@ -46,6 +46,10 @@ def completion_body(
         ],
         "usage": token_counts(request, choices) if counts is None else counts,
     }
+
+
+def _message(choice: TextReply) -> dict[str, Any]:
+    return {"role": "assistant", "content": choice.text, **choice.fields}
 
 
 def stream_events(choice: TextReply, counts: Mapping[str, Any]) -> Iterator[str]:

@@ -29,11 +29,12 @@ class ScriptedRequest:
 
 @dataclass(frozen=True, slots=True)
 class TextReply:
-    """One choice: its text, why it ended, and its `logprobs` field in OpenAI's form, if any."""
+    """One choice: its text, why it ended, its `logprobs` in OpenAI's form, if any, and its message's further fields."""
 
     text: str
     finish_reason: str = "stop"
     logprobs: Mapping[str, Any] | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,16 @@ async def test_a_refused_field_is_left_out_from_then_on() -> None:
     assert (meter.total.calls, meter.total.retries) == (3, 1)
 
 
+async def test_what_the_system_says_is_said_by_the_user_from_then_on_where_a_template_has_no_place_for_it() -> None:
+    said = (Message("system", "Be strict."), Message("user", "Well?"))
+    chat, model = chat_over([RefusedError(400, "System role not supported"), "a", "b"])
+    for _ in range(2):
+        await chat.ask(said, sampling=SAMPLING, meter=Meter())
+    assert [[(m.type, m.text) for m in call.messages] for call in model.calls] == [
+        [("system", "Be strict."), ("human", "Well?")], *[[("human", "Be strict.\n\nWell?")]] * 2,
+    ]  # fmt: skip
+
+
 async def test_a_refused_n_is_remembered() -> None:
     chat, model = chat_over([RefusedError(400, "'n' must be 1"), "one"])
     assert await chat.send(ASK, sampling=SAMPLING, seeds=range(5), meter=Meter()) == ()

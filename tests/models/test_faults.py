@@ -155,6 +155,39 @@ def test_a_refused_field_is_named(error: Exception, parameter: str | None) -> No
     assert fault.parameter == parameter
 
 
+@pytest.mark.parametrize(
+    ("status", "said", "is_refused"),
+    [
+        (400, "System role not supported", True),
+        (500, "Jinja Exception: System role not supported", True),
+        (400, "Only user and assistant roles are supported!", True),
+        (400, "Conversation roles must alternate user/assistant/user/assistant/...", True),
+        (400, "Unsupported value: 'messages[0].role' does not support 'system' with this model.", True),
+        (400, "Developer instruction is not enabled for models/gemma-3-27b-it", True),
+        (400, "This model doesn't support system prompts", True),
+        (422, "Unexpected role 'system' in messages", True),
+        (400, "Invalid role: system. Expected user or assistant", True),
+        (400, "the `system` message isn't allowed here", True),
+        (400, "The system is not able to support this request", False),
+        (400, "Your system prompt holds 9000 tokens. top_p is not allowed", False),
+        (503, "The system is overloaded and cannot accept requests", False),
+    ],
+)
+def test_a_refused_system_message_is_known_in_many_words(status: int, said: str, is_refused: bool) -> None:
+    fault = classify(SdkError(status, said), name="m", parameters=frozenset({"system"}))
+    assert fault is not None
+    assert fault.parameter == ("system" if is_refused else None)
+
+
+def test_a_refused_field_is_found_in_a_body_of_another_form() -> None:
+    """OpenAI's SDK shows of a body what has OpenAI's form."""
+    problem = {"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": 5}
+    error = SdkError(422, "Error code: 422", body={"detail": [problem]})
+    fault = classify(error, name="m", parameters=FIELDS)
+    assert fault is not None
+    assert (fault.parameter, str(fault.error)) == ("seed", "m: HTTP 422: body.seed: Extra inputs are not permitted")
+
+
 def test_only_a_field_that_was_sent_can_be_refused() -> None:
     fault = classify(SdkError(400, "'temperature' is not supported"), name="m", parameters=frozenset({"n"}))
     assert fault is not None

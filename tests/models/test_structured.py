@@ -28,7 +28,7 @@ from eirene.models.structured import (
 )
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest
+from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest, TextReply
 from tests.models.json_server import json_server
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -130,6 +130,19 @@ async def test_one_object_proves_the_schema_and_a_later_refusal_to_answer_proves
         for _ in range(3):
             await chat.ask(TEXT, sampling=SAMPLING, meter=Meter())
         assert [asked(r) for r in server.requests] == ["as JSON? schema"] * 3
+
+
+async def test_an_object_that_came_as_reasoning_is_the_reply_that_was_asked_for() -> None:
+    """As vLLM sends it where its parser waits for an end of thinking. A cut object is none."""
+    thought = iter([{"reasoning_content": JSON}, {"reasoning": f"\n{JSON}"}, {"reasoning_content": JSON[:-1]}])
+
+    def script(request: ScriptedRequest, _: int) -> ScriptedReply:
+        return TextReply("\n", fields={**next(thought), "content": None if request.number == 1 else "\n"})
+
+    with LoopbackServer(script) as server:
+        chat = chat_at(server)
+        found = [(await chat.ask(TEXT, sampling=SAMPLING, meter=Meter())).text.strip() for _ in range(3)]
+    assert found == [JSON, JSON, ""]
 
 
 async def test_text_mode_sends_no_schema() -> None:

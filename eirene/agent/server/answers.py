@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage
-
 from eirene.agent.record import record_outcome
 from eirene.agent.server.engine import Answer, Choice
+from eirene.agent.server.messages import Json, to_openai
 from eirene.agent.server.streaming import DONE, sse
 
 _PIECES = re.compile(r"\s*\S+|\s+\Z")
 _ENDINGS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class Envelope:
 def completion(envelope: Envelope, answer: Answer, *, trace: str) -> Json:
     """The whole answer."""
     choices = [
-        {"index": n, "message": _message(c.message), "logprobs": None, "finish_reason": _ending(c)}
+        {"index": n, "message": to_openai(c.message), "logprobs": _logprobs(c), "finish_reason": _ending(c)}
         for n, c in enumerate(answer.choices)
     ]
     return envelope.body(
@@ -58,13 +55,15 @@ def chunks(envelope: Envelope, answer: Answer, *, trace: str, include_usage: boo
 
     last = len(answer.choices) - 1
     for n, choice in enumerate(answer.choices):
-        message = _message(choice.message)
-        yield event(n, {"role": "assistant", "content": "" if message["content"] is not None else None})
-        for piece in _PIECES.findall(message["content"] or ""):
+        message = to_openai(choice.message)
+        text, calls = message.pop("content"), message.pop("tool_calls", ())
+        yield event(n, {"role": message.pop("role"), "content": None if text is None else ""})
+        for name, value in message.items():  # thoughts before the text, as models have them
+            if value is not None:
+                yield event(n, {name: value})
+        for piece in _PIECES.findall(text or ""):
             yield event(n, {"content": piece})
-        if message.get("refusal"):
-            yield event(n, {"refusal": message["refusal"]})
-        for at, call in enumerate(message.get("tool_calls", ())):
+        for at, call in enumerate(calls):
             yield event(n, {"tool_calls": [{"index": at, **call}]})
         more = {"eirene": _streamed_trace(envelope.run_id, answer, trace)} if n == last else {}
         yield event(n, {}, _ending(choice), **more)
@@ -107,26 +106,15 @@ def _outcome(choice: Choice, trace: str) -> Json:
     return {**record_outcome(record), **({"passages": list(record.passages)} if record.passages else {})}
 
 
+def _logprobs(choice: Choice) -> Json | None:
+    """Those that the client asked for, unless the text is not the model's any more."""
+    found = choice.message.response_metadata.get("logprobs")
+    is_rewritten = choice.record is not None and choice.record.status == "accepted"
+    return found if isinstance(found, dict) and not is_rewritten else None
+
+
 def _ending(choice: Choice) -> str:
     return choice.finish_reason if choice.finish_reason in _ENDINGS else "stop"
-
-
-def _message(message: AIMessage) -> Json:
-    calls = [_call(c["id"], c["name"], json.dumps(c["args"], ensure_ascii=False)) for c in message.tool_calls]
-    calls += [_call(c["id"], c["name"], c["args"]) for c in message.invalid_tool_calls]
-    text = str(message.text)
-    found: Json = {"role": "assistant", "content": text if text or not calls else None}
-    refusal = message.additional_kwargs.get("refusal")
-    found["refusal"] = refusal if isinstance(refusal, str) and refusal else None
-    if found["refusal"] and not text:
-        found["content"] = None
-    if calls:
-        found["tool_calls"] = calls
-    return found
-
-
-def _call(id_: str | None, name: str | None, arguments: str | None) -> Json:
-    return {"id": id_ or "call_0", "type": "function", "function": {"name": name or "", "arguments": arguments or ""}}
 
 
 def _usage(answer: Answer) -> Json:

@@ -6,7 +6,6 @@ import json
 from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 from fastapi import FastAPI
-from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict, ValidationError
 
 from eirene.agent.server.errors import ApiError, from_input
@@ -25,6 +24,8 @@ MAX_GIVEN_CHARACTERS = 200_000
 MAX_EDITED = 50_000
 """Characters of a text that edits are made in."""
 _GIVEN = ("perspectives", "context")
+_SERVED = ("model", "n", "stream", "stream_options")
+"""What the server does itself for its clients."""
 
 Part = dict[str, JsonValue]
 ServedMode = Literal["improve", "generic", "fine-grained", "edit"]
@@ -47,7 +48,9 @@ class _RequestPart(BaseModel):
 
 
 class AskedMessage(_RequestPart):
-    """One turn; `content` is a text or a list of parts."""
+    """One turn; `content` is a text or a list of parts. Fields that are not named here are passed on."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[Part] | None = None
@@ -102,7 +105,9 @@ class _WithGiven(_RequestPart):
 
 
 class ChatRequest(_WithGiven):
-    """The body of `/v1/chat/completions`. Fields that are not named here are passed over."""
+    """The body of `/v1/chat/completions`. Of other fields those of OpenAI's protocol are passed on."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     model: str
     messages: Annotated[list[AskedMessage], Field(min_length=1)]
@@ -126,6 +131,12 @@ class ChatRequest(_WithGiven):
     eirene_trace: Annotated[
         Literal["short", "full"], Field(description="Eirene: `full` adds every round to the trace.")
     ] = "short"
+
+    @property
+    def passed_on(self) -> dict[str, Any]:
+        """What the model is asked, as the client said it: all fields but the server's own."""
+        asked = self.model_dump(exclude={*_GIVEN, *_SERVED, "eirene_trace"}, exclude_unset=True)
+        return {name: value for name, value in asked.items() if value is not None}
 
     @property
     def wants_object(self) -> bool:
@@ -200,25 +211,6 @@ def parse_body(data: bytes, kind: type[B]) -> B:
         field = ".".join(map(str, problem.path))
         code = "missing_field" if problem.is_missing else "invalid_value"
         raise ApiError(400, problem.text, param=field or None, code=code) from None
-
-
-def to_langchain(messages: list[AskedMessage]) -> list[BaseMessage]:
-    """The messages as LangChain's; raises `ApiError` for those that make no conversation."""
-    plain = [m.model_dump(exclude_none=True) | {"content": m.content or ""} for m in messages]
-    try:
-        return list(convert_to_messages(plain))
-    # What a tool call lacks shows in several ways: LangChain checks some of it, and looks up the rest.
-    except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise ApiError(400, f"messages cannot be read: {said}", param="messages", code="invalid_value") from None
-
-
-def draft_in(messages: list[BaseMessage]) -> AIMessage | None:
-    """The last message where it is an answer of the assistant: the draft to refine."""
-    last = messages[-1]
-    if isinstance(last, AIMessage) and not last.tool_calls and not last.invalid_tool_calls:
-        return last
-    return None
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -17,9 +17,10 @@ from eirene.agent.server.answers import status_of
 from eirene.agent.server.engine import Answer, ChatTask, Engine, Progress
 from eirene.agent.server.errors import ApiError, from_input
 from eirene.agent.server.limits import Admission
+from eirene.agent.server.messages import draft_in, to_langchain
 from eirene.agent.server.metrics import Metrics
 from eirene.agent.server.options import ServeOptions
-from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, ServedMode, draft_in, to_langchain
+from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, ServedMode
 from eirene.agent.server.runs import Runs, ServerRun, as_json, ended_run
 from eirene.agent.server.streaming import OnRunEvent, RunEvent
 from eirene.core.concurrency import DaemonExecutor, usable_cores
@@ -157,7 +158,7 @@ class Service:
 
     def chat_task(self, request: ChatRequest) -> ChatTask:
         """What a chat request asks for; raises `ApiError`."""
-        messages = to_langchain(request.messages)
+        messages = to_langchain([message.model_dump(exclude_unset=True) for message in request.messages])
         if request.model.startswith(DRAFT) and self.engine.upstream is not None:
             name = request.model.removeprefix(DRAFT)
             if name.startswith(PREFIX):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import functools
+import re
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,8 +18,10 @@ from eirene.models.attempt import Attempt, reply_limit, try_call
 from eirene.models.call_spans import TracedCall, note_response
 from eirene.models.clients import ModelPerLoop, server_address
 from eirene.models.faults import Fault
+from eirene.models.http_guard import current_call
 from eirene.models.limits import RetryPolicy
-from eirene.models.replies import Reply, Tokens, replies_of, tokens_of, whole_message
+from eirene.models.replies import Reply, Tokens, replies_of, restore_fields, tokens_of, whole_message
+from eirene.models.system_role import SYSTEM, has_system, without_system
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -26,8 +30,20 @@ if TYPE_CHECKING:
 
 logger = get_logger(__name__)
 
+_LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+"""The two names of one limit: servers know the one, the other, or both."""
+_NO_NAME = re.compile(
+    r"\bnot? (?:support|permit|allow|longer)|\bextra\b|extra_|\bun(?:supported|known|expected|recogni[sz]ed)\b"
+    r"|\badditional propert|\bdeprecated\b|\binstead\b|\binvalid (?:parameter|field|argument)",
+    re.IGNORECASE,
+)
+"""How servers say that they do not know a name, rather than that its value is wrong."""
+_KEPT_BACK = frozenset({"metadata", "store"})
+"""What OpenAI would keep of a chat with the drafts, which are not what its user saw."""
+_OTHERS = frozenset({"chat_template_kwargs", "min_p", "reasoning", "repetition_penalty", "thinking", "top_k"})
+"""Fields of vLLM, llama.cpp, OpenRouter and DeepSeek."""
 _SAMPLING = ("temperature", "top_p", "seed", "max_tokens", "presence_penalty", "frequency_penalty")
-_SENT = (*_SAMPLING, "max_completion_tokens", "tools", "tool_choice", "parallel_tool_calls", "reasoning_effort", "user")
+_FIELDS = (*_SAMPLING, "reasoning_effort")
 _ROLES = {"human": "user", "ai": "assistant"}
 _DEFAULT_RETRY = RetryPolicy(attempts=3)  # a person waits, and the client has retries of its own
 
@@ -69,6 +85,7 @@ class Upstream:
         self._timeout_s = timeout_s
         self._sleep = sleep
         self._takes_n = "n" in self._fields
+        self._refused: frozenset[str] = frozenset()
 
     async def draw(self, messages: Sequence[BaseMessage], request: ChatRequest | None, *, n: int) -> Drafts:
         """`n` drafts, in one request where the provider takes `n`. Raises `BackendError`."""
@@ -86,30 +103,36 @@ class Upstream:
 
         async def ask(before: int) -> Drafts | Fault:
             nonlocal usage
-            outcome = await self._attempt(messages, request, n, tries=before)
-            usage += Usage(calls=1, retries=int(before > 0))
-            is_refused = isinstance(outcome, Fault) and outcome.parameter == "n"
-            return Drafts((), Usage()) if is_refused else outcome
+            without, faults = set(self._refused), list[Fault]()
+            while True:
+                outcome = await self._attempt(self._asked(messages, request, n, without), tries=before + len(faults))
+                usage += Usage(calls=1, retries=int(before + len(faults) > 0))
+                if not isinstance(outcome, Fault):
+                    self._refused |= without
+                    return outcome
+                if outcome.parameter == "n":
+                    return Drafts((), Usage())
+                faults.append(outcome)
+                if outcome.parameter is None or not _is_name_refused(outcome):
+                    return faults[0]  # what came of another try says nothing of what the client asked
+                without.add(outcome.parameter)
 
         found = await self._retry.run(ask, rng=rng_for(0, "draft"), sleep=self._sleep)
         return Drafts(found.drafts, usage + found.usage)
 
-    async def _attempt(
-        self, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int, *, tries: int
-    ) -> Drafts | Fault:
-        model, arguments = self._prepared(request, n)
-        asked = None if request is None else request.max_completion_tokens or request.max_tokens
-        limit = reply_limit(model, max_tokens=asked)
-        attempt = Attempt(model, self.name, self._timeout_s, limit, frozenset({"n"} if n > 1 else ()))
+    async def _attempt(self, asked: _Asked, *, tries: int) -> Drafts | Fault:
+        limit = reply_limit(asked.model, max_tokens=asked.most_tokens, top_logprobs=asked.top_logprobs)
+        attempt = Attempt(asked.model, self.name, self._timeout_s, limit, asked.optional)
 
         async def ask() -> Drafts:
-            result = await model.agenerate([list(messages)], **arguments)
+            result = await asked.model.agenerate([asked.messages], **asked.arguments)
             note_response(result)
+            call = current_call()
+            restore_fields(result, b"" if call is None else call.body)
             return _drafts(result, self.name)
 
-        fields = {name: getattr(request, name, None) for name in _SAMPLING} | {"n": n}
-        asked_of = ((_ROLES.get(m.type, m.type), str(m.text)) for m in messages)
-        call = TracedCall(self.name, model, fields, asked_of, tries, server_address(model))
+        told = ((_ROLES.get(m.type, m.type), str(m.text)) for m in asked.messages)
+        call = TracedCall(self.name, asked.model, asked.sampling, told, tries, server_address(asked.model))
         try:
             with call.open() as found:
                 outcome = await try_call(ask, attempt)
@@ -124,31 +147,96 @@ class Upstream:
             logger.warning("the model behind the server failed: %s", type(error).__name__, exc_info=True)
             return Fault(UnusableReplyError(f"{self.name}: {type(error).__name__}"), retryable=False)
 
-    def _prepared(self, request: ChatRequest | None, n: int) -> tuple[BaseChatModel, dict[str, Any]]:
-        """The model and the call's arguments: OpenAI's class takes all of them, others what they have a field for."""
+    def _asked(
+        self, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int, without: Collection[str]
+    ) -> _Asked:
+        """The request. A model of OpenAI's protocol is sent the client's own words, others what they have a field for.
+
+        `without`: what the server is known not to take.
+        """
         model = self._models.here()
-        asked = {} if request is None else {k: v for k in _SENT if (v := getattr(request, k)) is not None}
         fields: dict[str, Any] = {"cache": False, "disable_streaming": True}
-        if "streaming" in self._fields:
-            fields["streaming"] = False
+        fields |= {"streaming": False} if "streaming" in self._fields else {}
+        fields |= {"n": n} if n > 1 else {}
+        optional = {"n"} if n > 1 else set()
         arguments: dict[str, Any] = {}
-        stop = None if request is None else request.stop
-        if stop:
-            arguments["stop"] = [stop] if isinstance(stop, str) else list(stop)
-        if n > 1:
-            fields["n"] = n
-        if not self._speaks_openai:
-            fields |= {k: v for k, v in asked.items() if k in _SAMPLING and k in self._fields}
-            if asked.get("tools"):
-                choice = {"tool_choice": asked["tool_choice"]} if "tool_choice" in asked else {}
-                arguments |= getattr(model.bind_tools(asked["tools"], **choice), "kwargs", {})
-            return model.model_copy(update=fields), arguments
-        arguments |= asked
-        if request is not None and request.response_format is not None:
-            # Beside the client's own handling, which would parse the reply and insist on strict tools.
-            body = {**(getattr(model, "extra_body", None) or {}), "response_format": request.response_format}
-            arguments["extra_body"] = body
-        return model.model_copy(update=fields), arguments
+        if request is not None and self._speaks_openai and not getattr(model, "use_responses_api", None):
+            sent = _body(request, without)
+            optional |= {name for name, other in _LIMITS.items() if name in sent and other not in without}
+            optional |= {SYSTEM} if has_system(sent["messages"]) else set()
+            # LangChain's classes rename fields and drop those that they do not know; what is in this one goes as it is.
+            arguments["extra_body"] = {**(getattr(model, "extra_body", None) or {}), **sent}
+        elif request is not None:
+            more, arguments = self._settings(model, request)
+            fields |= more
+        return _Asked(model.model_copy(update=fields), list(messages), arguments, request, frozenset(optional))
+
+    def _settings(self, model: BaseChatModel, request: ChatRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The fields of a model's class and the arguments of a call that say what a request asks."""
+        asked = request.passed_on
+        if request.max_completion_tokens is not None:
+            asked["max_tokens"] = request.max_completion_tokens
+        arguments: dict[str, Any] = {}
+        if request.stop:
+            arguments["stop"] = [request.stop] if isinstance(request.stop, str) else list(request.stop)
+        if request.tools:
+            choice: dict[str, Any] = {} if request.tool_choice is None else {"tool_choice": request.tool_choice}
+            arguments |= getattr(model.bind_tools(request.tools, **choice), "kwargs", {})
+        return {name: asked[name] for name in _FIELDS if name in asked and name in self._fields}, arguments
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One request as it is sent; `optional` is what it can go without, if the server says that it does not take it."""
+
+    model: BaseChatModel
+    messages: list[BaseMessage]
+    arguments: dict[str, Any]
+    request: ChatRequest | None
+    optional: frozenset[str]
+
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """What its span tells."""
+        return {name: getattr(self.request, name, None) for name in _SAMPLING} | {
+            "n": getattr(self.model, "n", None) or 1
+        }
+
+    @property
+    def most_tokens(self) -> int | None:
+        """Of a reply, where the client says it."""
+        return None if self.request is None else self.request.max_completion_tokens or self.request.max_tokens
+
+    @property
+    def top_logprobs(self) -> int | None:
+        """How many log-probabilities a token the client asks for."""
+        asked = {} if self.request is None else self.request.passed_on
+        most = asked.get("top_logprobs")
+        return most if isinstance(most, int) else 0 if asked.get("logprobs") else None
+
+
+def _body(request: ChatRequest, without: Collection[str]) -> dict[str, Any]:
+    """What the client asks, but for what the server does not take, and for fields of no protocol."""
+    known = _known_fields()
+    sent = {name: value for name, value in request.passed_on.items() if name in known}
+    for name, other in _LIMITS.items():
+        if name in sent and name in without:
+            sent.setdefault(other, sent.pop(name))
+    if SYSTEM in without:
+        sent["messages"] = without_system(sent["messages"])
+    return sent
+
+
+@functools.cache
+def _known_fields() -> frozenset[str]:
+    """Fields that a server may know; all others are what an application tells of its users and its chats."""
+    from openai.types.chat.completion_create_params import CompletionCreateParamsBase
+
+    return frozenset(CompletionCreateParamsBase.__annotations__) - _KEPT_BACK | _OTHERS
+
+
+def _is_name_refused(fault: Fault) -> bool:
+    return fault.parameter not in _LIMITS or _NO_NAME.search(str(fault.error)) is not None
 
 
 async def _all(asked: Sequence[Any]) -> list[Drafts]:

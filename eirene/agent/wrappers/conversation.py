@@ -53,7 +53,8 @@ def refinable_text(message: BaseMessage) -> str | None:
     """
     if not isinstance(message, AIMessage) or _calls_tools(message) or _refuses(message):
         return None
-    text = None if message.additional_kwargs.get("audio") else _only_text(message)
+    told = message.additional_kwargs
+    text = None if told.get("audio") or told.get("annotations") else _only_text(message)
     return text if text is not None and text.strip() else None
 
 
@@ -63,7 +64,7 @@ def why_untouched(message: BaseMessage) -> str:
         what = "calls tools"
     elif _refuses(message):
         what = "is a refusal"
-    elif not message.content or _only_text(message) is not None:
+    elif not str(message.text).strip() and _only_text(message) is not None:
         what = "is empty"
     else:
         what = "is not text alone"

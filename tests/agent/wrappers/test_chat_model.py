@@ -238,6 +238,16 @@ def test_only_final_text_is_refinable(message: Any, text: str | None) -> None:
     assert refinable_text(message) == text
 
 
+async def test_thoughts_in_fields_of_their_own_stay_whole_and_streamed() -> None:
+    """Where LangChain's classes for DeepSeek, Ollama and others have them."""
+    thought = {"reasoning_content": "Hm.", "reasoning": "Hm?"}
+    model = around(*[AIMessage(DRAFT, additional_kwargs=thought)] * 2)
+    reply = model.invoke(QUESTION)
+    streamed: Any = sum([chunk async for chunk in model.astream(QUESTION)][1:], start=AIMessageChunk(""))
+    assert reply.response_metadata["eirene"]["status"] == "accepted"
+    assert [message.additional_kwargs for message in (reply, streamed)] == [thought, thought]
+
+
 def test_reasoning_stays_beside_a_new_text() -> None:
     assert with_text(AIMessage([REASONING, TEXT]), "New.").content == [REASONING, {"type": "text", "text": "New."}]
 

@@ -1,0 +1,231 @@
+"""Fields of messages and requests that the server does not know, or knows under two names, through a real upstream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import HttpError, RawReply, ScriptedReply, ScriptedRequest, TextReply
+from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, Served, embedded_engine, served
+
+pytestmark = pytest.mark.usefixtures("loopback")
+
+THOUGHTS: dict[str, Any] = {
+    "reasoning_content": "Both sides, then.", "reasoning": "Short.", "annotations": [], "reasoning_details": [{"n": 1}],
+}  # fmt: skip
+ODD_ARGUMENTS: list[Any] = [
+    "",
+    " ",
+    "null",
+    "[1, 2]",
+    "7",
+    '"now"',
+    '{"zone": "U',
+    "no JSON",
+    "[" * 9999,
+    None,
+    [],
+    [1],
+    7,
+]
+
+
+def script(request: ScriptedRequest, n: int) -> ScriptedReply:
+    """Does what the request's field `user` says, or refuses with it for a body; without it, it thinks, and answers."""
+    match request.body.get("user"):
+        case "cite":
+            cited = {"type": "url_citation", "url_citation": {"start_index": 0, "end_index": 10, "url": "https://a.b"}}
+            return TextReply(DRAFT, fields={"annotations": [cited]})
+        case "call as before":
+            call = {"name": "now", "arguments": ""}
+            return TextReply("", "function_call", fields={"content": None, "function_call": call})
+        case "call":
+            tool = {"id": "c9", "type": "function", "function": {"name": "now", "arguments": '{"a":1.0 }'}, "index": 0}
+            return TextReply("", "tool_calls", fields={"content": None, "tool_calls": [tool], **THOUGHTS})
+        case "count":
+            return TextReply(DRAFT, logprobs={"content": [{"token": "S", "logprob": -1.0, "top_logprobs": []}]})
+        case str() as body:
+            return RawReply.body([body.encode()], status=422)
+    return TextReply(DRAFT, fields=THOUGHTS)
+
+
+@pytest.fixture
+def upstream() -> Iterator[LoopbackServer]:
+    with LoopbackServer(script) as server:
+        yield server
+
+
+@pytest.fixture
+def server(upstream: LoopbackServer) -> Iterator[Served]:
+    with served(embedded_engine(upstream)) as running:
+        yield running
+
+
+def post(server: Served, **body: Any) -> httpx.Response:
+    asked = {"model": "draft/test", "messages": ASK, **body}
+    return httpx.post(f"{server.root}/v1/chat/completions", json=asked, timeout=60)
+
+
+def message(server: Served, **body: Any) -> dict[str, Any]:
+    reply = post(server, **body)
+    assert reply.status_code == 200, reply.text
+    found: dict[str, Any] = reply.json()["choices"][0]["message"]
+    return found
+
+
+def called(arguments: Any) -> list[dict[str, Any]]:
+    call = {"id": "t1", "type": "function", "function": {"name": "now", "arguments": arguments}}
+    return [
+        *ASK,
+        {"role": "assistant", "content": None, "tool_calls": [call], "reasoning_content": "The clock.", "x": {"y": 1}},
+        {"role": "tool", "tool_call_id": "t1", "content": "12:30", "name": "now"},
+    ]
+
+
+def test_no_arguments_of_a_call_block_a_chat(server: Served, upstream: LoopbackServer) -> None:
+    """They reach the upstream as they came, and a chat that ends in a draft is refined behind them."""
+    for arguments in ODD_ARGUMENTS:
+        messages = called(arguments)
+        message(server, messages=messages)
+        assert upstream.requests[-1].body["messages"] == messages
+        said = [*messages, {"role": "assistant", "content": DRAFT}]
+        assert "suffer" in message(server, model=MODEL, messages=said, **GIVEN)["content"]
+
+
+def test_what_is_no_call_is_refused_in_one_sentence(server: Served) -> None:
+    messages = [*ASK, {"role": "assistant", "tool_calls": [{"id": "t1", "type": "function", "function": {}}]}]
+    reply = post(server, messages=messages)
+    assert (reply.status_code, reply.json()["error"]["param"]) == (400, "messages")
+    assert "names no function" in reply.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("model", ["draft/test", MODEL])
+def test_thoughts_come_with_the_reply_whole_and_streamed(server: Served, model: str) -> None:
+    found = message(server, model=model, **GIVEN)
+    assert {name: found.get(name) for name in THOUGHTS} == THOUGHTS
+    assert ("suffer" in found["content"]) == (model == MODEL)
+    chunks: list[Any] = list(
+        server.client().chat.completions.create(model=model, messages=ASK, stream=True, extra_body=GIVEN)
+    )
+    deltas = [chunk.choices[0].delta.model_dump(exclude_unset=True) for chunk in chunks]
+    assert {name: value for delta in deltas for name, value in delta.items() if name in THOUGHTS} == THOUGHTS
+    assert "".join(delta.get("content") or "" for delta in deltas) == found["content"]
+
+
+def test_the_history_keeps_what_the_client_says_of_it(server: Served, upstream: LoopbackServer) -> None:
+    call = {"name": "now", "arguments": ""}
+    before = [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": "When?", "name": "ann", "cache_control": {"type": "ephemeral"}},
+        {"role": "assistant", "content": None, "function_call": call, "reasoning": "Which clock?"},
+        {"role": "function", "name": "now", "content": "12:30"},
+        {"role": "assistant", "content": "At 12:30.", "reasoning_content": "Half past.", "annotations": []},
+    ]  # fmt: skip
+    message(server, messages=[*before, *ASK], top_k=3, logit_bias={"5": 1}, max_completion_tokens=50)
+    body = upstream.requests[-1].body
+    assert body["messages"] == [*before, *ASK]
+    assert (body["top_k"], body["logit_bias"], body["max_completion_tokens"]) == (3, {"5": 1}, 50)
+    assert "max_tokens" not in body
+
+
+def test_a_draft_of_the_clients_keeps_its_thoughts(server: Served) -> None:
+    draft = {"role": "assistant", "content": DRAFT, "reasoning_content": "Half of it."}
+    found = message(server, model=MODEL, messages=[*ASK, draft], **GIVEN)
+    assert "suffer" in found["content"]
+    assert found["reasoning_content"] == "Half of it."
+
+
+def test_a_reply_with_citations_stays_as_it_is(server: Served) -> None:
+    """Their places are counted in its characters."""
+    found = message(server, model=MODEL, user="cite", **GIVEN)
+    assert found["content"] == DRAFT
+    assert found["annotations"][0]["url_citation"]["end_index"] == 10
+
+
+def test_calls_come_as_the_model_wrote_them(server: Served) -> None:
+    found = message(server, user="call")
+    assert found["content"] is None
+    assert found["tool_calls"][0]["function"] == {"name": "now", "arguments": '{"a":1.0 }'}
+    assert found["reasoning_content"] == THOUGHTS["reasoning_content"]
+    chunks: list[Any] = list(
+        server.client().chat.completions.create(
+            model=MODEL, messages=ASK, stream=True, extra_body={**GIVEN, "user": "call as before"}
+        )
+    )
+    calls = [chunk.choices[0].delta.function_call for chunk in chunks if chunk.choices[0].delta.function_call]
+    assert [(call.name, call.arguments) for call in calls] == [("now", "")]
+    assert chunks[-1].choices[0].finish_reason == "function_call"
+
+
+def test_log_probabilities_come_unless_the_text_is_another(server: Served) -> None:
+    kept, rewritten = (
+        post(server, model=model, user="count", logprobs=True, **GIVEN) for model in ("draft/test", MODEL)
+    )
+    assert kept.json()["choices"][0]["logprobs"]["content"][0]["token"] == "S"
+    assert rewritten.json()["choices"][0]["logprobs"] is None
+
+
+def test_a_refusal_tells_the_client_why(server: Served) -> None:
+    for body, cause in (
+        ({"error": {"message": "top_k must be below 9", "type": "bad"}}, "top_k must be below 9"),
+        ({"detail": [{"loc": ["body", "top_k"], "msg": "Extra inputs are not permitted"}]}, "body.top_k: Extra inputs"),
+        ({"detail": "top_k is not for this model, sk-abcdef0123456789"}, "not for this model, [redacted]"),
+        ({"message": "no top_k here", "object": "error"}, "no top_k here"),
+        ({"error": "no top_k here"}, "no top_k here"),
+        ("no top_k here", "no top_k here"),
+    ):
+        reply = post(server, user=json.dumps(body), top_k=99)
+        assert (reply.status_code, reply.json()["error"]["code"]) == (400, "upstream_refused")
+        assert cause in reply.json()["error"]["message"]
+        assert "sk-abcdef" not in reply.text
+
+
+UNKNOWN: dict[str, Any] = {
+    "max_tokens": HttpError(
+        400, "Unsupported parameter: 'max_tokens' is not supported here. Use 'max_completion_tokens' instead.",
+        param="max_tokens",
+    ),
+    "max_completion_tokens": HttpError(422, "body.max_completion_tokens: Extra inputs are not permitted"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("refused", "taken"), [tuple(UNKNOWN), tuple(reversed(UNKNOWN))])
+def test_the_other_name_of_a_limit_is_tried_and_remembered(refused: str, taken: str) -> None:
+    def picky(request: ScriptedRequest, n: int) -> ScriptedReply:
+        return UNKNOWN[refused] if refused in request.body else DRAFT
+
+    with LoopbackServer(picky) as up, served(embedded_engine(up)) as server:
+        for _ in range(2):
+            message(server, **{refused: 40})
+        assert [(r.body.get(refused), r.body.get(taken)) for r in up.requests] == [(40, None), (None, 40), (None, 40)]
+
+
+def test_a_limit_that_is_too_high_is_the_clients_to_mend() -> None:
+    """Under another name a lenient server would pass over it."""
+    too_high = HttpError(400, "max_tokens is too large: 99999. This model supports at most 4096.", param="max_tokens")
+    with LoopbackServer(lambda r, n: too_high) as up, served(embedded_engine(up)) as server:
+        reply = post(server, max_tokens=99999)
+        assert (reply.status_code, up.calls) == (400, 1)
+        assert "at most 4096" in reply.json()["error"]["message"]
+
+
+def test_a_model_without_system_messages_is_told_by_the_user() -> None:
+    def gemma(request: ScriptedRequest, n: int) -> ScriptedReply:
+        has_system = any(turn["role"] == "system" for turn in request.body["messages"])
+        return HttpError(400, "System role not supported") if has_system else DRAFT
+
+    system = {"role": "system", "content": "Be brief."}
+    parts = [{"type": "text", "text": "Why?"}]
+    with LoopbackServer(gemma) as up, served(embedded_engine(up)) as server:
+        message(server, messages=[system, *ASK])
+        message(server, messages=[system, {"role": "user", "content": parts}])
+        said = [request.body["messages"] for request in up.requests[1:]]
+    assert said == [
+        [{"role": "user", "content": f"Be brief.\n\n{ASK[0]['content']}"}],
+        [{"role": "user", "content": [{"type": "text", "text": "Be brief."}, *parts]}],
+    ]
