@@ -43,6 +43,10 @@ _CENTURY = re.compile(
     rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th)|(twenty[\s-])?({'|'.join(ORDINALS)}))[\s-]centur(?:y|ies)(?!\w)",
     re.IGNORECASE,
 )
+_QUARTER = re.compile(
+    r"(?<!\w)(?:Q([1-4])|(?:(?i:the)\s)?(?i:(first|second|third|fourth)|([1-4])(?:st|nd|rd|th))\s(?i:quarter))(?!\w)"
+)
+_NOON = re.compile(r"(?<!\w)(?:(noon|midday)|midnight)(?!\w)", re.IGNORECASE)
 _TIME = re.compile(
     r"(?<![\w:.,])(\d{1,2})(?:[:.]([0-5]\d))?\s?(?:(?P<half>[ap])\.?m(?:\.|(?!\w))|(?P<clock>o['’]clock))"
     r"|(?<![\w:.,])(?P<h>\d{1,2}):(?P<m>[0-5]\d)(?![\w:])",
@@ -64,6 +68,9 @@ def find_dates(text: str) -> Iterator[Mention]:
     for match in _CENTURY.finditer(text):
         n = int(match.group(1)) if match.group(1) else ORDINALS[match.group(3).lower()] + 20 * bool(match.group(2))
         yield _simple(match, f"century:{n}")
+    for match in _QUARTER.finditer(text):
+        n = int(match.group(1) or match.group(3) or ORDINALS[(match.group(2) or "first").lower()])
+        yield _simple(match, f"quarter:{n}")
     yield from _times(text)
     for match in _WEEKDAY.finditer(text):
         yield _simple(match, f"weekday:{match.group(1)}")
@@ -126,6 +133,9 @@ def _decades(text: str) -> Iterator[Mention]:
 
 
 def _times(text: str) -> Iterator[Mention]:
+    """Times of day. "11:00" is 11 o'clock in the morning, though it may have been meant in a source for the evening."""
+    for match in _NOON.finditer(text):
+        yield _simple(match, f"time:{720 if match.group(1) else 0}")
     for match in _TIME.finditer(text):
         hour, minute = int(match.group("h") or match.group(1)), int(match.group("m") or match.group(2) or 0)
         if hour > 24:
@@ -133,4 +143,6 @@ def _times(text: str) -> Iterator[Mention]:
         half = (match.group("half") or "").lower()
         either = [hour, hour + 12] if 0 < hour <= 12 else [hour]
         hours = [hour % 12 + 12 * (half == "p")] if half else either
-        yield _simple(match, *(f"time:{60 * (h % 24) + minute}" for h in hours))
+        keys = [f"time:{60 * (h % 24) + minute}" for h in hours]
+        asks = keys if match.group("clock") else keys[:1]
+        yield Mention("date", match.start(), match.end(), (frozenset(asks),), frozenset(keys))

@@ -12,12 +12,10 @@ from eirene.text.specifics.authorities import authority_keys, find_authorities
 from eirene.text.specifics.dates import find_dates
 from eirene.text.specifics.mention import Mention, without_overlaps
 from eirene.text.specifics.names import find_names, word_keys, words_of
-from eirene.text.specifics.numbers import find_numbers
+from eirene.text.specifics.numbers import find_numbers, joined
+from eirene.text.specifics.quantity import Quantities
 from eirene.text.specifics.quotations import find_quotations, flat
 
-_ROUGH = 0.05
-"""How far a number that is said to be rough may be from the one that it stands for, as a share of it."""
-_DIGITS = 24
 _CACHED = 50_000
 """Characters of the longest text whose index is kept."""
 
@@ -29,7 +27,7 @@ def find_specifics(text: str, *, english: bool = True) -> tuple[Mention, ...]:
     """
     addresses = tuple(find_addresses(text))
     numbers = chain(find_dates(text), find_numbers(text)) if english else find_numbers(text, words=False)
-    plain = without_overlaps(chain(addresses, numbers))
+    plain = joined(text, without_overlaps(chain(addresses, numbers)))
     worded = _outside(chain(find_names(text), find_authorities(text)), plain) if english else iter(())
     return tuple(sorted(chain(find_quotations(text), plain, worded), key=lambda m: (m.start, m.end)))
 
@@ -60,35 +58,24 @@ class SpecificsIndex:
         """The keys of the words that are names for sure."""
         return frozenset().union(*(m.gives for m in self.mentions if m.kind == "name" and not m.is_weak))
 
+    def said(self, mention: Mention) -> str:
+        """How one of its specifics is written, in lower case."""
+        return self._text[mention.start : mention.end].casefold()
+
     def holds(self, mention: Mention) -> bool:
         """Whether a specific stands in the text, in any spelling; a quotation word for word."""
         if mention.kind == "quotation":
             return all(part in self._flat for parts in mention.asks for part in parts)
-        return mention.stands_in(self.keys) or (mention.about is not None and self._has_near(mention))
+        return mention.stands_in(self.keys, self.quantities)
 
     @cached_property
     def _flat(self) -> str:
         return flat(self._text)
 
     @cached_property
-    def _values(self) -> tuple[tuple[float, str], ...]:
-        return tuple(found for key in self.keys if (found := _value(key)) is not None)
-
-    def _has_near(self, mention: Mention) -> bool:
-        units = {found[1] for key in mention.gives if (found := _value(key)) is not None}
-        wanted = mention.about or 0.0
-        return any(unit in units and abs(value - wanted) <= _ROUGH * abs(value) for value, unit in self._values)
-
-
-def _value(key: str) -> tuple[float, str] | None:
-    """The value and unit of a number's key; None for other keys."""
-    if not key.startswith("n:") or key.endswith("*"):
-        return None
-    number, _, unit = key[2:].partition(" ")
-    above, _, below = number.partition("/")
-    if not above.isdecimal() or len(above) > _DIGITS or (below and not (below.isdecimal() and int(below))):
-        return None
-    return int(above) / int(below or 1), unit
+    def quantities(self) -> Quantities:
+        """The values with units that the text gives."""
+        return Quantities(q for m in self.mentions for q in m.quantities)
 
 
 def specifics_index(text: str) -> SpecificsIndex:

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from eirene.text.specifics.quantity import Bound, Quantities, Quantity
+
 MentionKind = Literal["number", "date", "name", "quotation", "address", "authority"]
 
 
@@ -19,7 +21,7 @@ class Mention:
     the keys that it puts into its own text.
 
     `is_weak`: too plain to count alone ("one", "first"; a capital at a sentence start), though it may be exchanged.
-    `about`: the value where it is said to be rough ("about 1,500").
+    `quantities`: what it may be as a value with a unit, and `bound` how it is said ("about 1,500", "over 2 km").
     """
 
     kind: MentionKind
@@ -28,14 +30,19 @@ class Mention:
     asks: tuple[frozenset[str], ...]
     gives: frozenset[str] = frozenset()
     is_weak: bool = False
-    about: float | None = None
+    quantities: tuple[Quantity, ...] = ()
+    bound: Bound = ""
 
-    def stands_in(self, keys: frozenset[str]) -> bool:
-        """Whether keys meet each of `asks`; never where there is nothing to ask for."""
-        return bool(self.asks) and all(not wanted.isdisjoint(keys) for wanted in self.asks)
+    def stands_in(self, keys: frozenset[str], quantities: Quantities | None = None) -> bool:
+        """Whether keys meet each of `asks`, or a quantity is said by it; never where there is nothing to ask for."""
+        if self.asks and all(not wanted.isdisjoint(keys) for wanted in self.asks):
+            return True
+        return quantities is not None and any(quantities.said_by(q, self.bound) for q in self.quantities)
 
     def is_same(self, other: Mention) -> bool:
-        """Whether one says no more than the other: "May 2019" and "12 May 2019", "5 km" and "5 kilometres"."""
+        """Whether one says no more than the other: "May 2019" and "12 May 2019", "5 km" and "5,000 metres"."""
+        if other.quantities and self.stands_in(frozenset(), Quantities(other.quantities)):
+            return True
         there, here = self.stands_in(other.gives), other.stands_in(self.gives)
         return there and here if len(self.asks) == len(other.asks) else there or here
 

@@ -20,7 +20,10 @@ SMALL = {word: n for n, word in enumerate(_UNITS.split())} | {
     word: 10 * n for n, word in enumerate(_TENS.split(), start=2)
 }
 """Cardinal words below a hundred, by value."""
-SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
+SCALES = {
+    "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12,
+    "lakh": 10**5, "crore": 10**7,
+}  # fmt: skip
 """Words that multiply what stands before them."""
 ORDINALS = {word: n for n, word in enumerate(_ORDINALS.split(), start=1)} | {
     "thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60, "seventieth": 70, "eightieth": 80,

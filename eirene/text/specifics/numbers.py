@@ -6,18 +6,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from eirene.text.specifics.mention import Mention
 from eirene.text.specifics.number_words import SCALES, WordNumber, word_numbers
-from eirene.text.specifics.units import UNITS, unit_at
+from eirene.text.specifics.quantity import Quantity, bound_before, quantity
+from eirene.text.specifics.units import UNITS, in_base, size_of, unit_at
 
 # Letters with which a figure makes a code ("A4", "4G"); those of other scripts may stand next to a number of its own.
 _CASED = r"A-Za-z\u00aa\u00b5\u00ba\u00c0-\u058f\u1e00-\u1fff"
+_MONEY = r"(?:(?:US|AU|CA|HK)?\$|[£€¥₹]|\b(?:USD|EUR|GBP|JPY|INR|CHF|CNY|AUD|CAD|HKD|Rs\.?))\s?"
 _FIGURE = re.compile(
-    rf"""(?<![\d{_CASED}])(?<![\d][.,\u066b\u066c])(?P<money>(?:US|AU|CA|HK)?\$\s?|[£€¥₹]\s?)?
+    rf"""(?<![\d{_CASED}])(?<![\d][.,\u066b\u066c])(?P<money>{_MONEY})?
         (?P<figure>\d{{1,3}}(?:[ \u00a0\u2009\u202f]\d{{3}})+(?![\d,])|\d+(?:[.,/\u066b\u066c]\d+)*)""",
     re.VERBOSE,
 )
@@ -29,14 +31,16 @@ _LETTER = re.compile(rf"[{_CASED}]")
 _CODE = re.compile(rf"[\d{_CASED}]+")
 _MARKER = re.compile(r"(?:^|[\r\n])[ \t>*#|-]{0,12}\(?$")
 _MARKED = re.compile(r"[.)]\s|[、．]")
+_INLINE = re.compile(r"[.)]\s(?=[^\W\d_])")
+_BEFORE_ITEM = re.compile(r"(?:[,;:(\r\n]|\b(?:and|or|are|need|needs))\s?\(?$")
+_AND_A_HALF = re.compile(
+    r"(?<!\w)(?:an?|one)\s(hour|day|week|month|year|mile|metre|meter|pound|decade|century)\sand\sa\s(half|quarter)(?!\w)",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"\s?(?:,\s|(?:,\s)?and\s)?")
 _CITED = re.compile(r"\[\d{1,3}(?:[,;\u2013-] ?\d{1,3}){0,9}\]")
 _GIVEN = re.compile(
     r"(?<!\w)(?:passages?|sources?|documents?|references?|arguments?)\s(?:ID\s|no\.\s)?$", re.IGNORECASE
-)
-_ROUGHLY = re.compile(
-    r"(?<!\w)(?:about|around|nearly|almost|roughly|approximately|some|over|under|more than|less than|at least|up to|~)"
-    r"\s{1,2}(?:US)?[$£€¥₹]?$",
-    re.IGNORECASE,
 )
 _YEARS_FROM, _YEARS_TO = 1000, 2100
 _SPAN_OF_YEARS = re.compile(r"(?<!\d)(\d\d)\d\d[-\u2013/]$")  # "1992-93"
@@ -50,19 +54,51 @@ _LONGEST = 24
 def find_numbers(text: str, *, words: bool = True) -> Iterator[Mention]:
     """The numbers of a text, figures first, then those in English `words`.
 
-    Markers of lists ("1.") and of citations ("[3]", "passage 3") are none.
+    Markers of lists ("1.", "1. a rope, 2. a lamp") and of citations ("[3]", "passage 3") are none.
     """
+    item = 0
     for match in _FIGURE.finditer(text):
-        if not _is_mark(text, match):
+        if _is_item(text, match, item + 1):
+            item += 1
+        elif not _is_mark(text, match):
             yield from _figure(text, match)
-    for found in word_numbers(text) if words else ():
+    if not words:
+        return
+    for found in word_numbers(text):
         yield _worded(text, found)
+    for half in _AND_A_HALF.finditer(text):
+        value = 1 + Fraction(1, 2 if half.group(2).lower() == "half" else 4)
+        yield _mention(text, *half.span(), [value], UNITS[half.group(1).lower()])
+
+
+def joined(text: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
+    """Mentions in reading order with "2 hours and 30 minutes", "5 ft 6 in" as one."""
+    found: list[Mention] = []
+    for mention in mentions:
+        whole = _joined(text, found[-1], mention) if found else None
+        if whole is None:
+            found.append(mention)
+        else:
+            found[-1] = whole
+    return tuple(found)
+
+
+def _joined(text: str, first: Mention, then: Mention) -> Mention | None:
+    if len(first.quantities) != 1 or len(then.quantities) != 1 or not _BETWEEN.fullmatch(text, first.end, then.start):
+        return None
+    (big,), (small,) = first.quantities, then.quantities
+    if not big.base or big.base != small.base or size_of(big.unit) <= size_of(small.unit) or big.value <= small.value:
+        return None
+    value = big.value + small.value
+    key = f"n:{value} {big.base}"
+    held = Quantity(value, big.base, small.unit, small.slack)
+    return replace(first, end=then.end, asks=(frozenset([key]),), gives=frozenset([key]), quantities=(held,))
 
 
 def number_keys(value: Fraction, unit: str = "") -> frozenset[str]:
-    """The keys that a number gives: its value, with and without its unit, a year's decade and century."""
+    """The keys that a number gives: its value, in its base unit and as it is, a year's decade and century."""
     name = f"n:{value}"
-    keys = {f"{name} {unit}", f"{name}*"} if unit else {name}
+    keys = {_with_unit(value, unit), f"{name}*"} if unit else {name}
     if unit == "percent":
         keys.add(f"f:{value / 100}")
     elif 0 < value < 1:
@@ -73,11 +109,18 @@ def number_keys(value: Fraction, unit: str = "") -> frozenset[str]:
     return frozenset(keys)
 
 
+def _with_unit(value: Fraction, unit: str) -> str:
+    amount, base = in_base(value, unit)
+    return f"n:{amount} {base}"
+
+
 def _asks(value: Fraction, unit: str) -> frozenset[str]:
     name = f"n:{value}"
     if unit == "percent":
         return frozenset([f"{name} percent", f"f:{value / 100}"])
-    return frozenset([f"{name} {unit}", name] if unit else [name, f"{name}*"] + [f"f:{value}"] * (0 < value < 1))
+    if unit:
+        return frozenset([_with_unit(value, unit), name])
+    return frozenset([name, f"{name}*"] + [f"f:{value}"] * (0 < value < 1))
 
 
 def _is_mark(text: str, match: re.Match[str]) -> bool:
@@ -95,6 +138,14 @@ def _is_mark(text: str, match: re.Match[str]) -> bool:
     return cited is not None and cited.end() > end
 
 
+def _is_item(text: str, match: re.Match[str], wanted: int) -> bool:
+    """Whether a figure is the next marker of a list inside a line: "You need 1. a rope, 2. a lamp and 3) a map."."""
+    start, end = match.span()
+    if match.group() != str(wanted) or not _INLINE.match(text, end):
+        return False
+    return start == 0 or _BEFORE_ITEM.search(text, max(0, start - 12), start) is not None
+
+
 def _figure(text: str, match: re.Match[str]) -> Iterator[Mention]:
     start, end = match.span()
     figure = match.group("figure")
@@ -106,11 +157,11 @@ def _figure(text: str, match: re.Match[str]) -> Iterator[Mention]:
     values = _values(figure)
     ordinal = _ORDINAL.match(text, end)
     if ordinal:
-        yield _mention(text, start, ordinal.end(), values[:1], "")
+        yield _mention(text, start, ordinal.end(), values[:1])
         return
     scale, end = _scale_at(text, end, is_money=bool(money))
-    values = [value * scale for value in values]
-    unit, end = (UNITS.get(money, money[-1]), end) if money else unit_at(text, end)
+    values = [value * scale for value in values] if scale > 1 else values
+    units, end = (UNITS.get(money, UNITS.get(money[-1], ())), end) if money else unit_at(text, end)
     if _LETTER.match(text, end):  # part of a code: "4G", "5x"
         code = _CODE.match(text, match.start("figure"))
         key = frozenset([f"n:{code.group().lower() if code else figure}"])
@@ -119,10 +170,10 @@ def _figure(text: str, match: re.Match[str]) -> Iterator[Mention]:
     before = _SPAN_OF_YEARS.search(text, max(0, start - 5), start) if end - start == 2 else None
     if before and values:
         values = [values[0], Fraction(int(before.group(1) + figure))]
-    made = _mention(text, start, end, values, unit)
-    ahead = None if unit else _RANGE.match(text, end)  # "10 to 20 percent"
-    shared = unit_at(text, ahead.end())[0] if ahead else ""
-    more = frozenset().union(*(number_keys(value, shared) for value in values)) if shared else frozenset()
+    made = _mention(text, start, end, values, units, is_scaled=scale > 1)
+    ahead = None if units else _RANGE.match(text, end)  # "10 to 20 percent"
+    shared = unit_at(text, ahead.end())[0] if ahead else ()
+    more = frozenset().union(*(number_keys(value, unit) for value in values for unit in shared))
     yield replace(made, gives=made.gives | more) if more else made
 
 
@@ -155,24 +206,20 @@ def _values(figure: str) -> list[Fraction]:
     return [decimal, whole] if grouped else [decimal]
 
 
-def _mention(text: str, start: int, end: int, values: list[Fraction], unit: str) -> Mention:
-    gives = frozenset().union(*(number_keys(value, unit) for value in values))
-    asks = frozenset().union(*(_asks(value, unit) for value in values))
-    about = float(values[0]) if _is_rough(text, start, values[0]) else None
-    return Mention("number", start, end, (asks,), gives, about=about)
-
-
-def _is_rough(text: str, start: int, value: Fraction) -> bool:
-    digits = str(value).rstrip("0")
-    return len(digits) <= 2 and value >= 20 and _ROUGHLY.search(text, max(0, start - 16), start) is not None
+def _mention(
+    text: str, start: int, end: int, values: Sequence[Fraction], units: Sequence[str] = (), *, is_scaled: bool = False
+) -> Mention:
+    pairs = [(value, unit) for value in values for unit in units or ("",)]
+    gives = frozenset().union(*(number_keys(*pair) for pair in pairs))
+    asks = frozenset().union(*(_asks(*pair) for pair in pairs))
+    held = tuple(quantity(*pair, is_scaled=is_scaled) for pair in pairs)
+    return Mention("number", start, end, (asks,), gives, quantities=held, bound=bound_before(text, start))
 
 
 def _worded(text: str, found: WordNumber) -> Mention:
     if found.is_vague:
         asks = frozenset([f"many:{found.value}"])
         return Mention("number", found.start, found.end, (asks,), asks)
-    unit, end = ("", found.end) if found.is_ordinal else unit_at(text, found.end)
-    made = _mention(text, found.start, end, [found.value], unit)
-    if not found.is_plain or unit:
-        return made
-    return Mention("number", made.start, made.end, made.asks, made.gives, is_weak=True)
+    units, end = ((), found.end) if found.is_ordinal else unit_at(text, found.end)
+    made = _mention(text, found.start, end, [found.value], units, is_scaled=found.value >= 1000)
+    return replace(made, is_weak=found.is_plain and not units)

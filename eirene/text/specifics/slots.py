@@ -18,6 +18,7 @@ from eirene.text.sentences import split_sentences
 from eirene.text.specifics.index import keys_of, specifics_index
 from eirene.text.specifics.mention import Mention
 from eirene.text.specifics.names import plain_word, word_keys
+from eirene.text.specifics.quantity import Quantities
 from eirene.text.words import Word, content_words
 
 _FAMILIES = {"number": "\0number", "date": "\0number", "name": "\0name", "address": "\0address"}
@@ -104,6 +105,7 @@ class _Evidence:
     stems: frozenset[str]
     mentions: tuple[Mention, ...]
     keys: frozenset[str]
+    quantities: Quantities
 
     def places(self, mention: Mention) -> list[int]:
         """The offsets at which a specific stands in the sentence."""
@@ -129,7 +131,8 @@ def _sentences(text: str) -> tuple[_Evidence, ...]:
             mentions = tuple(replace(m, start=m.start - piece.text_start, end=m.end - piece.text_start) for m in own)
             words = content_words(piece.text)
             stems = frozenset(w.stem for w in words)
-            found.append(_Evidence(piece.text, words, stems, mentions, keys_of(piece.text, mentions)))
+            held = Quantities(q for m in mentions for q in m.quantities)
+            found.append(_Evidence(piece.text, words, stems, mentions, keys_of(piece.text, mentions), held))
     return tuple(found)
 
 
@@ -176,7 +179,7 @@ class Support:
 
     def _score(self, words: Sequence[Word], place: int, mention: Mention, where: _Place) -> float:
         held, before, text = where
-        if not mention.stands_in(held.keys):
+        if not mention.stands_in(held.keys, held.quantities):
             return 0.0
         all_stems = {w.stem for w in words}
         total = sum(map(self._weight, all_stems))
@@ -211,7 +214,8 @@ class Support:
 def _has_unit(mention: Mention, held: _Evidence) -> bool:
     """Whether a number is held with its unit, if it has one."""
     with_unit = [key for key in mention.gives if key.startswith("n:") and " " in key]
-    return mention.kind != "number" or not with_unit or not held.keys.isdisjoint(with_unit)
+    is_bare = mention.kind != "number" or not with_unit or not held.keys.isdisjoint(with_unit)
+    return is_bare or mention.stands_in(frozenset(), held.quantities)
 
 
 def _neighbours(words: Sequence[Word], place: int) -> dict[str, int]:

@@ -1,74 +1,134 @@
-"""Units of numbers: percent, money, measures and spans of time, each with its spellings."""
+"""Units of numbers: percent, money, measures and spans of time, each with its spellings and its size in a base unit."""
 
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
-_SPELLINGS = """
-    percent: % percent pct percentage
-    dollar: $ dollar dollars usd us$
-    pound: £ pound pounds gbp lb lbs quid
-    euro: € euro euros eur
-    yen: ¥ yen jpy
-    rupee: ₹ rupee rupees inr
-    cent: cent cents
-    yuan: yuan rmb renminbi
-    km: km kms kilometre kilometres kilometer kilometers
-    m: m metre metres meter meters
-    cm: cm centimetre centimetres centimeter centimeters
-    mm: mm millimetre millimetres millimeter millimeters
-    mile: mile miles mi
-    foot: foot feet ft
-    inch: inch inches
-    yard: yard yards yd yds
-    kg: kg kgs kilo kilos kilogram kilograms kilogramme kilogrammes
-    g: g gram grams gramme grammes
-    mg: mg milligram milligrams
-    tonne: tonne tonnes ton tons
-    ounce: ounce ounces oz
-    litre: l litre litres liter liters
-    ml: ml millilitre millilitres milliliter milliliters
-    gallon: gallon gallons gal
-    acre: acre acres
-    hectare: hectare hectares ha
-    mph: mph
-    km/h: kph kmh
-    celsius: °c celsius
-    fahrenheit: °f fahrenheit
-    degree: ° degree degrees
-    kw: kw kilowatt kilowatts
-    mw: mw megawatt megawatts
-    gw: gw gigawatt gigawatts
-    kwh: kwh
-    mb: mb megabyte megabytes
-    gb: gb gigabyte gigabytes
-    tb: tb terabyte terabytes
-    second: sec secs seconds
-    minute: min mins minute minutes
-    hour: h hr hrs hour hours
-    day: day days
-    week: week weeks
-    month: month months
-    year: year years yr yrs
-    decade: decade decades
-    century: century centuries
-    times: times
+# Unit, its size in the base unit of its kind (nothing for what is not converted), spellings. "m" of money is a scale.
+_TABLE = """
+    percent | | % percent pct percentage
+    dollar | | $ dollar dollars usd us$
+    pound | | £ pound pounds gbp quid
+    euro | | € euro euros eur
+    yen | | ¥ yen jpy
+    rupee | | ₹ rupee rupees inr rs
+    franc | | franc francs chf
+    cent | | cent cents
+    yuan | | yuan rmb renminbi cny
+    au$ | | au$ aud
+    ca$ | | ca$ cad
+    hk$ | | hk$ hkd
+    m | 1 m | m metre metres meter meters
+    km | 1000 m | km kms kilometre kilometres kilometer kilometers
+    cm | 1/100 m | cm centimetre centimetres centimeter centimeters
+    mm | 1/1000 m | mm millimetre millimetres millimeter millimeters
+    mile | 201168/125 m | mile miles mi
+    foot | 381/1250 m | foot feet ft
+    inch | 127/5000 m | inch inches
+    yard | 1143/1250 m | yard yards yd yds
+    g | 1 g | g gram grams gramme grammes
+    kg | 1000 g | kg kgs kilo kilos kilogram kilograms kilogramme kilogrammes
+    mg | 1/1000 g | mg milligram milligrams
+    tonne | 1000000 g | tonne tonnes ton tons
+    lb | 45359237/100000 g | lb lbs pound pounds
+    ounce | 45359237/1600000 g | ounce ounces oz
+    litre | 1/1000 m3 | l litre litres liter liters
+    ml | 1/1000000 m3 | ml millilitre millilitres milliliter milliliters
+    gallon | 473176473/125000000000 m3 | gallon gallons gal
+    pint | 473176473/1000000000000 m3 | pint pints
+    acre | 316160658/78125 m2 | acre acres
+    hectare | 10000 m2 | hectare hectares ha
+    mph | 1397/3125 m/s | mph
+    km/h | 5/18 m/s | kph kmh
+    celsius | 1 celsius | °c celsius centigrade
+    fahrenheit | 5/9 celsius | °f fahrenheit
+    degree | | ° degree degrees
+    kw | 1 kw | kw kilowatt kilowatts
+    mw | 1000 kw | mw megawatt megawatts
+    gw | 1000000 kw | gw gigawatt gigawatts
+    kwh | 1 kwh | kwh
+    mwh | 1000 kwh | mwh
+    gb | 1 gb | gb gigabyte gigabytes
+    mb | 1/1000 gb | mb megabyte megabytes
+    tb | 1000 gb | tb terabyte terabytes
+    second | 1 s | sec secs seconds
+    minute | 60 s | min mins minute minutes
+    hour | 3600 s | h hr hrs hour hours
+    day | 86400 s | day days
+    week | 604800 s | week weeks
+    fortnight | 1209600 s | fortnight fortnights
+    month | 1 month | month months
+    year | 12 month | year years yr yrs
+    decade | 120 month | decade decades
+    century | 1200 month | century centuries
+    times | | times
 """
-UNITS = {
-    spelling: name.strip() for line in _SPELLINGS.strip().splitlines() for name, _, rest in [line.partition(":")]
-    for spelling in rest.split()
-}  # fmt: skip
-"""The unit of each spelling, in lower case."""
+_ROWS = [[part.strip() for part in line.split("|")] for line in _TABLE.strip().splitlines()]
+UNITS: dict[str, tuple[str, ...]] = {}
+"""The units of each spelling, in lower case; "pounds" are money or a weight."""
+_SIZES: dict[str, tuple[Fraction, str]] = {}
+for _name, _as_base, _spellings in _ROWS:
+    for _spelling in _spellings.split():
+        UNITS[_spelling] = (*UNITS.get(_spelling, ()), _name)
+    if _as_base:
+        _SIZES[_name] = (Fraction(_as_base.split()[0]), _as_base.split()[1])
+_FREEZING = {"fahrenheit": 32}
 
-_UNIT = re.compile(r"[\s\u00a0]?-?(%|°\s?[CF]?\b|°|[$£€¥₹](?!\s?\d)|[^\W\d_]+)")
+_UNIT = re.compile(r"[\s\u00a0]?-?(%|°\s?[CF]?\b|°|[$£€¥₹](?!\s?\d)|(?:US|AU|CA|HK)\$|[^\W\d_]+)([²³])?")
 _PER_CENT = re.compile(r"[\s\u00a0]?per[\s-]cent\b(?:age points?)?", re.IGNORECASE)
+_DEGREES = re.compile(r"[\s\u00a0]?-?degrees?\s(celsius|centigrade|fahrenheit|[CF]\b)", re.IGNORECASE)
+_POWER = re.compile(r"[\s\u00a0]?-?(square|sq\.?|cubic|cu\.?)\s?([^\W\d_]+)", re.IGNORECASE)
+_SPEED = re.compile(r"\s?(?:/|per\s|an?\s)\s?(h|hr|hour|s|sec|second)\b", re.IGNORECASE)
 
 
-def unit_at(text: str, at: int) -> tuple[str, int]:
-    """The unit that begins at an offset, after a space or hyphen, and where it ends; "" and the offset without one."""
-    spaced = _PER_CENT.match(text, at)
-    if spaced:
-        return "percent", spaced.end()
+def unit_at(text: str, at: int) -> tuple[tuple[str, ...], int]:
+    """The units that are spelled at an offset, after a space or hyphen, and where that ends; none at the offset."""
+    degrees, power = _DEGREES.match(text, at), _POWER.match(text, at)
+    if spaced := _PER_CENT.match(text, at):
+        return ("percent",), spaced.end()
+    if degrees:
+        return ("celsius" if degrees.group(1)[0].lower() == "c" else "fahrenheit",), degrees.end()
+    if power and (units := _raised(power.group(2), 2 if power.group(1)[0].lower() == "s" else 3)):
+        return units, power.end()
+    return _one_word(text, at)
+
+
+def _one_word(text: str, at: int) -> tuple[tuple[str, ...], int]:
     found = _UNIT.match(text, at)
-    unit = UNITS.get("".join(found.group(1).lower().split())) if found else None
-    return (unit, found.end()) if found and unit else ("", at)
+    units = UNITS.get("".join(found.group(1).lower().split()), ()) if found else ()
+    if found and units and found.group(2):
+        units = _raised(found.group(1), 2 if found.group(2) == "²" else 3)
+    if not found or not units:
+        return (), at
+    speed = _SPEED.match(text, found.end())
+    if speed and _SIZES.get(units[0], ("", ""))[1] == "m":
+        return (f"{units[0]}/{speed.group(1)[0].lower()}",), speed.end()
+    return units, found.end()
+
+
+def _raised(spelling: str, power: int) -> tuple[str, ...]:
+    unit = UNITS.get(spelling.lower(), ("",))[0]
+    return (f"{unit}{power}",) if _SIZES.get(unit, ("", ""))[1] == "m" else ()
+
+
+def in_base(value: Fraction, unit: str) -> tuple[Fraction, str]:
+    """A value of a unit in its base unit: metres, grams, seconds, months ...; itself where nothing is converted."""
+    size, base = _size(unit)
+    return (value - _FREEZING.get(unit, 0)) * size, base
+
+
+def size_of(unit: str) -> Fraction:
+    """How much one more of a unit is in its base unit."""
+    return _size(unit)[0]
+
+
+def _size(unit: str) -> tuple[Fraction, str]:
+    if unit in _SIZES:
+        return _SIZES[unit]
+    if unit[-1:] in ("2", "3") and unit[:-1] in _SIZES:
+        return _SIZES[unit[:-1]][0] ** int(unit[-1]), f"m{unit[-1]}"
+    length, slash, time = unit.partition("/")
+    if slash and length in _SIZES:
+        return _SIZES[length][0] / (3600 if time == "h" else 1), "m/s"
+    return Fraction(1), unit

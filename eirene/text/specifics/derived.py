@@ -1,0 +1,240 @@
+"""Derived values: numbers of a sentence that follow from those of given texts, and so stand for none of these.
+
+A sum, difference, product, quotient, share, mean, change in percent, limit, time between two years, days or hours,
+number of things listed. It is told by trying. Where much is given something fits by chance: so it is a ground for
+leaving a value alone, and none for calling it right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eirene.text.sentences import split_sentences
+from eirene.text.specifics.index import find_specifics, specifics_index
+from eirene.text.specifics.mention import Mention
+from eirene.text.specifics.units import size_of
+from eirene.text.words import stems
+
+_MOST_VALUES = 40
+"""Given values that are tried, those of the sentences with most words in common first."""
+_LONGEST_RUN = 6
+"""Values in a row that are added up."""
+_LONGEST = 1000
+"""Characters of a sentence that are read."""
+_ROUNDED = 0.05
+_FAR = 10.0
+"""How many times a limit ("over 100") may be passed."""
+_YEARS_FROM, _YEARS_TO = 1000, 2100
+_DAY = 86_400.0
+_LISTED = re.compile(r"[,;]\s(?:(?:and|or)\s)?|\s(?:and|or)\s", re.IGNORECASE)
+_NOT_OF_BARE = ("month", "s", "celsius", "year", "date", "clock")
+"""Units that no two numbers without a unit make."""
+_MULTIPLES = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
+_MULTIPLIED = re.compile(r"\b(doubl|tripl|quadrupl|halv)(?:e|es|ed|ing)\b", re.IGNORECASE)
+_PERIODS = (
+    (re.compile(r"\b(?:year|annual)", re.I), (12.0, 52.0, 365.0)), (re.compile(r"\b(?:month)", re.I), (4.0, 30.0)),
+    (re.compile(r"\bweek", re.I), (7.0,)), (re.compile(r"\bdai?ly?\b|\bdays?\b", re.I), (24.0,)),
+    (re.compile(r"\bhour|\bminute", re.I), (60.0,)),
+)  # fmt: skip
+"""How often a shorter time goes into the one that a sentence speaks of."""
+Floats = NDArray[np.float64]
+
+
+class _Value(NamedTuple):
+    """A value in its base unit ("year", "date", "clock": a point in time); `room`: how far off it may be as said."""
+
+    value: float
+    unit: str
+    room: float = 0.0
+
+
+def derivable(sentence: str, passages: Sequence[str]) -> bool:
+    """Whether each number, date and time of a sentence stands in the passages or follows from theirs, one of them in
+    another notation at the least. False for a sentence of more than 1,000 characters.
+
+    Examples:
+        >>> derivable("That is 300 in all.", ["One box holds 100 nails, the other 200."])
+        True
+        >>> derivable("That is 310 in all.", ["One box holds 100 nails, the other 200."])
+        False
+    """
+    if len(sentence) > _LONGEST:
+        return False
+    own = [m for m in find_specifics(sentence) if _is_value(m)]
+    indexes = [specifics_index(text) for text in passages]
+    written = {index.said(m) for index in indexes for m in index.mentions if _is_value(m)}
+    new = [m for m in own if not m.is_weak and sentence[m.start : m.end].casefold() not in written]
+    multiples = [_MULTIPLES[m.group(1).lower()] for m in _MULTIPLIED.finditer(sentence)]
+    if not new and not multiples:
+        return False
+    given = GivenValues(sentence, passages)
+    follow = all(any(index.holds(m) for index in indexes) or given.follow(m) for m in new)
+    return follow and all(given.has(_Value(n, "times", n / 10)) for n in multiples)
+
+
+def _is_value(mention: Mention) -> bool:
+    return mention.kind in ("number", "date")
+
+
+def _read(text: str) -> list[_Value]:
+    """The values of a text in reading order."""
+    mentions = [m for m in find_specifics(text) if _is_value(m)]
+    found: list[_Value] = []
+    for n, mention in enumerate(mentions):
+        own = _values_of(mention)
+        then = _values_of(mentions[n + 1]) if n + 1 < len(mentions) else []
+        if own and then and then[0].unit == "date" and not own[0].unit and then[0].value > own[0].value:
+            month_begins = date.fromordinal(int(then[0].value)).replace(day=1).toordinal()
+            own = [_Value(month_begins + own[0].value - 1, "date")]  # "3 to 5 June"
+        found += own
+    return found
+
+
+def _as_written(text: str) -> Iterator[_Value]:
+    """The values of a text without their units: 30 where it says "30 days", for what is "each day"."""
+    for mention in find_specifics(text):
+        yield from (_Value(float(q.value / size_of(q.unit)), "") for q in mention.quantities if q.unit != q.base)
+
+
+def _values_of(mention: Mention) -> list[_Value]:
+    """The values that a mention may be."""
+    if mention.kind == "number":
+        return [v for q in mention.quantities for v in _numbers(float(q.value), q.base, float(q.slack))]
+    keys = sorted(mention.gives)
+    clock = [_Value(float(key[5:]) * 60, "clock") for key in keys if key.startswith("time:")]
+    days = [key[4:].split("-") for key in keys if key.startswith("day:")]
+    years = [int(key[2:]) for key in keys if re.fullmatch(r"n:[12]\d{3}", key)]
+    found = clock + [_Value(year, "year") for year in years]
+    for month, day in days[:1]:
+        try:
+            found.insert(0, _Value(date(years[0] if years else 2000, int(month), int(day)).toordinal(), "date"))
+        except ValueError:
+            continue  # 31 June
+    return found
+
+
+def _numbers(value: float, base: str, slack: float) -> list[_Value]:
+    """A number, and the year that it may be."""
+    found = [_Value(value, base, min(slack, abs(value) * _ROUNDED))]
+    is_year = not base and value.is_integer() and _YEARS_FROM <= value <= _YEARS_TO
+    return [*found, _Value(value, "year")] if is_year else found
+
+
+class GivenValues:
+    """The values of the given sentences that are nearest to a sentence by words, and what can be made of them."""
+
+    def __init__(self, sentence: str, passages: Sequence[str]) -> None:
+        runs: list[list[_Value]] = []
+        self._counts: set[int] = set()
+        bare: list[_Value] = []
+        for text in _nearest(sentence, passages):
+            if (room := _MOST_VALUES - sum(map(len, runs))) <= 0:
+                break
+            runs.append(_read(text)[:room])
+            bare += _as_written(text)
+            self._counts.add(len(_LISTED.split(text)))
+        plain = [v for run in runs for v in run]
+        sums = [*_sums(plain), *(v for run in runs for v in _sums(run))]
+        periods = [n for words, often in _PERIODS if words.search(sentence) for n in often]
+        own = [v for v in (*_read(sentence), *_as_written(sentence)) if not v.unit and v.value < _YEARS_FROM]
+        self._plain = list(dict.fromkeys([*plain, *sums]))
+        more = [_Value(v.value * n, v.unit) for v in (*plain, *own) if v.unit != "year" for n in periods] + [
+            _Value(n, "") for n in periods
+        ]
+        self._every = list(dict.fromkeys([*self._plain, *more, *own, *bare[:_MOST_VALUES]]))
+
+    def follow(self, mention: Mention) -> bool:
+        """Whether a value of a sentence can be made of the given ones."""
+        values = _values_of(mention)
+        if mention.bound in ("over", "under"):
+            return any(_within(v.value, mention.bound, g) for v in values for g in self._plain if _alike(v, g))
+        rough = _ROUNDED if mention.bound == "about" else 0.0
+        return any(self.has(v._replace(room=max(v.room, abs(v.value) * rough))) for v in values)
+
+    def has(self, wanted: _Value) -> bool:
+        """Whether a value follows."""
+        if wanted.value in self._counts and wanted.value <= 12 and not wanted.unit:
+            return True
+        if any(_alike(wanted, v) and abs(v.value - wanted.value) <= wanted.room for v in self._plain):
+            return True
+        others = [v for v in self._every if v != wanted._replace(room=v.room)]
+        return any(
+            bool((np.abs(found - wanted.value) <= wanted.room + 1e-9).any()) for found in _made(others, wanted.unit)
+        )
+
+
+def _alike(a: _Value, b: _Value) -> bool:
+    return a.unit == b.unit or not a.unit or not b.unit
+
+
+def _within(limit: float, bound: str, given: _Value) -> bool:
+    low, high = (limit, limit * _FAR) if bound == "over" else (limit / _FAR, limit)
+    return low <= given.value <= high
+
+
+def _sums(values: Sequence[_Value]) -> Iterator[_Value]:
+    """Sums of values of one unit in a row, and their means."""
+    for unit in dict.fromkeys(v.unit for v in values if v.unit not in ("year", "date", "clock")):
+        same = [v.value for v in values if v.unit == unit]
+        for i in range(len(same)):
+            for j in range(i + 2, min(len(same), i + _LONGEST_RUN) + 1):
+                yield _Value(sum(same[i:j]), unit)
+                yield _Value(sum(same[i:j]) / (j - i), unit)
+
+
+def _made(values: Sequence[_Value], unit: str) -> Iterator[Floats]:
+    """What two values make, where the result is of a unit, or may be."""
+    if not values:
+        return
+    units = np.array([v.unit for v in values])
+    a, b = (np.array([v.value for v in values]).reshape(shape) for shape in ((-1, 1), (1, -1)))
+    ua, ub = units.reshape(-1, 1), units.reshape(1, -1)
+    like = (ua == ub) | (ua == "") | (ub == "")
+    fits = (ua == unit) | (ub == unit) | (unit == "")
+    if unit not in _NOT_OF_BARE:
+        fits = fits | ((ua == "") & (ub == ""))
+    over = np.divide(a, b, out=np.full((len(values), len(values)), np.nan), where=b != 0)
+    yield from ((a + b)[like & fits], (a - b)[like & fits])
+    yield (a * b)[fits]
+    yield from _shares(a, b, ua, ub, unit)
+    if unit in ("", "times"):
+        yield from (over[like], over[like] - 1, 1 - over[like])
+    if unit not in ("percent", "times"):
+        yield over[fits]
+    if unit == "percent":
+        yield from (100 * over[like], 100 * (over[like] - 1), 100 * (1 - over[like]), 100 - a[ua == "percent"])
+    yield from _times_between(a, b, ua, ub, unit)
+
+
+def _shares(a: Floats, b: Floats, ua: NDArray[np.str_], ub: NDArray[np.str_], unit: str) -> Iterator[Floats]:
+    """Some percent of a value, what is left of it, and what it grows to."""
+    shares = (ub == "percent") & ((ua == unit) | (unit == "") | (ua == ""))
+    yield from ((a * b)[shares] / 100, (a * (100 - b))[shares] / 100, (a * (100 + b))[shares] / 100)
+
+
+def _times_between(a: Floats, b: Floats, ua: NDArray[np.str_], ub: NDArray[np.str_], unit: str) -> Iterator[Floats]:
+    """Years, days or hours between two points, with and without the last one; a year some years after another."""
+    years, days = (a - b)[(ua == "year") & (ub == "year")], (a - b)[(ua == "date") & (ub == "date")]
+    clock = (a - b)[(ua == "clock") & (ub == "clock")] % _DAY
+    if unit in ("", "month"):
+        months = 12.0 if unit else 1.0
+        yield from (years * months, (years - 1) * months, (years + 1) * months)
+    if unit in ("", "s"):
+        day = _DAY if unit else 1.0
+        yield from (days * day, (days + 1) * day, clock if unit else clock / 3600)
+    if unit == "year":
+        later = (ua == "year") & (ub == "month")
+        yield from ((a + b / 12)[later], (a - b / 12)[later])
+
+
+def _nearest(sentence: str, passages: Sequence[str]) -> list[str]:
+    """The given sentences with a value, those with most of the sentence's words first."""
+    own = set(stems(sentence))
+    given = [s.text for text in passages for s in split_sentences(text) if any(map(str.isalnum, s.text))]
+    return sorted(dict.fromkeys(text[:_LONGEST] for text in given), key=lambda text: -len(own & set(stems(text))))
