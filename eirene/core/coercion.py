@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from json import JSONDecodeError
 from typing import Any
 
 from eirene.core.errors import InputError
 from eirene.core.json import NotJsonableError, jsonable, parse_json
+from eirene.core.python_text import read_python
 from eirene.core.validation import described
 from eirene.text.unicode import with_title
 
@@ -26,8 +29,11 @@ TEXT_KEYS = ("text", "page_content", "passage", "contents", "content", "body")
 MAX_NESTING = 10
 """How deep lists of passages may nest."""
 
-_LISTED = re.compile(r'\s*\[\s*(?:\[\s*)*(?:"|\]|\{\s*")')
-"""The beginning of a text that holds a JSON list of texts or passages; `[1]` and `[[Link]]` begin no such list."""
+_LISTED = re.compile(r"""\s*+\[[\s[]*+(?:"|\]|\{\s*+["']|'(?=.*\]\s*\Z|(?:[^'\\]|\\.)*+'\s*+,?\s*+['"]))""", re.DOTALL)
+"""A text that is meant as a list of texts or passages, by its beginning; `[1]` and `[[Link]]` begin no such list, and
+`['a']` and a word after it is none."""
+_PYTHON = re.compile(r"[\s\[{]*'")
+_MAYBE_LISTED = re.compile(r"\s*+(?:array)?[(\[].*[)\]]\s*\Z", re.DOTALL)
 
 
 class CoercionError(ValueError):
@@ -47,12 +53,12 @@ def as_id(value: object) -> Any:
 
 
 def as_sides(value: object) -> Any:
-    """A mapping of each side to its arguments, or one side, as the list of sides; JSON in a text is read.
+    """A mapping of each side to its arguments, or one side, as the list of sides; JSON or Python in a text is read.
 
     A side whose arguments are null has none, and is left out.
     """
     if isinstance(value, str):
-        value = read_json_text(value, SIDES, "{[")
+        value = read_value_text(value, SIDES, "{[")
     if value is None or isinstance(value, list):
         return value
     if isinstance(value, Mapping):
@@ -68,9 +74,9 @@ def as_sides(value: object) -> Any:
 
 
 def as_texts(value: object) -> Any:
-    """One text, or a list of texts, as a list without null entries; a text that holds a JSON list is read."""
+    """One text, or a list of texts, as a list without null entries; a text that holds a list is read."""
     if isinstance(value, str):
-        value = read_json_text(value, TEXTS, "[") if _LISTED.match(value) else [value]
+        value = _listed(value, TEXTS)
     if value is None or (isinstance(value, list) and all(type(entry) is str for entry in value)):
         return value
     found = _jsonable_or_none(value)
@@ -80,16 +86,43 @@ def as_texts(value: object) -> Any:
 
 
 def as_passages(value: object) -> Any:
-    """Passages in any form as a list of their texts, each with its title before it; null entries are left out.
+    """Passages in any form as a list of their texts, each with its title before it; null ones are left out.
 
-    A text, or a JSON list in a text; objects with a text under one of `TEXT_KEYS`; documents of retrievers
-    (LangChain's, and others with such an attribute); nested lists of all these.
+    A text, or a list in a text (JSON's, or Python's as `str` prints it); objects with a text under one of `TEXT_KEYS`;
+    documents of retrievers (LangChain's, and others with such an attribute); nested lists of all these. None where all
+    are null.
     """
     if isinstance(value, str):
-        value = read_json_text(value, PASSAGES, "[") if _LISTED.match(value) else [value]
+        value = _listed(value, PASSAGES)
     if value is None or (isinstance(value, list) and all(type(entry) is str for entry in value)):
         return value
-    return list(_passages(value, value, MAX_NESTING))
+    found = list(_passages(value, value, MAX_NESTING))
+    return found or (None if null_passages(value) else found)
+
+
+def null_passages(value: object) -> int:
+    """How many of the passages in a value are null, or objects whose text is: `as_passages` leaves these out."""
+    if isinstance(value, str):
+        try:
+            value = _listed(value, PASSAGES)
+        except CoercionError:
+            return 0
+    return _nulls(value, MAX_NESTING) if isinstance(value, list | tuple | Mapping) else 0
+
+
+def _nulls(value: object, left: int) -> int:
+    if isinstance(value, list | tuple) and left:
+        return sum(_nulls(entry, left - 1) for entry in value)
+    return int(value is None or _has_null_text(value))
+
+
+def _has_null_text(value: object) -> bool:
+    """Whether a passage is an object that has a key for its text, and null under it."""
+    return (
+        isinstance(value, Mapping)
+        and passage_text(value) is None
+        and any(key in value and value[key] is None for key in TEXT_KEYS)
+    )
 
 
 def passage_text(data: Mapping[str, Any]) -> str | None:
@@ -104,8 +137,8 @@ def passage_title(data: Mapping[str, Any]) -> str:
 
 
 def as_notes(value: object) -> Any:
-    """A person's notes on sentences as a list; JSON in a text is read."""
-    found = read_json_text(value, NOTES, "[") if isinstance(value, str) else value
+    """A person's notes on sentences as a list; JSON or Python in a text is read."""
+    found = read_value_text(value, NOTES, "[") if isinstance(value, str) else value
     if found is None or isinstance(found, list):
         return found
     if isinstance(found, tuple):
@@ -114,8 +147,8 @@ def as_notes(value: object) -> Any:
 
 
 def as_meta(value: object) -> Any:
-    """Free data, an object; JSON in a text is read."""
-    found = read_json_text(value, META, "{[") if isinstance(value, str) else value
+    """Free data, an object; JSON or Python in a text is read."""
+    found = read_value_text(value, META, "{[") if isinstance(value, str) else value
     if found is None or isinstance(found, dict):
         return found
     raise CoercionError(f"must be {META}, got {described(value)}")
@@ -127,7 +160,7 @@ def _passages(value: Any, whole: object, left: int) -> Iterator[str]:
     elif isinstance(value, list | tuple) and left:
         for entry in value:
             yield from _passages(entry, whole, left - 1)
-    elif value is not None:
+    elif value is not None and not _has_null_text(value):
         text = None if isinstance(value, list | tuple) else _document(value)
         if text is not None:
             yield text
@@ -161,11 +194,31 @@ def _jsonable_or_none(value: object) -> Any:
         return None
 
 
-def read_json_text(text: str, wanted: str, starts: str) -> Any:
-    """The JSON value in a text, such as a table's cell. `starts`: what it may begin with."""
+def _listed(text: str, wanted: str) -> list[Any]:
+    """The entries of the list that a text holds, in JSON or Python; the text alone where it is none."""
+    if _LISTED.match(text):
+        found: list[Any] = read_value_text(text, wanted, "[")
+        return found
+    if _MAYBE_LISTED.match(text):
+        with suppress(ValueError):
+            held = read_python(text)
+            if isinstance(held, list) and all(entry is None or isinstance(entry, str | dict) for entry in held):
+                return held
+    return [text]
+
+
+def read_value_text(text: str, wanted: str, starts: str) -> Any:
+    """The JSON or Python value in a text, such as a table's cell. `starts`: what it may begin with."""
     if text.lstrip()[:1] not in tuple(starts):
         raise CoercionError(f"must be {wanted}, got {described(text)}")
     try:
         return parse_json(text.encode("utf-8", "surrogatepass"), where="")
     except InputError as error:
-        raise CoercionError(f"begins as JSON and {error}; it must be {wanted}") from None
+        said = f"as JSON and {error}"
+        if isinstance(error.__context__, JSONDecodeError):  # it is none; a key given twice is one of JSON's faults
+            try:
+                return read_python(text)
+            except ValueError as reason:
+                if _PYTHON.match(text):
+                    said = f"as a list or object of Python, and {reason}"
+        raise CoercionError(f"begins {said}; it must be {wanted}") from None

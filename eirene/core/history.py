@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict
 
-from eirene.core.coercion import CoercionError, read_json_text
+from eirene.core.coercion import CoercionError, read_value_text
 from eirene.core.json import NotJsonableError, jsonable
 from eirene.core.validation import CheckedModel, described
 from eirene.text.unicode import Text
@@ -51,7 +51,7 @@ def as_turns(value: object) -> Any:
     list is None: a chat's first question has no history.
     """
     if isinstance(value, str):
-        value = read_json_text(value, MESSAGES, "[")
+        value = read_value_text(value, MESSAGES, "[")
     if value is None:
         return value
     if not isinstance(value, list | tuple):

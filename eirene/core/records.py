@@ -103,7 +103,7 @@ class Item(_InputModel):
         None
     )
     """The sides of the question with their arguments; also a mapping of each side to its arguments."""
-    context: Annotated[list[Text], Field(min_length=1), PASSAGES] | None = None
+    context: Annotated[Annotated[list[Text], Field(min_length=1)] | None, PASSAGES] = None
     """Passages that the answer is checked against; also one text, or a retriever's documents."""
     feedback: Annotated[list[FeedbackNote], Field(min_length=1), BeforeValidator(as_notes)] | None = None
     """A person's notes on sentences of the answer, for mode `human`."""

@@ -12,13 +12,17 @@ from itertools import count
 
 import numpy as np
 
+from eirene.core.coercion import null_passages
 from eirene.core.errors import InputError
+from eirene.core.logs import get_logger
 from eirene.core.records import Item, parse_item
-from eirene.data.columns import FIELDS, NEEDED, ROW_NUMBER, ColumnMap, Fields, columns_of, no_column
+from eirene.data.columns import FIELDS, NEEDED, ROW_NUMBER, ColumnMap, Fields, columns_of, find, no_column
 from eirene.data.json_rows import Row, taken
 from eirene.data.published import Reader
 from eirene.data.selection import Selection
 from eirene.data.source import RowSource
+
+logger = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,11 @@ class Shape:
         elif not self.drop_unmapped:
             _refuse_rest(row.data, found, row.where)
         return found.values
+
+    def null_passages(self, row: Row) -> int:
+        """How many passages of the row are null, which the item lacks."""
+        source = self.columns.source_of("context")
+        return null_passages(find(row.data, source)) if source and isinstance(row.data, dict) else 0
 
 
 def _completed(mapped: Fields, read: Fields, columns: Mapping[str, str]) -> Fields:
@@ -153,9 +162,13 @@ class Dataset:
     def _checked(self, each: Callable[[Item], Item] | None) -> Iterator[Item]:
         ids, seen = array("Q"), set[str]()
         last: Row | None = None
-        for last, _, item in self._placed(seen, each):  # noqa: B007  # the last row is told of below
+        nulls: list[str] = []
+        for last, _, item in self._placed(seen, each):
             ids.append(id_number(item.id))
+            nulls += [last.where] * self.shape.null_passages(last)
             yield item
+        if nulls:
+            logger.warning("null passages are left out: %d, the first in %s", len(nulls), nulls[0])
         if last is None:
             raise InputError("has no rows", where=self.name)
         self._refuse_unseen(seen, last)

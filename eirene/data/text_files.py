@@ -9,6 +9,8 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any, BinaryIO
 
 from eirene.core.errors import InputError
@@ -18,6 +20,7 @@ from eirene.data.source import Bytes, read_errors
 
 _BOM = b"\xef\xbb\xbf"
 _SEPARATORS = ",\t;|"
+_NAMED_SEPARATOR = re.compile(r'"?sep=([,\t;|])"?[,\t;|\s]*', re.IGNORECASE)  # a line of Excel's
 _MAX_FIELD = (
     2**31 - 1
 )  # the most that fits a C long everywhere; the module's own limit of 131,072 is no limit for texts
@@ -26,10 +29,10 @@ _MAX_FIELD = (
 class CsvSource:
     """The records under a header line, every cell a text.
 
-    The separator of CSV is the one of comma, tab, semicolon and bar that stands most often in the header; that of TSV
-    is the tab. Quotes are those of RFC 4180. UTF-8 only (a byte order mark is skipped). A record with more or fewer
-    cells than the header, a name that two columns share, and a quote left open are errors. A column without a name is
-    `column_N`. Blank lines are skipped.
+    The separator of CSV is the one of comma, tab, semicolon and bar that stands most often in the header, or that a
+    line `sep=;` before it names; that of TSV is the tab. Quotes are those of RFC 4180. UTF-8 only (a byte order mark is
+    skipped). A record with more or fewer cells than the header, a name that two columns share, and a quote left open
+    are errors. A column without a name is `column_N` where it holds something, and else none. Blank ones are skipped.
     """
 
     is_table = True
@@ -51,13 +54,7 @@ class CsvSource:
             records = self._records(file)
             next(records)
             for n, header, cells in taken(records, take):
-                where = f"{self.name}, line {n}"
-                if len(cells) != len(header):
-                    raise InputError(
-                        f"has {len(cells)} cells, the header {len(header)}; is a quote or a separator missing?",
-                        where=where,
-                    )
-                yield Row(where, dict(zip(header, cells, strict=True)))
+                yield Row(f"{self.name}, line {n}", _by_name(header, cells, f"{self.name}, line {n}"))
 
     def count(self) -> int:
         """How many records there are."""
@@ -67,30 +64,54 @@ class CsvSource:
     def _records(self, file: BinaryIO) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
         """The header, then each record: the line on which it begins, the header's names, the cells."""
         lines = _decoded(file, self.name)
-        first = next(lines, None)
-        if first is None:
+        number, text = next(lines, (1, ""))
+        separator = self._separator
+        if named := _NAMED_SEPARATOR.fullmatch(text):
+            separator = named[1]
+            number, text = next(lines, (1, ""))
+        if not text:
             raise InputError("is empty; the first line of a table names its columns", where=self.name)
-        number, text = first
         if csv.field_size_limit() < _MAX_FIELD:
             csv.field_size_limit(_MAX_FIELD)
-        reader = csv.reader(
-            (line for part in ([text], (t for _, t in lines)) for line in part),
-            delimiter=self._separator or _separator_of(text),
-            strict=True,
-        )
-        ahead = number - 1  # blank lines before the header, which the reader does not see
+        rest = chain([text], (line for _, line in lines))
+        header: tuple[str, ...] = ()
+        for n, cells in self._read(rest, separator or _separator_of(text), ahead=number - 1):
+            header = header or _named(cells, f"{self.name}, line {n}")
+            yield n, header, cells
+
+    def _read(self, lines: Iterator[str], separator: str, *, ahead: int) -> Iterator[tuple[int, list[str]]]:
+        """Each record with the line on which it begins. A line of separators alone, as spreadsheets write it, is none.
+
+        `ahead`: the lines before the first.
+        """
+        read: list[str] = [""]
+        reader = csv.reader(map(partial(_noted, read), lines), delimiter=separator, strict=True)
+        before = 0
         try:
-            header = _named(next(reader), f"{self.name}, line {number}")
-            yield number, header, []
-            before = reader.line_num
             for cells in reader:
-                if cells:
-                    yield ahead + before + 1, header, cells
+                if read[0].strip(f"{separator} \t\r\n"):
+                    yield ahead + before + 1, cells
                 before = reader.line_num
         except csv.Error as error:
-            raise InputError(
-                f"is not CSV: {_said(error)}", where=f"{self.name}, line {ahead + reader.line_num}"
-            ) from None
+            where = f"{self.name}, line {ahead + reader.line_num}"
+            raise InputError(f"is not CSV: {_said(error)}", where=where) from None
+
+
+def _noted(last: list[str], line: str) -> str:
+    """The line, which is put in the list as well."""
+    last[0] = line
+    return line
+
+
+def _by_name(header: tuple[str, ...], cells: list[str], where: str) -> dict[str, str]:
+    """The cells under the names of their columns, but for blank ones of columns without a name."""
+    named = max((n for n, name in enumerate(header, start=1) if name != _made_name(n)), default=0)
+    if len(cells) < named or any(map(str.strip, cells[len(header) :])):
+        raise InputError(
+            f"has {len(cells)} cells, the header {len(header)}; is a quote or a separator missing?", where=where
+        )
+    both = enumerate(zip(header, cells, strict=False), start=1)
+    return {name: cell for n, (name, cell) in both if cell.strip() or name != _made_name(n)}
 
 
 def _decoded(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
@@ -116,11 +137,15 @@ def _separator_of(header: str) -> str:
 
 
 def _named(cells: list[str], where: str) -> tuple[str, ...]:
-    names = tuple(cell.strip() or f"column_{n}" for n, cell in enumerate(cells, start=1))
+    names = tuple(cell.strip() or _made_name(n) for n, cell in enumerate(cells, start=1))
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InputError(f"the header names the column {twice[0]!r} twice; rename one of them", where=where)
     return names
+
+
+def _made_name(n: int) -> str:
+    return f"column_{n}"
 
 
 def _said(error: csv.Error) -> str:

@@ -93,3 +93,26 @@ def test_what_is_no_table_is_named_with_its_place(text: bytes, said: str) -> Non
     with pytest.raises(InputError) as caught:
         cells(text)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sep=;\r\na;b,c\r\n1;2\r\n",
+        '"sep=;"\na;b,c\n1;2\n',
+        "\ufeffSEP=;;\na;b,c\n1;2\n",
+        "a;b,c;;;\n1;2;;;\n;;;;\n",
+        "a;b,c;;;\n1;2\n",
+        "a;b,c\n1;2;;\n",
+        ";;\n\na;b,c\n;\n1;2\n",
+    ],
+)
+def test_what_spreadsheets_write_around_a_table_is_no_part_of_it(text: str) -> None:
+    assert cells(text, separator=None if text[0] != "a" else ";") == [{"a": "1", "b,c": "2"}]
+    assert source(text, separator=";").count() == 1
+
+
+def test_a_column_without_a_name_has_one_where_it_holds_something() -> None:
+    assert cells(",a,\n1,2,\n,3,4\n") == [{"column_1": "1", "a": "2"}, {"a": "3", "column_3": "4"}]
+    with pytest.raises(InputError, match="line 2: has 3 cells, the header 2"):
+        cells("a,b\n1,2,3\n")

@@ -199,3 +199,14 @@ def test_keys_of_other_names_are_told_of_the_map(tmp_path: Path) -> None:
         read_items(write(tmp_path / "x.jsonl", {"prompt": "Why?", "response": "So."}))
     with pytest.raises(InputError, match=r"'answer' is missing$"):
         read_items(write(tmp_path / "x.jsonl", {"question": "Why?"}))
+
+
+def test_a_null_passage_is_left_out_with_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = tmp_path / "x.csv"
+    table.write_text('q,answer,docs\nWhy?,So.,"[None, \'a\']"\nHow?,Thus.,"[None, {""text"": null}]"\n')
+    data = open_dataset(str(table), columns=["question=q", "context=docs"])
+    assert data.check() == 2
+    assert [item.context for item in data.items()] == [["a"], None]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"null passages are left out: 3, the first in {table}, line 2"
+    ]
