@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from npov_cases import read_cases
 
-from eirene.models.encoder.training.data import read_claims, without
-from eirene.models.encoder.training.run import train_encoder
+from recipes.encoder.data import read_claims, without
+from recipes.encoder.run import train_encoder
 
 DEAL_SEED = 7
 

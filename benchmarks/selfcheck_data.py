@@ -139,7 +139,7 @@ def metrics(named: str | None) -> Iterator[tuple[str, Metric]]:
 def _token_encoder(named: str) -> TokenEncoder:
     if named != "minilm":
         return load_token_encoder(named)
-    from eirene.models.encoder.training.data import base_folder
+    from recipes.encoder.data import base_folder
 
     return load_token_encoder(str(base_folder()))
 

@@ -1,4 +1,4 @@
-"""Makes the folder that `eirene train verifier` reads of the shared data: pairs, and sentences of annotated answers.
+"""Makes the folder that `recipes.verifier` reads of the shared data: pairs, and sentences of annotated answers.
 
     python benchmarks/verifier_data.py SHARED_DATA OUT
 

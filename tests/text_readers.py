@@ -27,7 +27,6 @@ from eirene.feedback_model.parsing.tagged import split_reasons
 from eirene.feedback_model.request import feedback_messages
 from eirene.models.costs import rough_count
 from eirene.models.encoder.tokens import TokenLayers
-from eirene.models.encoder.training.data import dress
 from eirene.models.redaction import redacted
 from eirene.models.replies import Reply
 from eirene.models.reply_text import unwrapped
@@ -50,6 +49,7 @@ from eirene.text.sentences import split_sentences
 from eirene.text.words import content_words
 from eirene.views.diff import diff
 from eirene.views.facts import visible
+from recipes.encoder.data import dress
 
 Reads = Callable[[str], object]
 ANSWER = split_sentences("Cats sleep most of the day. Dogs bark at strangers.")

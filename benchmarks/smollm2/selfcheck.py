@@ -38,8 +38,8 @@ from eirene.eval.detectors.selfcheck.samples import SampleSource, source_of
 from eirene.eval.metrics.detectors import EvaluationPlan
 from eirene.eval.resources import Resources
 from eirene.models.encoder import load_encoder
-from eirene.models.encoder.training.data import base_folder
 from eirene.views.detectors import evaluation_table
+from recipes.encoder.data import base_folder
 
 
 async def draw(cases: Sequence[Labelled], journal: Journal, options: argparse.Namespace) -> None:

@@ -89,10 +89,15 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line on `arguments` (default: those of the process) and returns the exit code."""
+    return run_app(app, arguments, name="eirene")
+
+
+def run_app(app: typer.Typer, arguments: Sequence[str] | None = None, *, name: str) -> int:
+    """Runs commands and returns the exit code; every error is a line on standard error."""
     configure_streams()
     try:
         with acting_as_ctrl_c(), rare_collections_while_loading():
-            code = app(args=arguments, prog_name="eirene", standalone_mode=False)
+            code = app(args=arguments, prog_name=name, standalone_mode=False)
     except typer.TyperException as error:  # usage: an unknown flag, a missing argument, a value of the wrong type
         message = _usage_problem(error)
         if message:  # none: a group without a command, whose help has been shown instead

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,15 +40,21 @@ class Result:
 
 
 class Run:
-    """Calls `eirene` with arguments and, optionally, bytes on standard input."""
+    """Calls a command line with arguments and, optionally, bytes on standard input."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        main: Callable[[Sequence[str]], int] = main,
+    ) -> None:
         self._capsys = capsys
         self._monkeypatch = monkeypatch
+        self._main = main
 
     def __call__(self, *arguments: str | Path, stdin: bytes = b"") -> Result:
         self._monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        code = main([str(a) for a in arguments])
+        code = self._main([str(a) for a in arguments])
         captured = self._capsys.readouterr()
         return Result(code, captured.out, captured.err)
 

@@ -118,7 +118,7 @@ def test_nobody_else_looks_for_packages() -> None:
     """One place knows which extra brings what; others ask where a module lies, not whether it is there."""
     words = {
         "MissingExtraError(": {"core/errors.py", "core/extras.py"},
-        "find_spec(": {"core/extras.py", "models/encoder/training/data.py", "models/gguf/spec.py"},
+        "find_spec(": {"core/extras.py", "models/gguf/spec.py"},
     }
     for word, places in words.items():
         assert {path.relative_to(ROOT).as_posix() for path in MODULES if word in path.read_text("utf-8")} == places
@@ -187,7 +187,6 @@ COMMANDS = [
     ),
     ("local", ["train", "generator", "{row}", "--base", "hf:owner/name", "--out", "{folder}/t"]),
     ("local", ["synth", "fava", "{row}", "--backend", "hf:owner/name", "--out", "{out}"]),
-    ("train", ["train", "encoder", "--data", "{data}", "--out", "{folder}/t"]),
 ]
 
 
@@ -198,7 +197,6 @@ def light(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     (folder / "site").mkdir()
     (folder / "site" / "sitecustomize.py").write_text(ABSENT.format(absent=sorted(EXTRAS)), encoding="utf-8")
     write(folder / "row.jsonl", {**GIVEN, "id": "1"})
-    write(folder / "topics_train.jsonl", {})
     (folder / "rows.parquet").write_bytes(b"PAR1")
     path = os.pathsep.join([str(folder / "site"), *filter(None, [os.environ.get("PYTHONPATH")])])
     return folder, {**os.environ, "PYTHONPATH": path, "OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}
@@ -212,7 +210,7 @@ def test_without_its_extra_a_command_says_so_in_a_line(
     folder, environment = light
     topics = EXAMPLES / "topics.jsonl"
     given = {"row": str(folder / "row.jsonl"), "parquet": str(folder / "rows.parquet"), "folder": str(tmp_path),
-             "out": str(tmp_path / "out.jsonl"), "topics": str(topics), "data": str(folder),
+             "out": str(tmp_path / "out.jsonl"), "topics": str(topics),
              "topic": json.loads(topics.read_text("utf-8").splitlines()[0])["question"]}  # fmt: skip
     command = [sys.executable, "-m", "eirene", *(word.format(**given) for word in words)]
     done = subprocess.run(

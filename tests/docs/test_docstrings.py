@@ -12,15 +12,15 @@ from .pages import ROOT, is_there
 
 SOURCES = [
     path
-    for folder, ending in (("eirene", "py"), ("eirene", "md"), ("benchmarks", "py"), ("tests", "py"))
+    for folder, ending in (("eirene", "py"), ("eirene", "md"), ("benchmarks", "py"), ("recipes", "py"), ("tests", "py"))
     for path in sorted((ROOT / folder).rglob(f"*.{ending}"))
 ]
 SPOKEN_OF_AS_GONE = {"tests/test_architecture.py"}
-PATHS = re.compile(r"\b(?:docs|benchmarks|examples|eirene|tests)/[\w./-]+\.(?:py|md|json|jsonl|toml)\b")
+PATHS = re.compile(r"\b(?:docs|benchmarks|examples|eirene|recipes|tests)/[\w./-]+\.(?:py|md|json|jsonl|toml)\b")
 NAMES = re.compile(r"`(eirene(?:\.[A-Za-z_]\w*)+)`")
 
 
-@pytest.mark.parametrize("folder", ["eirene", "benchmarks", "tests"])
+@pytest.mark.parametrize("folder", ["eirene", "benchmarks", "recipes", "tests"])
 def test_every_file_that_is_named_is_there(folder: str) -> None:
     gone = {
         f"{path.relative_to(ROOT)}: {name}"

@@ -1,4 +1,4 @@
-"""`eirene train`: a command for each model: classifier, critic, feedback, generator, refiner, encoder, verifier."""
+"""`eirene train`: a command for each model: classifier, critic, feedback, generator, refiner."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from eirene.cli import data_flags
 from eirene.cli.data_flags import FormFlags
 from eirene.cli.flags import with_groups
 from eirene.cli.train import training as flags
-from eirene.cli.train.encoder import encoder
 from eirene.cli.train.training import EpochFlags, PromptTuningFlags, TrainFlags, Training
-from eirene.cli.train.verifier import verifier
 from eirene.core.errors import InputError
 
 app = typer.Typer(help="Train the models that Eirene uses.", no_args_is_help=True)
@@ -206,7 +204,3 @@ def refiner(
             f"reply raised more {shown(held['after']['reward_accuracy'])}"
         )  # fmt: skip
         training.tell(trained, "refine ITEM --backend {}", by_epoch=True, more=measured)
-
-
-app.command("encoder")(encoder)
-app.command("verifier")(verifier)

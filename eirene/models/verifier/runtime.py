@@ -155,7 +155,7 @@ def load_verifier(encoder: ReadsTokens, path: Path | None = None) -> Verifier:
     if path is None and encoder.digest != ENCODER_DIGEST:
         raise EncoderError(
             f"the shipped verifier reads the token vectors of the shipped encoder, got encoder {encoder.digest}: "
-            "train one for it with eirene train verifier"
+            "train one for it (recipes/verifier in a clone)"
         )
     import onnxruntime
 

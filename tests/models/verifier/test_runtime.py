@@ -18,14 +18,14 @@ onnx = pytest.importorskip("onnx")
 from eirene.core.errors import EncoderError  # noqa: E402 - after the skips
 from eirene.models.encoder import Encoder, load_encoder  # noqa: E402
 from eirene.models.verifier import runtime  # noqa: E402
-from eirene.models.verifier.graph import HeadShape, PairReader  # noqa: E402
 from eirene.models.verifier.runtime import MODEL_FILE, PremiseClaim, Verifier, load_verifier  # noqa: E402
-from eirene.models.verifier.training.cache import CachedPair, cached_pairs  # noqa: E402
-from eirene.models.verifier.training.data import read_rows  # noqa: E402
-from eirene.models.verifier.training.export import export_head  # noqa: E402
-from eirene.models.verifier.training.fit import probabilities  # noqa: E402
-from eirene.models.verifier.training.temperature import tempered  # noqa: E402
-from tests.verifier_rows import rows_of, write_rows  # noqa: E402
+from recipes.verifier.cache import CachedPair, cached_pairs  # noqa: E402
+from recipes.verifier.data import read_rows  # noqa: E402
+from recipes.verifier.export import export_head  # noqa: E402
+from recipes.verifier.fit import probabilities  # noqa: E402
+from recipes.verifier.graph import HeadShape, PairReader  # noqa: E402
+from recipes.verifier.temperature import tempered  # noqa: E402
+from tests.recipes.verifier.verifier_rows import rows_of, write_rows  # noqa: E402
 
 SHAPE = HeadShape(width=16, heads=2, layers=2)
 ODD = ["", " ", "\u200b", "🙂", "\0", "\ud800", "它太贵了。", "x" * 3000, "word " * 400, "[SEP]", "_"]
@@ -82,7 +82,7 @@ def test_a_bad_export_is_refused_and_the_one_before_it_stays(
 ) -> None:
     export_head(head_of(1), tmp_path, temperature=1.0, probes=probes)
     before = (tmp_path / MODEL_FILE).read_bytes()
-    monkeypatch.setattr("eirene.models.verifier.training.export.MOST_APART", -1.0)
+    monkeypatch.setattr("recipes.verifier.export.MOST_APART", -1.0)
     with pytest.raises(EncoderError, match="differs from torch"):
         export_head(head_of(2), tmp_path, temperature=1.0, probes=probes)
     assert (tmp_path / MODEL_FILE).read_bytes() == before
@@ -216,7 +216,7 @@ def shipped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.usefixtures("shipped")
 def test_the_shipped_head_on_another_encoder_is_one_clear_error(encoder: Encoder) -> None:
-    with pytest.raises(EncoderError, match="got encoder 0123456789ab: train one for it with eirene train verifier"):
+    with pytest.raises(EncoderError, match="got encoder 0123456789ab: train one for it"):
         load_verifier(_OtherEncoder(encoder))
 
 

@@ -1,0 +1,1 @@
+"""The recipe of the shipped encoder: `python -m recipes.encoder`."""

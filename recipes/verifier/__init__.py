@@ -1,0 +1,1 @@
+"""The recipe of the verifier's head: `python -m recipes.verifier`."""
