@@ -174,7 +174,7 @@ def _show(report: QualityReport, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(report.to_json(), ensure_ascii=False, allow_nan=False))
         return
-    from eirene.views.quality_terminal import render
+    from eirene.views.quality import render
 
     console().print(render(report))
 

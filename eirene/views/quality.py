@@ -1,4 +1,4 @@
-"""A check's report as Markdown for pull requests, as JUnit XML, and as the rows' lines for a terminal.
+"""A check's report as Markdown for pull requests, as JUnit XML, and at a terminal.
 
 Texts of answers are untrusted: in Markdown they stand in a fence that they cannot close, in XML they are escaped.
 """
@@ -8,6 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from eirene.core.quality import CheckState, ConditionOutcome, Figure, QualityReport, RowReport
 from eirene.views.facts import visible
@@ -128,3 +133,38 @@ def _lines_for(report: QualityReport, outcome: ConditionOutcome) -> Iterator[str
 
 def _xml(text: str) -> str:
     return _BAD_IN_XML.sub("�", visible(text))
+
+
+_STYLE: dict[CheckState, str] = {"passed": "bold green", "holds": "bold red", "unmeasured": "bold yellow"}
+
+
+def render(report: QualityReport) -> RenderableType:
+    """Figures, conditions, rows and notes, the verdict last, where a log ends."""
+    parts: list[RenderableType] = [_table(report)]
+    lines = list(rows_lines(report))
+    if lines:
+        parts += [Text("\nRows", style="bold"), *(Text(line) for line in lines)]
+    parts += [Text(), *(Text(visible(note), style="dim") for note in report.notes)]
+    parts += [*_reasons(report), Text(headline(report), style=_STYLE[report.state])]
+    return Group(*parts)
+
+
+def _table(report: QualityReport) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in ("quantity", "is", "95 % interval", "fails if", "result"):
+        table.add_column(name)
+    for figure in report.figures:
+        own = [outcome for outcome in report.outcomes if outcome.condition.quantity == figure.quantity]
+        cells = (figure.quantity, figure_text(figure), interval_text(figure))
+        if not own and figure.value is not None:
+            table.add_row(*cells, "", "")
+        for outcome in own:
+            limit = f"{outcome.condition}".removeprefix(f"{figure.quantity} ")
+            table.add_row(*cells, limit, Text(VERDICTS[outcome.state], style=_STYLE[outcome.state]))
+    return table
+
+
+def _reasons(report: QualityReport) -> Iterator[Text]:
+    for outcome in report.outcomes:
+        if outcome.why is not None:
+            yield Text(visible(f"{outcome.condition}: {outcome.why}"), style="dim")

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, astuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
+from eirene.core.history import HistoryTurn
 from eirene.core.records import Item, Record
 from eirene.core.usage import Usage
 from eirene.data.line_checksum import KEY
 from eirene.views.claims import Verified
-from eirene.views.conversation import shown_conversation
 from eirene.views.facts import ADVISORY, STATUS_WORDS, cost
 from eirene.views.faults import MEANING, STYLES, words_in
 from eirene.views.given import Bearing
@@ -185,3 +185,39 @@ def _arguments(view: RecordView) -> Iterator[tuple[str, HtmlTable]]:
         caption = "How far each is missing from the answer: coverage error from 0 to 1; lower is better."
         caption += f" {ADVISORY}." if is_advisory else " What was said, under 0.5, and is missing after is harm."
         yield detector, HtmlTable(caption, ("Given", "Before", "After", "Change"), groups)
+
+
+LAST_TURNS = 20
+LONGEST_TURN = 1_000
+"""Of a page with many records: turns of each record, and characters of a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownConversation:
+    """How many turns there are in words, a note where not all of it is shown, and (role, content) of each turn."""
+
+    title: str
+    note: str
+    turns: tuple[tuple[str, str], ...]
+
+
+def shown_conversation(history: Sequence[HistoryTurn] | None, *, bounded: bool = False) -> ShownConversation | None:
+    """The turns before a record's question, or None; `bounded`: the last ones, each with its first characters."""
+    if not history:
+        return None
+    title = f"The conversation before it: {len(history):,} turn{'s' if len(history) > 1 else ''}"
+    if not bounded:
+        return ShownConversation(title, "", tuple((turn.role, turn.content) for turn in history))
+    last = history[-LAST_TURNS:]
+    cuts = [f"the last {LAST_TURNS}"] if len(last) < len(history) else []
+    cuts += [f"the first {LONGEST_TURN:,} characters of each"] if any(map(_is_long, last)) else []
+    note = f"Shown are {', '.join(cuts)}; the record holds all." if cuts else ""
+    return ShownConversation(title, note, tuple((turn.role, _cut(turn)) for turn in last))
+
+
+def _is_long(turn: HistoryTurn) -> bool:
+    return len(turn.content) > LONGEST_TURN
+
+
+def _cut(turn: HistoryTurn) -> str:
+    return f"{turn.content[:LONGEST_TURN]}…" if _is_long(turn) else turn.content

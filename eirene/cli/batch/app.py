@@ -1,4 +1,4 @@
-"""`eirene batch`: a whole data set through the loop, resumable, with bounded memory and progress."""
+"""`eirene batch`: a whole data set through the loop, resumable, with bounded memory and progress; and its status."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from eirene.cli import flags
 from eirene.cli.batch.flags import DryRunFlags, LimitFlags, OfflineFlags, RunFlags
 from eirene.cli.batch.plan import dry_run, exchange
 from eirene.cli.batch.runners import BatchModels, runner_for
-from eirene.cli.batch.status import status
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
 from eirene.cli.flags import LoopFlags, with_groups
 from eirene.cli.model_flags import ModelFlags
-from eirene.cli.terminal import output, say
+from eirene.cli.terminal import console, output, say
 from eirene.cli.trace_flags import TraceFlags
 from eirene.core.errors import BackendError, InputError
 
 if TYPE_CHECKING:
     from eirene.agent.batch.control import Limits
     from eirene.agent.batch.engine import Batch, OnRow
+    from eirene.agent.batch.journal import BatchStatus
     from eirene.agent.batch.runner import Runner
     from eirene.cli.progress import BatchWatch
     from eirene.core.records import Record
@@ -39,7 +39,6 @@ class _RunByDefault(TyperGroup):
 
 
 app = typer.Typer(cls=_RunByDefault, help="Refine a whole data set; run the same command again to resume.")
-app.command("status")(status)
 
 
 @app.command("run")
@@ -174,3 +173,42 @@ def _tell(opened: Batch, out: str) -> None:
     failed = opened.totals.statuses["failed"]
     if failed:
         say(f"{failed:,} rows of {out} are failed: --retry-failed does them again, `eirene batch status` says why")
+
+
+Journal = Annotated[str, typer.Argument(metavar="JOURNAL", help="What `eirene batch` wrote with --out.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as one line of JSON.")]
+
+
+@app.command("status")
+def status(journal: Journal, *, as_json: AsJson = False) -> None:
+    """Show the state of a batch: rows by status, cost, and why some failed. It may be running."""
+    with output():
+        from eirene.agent.batch.journal import read_status
+        from eirene.cli.progress import watch_batch
+
+        with watch_batch() as shown:
+            found = read_status(journal, on_scan=shown.on_scan)
+        if as_json:
+            typer.echo(found.to_json())
+            return
+        _show(found)
+
+
+def _show(found: BatchStatus) -> None:
+    from rich.table import Table
+
+    from eirene.views.facts import cost, visible
+
+    rows = found.totals.rows
+    table = Table.grid(padding=(0, 2))
+    for name in ("", "", ""):
+        table.add_column(name, justify="left" if not table.columns else "right")
+    table.add_row("rows", f"{rows:,}", "")
+    for name, n in found.totals.statuses.items():
+        table.add_row(f"  {name}", f"{n:,}", f"{100 * n / rows:.1f} %" if rows else "")
+    for kind, n in found.failures.items():
+        table.add_row(f"    {visible(kind)}", f"{n:,}", "")
+    shown = console()
+    shown.print(table)
+    shown.print(cost(found.totals.usage))
+    shown.print("a run holds this journal" if found.is_held else "no run holds this journal")

@@ -31,10 +31,6 @@ class ListItem:
         """Everything before the item's words."""
         return self.indent + self.marker + self.gap
 
-    def next_lead(self) -> str:
-        """What the item after this one begins with: the next number or letter, the same bullet."""
-        return self.indent + renumbered(self.marker, 1) + self.gap
-
 
 class Layout:
     """The lines of a text, found by offset."""
