@@ -45,8 +45,8 @@ class ClaimVerdict(FrozenModel):
     text: str
     """The sentence."""
     verdict: ClaimWord
-    """`supported`; `unclear` (not supported, at a low risk); `unsupported` (no passage says it); `contradicted` (one
-    says otherwise: with its words in place of a few, they support the sentence); or `not checked`."""
+    """`supported`; `unclear` (at a low risk: hardly supported, or disputed among the passages); `unsupported` (no passage
+    says it); `contradicted` (one denies it, or with its words in place of a few supports it); or `not checked`."""
     supported: Probability | None = None
     """The verifier's probability that the passages support it; None where it was not checked."""
     contradicted: Probability | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from eirene.verification.claims import claims_nothing
-from eirene.verification.context import ClaimReading, ContextPiece, ContextReader
+from eirene.verification.context import ClaimReading, ContextReader
+from eirene.verification.framed import ContextPiece
 from eirene.verification.items import verify_item
 from eirene.verification.verify import averify, verify
 

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.models.verifier.runtime import PremiseClaim
 from eirene.models.verifier.windows import Rarity, cut_sentence, pick, pick_score
 from eirene.text.cancellation import check_cancelled
+from eirene.text.frames import FrameKind, StatementFrame, frame_of, frames_of
+from eirene.text.polarity import contradicts
 from eirene.text.sentences import split_sentences
+from eirene.text.words import stems
+from eirene.verification.framed import Asked, ContextPiece, PairReading, read_framed
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
 
 SINGLES = 3
 """Pieces that are read by themselves, beside the window: a claim costs up to four pairs."""
+_AGAINST = 0.5
+"""Probability from which a sentence counts as contradicted where another one supports it."""
 LONGEST_CLAIM = 80
 """Words of a claim that is read at once; a longer one is read in pieces, of which the worst counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class ContextPiece:
-    """A sentence of a given text (a long one: a part of it), its text by index, and its offsets there."""
-
-    text: str
-    source: int
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +35,9 @@ class ClaimReading:
 
     What was seen without reading: `cosine` with the nearest piece, and the share of its words that stand in one piece
     (`words`, rare ones counting more) and in all of them (`words_anywhere`).
+
+    `framed`: what would support the claim is only denied, or left open (asked, supposed, planned). `disputed`: one
+    sentence supports it, and another one says the opposite.
     """
 
     supported: float
@@ -48,6 +46,8 @@ class ClaimReading:
     cosine: float = 0.0
     words: float = 0.0
     words_anywhere: float = 0.0
+    framed: FrameKind | None = None
+    disputed: bool = False
 
 
 class ContextReader:
@@ -60,16 +60,15 @@ class ContextReader:
     @cached_property
     def pieces(self) -> tuple[ContextPiece, ...]:
         """The texts' sentences in order, copies left out."""
-        found: dict[str, ContextPiece] = {}
+        found: dict[tuple[str, StatementFrame | None], ContextPiece] = {}
         for n, text in enumerate(self._texts):
-            for sentence in split_sentences(text):
-                if not sentence.text:
-                    continue
-                for start, end in cut_sentence(sentence.text):
-                    piece = sentence.text[start:end]
-                    found.setdefault(
-                        piece, ContextPiece(piece, n, sentence.text_start + start, sentence.text_start + end)
-                    )
+            sentences = [sentence for sentence in split_sentences(text) if sentence.text]
+            for sentence, frame in zip(sentences, frames_of([s.text for s in sentences]), strict=True):
+                cuts = cut_sentence(sentence.text)
+                own = frame if len(cuts) == 1 else None
+                for start, end in cuts:
+                    piece, at = sentence.text[start:end], sentence.text_start
+                    found.setdefault((piece, own), ContextPiece(piece, n, at + start, at + end, own))
         return tuple(found.values())
 
     def read(self, claims: Sequence[str]) -> list[ClaimReading]:
@@ -105,35 +104,90 @@ class ContextReader:
         return [len(piece.text.split()) for piece in self.pieces]
 
     def _read(self, claims: Sequence[str]) -> list[ClaimReading]:
+        """Readings of claims; one that denies something is also read as what it denies, the other way round."""
+        denied = {n: frame.statement for n, claim in enumerate(claims) if (frame := _denies(claim)) is not None}
+        texts = [*claims, *denied.values()]
+        chosen = self._chosen(texts)
+        asked: list[Asked] = [
+            (tuple(self.pieces[k] for k in rows), text)
+            for text, own in zip(texts, chosen, strict=True)
+            for rows in own.windows
+        ]
+        readings = iter(read_framed(self._verifier, asked))
+        found = [self._decided(text, own, readings) for text, own in zip(texts, chosen, strict=True)]
+        for (n, statement), opposite in zip(denied.items(), found[len(claims) :], strict=True):
+            found[n] = _turned(found[n], opposite, statement)
+        return found[: len(claims)]
+
+    def _chosen(self, claims: Sequence[str]) -> list[_Chosen]:
         cosines = self._vectors @ self._verifier.encoder.encode(claims).T
-        asked: list[PremiseClaim] = []
-        chosen: list[list[tuple[int, ...]]] = []
-        seen: list[tuple[float, float, float]] = []
-        nearness = []
+        found = []
         for n, claim in enumerate(claims):
             check_cancelled()
             shares = self._rarity.shares(claim)
             window = tuple(pick(cosines[:, n], shares, self._lengths))
-            nearness.append(pick_score(cosines[:, n], shares))
-            best = np.argsort(-nearness[-1], kind="stable")[:SINGLES]
-            own = list(dict.fromkeys([window, *((int(k),) for k in best)]))
-            asked += [PremiseClaim(tuple(self.pieces[k].text for k in rows), claim) for rows in own]
-            chosen.append(own)
-            seen.append((float(cosines[:, n].max()), float(shares.max()), self._rarity.anywhere(claim)))
-        probabilities = self._verifier.read(asked)
-        found = []
-        for own, near, beside in zip(chosen, nearness, seen, strict=True):
-            found.append(ClaimReading(*self._decide(own, probabilities[: len(own)], near), *beside))
-            probabilities = probabilities[len(own) :]
+            nearness = pick_score(cosines[:, n], shares)
+            best = np.argsort(-nearness, kind="stable")[:SINGLES]
+            windows = tuple(dict.fromkeys([window, *((int(k),) for k in best)]))
+            beside = float(cosines[:, n].max()), float(shares.max()), self._rarity.anywhere(claim)
+            found.append(_Chosen(windows, nearness, beside))
         return found
 
-    def _decide(
-        self, windows: Sequence[tuple[int, ...]], probabilities: NDArray[np.float32], nearness: NDArray[np.float64]
-    ) -> tuple[float, float, ContextPiece]:
+    def _decided(self, claim: str, chosen: _Chosen, readings: Iterator[PairReading]) -> ClaimReading:
         """The surest support; without it, the surest contradiction. Evidence: the piece that says so, and is near."""
-        supported = float(probabilities[:, 0].max())
-        contradicted = min(float(probabilities[:, 2].max()), 1.0 - supported)
-        column = 0 if supported >= contradicted else 2
-        singles = [k for k, rows in enumerate(windows) if len(rows) == 1]
-        best = max(singles, key=lambda k: (float(probabilities[k, column] * max(nearness[windows[k][0]], 0.0)), -k))
-        return supported, contradicted, self.pieces[windows[best][0]]
+        own = [next(readings) for _ in chosen.windows]
+        supported = max(reading.supported for reading in own)
+        contradicted = min(max(reading.contradicted for reading in own), 1.0 - supported)
+        column = 0 if supported >= contradicted else 1
+        singles = [k for k, rows in enumerate(chosen.windows) if len(rows) == 1]
+        pieces = {k: self.pieces[chosen.windows[k][0]] for k in singles}
+        best = max(singles, key=lambda k: (own[k][column] * max(chosen.nearness[chosen.windows[k][0]], 0.0), -k))
+        against = (k for k in singles if own[k].contradicted >= _AGAINST)
+        denied = [k for k in against if own[k].framed == "denied" or opposes(pieces[k].text, claim)]
+        framed = {reading.framed for reading in own if reading.framed is not None}
+        return ClaimReading(
+            supported,
+            contradicted,
+            pieces[best],
+            *chosen.beside,
+            framed=min(framed, default=None) if supported < _AGAINST else None,
+            disputed=bool(denied) and supported >= _AGAINST,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What is read beside a claim: its windows by the pieces' indices, how near each piece is, and `ClaimReading`'s
+    `cosine`, `words` and `words_anywhere`."""
+
+    windows: tuple[tuple[int, ...], ...]
+    nearness: NDArray[np.float64]
+    beside: tuple[float, float, float]
+
+
+def _denies(claim: str) -> StatementFrame | None:
+    """The frame of a claim that denies something, and says nothing besides."""
+    frame = frame_of(claim)
+    return frame if frame is not None and frame.kind == "denied" and not frame.rest else None
+
+
+def _turned(reading: ClaimReading, opposite: ClaimReading, statement: str) -> ClaimReading:
+    """The reading of a claim that denies a statement, by that of the statement."""
+    evidence = opposite.evidence
+    is_opposed = opposite.framed == "denied" or (evidence is not None and opposes(evidence.text, statement))
+    denied = opposite.contradicted if is_opposed else 0.0
+    supported = max(min(reading.supported, 1.0 - opposite.supported), denied)
+    contradicted = min(max(reading.contradicted, opposite.supported), 1.0 - supported)
+    decides = evidence if max(denied, opposite.supported) >= _AGAINST else reading.evidence
+    return replace(
+        reading, supported=supported, contradicted=contradicted, evidence=decides, disputed=opposite.disputed
+    )
+
+
+def opposes(given: str, claim: str) -> bool:
+    """Whether two sentences differ by a "not", an opposite, or one figure, and are otherwise alike."""
+    turn = contradicts(given, claim)
+    if turn is not None:
+        return turn.kind in ("negation", "opposite")
+    has, own = set(stems(given)), set(stems(claim))
+    return all(len(left) == 1 and any(map(str.isdigit, *left)) for left in (has - own, own - has))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eirene.core.grounding import given_texts
 from eirene.core.records import Item, found_ids
 from eirene.core.verification import Verification
-from eirene.verification.verify import verify
+from eirene.verification.verify import verify, verify_arguments
 
 
 def verify_item(item: Item, answer: str) -> Verification | None:
@@ -16,5 +16,6 @@ def verify_item(item: Item, answer: str) -> Verification | None:
     given = given_texts(item)
     if not given:
         return None
-    ids = () if item.perspectives else found_ids(item)
-    return verify(answer, given, passage_ids=ids or None)
+    if item.perspectives:
+        return verify_arguments(answer, given)
+    return verify(answer, given, passage_ids=found_ids(item) or None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,8 @@ def test_it_is_a_chance_whatever_was_read(supported: float, cosine: float, words
 
 @pytest.mark.parametrize("more", ["supported", "cosine", "words", "words_anywhere"])
 def test_each_sign_of_support_lowers_it(more: str) -> None:
-    assert sentence_risk(replace(DOUBTED, **{more: 0.9})) < sentence_risk(DOUBTED)
+    surer: dict[str, Any] = {more: 0.9}
+    assert sentence_risk(replace(DOUBTED, **surer)) < sentence_risk(DOUBTED)
 
 
 @given(st.lists(CHANCE, min_size=1, max_size=20))

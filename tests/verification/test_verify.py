@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import eirene
 from eirene import ClaimVerdict
 from eirene.core.errors import InputError
-from eirene.verification.verify import CONTRADICTED
+from eirene.verification.judging import CONTRADICTED
 
 BRIDGE = (
     "The bridge was opened in 1932 after eight years of work. It carries trains and cars, and 160,000 people cross it "

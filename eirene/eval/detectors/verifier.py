@@ -12,10 +12,10 @@ from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.text.language import unsupported_language
 from eirene.text.sentences import split_sentences
-from eirene.verification import ContextReader, claims_nothing
+from eirene.verification import ContextReader
 from eirene.verification.claims import claim_of
-from eirene.verification.risk import VERSION as RISK
-from eirene.verification.risk import answer_risk, sentence_risk
+from eirene.verification.judging import VERSION, SentenceJudge
+from eirene.verification.risk import answer_risk
 
 if TYPE_CHECKING:
     from eirene.models.encoder.tokens import ReadsTokens
@@ -55,8 +55,8 @@ class VerifierDetector:
 
     @property
     def version(self) -> str:
-        """The digests of the encoder and of the head, and the version of the risk."""
-        return f"verifier={self._verifier.encoder.digest}/{self._verifier.digest}/{RISK}"
+        """The digests of the encoder and of the head, and the version of the judgement."""
+        return f"verifier={self._verifier.encoder.digest}/{self._verifier.digest}/{VERSION}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer; calls no model but encoder and head, in a thread so that others may go on."""
@@ -93,12 +93,10 @@ def score_verifier(case: Case, verifier: Verifier) -> Scores:
 
 def _sentences(case: Case, verifier: Verifier) -> tuple[SentenceScore, ...]:
     sentences = [s for s in split_sentences(case.answer) if s.text]
-    reasons = [claims_nothing(s.text) for s in sentences]
-    claims = [claim_of(s.text) for s, why in zip(sentences, reasons, strict=True) if why is None]
-    readings = iter(ContextReader(verifier, case.given.arguments).read(claims))
+    judge = SentenceJudge(case.given.arguments, verifier, are_sides=case.given.source == "perspectives")
     return tuple(
-        SentenceScore(n=s.n, hallucination=sentence_risk(next(readings)) if why is None else Unscored(unscored=why))
-        for s, why in zip(sentences, reasons, strict=True)
+        SentenceScore(n=s.n, hallucination=Unscored(unscored=own.why or "") if own.risk is None else own.risk)
+        for s, own in zip(sentences, judge.judge(case.answer, [s.text for s in sentences]), strict=True)
     )
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from eirene.text.cancellation import check_cancelled
 from eirene.text.words import stems
 from eirene.verification.claims import claim_of
-from eirene.verification.context import ClaimReading, ContextPiece, ContextReader
+from eirene.verification.context import ClaimReading, ContextReader
+from eirene.verification.framed import ContextPiece
 from eirene.verification.mends.negations import negation_proposals
 from eirene.verification.mends.proposal import MendKind, Proposal, fitted
 from eirene.verification.mends.sense import stays_sentence

@@ -16,6 +16,7 @@ from eirene.agent.gate.checks.places import quoted
 from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import core_text, units_of
 from eirene.text.edits import SentenceEdit
+from eirene.text.frames import FrameKind
 from eirene.text.sentences import split_sentences
 from eirene.verification import ClaimReading, ContextReader, claims_nothing
 from eirene.verification.claims import claim_of
@@ -26,6 +27,7 @@ MORE = 0.25
 """By how much a reworded sentence must be contradicted more than the one before."""
 FALL = 0.35
 """By how much the support of a reworded sentence must fall."""
+_SAYS: dict[FrameKind | None, str] = {None: "says otherwise", "denied": "denies it", "open": "leaves it open"}
 _MOST_WORDS = 6
 """Changed words of a sentence that are tried one by one."""
 
@@ -49,15 +51,17 @@ class _VerifiedEdits:
     def is_known(self, edit: SentenceEdit) -> bool:
         """Whether the new sentence stands in a source as it is, was asked for, or claims nothing."""
         new = self.case.new(edit).strip()
-        if claims_nothing(new) or any(new in text for text in (*self.case.given_texts, *self.case.drafts)):
+        if claims_nothing(new) or any(new in text for text in self.case.drafts):
             return True
+        if any(new in text for text in self.case.given_texts):  # but not where it is denied, or only supposed
+            return self._read([new])[0].framed is None
         return any(a.edit and a.edit.strip() and a.edit.strip() in new for a in self.case.asked_at(edit))
 
     def objections(self, n: int, edit: SentenceEdit) -> Iterator[Objection]:
         old, new = self.case.old(edit), self.case.new(edit)
         if not old or claims_nothing(old):
             (after,) = self._read([new])
-            if after.contradicted >= CONTRADICTED:
+            if after.contradicted >= CONTRADICTED or after.framed:
                 yield Objection(n, _against(after), falsifies=True)
             return
         before, after = self._read([old, new])
@@ -101,6 +105,8 @@ def _clauses(text: str) -> set[str]:
 
 
 def _fault(before: ClaimReading, after: ClaimReading) -> str | None:
+    if after.framed and not before.framed:
+        return _against(after)
     if after.contradicted >= CONTRADICTED and after.contradicted - before.contradicted >= MORE:
         return _against(after)
     if before.supported - after.supported >= FALL and after.supported < 0.5:
@@ -110,4 +116,4 @@ def _fault(before: ClaimReading, after: ClaimReading) -> str | None:
 
 def _against(reading: ClaimReading) -> str:
     said = "" if reading.evidence is None else f": {quoted(reading.evidence.text)}"
-    return f"the given text says otherwise{said}"
+    return f"the given text {_SAYS[reading.framed]}{said}"

@@ -83,3 +83,23 @@ def test_a_clause_that_stays_when_another_goes_is_nothing_new() -> None:
     after = "Dogs are allowed on board of the ferry."
     assert reasons(verification, case_of(after, before=before.format(""))) == []
     assert len(reasons(verification, case_of(after, before=before.format("not ")))) == 1
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "It is a misconception that trams wear out the streets.",
+        "Residents fear the rumour that trams wear out the streets.",
+        "If trams wear out the streets, the town has to pay.",
+        "Do trams wear out the streets?",
+        "The following is a hoax. Trams wear out the streets.",
+    ],
+)
+def test_an_argument_is_not_said_by_what_it_denies_asks_or_supposes(argument: str) -> None:
+    encoder = load_encoder()
+    before = "Supporters say that trams are quiet."
+    given = Grounding("perspectives", (ArgumentGroup("pro", ("Trams are quiet.", argument)),))
+    reader = ContextReader(load_verifier(encoder), given.arguments)
+    for added in ("They add that trams wear out the streets.", "Trams wear out the streets."):
+        case = replace(edit_case(before, f"{before} {added}", question="Trams?"), given=given, encoder=encoder)
+        assert len(reasons(verification, replace(case, reader=reader))) == 1

@@ -1,0 +1,135 @@
+"""Framed readings: what a given text denies, asks or supposes is read as that, and not as said.
+
+Each piece with a frame ("It is a myth that ...", "If ...", "Did ...?") is read in two parts: its statement by itself,
+and what the piece says besides. Where the statement is what would support a claim, the piece counts as what its frame
+makes of it. The verifier alone hears most frames as if they were not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from eirene.models.verifier.runtime import PremiseClaim
+from eirene.text.frames import FrameKind, StatementFrame, frame_of
+from eirene.text.polarity import contradicts
+
+if TYPE_CHECKING:
+    from eirene.models.verifier.runtime import ReadsPairs
+
+_SPEAKS = 0.35
+"""Probability from which a framed statement says what is claimed, or denies it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPiece:
+    """A sentence of a given text (a long one: a part of it), its text by index, its offsets there, and its frame."""
+
+    text: str
+    source: int
+    start: int
+    end: int
+    frame: StatementFrame | None = None
+
+
+class PairReading(NamedTuple):
+    """Probabilities in [0, 1] of support and contradiction, and the frame that took support away, None without."""
+
+    supported: float
+    contradicted: float
+    framed: FrameKind | None = None
+
+
+Asked = tuple[tuple[ContextPiece, ...], str]
+"""Pieces of given texts, in order, and a claim."""
+_SILENT = PairReading(0.03, 0.0)
+"""Of pieces that say nothing but what is framed: as little support as the verifier finds where there is none."""
+
+
+def read_framed(verifier: ReadsPairs, asked: Sequence[Asked]) -> list[PairReading]:
+    """What some pieces together say of a claim, for each pair in order."""
+    framed = {(piece, claim) for pieces, claim in asked for piece in pieces if _counts(piece.frame, claim)}
+    parts = _Parts(verifier, framed)
+    plain = _read(verifier, [([piece.text for piece in pieces], claim) for pieces, claim in asked])
+    bitten = [[piece for piece in pieces if parts.turns(piece, claim)] for pieces, claim in asked]
+    again = [n for n, own in enumerate(bitten) if own]
+    rests = _read(verifier, [(_rests(asked[n][0], bitten[n]), asked[n][1]) for n in again])
+    for n, rest in zip(again, rests, strict=True):
+        plain[n] = parts.joined(rest, bitten[n], asked[n][1])
+    return [
+        parts.besides(pieces[0], claim, own) if len(pieces) == 1 else own
+        for (pieces, claim), own in zip(asked, plain, strict=True)
+    ]
+
+
+def _counts(frame: StatementFrame | None, claim: str) -> bool:
+    """Whether a piece's frame is to be looked at beside a claim: not where the claim has one, whatever its words."""
+    if frame is None:
+        return False
+    own = frame_of(claim)
+    return own is None or own.kind == "affirmed"
+
+
+def _rests(pieces: Iterable[ContextPiece], bitten: Sequence[ContextPiece]) -> list[str]:
+    """The texts of pieces, of some of them only what they say besides their framed statement."""
+    texts = (piece.frame.rest if piece.frame and piece in bitten else piece.text for piece in pieces)
+    return [text for text in texts if text]
+
+
+def _read(verifier: ReadsPairs, asked: Sequence[tuple[Sequence[str], str]]) -> list[PairReading]:
+    wanted = [n for n, (texts, _) in enumerate(asked) if texts]
+    found = [_SILENT] * len(asked)
+    read = verifier.read([PremiseClaim(tuple(asked[n][0]), asked[n][1]) for n in wanted])
+    for n, row in zip(wanted, read, strict=True):
+        found[n] = PairReading(float(row[0]), float(row[2]))
+    return found
+
+
+class _Parts:
+    """The statements of framed pieces, and what these say besides, each read by itself beside a claim."""
+
+    def __init__(self, verifier: ReadsPairs, framed: Iterable[tuple[ContextPiece, str]]) -> None:
+        pairs = [(piece, claim, piece.frame) for piece, claim in framed if piece.frame is not None]
+        statements = _read(verifier, [([frame.statement], claim) for _, claim, frame in pairs])
+        rests = _read(verifier, [([frame.rest] if frame.rest else [], claim) for _, claim, frame in pairs])
+        self._read = {
+            (piece, claim): (statement, rest)
+            for (piece, claim, _), statement, rest in zip(pairs, statements, rests, strict=True)
+        }
+
+    def turns(self, piece: ContextPiece, claim: str) -> bool:
+        """Whether a claim is what a piece's frame governs, and nothing that the piece says besides."""
+        if piece.frame is None or (piece, claim) not in self._read:
+            return False
+        statement, rest = self._read[piece, claim]
+        if rest.supported >= _SPEAKS:
+            return False
+        is_said = statement.supported >= _SPEAKS
+        return is_said or (piece.frame.kind != "open" and _is_opposite(piece.frame, claim))
+
+    def besides(self, piece: ContextPiece, claim: str, reading: PairReading) -> PairReading:
+        """The reading of a piece, or of what it says besides its frame, where that supports the claim more."""
+        rest = self._read[piece, claim][1] if (piece, claim) in self._read else reading
+        return rest if rest.supported > reading.supported else reading
+
+    def joined(self, rest: PairReading, bitten: Iterable[ContextPiece], claim: str) -> PairReading:
+        """The reading of what pieces say besides, with what the frames make of their statements."""
+        supported, contradicted, framed = rest.supported, rest.contradicted, None
+        for piece in bitten:
+            frame, statement = piece.frame, self._read[piece, claim][0]
+            assert frame is not None  # it has turned
+            opposed = statement.contradicted if _is_opposite(frame, claim) else 0.0
+            if frame.kind == "affirmed":
+                supported, contradicted = max(supported, statement.supported), max(contradicted, opposed)
+            else:
+                framed = framed if framed == "denied" else frame.kind
+            if frame.kind == "denied":
+                supported, contradicted = max(supported, opposed), max(contradicted, statement.supported)
+        return PairReading(supported, contradicted, framed)
+
+
+def _is_opposite(frame: StatementFrame, claim: str) -> bool:
+    """Whether a claim is a framed statement with a "not" or an opposite too many, or too few."""
+    turn = contradicts(frame.statement, claim)
+    return turn is not None and turn.kind in ("negation", "opposite")

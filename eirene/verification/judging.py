@@ -1,0 +1,146 @@
+"""Judgement: a sentence's verdict and risk by what given texts say; one for `verify`, critics, scores and checks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eirene.core.verification import ClaimWord
+from eirene.text.discourse import is_filler
+from eirene.text.frames import StatementFrame, frame_of, frames_of
+from eirene.text.language import other_language
+from eirene.verification.claims import claim_of, claims_nothing
+from eirene.verification.context import ClaimReading, ContextReader
+from eirene.verification.mends.mend import Mend, best_mend
+from eirene.verification.risk import FAULTED, sentence_risk
+from eirene.verification.risk import VERSION as RISK_VERSION
+
+if TYPE_CHECKING:
+    from eirene.models.verifier.runtime import ReadsPairs
+    from eirene.verification.framed import ContextPiece
+
+_VERSION = 3
+VERSION = f"{RISK_VERSION}.{_VERSION}"
+"""Goes up when the same texts may be judged otherwise; part of the versions of all that judges by it."""
+SUPPORTED = 0.5
+"""Probability of support from which a sentence counts as supported."""
+CONTRADICTED = 0.5
+"""Probability of contradiction from which a sentence whose statement is denied counts as contradicted."""
+_SUREST = 0.95
+_DISPUTED = 0.3
+"""Least risk of what one sentence supports and another one denies: not faulted, and not sure."""
+_ABOUT_THE_DISCUSSION = "speaks of the discussion, and claims nothing of its matter"
+_SUPPOSED = "is denied, asked or supposed in the answer"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSentence:
+    """What becomes of a sentence. `risk` in (0, 1): above `FAULTED` for the faulty ones alone.
+
+    `mend` puts a contradicted sentence right, None where its words are denied as they are. Of what is not checked there
+    is `why` alone.
+    """
+
+    verdict: ClaimWord
+    why: str | None = None
+    reading: ClaimReading | None = None
+    mend: Mend | None = None
+    risk: float | None = None
+
+    @property
+    def evidence(self) -> ContextPiece | None:
+        """The sentence that decides; of an unclear or unsupported one, what comes nearest."""
+        decides = self.reading if self.mend is None else self.mend.after
+        return None if decides is None else decides.evidence
+
+
+class SentenceJudge:
+    """Judges an answer's sentences by given texts. What is made of the texts is made once.
+
+    `are_sides`: the texts are arguments of sides, of which one may well deny what another says.
+    """
+
+    def __init__(self, texts: Sequence[str], verifier: ReadsPairs, *, are_sides: bool = False) -> None:
+        self.reader = ContextReader(verifier, texts)
+        self._foreign = {n: language for n, text in enumerate(texts) if (language := other_language(text))}
+        self._has_english = len(self._foreign) < len(texts)
+        self._are_sides = are_sides
+
+    def judge(self, answer: str, sentences: Sequence[str]) -> list[JudgedSentence]:
+        """A judgement for every sentence of an answer, in order."""
+        whole = other_language(answer)
+        frames = frames_of(sentences)
+        found = [
+            None if (why := self._not_checked(text, frame, whole)) is None else JudgedSentence("not checked", why)
+            for text, frame in zip(sentences, frames, strict=True)
+        ]
+        asked = [n for n, judged in enumerate(found) if judged is None]
+        claims = [_claim(sentences[n], frames[n]) for n in asked]
+        for n, reading in zip(asked, self.reader.read(claims), strict=True):
+            others = [*sentences[:n], *sentences[n + 1 :]]
+            found[n] = self._judged(sentences[n], reading, others)
+        return [judged for judged in found if judged is not None]
+
+    def _not_checked(self, sentence: str, frame: StatementFrame | None, answer_language: str | None) -> str | None:
+        if not sentence:
+            return "is empty"
+        if answer_language is not None:
+            return f"the answer reads as {answer_language}, and the verifier reads English"
+        if not self._has_english:
+            languages = " and ".join(dict.fromkeys(self._foreign.values()))
+            return f"the passages read as {languages}, and the verifier reads English"
+        language = other_language(sentence)
+        if language is not None:
+            return f"the sentence reads as {language}, and the verifier reads English"
+        nothing = claims_nothing(sentence) or (_ABOUT_THE_DISCUSSION if is_filler(sentence) else None)
+        is_left_open = frame is not None and frame.kind == "open" and frame_of(sentence) != frame
+        return nothing or (_SUPPOSED if is_left_open else None)
+
+    def _judged(self, sentence: str, reading: ClaimReading, others: Sequence[str]) -> JudgedSentence:
+        """The verdict by what is shown: a mend that stands, or words that deny the claim.
+
+        The probability of contradiction alone is no ground for the strongest word: what it takes for one is sound as
+        often as any sentence.
+        """
+        mend = best_mend(sentence, reading, self.reader, others)
+        risk = sentence_risk(reading) if mend is None else max(sentence_risk(reading), _risk_of_mended(mend))
+        is_denied = reading.framed == "denied" and reading.contradicted >= CONTRADICTED
+        verdict: ClaimWord
+        if mend is not None or (risk > FAULTED and is_denied):
+            verdict = "contradicted"
+        elif reading.disputed and not self._are_sides:
+            verdict, risk = "unclear", min(max(risk, _DISPUTED), FAULTED)
+        elif risk > FAULTED:
+            verdict = "unsupported"
+        else:
+            verdict = "supported" if reading.supported >= SUPPORTED else "unclear"
+        if verdict != "supported" and self._foreign:  # a text that was not understood may say it
+            number, language = next(iter(self._foreign.items()))
+            return JudgedSentence(
+                "not checked", f"passage {number + 1} reads as {language}, and the others do not say it"
+            )
+        return JudgedSentence(verdict, None, reading, mend, risk)
+
+
+def _claim(sentence: str, frame: StatementFrame | None) -> str:
+    """What is compared with the texts; of a sentence that the next one denies, or the one before, the denial."""
+    claim = claim_of(sentence)
+    if frame is None or frame.kind != "denied" or frame_of(claim) is not None:
+        return claim
+    return f"It is false that {claim[:1].lower()}{claim[1:]}"
+
+
+def _risk_of_mended(mend: Mend) -> float:
+    """The risk of a sentence with a mend that stands: above `FAULTED` by how much it gains, however much of the
+    sentence is given. One wrong word in a sentence of the passages is the common case."""
+    gain = min(0.5 + mend.margin / 2, _SUREST)
+    odds = FAULTED / (1.0 - FAULTED) * gain / (1.0 - gain)
+    return odds / (1.0 + odds)
+
+
+def log_odds(p: float) -> float:
+    """The log odds of a probability, which is taken as no surer than one in a million."""
+    p = min(max(p, 1e-6), 1.0 - 1e-6)
+    return math.log(p / (1.0 - p))

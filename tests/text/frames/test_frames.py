@@ -1,0 +1,86 @@
+"""Frames: which statements of a text are denied, asked or supposed, and which are said."""
+
+from __future__ import annotations
+
+import pytest
+
+from eirene.text.frames import frame_of, frames_of
+from eirene.text.sentences import split_sentences
+
+SAID = "The harbour froze in 1709."
+FRAMED = [
+    ("denied", "It is not the case that the harbour froze in 1709."),
+    ("denied", "The story that the harbour froze in 1709 is a fabrication."),
+    ("denied", "Visitors are often wrongly told that the harbour froze in 1709."),
+    ("denied", "The archive has refuted the claim that the harbour froze in 1709."),
+    ("denied", "Those who believe that the harbour froze in 1709 are mistaken."),
+    ("denied", "Contrary to the notion that the harbour froze in 1709, ships sailed all winter."),
+    ("denied", 'The statement "the harbour froze in 1709" is untrue.'),
+    ("denied", "That the harbour froze in 1709 is nonsense."),
+    ("denied", "Myth: the harbour froze in 1709."),
+    ("open", "Hardly anyone thinks that the harbour froze in 1709."),
+    ("open", "The log does not show that the harbour froze in 1709."),
+    ("open", "Sailors gossip that the harbour froze in 1709."),
+    ("open", "It is doubtful whether the harbour froze in 1709."),
+    ("open", "If the harbour froze in 1709, no ship could leave."),
+    ("open", "Ships could not leave if the harbour froze in 1709."),
+    ("open", "Let us assume that the harbour froze in 1709."),
+    ("open", "Scholars wonder if the harbour froze in 1709."),
+    ("open", "The harbour supposedly froze in 1709."),
+    ("open", "Had the harbour frozen in 1709?"),
+    ("affirmed", "Nobody denies that the harbour froze in 1709."),
+    ("affirmed", "It is beyond doubt that the harbour froze in 1709."),
+    ("affirmed", "Few visitors are not aware that the harbour froze in 1709."),
+]
+
+
+@pytest.mark.parametrize(("kind", "sentence"), FRAMED)
+def test_what_governs_a_statement_is_found_with_its_words(kind: str, sentence: str) -> None:
+    found = frame_of(sentence)
+    assert found is not None
+    assert (found.kind, "arbour fr" in found.statement, "1709" in found.rest) == (kind, True, False)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        SAID,
+        "The log says that the harbour froze in 1709.",
+        "It is true that the harbour froze in 1709.",
+        "The harbour, planned in 1690, froze in 1709.",
+        "The town rejected a harbour that froze in 1709.",
+        "The supposedly safe harbour froze in 1709.",
+        "No ship left the harbour that froze in 1709.",
+        "Why did the harbour freeze in 1709?",
+        "The harbour does not freeze as often as it did in 1709.",
+        "",
+        "!",
+    ],
+)
+def test_what_is_said_or_reported_has_no_frame(sentence: str) -> None:
+    assert frame_of(sentence) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        (f"The next sentence is untrue. {SAID}", [None, "denied"]),
+        (f"{SAID} That turned out to be a hoax. Ships sailed.", ["denied", None, None]),
+        (f"{SAID} The museum has since retracted this claim.", ["denied", None]),
+        (f"{SAID} This was an error in the guide.", ["open", None]),
+        (f"Popular misconceptions:\n- {SAID}\n- Whales lived in it.\n\nIt is deep.", [None, "denied", "denied", None]),
+        (f"Did the harbour freeze in 1709? No. {SAID}", ["denied", None, None]),
+        ("Did the harbour freeze in 1709? Yes, for a month.", ["affirmed", None]),
+        (f"{SAID} It is wrong to call that rare.", [None, None]),
+        (f"It is a myth that whales lived in it. {SAID}", ["denied", None]),
+    ],
+)
+def test_the_sentence_beside_may_frame_one(text: str, kinds: list[str | None]) -> None:
+    frames = frames_of([s.text for s in split_sentences(text) if s.text])
+    assert [frame and frame.kind for frame in frames] == kinds
+
+
+def test_a_plan_of_the_past_is_not_what_happened() -> None:
+    found = frame_of("The harbour, which was meant to freeze, stayed open.")
+    assert found is not None
+    assert (found.kind, found.rest) == ("open", "The harbour, stayed open.")

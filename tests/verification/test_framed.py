@@ -1,0 +1,90 @@
+"""Readings beside passages that deny, ask or suppose something: such a passage does not say it."""
+
+from __future__ import annotations
+
+import pytest
+
+import eirene
+from eirene.core.verification import ClaimVerdict
+
+CLAIM = "The castle burned down in 1604."
+
+
+def judged(answer: str, *passages: str) -> ClaimVerdict:
+    found = eirene.verify(answer, list(passages)).claims
+    return found[-1]
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        "It is untrue that the castle burned down in 1604.",
+        "The belief that the castle burned down in 1604 is a misconception.",
+        "The following is a legend and a falsehood. The castle burned down in 1604.",
+        "The castle burned down in 1604. This claim was later debunked.",
+        "The owner denies that the castle burned down in 1604.",
+        "There is no proof that the castle burned down in 1604.",
+        "Suppose the castle burned down in 1604.",
+        "If the castle burned down in 1604, its papers were lost.",
+        "Villagers spread the rumour that the castle burned down in 1604.",
+        "Did the castle burn down in 1604?",
+    ],
+)
+def test_a_claim_is_not_supported_by_what_is_not_said(passage: str) -> None:
+    found = judged(CLAIM, passage)
+    assert found.verdict != "supported"
+    assert found.risk is not None and found.risk > 0.35
+
+
+@pytest.mark.parametrize(
+    ("answer", "passage"),
+    [
+        (CLAIM, "The chronicle reports that the castle burned down in 1604."),
+        (CLAIM, "Did the castle burn down in 1604? Yes, the castle burned down in 1604."),
+        (CLAIM, "If you visit, bring a lamp. The castle burned down in 1604."),
+        (CLAIM, "It is a myth that a dragon lived there. The castle burned down in 1604."),
+        (CLAIM, "The castle burned down in 1604, although the owner denied that he had been careless."),
+        (CLAIM, "There is no doubt that the castle burned down in 1604."),
+        ("It is untrue that the castle burned down in 1604.", "It is false that the castle burned down in 1604."),
+        ("It is a myth that the castle burned down in 1604.", "The castle did not burn down in 1604."),
+        (
+            "There is a rumour that the castle burned down in 1604.",
+            "Rumour has it that the castle burned down in 1604.",
+        ),
+        (
+            "The following is a myth. The castle burned down in 1604.",
+            "It is false that the castle burned down in 1604.",
+        ),
+    ],
+)
+def test_what_is_said_in_its_frame_or_beside_one_stays_supported(answer: str, passage: str) -> None:
+    assert judged(answer, passage).verdict == "supported"
+
+
+@pytest.mark.parametrize("denial", ["It is false that", "It is a myth that", "Some people wrongly say that"])
+def test_a_denial_of_what_the_passage_says_is_not_supported(denial: str) -> None:
+    assert judged(f"{denial} the castle burned down in 1604.", CLAIM).verdict not in ("supported", "not checked")
+
+
+def test_a_denied_claim_is_contradicted_by_the_sentence_that_denies_it() -> None:
+    found = judged(CLAIM, "It is untrue that the castle burned down in 1604.")
+    assert found.verdict == "contradicted"
+    assert found.evidence is not None and found.evidence.text.startswith("It is untrue")
+
+
+@pytest.mark.parametrize(
+    "other", ["It is a myth that the castle burned down in 1604.", "The castle burned down in 1640."]
+)
+def test_what_one_passage_says_and_another_denies_is_unclear(other: str) -> None:
+    assert judged(CLAIM, "The castle burned down in 1604.").verdict == "supported"
+    assert judged(CLAIM, "The castle burned down in 1604.", other).verdict == "unclear"
+
+
+def test_sides_may_deny_each_other() -> None:
+    item = eirene.Item(
+        question="Did it burn?",
+        answer="Supporters say that the castle burned down in 1604.",
+        perspectives={"pro": [CLAIM], "con": ["It is a myth that the castle burned down in 1604."]},
+    )
+    found = eirene.verification.verify_item(item, item.answer)
+    assert found is not None and found.claims[0].verdict == "supported"
