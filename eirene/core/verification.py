@@ -45,7 +45,7 @@ class ClaimVerdict(FrozenModel):
     text: str
     """The sentence."""
     verdict: ClaimWord
-    """`supported`; `unclear` (at a low risk: hardly supported, or disputed among the passages); `unsupported` (no passage
+    """`supported`; `unclear` (at a low risk: hardly supported, or passages dispute it); `unsupported` (no passage
     says it); `contradicted` (one denies it, or with its words in place of a few supports it); or `not checked`."""
     supported: Probability | None = None
     """The verifier's probability that the passages support it; None where it was not checked."""

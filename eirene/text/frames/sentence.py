@@ -172,7 +172,7 @@ class _FramedWords:
 
     def _asked(self) -> Iterator[StatementFrame]:
         """ "Did the mayor resign?"; what asks who, when or why takes the rest for granted."""
-        if self.words[-1].word != "?":
+        if not self.words or self.words[-1].word != "?":
             return
         opening = {w.word for w in self.words[:4]}
         is_statement = not opening & AUXILIARIES and any(w.word == "," for w in self.words)

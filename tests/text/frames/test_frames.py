@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from eirene.text.frames import frame_of, frames_of
 from eirene.text.sentences import split_sentences
@@ -84,3 +86,31 @@ def test_a_plan_of_the_past_is_not_what_happened() -> None:
     found = frame_of("The harbour, which was meant to freeze, stayed open.")
     assert found is not None
     assert (found.kind, found.rest) == ("open", "The harbour, stayed open.")
+
+
+WORDS = [
+    "it",
+    "is",
+    "false",
+    "that",
+    "not",
+    "if",
+    "the",
+    "myth",
+    "whether",
+    "was",
+    "planned",
+    "to",
+    ",",
+    ":",
+    "?",
+    '"',
+    "who",
+    "no",
+]
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join), max_size=4))
+@settings(max_examples=200)
+def test_any_words_are_read(sentences: list[str]) -> None:
+    assert len(frames_of(sentences)) == len(sentences)
