@@ -50,7 +50,7 @@ _SILENT = PairReading(0.03, 0.0)
 def read_framed(verifier: ReadsPairs, asked: Sequence[Asked]) -> list[PairReading]:
     """What some pieces together say of a claim, for each pair in order."""
     framed = {(piece, claim) for pieces, claim in asked for piece in pieces if _counts(piece.frame, claim)}
-    parts = _Parts(verifier, framed)
+    parts = _SplitReadings(verifier, framed)
     plain = _read(verifier, [([piece.text for piece in pieces], claim) for pieces, claim in asked])
     bitten = [[piece for piece in pieces if parts.turns(piece, claim)] for pieces, claim in asked]
     again = [n for n, own in enumerate(bitten) if own]
@@ -86,7 +86,7 @@ def _read(verifier: ReadsPairs, asked: Sequence[tuple[Sequence[str], str]]) -> l
     return found
 
 
-class _Parts:
+class _SplitReadings:
     """The statements of framed pieces, and what these say besides, each read by itself beside a claim."""
 
     def __init__(self, verifier: ReadsPairs, framed: Iterable[tuple[ContextPiece, str]]) -> None:
