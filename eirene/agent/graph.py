@@ -26,6 +26,7 @@ from eirene.agent.review import review_step
 from eirene.agent.run_span import held_run_span
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State
+from eirene.agent.thinking import NOTHING_ELSE, answer_alone, is_thinking_alone
 from eirene.agent.traced_graph import TracedGraph
 from eirene.core.concurrency import run_blocking
 from eirene.core.errors import InputError
@@ -74,7 +75,9 @@ def _layout(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[State,
     """The nodes by name, and the ways between them; with `review` among them the graph waits there for a person."""
     review = "review" in steps
 
-    def begin(state: State) -> Literal["sample_feedback", "select_critique", "refine"]:
+    def begin(state: State) -> Literal["sample_feedback", "select_critique", "refine", "__end__"]:
+        if state.get("status"):  # there is nothing to judge
+            return "__end__"
         if settings.mode in VOTED_MODES:
             return "sample_feedback"
         return "select_critique" if settings.mode == "human" else "refine"
@@ -137,9 +140,12 @@ def initial_state(item: Item | Mapping[str, Any], seed: int) -> dict[str, Any]:
 
     Every key is set, past its reducer: a thread that has run before starts anew.
     """
-    item = parse_item(item)
+    whole = parse_item(item)
+    item = answer_alone(whole)
+    nothing = is_thinking_alone(whole)
     return {
         "item": item.model_dump(mode="json"),
+        "whole": None if item is whole else whole.answer,
         "seed": seed,
         "round": 1,
         "rejected_in_a_row": 0,
@@ -162,8 +168,8 @@ def initial_state(item: Item | Mapping[str, Any], seed: int) -> dict[str, Any]:
         "pairwise": None,
         "rounds": Overwrite([]),
         "usage": Overwrite({}),
-        "status": "",
-        "why": "",
+        "status": "abstained" if nothing else "",
+        "why": NOTHING_ELSE if nothing else "",
         "error": None,
     }
 

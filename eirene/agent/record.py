@@ -14,6 +14,7 @@ from eirene.agent.gate import unusable
 from eirene.agent.gate.checks.registry import CHECKS, VERSION
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, best_text, item_of, load_critique, load_scores
+from eirene.agent.thinking import with_thinking
 from eirene.core.critique import Critique
 from eirene.core.errors import EireneError, InputError
 from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids
@@ -40,7 +41,7 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
     accepted = status == "accepted"
     original_scores = state.get("original_scores", {})
     error = state.get("error")
-    return Record(
+    record = Record(
         id=item.id,
         question=item.question,
         history=None if item.history is None else tuple(item.history),
@@ -62,6 +63,7 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
         advisory=tuple(d.name for d in parts.detectors if d.name in parts.advisory),
         error=None if error is None else ErrorInfo.model_validate(error),
     )
+    return with_thinking(record, state.get("whole") or item.answer)
 
 
 def _round(data: Json) -> Round:

@@ -45,8 +45,10 @@ class State(Required, total=False):
     first rewrite; `unusable` says why a rewrite is not worth scoring. `written`, `edits` and `mended`: what the refiner
     wrote, what the gate made of its edits, and what faults they took out. `sound`: the best text without what those
     faults made false, and `sound_scores` its scores, where they are looked at. `pairwise`: the votes on the rewrite.
+    `whole`: the answer as it came, where it has thinking in it, which the item's has not.
     """
 
+    whole: str | None
     round: int
     rejected_in_a_row: int
     best: str

@@ -13,6 +13,7 @@ from eirene.core.records import Item
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
 from eirene.prompts.history import PROBE
+from eirene.text.thinking import without_thinking
 
 Need = Literal["given", "judge", "local_model", "classifier", "nli", "calibration", "samples", "token_logprobs"]
 """`given`: arguments or passages in the row. `judge`: a chat model. `local_model`: a causal LM on this machine.
@@ -78,13 +79,14 @@ def layout_digest(lay_out: Callable[[Case], str]) -> str:
 def case_of(item: Item, *, answer: str | None = None, given: Grounding | None = None) -> Case:
     """An item's answer, or another answer to it, as a case; `samples` and `token_logprobs` come from the item's meta.
 
-    The log-probabilities are those of the item's own answer and go with no other. `meta` is free: what stands there in
-    another form than lists of texts and of lists of numbers is not taken for samples or log-probabilities.
+    Thinking in an answer is no part of it. The log-probabilities are those of the item's own answer and go with no
+    other. `meta` is free: what stands there in another form than lists of texts and of lists of numbers is not taken
+    for samples or log-probabilities.
     """
     text = item.answer if answer is None else answer
     return Case(
         item.question,
-        text,
+        without_thinking(text),
         grounding_for(item) if given is None else given,
         samples=_texts(item.meta.get("samples")),
         token_logprobs=_logprobs(item.meta.get("token_logprobs")) if text == item.answer else (),

@@ -11,10 +11,9 @@ from itertools import islice
 
 from eirene.core.errors import UnusableReplyError
 from eirene.models.replies import Reply
+from eirene.text.thinking import TAGS, without_thinking
 from eirene.text.unicode import INVISIBLE
 
-_NAMES = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection|seed:think)"
-_TAGS = re.compile(rf"(?P<line>^[ \t]*)?(?:</?(?P<name>{_NAMES})>|◁/?think▷|\[/?THINK\])", re.IGNORECASE | re.MULTILINE)
 _FINAL = "<|channel|>final<|message|>"
 _END = re.compile(
     r"<\|(?:im_end|eot_id|endoftext|end|end_of_text|return|eom_id)\|>|</s>|<eos>|<end_of_turn>"
@@ -101,8 +100,8 @@ def _without_any_thinking(text: str, quotable: Iterable[str], *, inline: bool) -
     at, inside = 0, False
     if not any(mark in text for mark in (">", "▷", "THINK]", "think]")):
         return text
-    is_held = any("</" in s and _TAGS.search(s) for s in quotable)
-    for tag in _TAGS.finditer(text):
+    is_held = any("</" in s and TAGS.search(s) for s in quotable)
+    for tag in TAGS.finditer(text):
         is_end = "/" in tag[0]
         if not is_end and (inside or (tag["line"] is None and not inline)):  # inside a line it is spoken of, not meant
             continue
@@ -114,23 +113,6 @@ def _without_any_thinking(text: str, quotable: Iterable[str], *, inline: bool) -
             kept.clear()
         inside, at = not is_end, tag.end()
     return "".join(kept) if inside else "".join([*kept, text[at:]])
-
-
-def without_thinking(text: str) -> str:
-    """The text after the thinking block that it begins with, if it does; nothing where the block never ends.
-
-    For texts that may speak of such tags further down. Some servers swallow the opening tag with the chat template.
-    """
-    opened = None
-    for tag in _TAGS.finditer(text):
-        name = (tag["name"] or "think").lower()
-        if "/" not in tag[0]:
-            if opened is None and text[: tag.start()].strip():
-                return text
-            opened = opened or name
-        elif name == opened or (opened is None and name in ("think", "thinking")):
-            return text[tag.end() :]
-    return text if opened is None else ""
 
 
 def unwrapped(text: str, *, before: str = "", marks: tuple[str, ...] = ()) -> str:

@@ -19,8 +19,9 @@ from eirene.core.logs import get_logger
 from eirene.core.loop_settings import Structured
 from eirene.models.faults import Fault
 from eirene.models.replies import Reply
-from eirene.models.reply_text import inside_fence, without_thinking
+from eirene.models.reply_text import inside_fence
 from eirene.prompts import Message
+from eirene.text.thinking import without_thinking
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -7,14 +7,16 @@ fences. The pieces partition the text: joined, they give it back exactly, whatev
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate, pairwise
 
 from eirene.text.abbreviations import ABBREVIATIONS, goes_on_abroad, may_go_on
 from eirene.text.cancellation import check_cancelled
+from eirene.text.matching import Span
 from eirene.text.remembered import remembered
+from eirene.text.thinking import between, thinking_spans
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
 _TABLE_ROW = re.compile(r"[ \t]*\|.*\|\s*$")
@@ -53,22 +55,28 @@ _WINDOW = 80
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One piece of a text. `n` counts from 1; `start`, `end` are its offsets with the white space around it."""
+    """One piece of a text. `n` counts from 1; `start`, `end` are its offsets with the white space around it.
+
+    `lead`, `tail`: characters of thinking before and after what it says, with the white space beside that.
+    """
 
     n: int
     start: int
     end: int
     raw: str
+    lead: int = 0
+    tail: int = 0
 
     @property
     def text(self) -> str:
-        """The piece without surrounding white space."""
-        return self.raw.strip()
+        """The piece without surrounding white space and thinking."""
+        return self.raw[self.lead : len(self.raw) - self.tail].strip()
 
     @property
     def text_start(self) -> int:
         """Offset of `text` in the original."""
-        return self.start + len(self.raw) - len(self.raw.lstrip())
+        said = self.raw[self.lead : len(self.raw) - self.tail]
+        return self.start + self.lead + len(said) - len(said.lstrip())
 
     @property
     def text_end(self) -> int:
@@ -83,8 +91,27 @@ def split_sentences(text: str) -> tuple[Sentence, ...]:
     A line with a list marker, a heading, a table row and a fenced code block are pieces of their own; a line break in
     hard-wrapped text ends no sentence. White space belongs to the piece before it, except for a line's indentation and
     at the start of the text. Only the empty text has no sentences. Where an ordinal or an abbreviation makes it matter,
-    the language is told from the text.
+    the language is told from the text. Thinking (`eirene.text.thinking`) counts as white space around a sentence.
     """
+    blocks = thinking_spans(text)
+    return _around(text, blocks) if blocks else tuple(_cut(text))
+
+
+def _around(text: str, blocks: Sequence[Span]) -> tuple[Sentence, ...]:
+    """The sentences of what stands around blocks of thinking; a block goes with the one before it, or the first."""
+    sentences: list[Sentence] = []
+    for start, end in between(blocks, len(text)):
+        sentences += (replace(s, start=start + s.start, end=start + s.end) for s in _cut(text[start:end]) if s.text)
+    if not sentences:
+        return (Sentence(1, 0, len(text), text, lead=len(text)),)
+    starts = [0, *(s.start for s in sentences[1:]), len(text)]
+    return tuple(
+        Sentence(n, a, b, text[a:b], lead=max(0, s.start - a), tail=b - s.end)
+        for n, (s, (a, b)) in enumerate(zip(sentences, pairwise(starts), strict=True), start=1)
+    )
+
+
+def _cut(text: str) -> Iterator[Sentence]:
     language = cache(lambda: _language_of(text))
     starts: list[int] = []
     at, is_blank = 0, True  # is_blank: the piece so far is white space alone
@@ -99,10 +126,8 @@ def split_sentences(text: str) -> tuple[Sentence, ...]:
                 is_blank = True
             is_blank = is_blank and lead == len(piece)
             at += len(piece)
-    return tuple(
-        Sentence(n=n, start=start, end=end, raw=text[start:end])
-        for n, (start, end) in enumerate(pairwise([*starts, len(text)]), start=1)
-    )
+    for n, (start, end) in enumerate(pairwise([*starts, len(text)]), start=1):
+        yield Sentence(n=n, start=start, end=end, raw=text[start:end])
 
 
 def _language_of(text: str) -> str:

@@ -15,6 +15,7 @@ from eirene.core.verification import ClaimVerdict, Evidence, Verification
 from eirene.models.verifier.shipped import shipped_verifier
 from eirene.text.cancellation import cancel_scope
 from eirene.text.sentences import Sentence, split_sentences
+from eirene.text.thinking import masked_thinking
 from eirene.text.unicode import Text
 from eirene.verification.judging import VERSION, JudgedSentence, SentenceJudge
 from eirene.verification.quotations import check_quotations
@@ -44,7 +45,8 @@ def verify(
     `context` takes what an item's `context` takes: a text, texts, a retriever's documents. `passage_ids` has an id for
     each of them, to be named with the evidence. Not checked, with the reason: questions, headings, lead-ins, talk about
     the passages or the discussion ("Opinions differ."), and what is in another language or would have to be read in
-    one. Raises `InputError` for a blank answer, for a context without passages, and for ids that do not fit.
+    one. Thinking (`<think>...</think>`) is no part of the answer. Raises `InputError` for a blank answer, for a context
+    without passages, and for ids that do not fit.
 
     Examples:
         >>> passage = "The bridge was opened in 1932. It carries trains and cars."
@@ -102,15 +104,16 @@ def _verified(
     given = _AnswerWithContext(answer=answer, context=cast("list[str]", context))
     ids = _checked_ids(passage_ids, len(given.context))
     reader = shipped_verifier() if verifier is None else verifier
+    said = masked_thinking(given.answer)
     sentences = [s for s in split_sentences(given.answer) if s.text]
     judge = SentenceJudge(given.context, reader, are_sides=are_sides)
-    judged = judge.judge(given.answer, [s.text for s in sentences])
+    judged = judge.judge(said, [s.text for s in sentences])
     risks = [own.risk for own in judged if own.risk is not None]
     return Verification(
         answer=given.answer,
         passages=len(given.context),
         claims=tuple(_claim(sentence, own, ids) for sentence, own in zip(sentences, judged, strict=True)),
-        quotations=check_quotations(given.answer, sentences, given.context, ids),
+        quotations=check_quotations(said, sentences, given.context, ids),
         risk=answer_risk(risks) if risks else None,
         verifier=f"verifier={reader.encoder.digest}/{reader.digest}/{VERSION}",
     )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from eirene.agent.critics import critics_of, critique_from_notes
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
+from eirene.agent.thinking import answer_alone
 from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.grounding import grounding_for
 from eirene.core.records import VOTED_MODES, Item
@@ -89,6 +90,7 @@ def _total(found: NDArray[np.float64], rows: int) -> NDArray[np.float64]:
 
 def of_loop(item: Item, parts: Parts, settings: Settings, count: Count) -> Numbers:
     """Critiques and rewrites of one row."""
+    item = answer_alone(item)
     sentences, total = split_sentences(item.answer), np.zeros((2, 3))
     if settings.mode in VOTED_MODES:
         for kind, critic in critics_of(parts, settings):

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
+from eirene.agent.thinking import answer_alone
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
 from eirene.core.records import Item
@@ -118,7 +119,7 @@ class SamplingStep:
             yield {"custom_id": custom_id, "method": "POST", "url": URL, "body": body}
 
     def _request(self, item: Item) -> FeedbackRequest:
-        seed = derive_seed(self._settings.seed, item.id, "feedback", 1)
+        item, seed = answer_alone(item), derive_seed(self._settings.seed, item.id, "feedback", 1)
         return FeedbackRequest(item, item.answer, split_sentences(item.answer), seed)
 
 

@@ -32,6 +32,7 @@ from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record, parse_item
 from eirene.core.usage import Usage
 from eirene.text.refusals import is_refusal
+from eirene.text.thinking import without_thinking
 
 Given = Mapping[str, Any]
 """What the answer is to be compared with: `perspectives` or `context`, as in an input row."""
@@ -78,7 +79,7 @@ def _calls_tools(message: AIMessage) -> bool:
 
 
 def _refuses(message: BaseMessage) -> bool:
-    return bool(message.additional_kwargs.get("refusal")) or is_refusal(str(message.text))
+    return bool(message.additional_kwargs.get("refusal")) or is_refusal(without_thinking(str(message.text)))
 
 
 def _only_text(message: BaseMessage) -> str | None:
