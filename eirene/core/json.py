@@ -20,6 +20,10 @@ from eirene.text.unicode import mend_values
 MAX_DEPTH = 100
 
 
+class TooDeepError(InputError):
+    """JSON that is nested too deeply to be read."""
+
+
 def parse_json(data: bytes, *, where: str, from_model: bool = False) -> Any:
     """One JSON value, read strictly; raises `InputError` that names the place.
 
@@ -40,9 +44,9 @@ def parse_json(data: bytes, *, where: str, from_model: bool = False) -> Any:
     except _BadValueError as error:
         raise InputError(str(error), where=where) from None
     except RecursionError:
-        raise InputError(_too_deep(), where=where) from None
+        raise TooDeepError(_too_deep(), where=where) from None
     if _is_deep(value):
-        raise InputError(_too_deep(), where=where)
+        raise TooDeepError(_too_deep(), where=where)
     if "\\ud" in text or "\\uD" in text:  # an escape may be a lone surrogate
         try:
             json.dumps(value, ensure_ascii=False).encode("utf-8")

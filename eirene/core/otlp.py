@@ -19,6 +19,7 @@ from eirene.core.extras import require
 from eirene.core.logs import get_logger
 
 if TYPE_CHECKING:
+    import requests
     from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
     from opentelemetry.sdk.trace.export import SpanExportResult
 
@@ -29,6 +30,11 @@ _LAST_S = 2.0
 for ten, with waits between its attempts."""
 _NOISY = ("opentelemetry.exporter.otlp.proto.http.trace_exporter", "opentelemetry.sdk._shared_internal")
 _PROTOCOL = "http/protobuf"
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_HEADERS = ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
+_CREDENTIALS = (
+    "OTEL_PYTHON_EXPORTER_OTLP_HTTP_CREDENTIAL_PROVIDER", "OTEL_PYTHON_EXPORTER_OTLP_HTTP_TRACES_CREDENTIAL_PROVIDER",
+)  # fmt: skip
 
 
 class SpanExport:
@@ -44,7 +50,8 @@ class SpanExport:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
         self.is_broken = self.is_ending = False
-        self._exporter = OTLPSpanExporter()
+        with _checked_headers():
+            self._exporter = OTLPSpanExporter(session=self._session())
         self._overheard = _Overheard(self)
         self._ended = threading.Lock()
         self.provider: TracerProvider = TracerProvider(resource=Resource.create(_service()), shutdown_on_exit=False)
@@ -56,7 +63,10 @@ class SpanExport:
         """Sends some; called in a thread of the provider's."""
         from opentelemetry.sdk.trace.export import SpanExportResult
 
+        self._redirect = ""
         result = self._exporter.export(spans)
+        if self._redirect:  # which is not followed, and passes for a success
+            self._overheard.last, result = self._redirect, SpanExportResult.FAILURE
         self._overheard.waits = False
         if result is not SpanExportResult.SUCCESS:
             self.lost(f"{self.address} does not take them ({self._overheard.last or 'no word of why'})")
@@ -66,6 +76,21 @@ class SpanExport:
         """Ends waits between attempts; nothing is sent after it."""
         if self._ended.acquire(blocking=False):  # once; released by nobody
             self._exporter.shutdown()  # type: ignore[no-untyped-call]  # it has no types
+
+    def _session(self) -> requests.Session | None:
+        """A session that tells of redirects; None where the environment names what makes one."""
+        import requests
+
+        if any(os.environ.get(name) for name in _CREDENTIALS):
+            return None
+
+        def look(response: requests.Response, **_: object) -> None:
+            if response.is_redirect or 300 <= response.status_code < 400:
+                self._redirect = f"HTTP {response.status_code}, a redirect, which is not followed"
+
+        session = requests.Session()
+        session.hooks["response"].append(look)
+        return session
 
     @property
     def address(self) -> str:
@@ -109,7 +134,7 @@ class SpanExport:
 @contextmanager
 def exporting() -> Iterator[SpanExport]:
     """A `SpanExport`, closed at the end. Raises `MissingExtraError`, and `InputError` for variables that ask for
-    another protocol or exporter."""
+    another protocol or exporter, or that cannot be read."""
     export = SpanExport()
     try:
         yield export
@@ -154,6 +179,40 @@ def _check_environment() -> None:
         value = os.environ.get(name, "").strip()
         if value not in ("", known):
             raise InputError(f"{name} must be {known} or not set, got {value!r}", field="trace")
+    for name in _ENDPOINTS:
+        value = os.environ.get(name, "")
+        if value and not _is_address(value):  # which may hold a key, and is not shown
+            raise InputError(f"{name} must be an address such as http://HOST:4318", field="trace")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of half a bracket, or a port that is no number
+        return False
+
+
+@contextmanager
+def _checked_headers() -> Iterator[None]:
+    """Raises `InputError` where OpenTelemetry, in the body, finds headers that it cannot read: it would log them."""
+    found: list[logging.LogRecord] = []
+
+    def overheard(record: logging.LogRecord) -> bool:
+        found.append(record)
+        return False
+
+    reader = logging.getLogger("opentelemetry.util.re")
+    reader.addFilter(overheard)
+    try:
+        yield
+    finally:
+        reader.removeFilter(overheard)
+    if found:
+        name = next(name for name in _HEADERS if os.environ.get(name))
+        raise InputError(
+            f"{name} must be NAME=VALUE,NAME=VALUE with values as in URLs (%20 for a space)", field="trace"
+        )
 
 
 def _service() -> dict[str, str]:

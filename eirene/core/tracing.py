@@ -39,6 +39,7 @@ TracedMessage = tuple[str, str, str | None]
 """Role, text, and of a reply why it ended."""
 MAX_CHARACTERS = 16_000
 _SHORT = 300  # characters of a name or an id
+_MOST_LISTED = 64  # entries of a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,18 +325,23 @@ def _api() -> _Api:
 def _parent(headers: Mapping[str, str] | None) -> Context | None:
     if headers is None:
         return None
-    from opentelemetry.propagate import extract
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-    return extract(headers)
+    # Nothing is done with baggage and tracestate, and OpenTelemetry's readers log what they cannot read of them.
+    return TraceContextTextMapPropagator().extract({"traceparent": headers.get("traceparent", "")})
 
 
 def _whole(attributes: Attributes) -> dict[str, Any]:
-    """What an exporter can encode: no None, no half surrogate pair, names of bounded length."""
+    """What an exporter can encode: no None, no half surrogate pair, names and lists of bounded length."""
     return {
-        name: _named(value) if isinstance(value, str) else value
+        name: _named(value) if isinstance(value, str) else _listed(value) if isinstance(value, Sequence) else value
         for name, value in attributes.items()
         if value is not None
     }
+
+
+def _listed(values: Sequence[str]) -> list[str]:
+    return [_named(value) for value in values[:_MOST_LISTED]]
 
 
 def _named(text: str) -> str:

@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 
 from eirene.core.tracing import Attributes, OpenSpan, SpanKind, note, span
 from eirene.models.faults import Fault
-from eirene.models.replies import Reply, Tokens
+from eirene.models.http_guard import current_call
+from eirene.models.redaction import redacted, secrets_of
+from eirene.models.replies import ENDINGS, Reply, Tokens
 
 if TYPE_CHECKING:
     from langchain_core.outputs import LLMResult
@@ -26,6 +28,7 @@ _PROVIDERS = {
 _IN_THIS_PROCESS = ("hf:", "gguf:")
 _PORTS = {"http": 80, "https": 443}
 _STATUS = re.compile(r"\bHTTP (\d{3})\b")
+_NAME = re.compile(r"[A-Za-z0-9][\w./:@+-]{0,127}", re.ASCII)
 _SENT = ("temperature", "top_p", "seed", "max_tokens", "presence_penalty", "frequency_penalty")
 
 
@@ -77,16 +80,14 @@ class TracedCall:
         if isinstance(outcome, Fault):
             _tell_fault(found, outcome)
             return
-        found.set({"gen_ai.response.finish_reasons": [r.finish_reason or "unknown" for r in outcome] or None})
+        found.set({"gen_ai.response.finish_reasons": [_ending(r) for r in outcome] or None})
         if tokens is not None and not tokens.is_unknown:
             found.set({
                 "gen_ai.usage.input_tokens": tokens.input,
                 "gen_ai.usage.output_tokens": tokens.output,
                 "gen_ai.usage.cache_read.input_tokens": tokens.cached or None,
             })  # fmt: skip
-        found.set_messages(
-            "gen_ai.output.messages", lambda: (("assistant", r.text, r.finish_reason or "unknown") for r in outcome)
-        )
+        found.set_messages("gen_ai.output.messages", lambda: (("assistant", r.text, _ending(r)) for r in outcome))
 
 
 def note_response(result: LLMResult) -> None:
@@ -97,13 +98,28 @@ def note_response(result: LLMResult) -> None:
         for generation in result.generations[0][:1]:
             found = getattr(getattr(generation, "message", None), "response_metadata", None) or {}
         more = {**(result.llm_output or {}), **found}
-        model, number = more.get("model_name") or more.get("model"), more.get("id")
         return {
-            "gen_ai.response.model": model if isinstance(model, str) else None,
-            "gen_ai.response.id": number if isinstance(number, str) else None,
+            "gen_ai.response.model": _name(more.get("model_name") or more.get("model")),
+            "gen_ai.response.id": _name(more.get("id")),
         }
 
     note(said)
+
+
+def _ending(reply: Reply) -> str:
+    """Why a reply ended, where the word is a known one: a server may write anything there."""
+    if reply.finish_reason is None:
+        return "unknown"
+    return reply.finish_reason if reply.finish_reason in ENDINGS else "other"
+
+
+def _name(sent: object) -> str | None:
+    """A name or number that a server sent, where it looks like one and shows no key; else None."""
+    if not isinstance(sent, str) or _NAME.fullmatch(sent) is None:
+        return None
+    call = current_call()
+    secrets = secrets_of(None) | (set() if call is None else call.secrets)
+    return sent if redacted(sent, secrets) == sent else None
 
 
 def _tell_fault(found: OpenSpan, fault: Fault) -> None:

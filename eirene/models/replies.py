@@ -27,6 +27,8 @@ _ENDINGS = {
     **dict.fromkeys(_LENGTH, "length"), **dict.fromkeys(_STOP, "stop"), **dict.fromkeys(_FILTER, "content_filter"),
 }  # fmt: skip
 _CALLED = ("tool_use", "tool_calls")
+ENDINGS = frozenset({*_ENDINGS.values(), *_CALLED, "function_call"})
+"""The endings that are known, in our words."""
 _ENDING_KEYS = ("finish_reason", "stop_reason", "done_reason", "status")
 _MESSAGE_TEXTS = (
     "content", "additional_kwargs", "response_metadata", "name", "id", "tool_calls", "invalid_tool_calls"

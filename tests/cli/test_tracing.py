@@ -194,6 +194,36 @@ def hanging_up() -> Iterator[tuple[int, list[int]]]:
         serving.join()
 
 
+@pytest.mark.parametrize("status", [301, 307])
+def test_a_redirect_is_told(run: Run, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    """The exporter follows none, and takes it for a success."""
+    with Collector(status=status) as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
+        done = run("refine", UNIFORMS, "--json", "--trace", "spans")
+    assert done.code == 0 and done.err.count("spans are lost") == 1
+    assert f"does not take them (HTTP {status}, a redirect" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ENDPOINT", "http://[secret"),
+        ("ENDPOINT", "localhost:4318/secret"),
+        ("TRACES_ENDPOINT", "https://secret@:port/v1/traces"),
+        ("ENDPOINT", "http://host:secret"),
+        ("HEADERS", "Authorization: Bearer secret"),
+        ("TRACES_HEADERS", "x-key=s\u00e9cret"),
+    ],
+)
+def test_a_variable_that_cannot_be_read_is_named_and_not_shown(
+    run: Run, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(f"OTEL_EXPORTER_OTLP_{name}", value)
+    done = run("refine", UNIFORMS, "--json", "--trace", "spans")
+    assert_error(done, f"OTEL_EXPORTER_OTLP_{name} must be")
+    assert "cret" not in done.err
+
+
 def test_a_collector_that_refuses_is_told_with_its_status(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with Collector(status=401) as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)

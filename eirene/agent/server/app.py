@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Match, Route
 
@@ -27,6 +27,7 @@ from eirene.agent.server.engine import ChatTask, Engine
 from eirene.agent.server.errors import ApiError
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.page import page, policy_of
+from eirene.agent.server.pages import Pages, recorded
 from eirene.agent.server.protocol import (
     CHAT,
     EDITS,
@@ -50,9 +51,7 @@ from eirene.agent.server.streaming import (
     sse,
     while_client_waits,
 )
-from eirene.core.errors import FormError
 from eirene.core.logs import get_logger
-from eirene.core.records import Item, Record
 from eirene.core.tracing import current_tracing
 from eirene.core.validation import problem_text
 
@@ -109,7 +108,7 @@ class Routes:
 
     def __init__(self, service: Service, render: RenderPage | None) -> None:
         self._service = service
-        self._render = render
+        self._pages = None if render is None else Pages(service.runs, render)
         self._secret = secrets.token_bytes(32)
 
     async def models(self) -> dict[str, Any]:
@@ -126,8 +125,6 @@ class Routes:
             if asked.stream:
                 return await self._stream(request, asked, task, run, envelope)
             answer = await while_client_waits(request, self._service.perform(run, task))
-        except ClientGoneError:
-            return client_gone_response()
         except ApiError as error:
             response = to_response(error)
             response.headers[RUN_ID] = run.id
@@ -196,8 +193,7 @@ class Routes:
         told = {**self._brief(run), "said": found.get("why"), "error": found.get("error"), "result": None}
         if (found.get("records") or [None])[0] is None:
             return told
-        record, item = self._record(found, 0)
-        return {**told, "result": shown_result(record, item)}
+        return {**told, "result": shown_result(*recorded(found, 0))}
 
     async def run_page(self, run_id: str, request: Request, token: str = "", choice: int = 0) -> Response:
         """A finished run as a page; with a key, its address from the list holds the token that opens it."""
@@ -206,21 +202,9 @@ class Routes:
             token.encode("utf-8", "replace"), self._token(run).encode()
         ):
             raise ApiError(401, "this page's address lacks its token; open it from the list of runs")
-        return HTMLResponse(await asyncio.to_thread(self._rendered, run, choice))
-
-    def _rendered(self, run: ServerRun, choice: int) -> str:
-        found = json.loads(run.data or b"{}")
-        records = found.get("records") or []
-        if self._render is None or not 0 <= choice < len(records) or records[choice] is None:
-            raise ApiError(404, "this run has no record to show", code="not_found")
-        return self._render(*self._record(found, choice))
-
-    def _record(self, found: dict[str, Any], choice: int) -> tuple[Record, Item]:
-        try:
-            return Record.model_validate(found["records"][choice]), Item.model_validate(found["items"][choice])
-        except FormError:  # the file of runs may be an older one
-            said = "another version of Eirene made this run; it has no page here"
-            raise ApiError(404, said, code="not_found") from None
+        if self._pages is None:
+            raise ApiError(404, "this server makes no pages of runs", code="not_found")
+        return HTMLResponse(await self._pages.page(run, choice, request))
 
     async def health(self) -> dict[str, str]:
         """Whether the server answers."""
@@ -258,7 +242,7 @@ class Routes:
         return run
 
     def _brief(self, run: ServerRun) -> dict[str, Any]:
-        has_page = self._render is not None and run.state == "done" and run.status != "untouched"
+        has_page = self._pages is not None and run.state == "done" and run.status != "untouched"
         token = f"?token={self._token(run)}" if self._service.options.key is not None else ""
         return {**run.brief, "page": f"/runs/{run.id}{token}" if has_page else None}
 
@@ -269,6 +253,9 @@ class Routes:
         """The body, up to the limit. Raises `ApiError` 413 beyond it, 408 where it does not come."""
         most, data = self._service.options.max_body, bytearray()
         fault = ApiError(413, f"the body has more than {most} bytes", code="request_too_large")
+        packed = request.headers.get("content-encoding", "identity").lower()
+        if packed != "identity":
+            raise ApiError(415, f"a body packed as {packed[:20]!r} is not read; send it as it is", code="packed_body")
         length = request.headers.get("content-length", "")
         if length.isdecimal() and int(length[:20]) > most:
             raise fault
@@ -315,8 +302,12 @@ def _add_error_handlers(app: FastAPI) -> None:
         said = problem_text(problem, (field,), [problem["type"]], BaseModel)
         return to_response(ApiError(400, said, param=field, code="invalid_value"))
 
+    async def client_gone(request: Request, error: Exception) -> Response:
+        return client_gone_response()
+
     handlers: list[tuple[type[Exception], Callable[..., Any]]] = [
         (ApiError, api_error), (HTTPException, http_error), (RequestValidationError, bad_query),
+        (ClientGoneError, client_gone), (ClientDisconnect, client_gone),
     ]  # fmt: skip
     for kind, handler in handlers:
         app.add_exception_handler(kind, handler)

@@ -70,7 +70,7 @@ def from_upstream(error: BackendError) -> ApiError:
     if isinstance(error, RateLimitError):
         return ApiError(429, said, code="rate_limit_exceeded", retry_after_s=5)
     if isinstance(error, RequestRefusedError):
-        return ApiError(400, said, code="upstream_refused")
+        return ApiError(422 if "HTTP 422" in said else 400, said, code="upstream_refused")
     if isinstance(error, BackendTimeoutError):
         return ApiError(504, said, code="upstream_timeout")
     if isinstance(error, ScriptExhaustedError | UnusableReplyError):

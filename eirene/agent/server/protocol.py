@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
-from typing import Annotated, Any, Literal, NoReturn, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import FastAPI
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict, ValidationError
@@ -14,6 +15,7 @@ from eirene.agent.wrappers.conversation import Given
 from eirene.core.critique import Finding, HallucinationKind
 from eirene.core.errors import InputError
 from eirene.core.history import History
+from eirene.core.json import TooDeepError, parse_json
 from eirene.core.records import PASSAGES, SIDES, Perspective, parse_item
 from eirene.core.validation import first_problem
 from eirene.text.unicode import Text
@@ -180,19 +182,14 @@ class EditsRequest(_RequestPart):
 
 
 def read_json(data: bytes) -> dict[str, Any]:
-    """The JSON object of a body. Raises `ApiError` for all else: NaN, half surrogate pairs and NULs included, and for
+    """The JSON object of a body. Raises `ApiError` for all else (NaN, a key given twice, half surrogate pairs), and for
     what holds too much of something."""
     try:
-        value = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UnicodeDecodeError:
-        raise ApiError(400, "the body is not UTF-8", code="invalid_json") from None
-    except UnicodeEncodeError:
-        raise ApiError(400, "the body holds half a surrogate pair, which is no text", code="invalid_json") from None
-    except RecursionError:
+        value = parse_json(data.removeprefix(codecs.BOM_UTF8), where="the body")
+    except TooDeepError:
         raise ApiError(400, f"the body is nested too deeply: more than {MAX_DEPTH} levels", code="too_deep") from None
-    except ValueError as error:
-        raise ApiError(400, f"the body is not JSON: {error}", code="invalid_json") from None
+    except InputError as error:
+        raise ApiError(400, str(error), code="invalid_json") from None
     if not isinstance(value, dict):
         raise ApiError(400, f"the body must be a JSON object, got {type(value).__name__}", code="invalid_json")
     check_sizes(value)
@@ -211,10 +208,6 @@ def parse_body(data: bytes, kind: type[B]) -> B:
         field = ".".join(map(str, problem.path))
         code = "missing_field" if problem.is_missing else "invalid_value"
         raise ApiError(400, problem.text, param=field or None, code=code) from None
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
 
 
 _REF = "#/components/schemas/{model}"
@@ -242,6 +235,8 @@ _STATUSES = {
     "408": "The body did not arrive in time.",
     "409": "The run cannot be cancelled.",
     "413": "The body is too large.",
+    "415": "The body is packed.",
+    "422": "The model behind the server does not take the request.",
     "429": "The server or the model behind it is busy.",
     "500": "The server made a mistake.",
     "502": "The model behind the server failed.",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import secrets
+import shutil
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
@@ -30,7 +32,10 @@ _MOST_EVENTS = 5_000  # of one run: a hundred rounds of votes, and an end to it
 
 @dataclass(eq=False)
 class ServerRun:
-    """One request. `data` is the finished run as JSON; until then `events` tell what happens."""
+    """One request. `data` is the finished run as JSON; until then `events` tell what happens.
+
+    `pages` are the pages of its choices that have been asked for.
+    """
 
     id: str
     created: int
@@ -41,6 +46,7 @@ class ServerRun:
     status: str = ""
     events: list[str] = field(default_factory=list)
     data: bytes = b""
+    pages: dict[int, bytes] = field(default_factory=dict)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def tell(self, event: RunEvent) -> None:
@@ -73,7 +79,8 @@ class ServerRun:
     @property
     def size(self) -> int:
         """About how many bytes are held."""
-        return len(self.data) + sum(map(len, self.events)) + len(self.question)
+        texts = (self.data, self.question, *self.events, *self.pages.values())
+        return sum(map(len, texts))
 
     def end(self, state: RunState, status: str, data: bytes) -> None:
         """The run has ended; `data` holds what came of it."""
@@ -112,12 +119,16 @@ def _plain(value: Any) -> Any:
 
 
 class Runs:
-    """The most recent runs, up to so many and so many bytes; the oldest finished ones go first."""
+    """The most recent runs, up to so many and so many bytes; the oldest finished ones go first.
 
-    def __init__(self, *, keep: int, keep_bytes: int, path: str | None = None) -> None:
+    So they do from the file at `path`, which may have `file_bytes`.
+    """
+
+    def __init__(self, *, keep: int, keep_bytes: int, path: str | None = None, file_bytes: int = 256 * 2**20) -> None:
         self._keep = keep
         self._keep_bytes = keep_bytes
         self._path = path
+        self._file_bytes = file_bytes
         self._runs: OrderedDict[str, ServerRun] = OrderedDict()
         self._bytes = 0
         self._writing = asyncio.Lock()
@@ -153,7 +164,14 @@ class Runs:
         self._drop_old()
         if self._path is not None and state == "done":
             async with self._writing:
-                await asyncio.to_thread(append, self._path, run.data)
+                await asyncio.to_thread(append, self._path, run.data, most=self._file_bytes)
+
+    def keep_page(self, run: ServerRun, choice: int, page: bytes) -> None:
+        """Keeps a page with its run, as long as that is kept."""
+        if run.id in self._runs:
+            run.pages[choice] = page
+            self._bytes += len(page)
+            self._drop_old()
 
     def _drop_old(self) -> None:
         finished = [run for run in self._runs.values() if run.state != "running"]
@@ -191,15 +209,39 @@ def read_back(path: str, keep: int) -> list[ServerRun]:
     return runs
 
 
-def append(path: str, data: bytes) -> None:
-    """One line more, never behind a torn one. A full disk costs the line, not the answer: the client waits for that."""
+def append(path: str, data: bytes, *, most: int) -> None:
+    """One line more, never behind a torn one; a file of more than `most` bytes loses its older half first.
+
+    A full disk costs the line, not the answer: the client waits for that.
+    """
     try:
+        if os.path.isfile(path) and os.path.getsize(path) + len(data) > most:
+            _halve(path, most // 2)
         with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
             size = os.fstat(file.fileno()).st_size
             is_torn = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
             file.write(b"\n" * is_torn + sealed(data) + b"\n")
     except OSError as error:
         logger.warning("a run could not be written to %s: %s", path, reason(error))
+
+
+def _halve(path: str, kept: int) -> None:
+    """Leaves the last whole lines of a file, up to so many bytes; a reader sees the old file or the new one."""
+    real = os.path.realpath(path)
+    new = f"{real}.{secrets.token_hex(4)}.tmp"
+    try:
+        with (
+            open(real, "rb") as old,
+            os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file,
+        ):
+            begin = old.seek(max(0, os.path.getsize(real) - kept))
+            if begin:
+                old.readline()  # which lacks its beginning
+            shutil.copyfileobj(old, file)
+        os.replace(new, real)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new)
 
 
 def _read(line: bytes) -> ServerRun | None:

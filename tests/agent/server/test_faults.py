@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gzip
 import http.client
 import itertools
 import json
@@ -226,6 +227,37 @@ BAD: list[tuple[Any, int, str | None]] = [
     ({"model": "test", "messages": [*ASK, {"role": "assistant", "content": " "}]}, 400, "messages"),
     ({"model": "test", "messages": [{"role": "user", "content": "x" * 2_000_000}]}, 413, None),
 ]  # fmt: skip
+
+
+def test_a_key_given_twice_is_refused_and_named_and_a_byte_order_mark_is_not() -> None:
+    """Which of two values was meant cannot be told, and a proxy before the server may have read the other."""
+    chat = json.dumps({"model": "draft/test", "messages": ASK})[1:]
+    with LoopbackServer(DRAFT) as up, served(embedded_engine(up)) as server:
+        url = f"{server.root}/v1/chat/completions"
+        for twice, key in (
+            ('"model": "refine/edit/test", ', "model"), ('"context": [], "context": ["x"], ', "context"),
+            ('"tools": [{"type": "function", "type": "custom"}], ', "type"),
+        ):  # fmt: skip
+            reply = httpx.post(url, content="{" + twice + chat)
+            error = reply.json()["error"]
+            assert (reply.status_code, error["code"]) == (400, "invalid_json")
+            assert f"has the key '{key}' twice" in error["message"]
+        assert up.calls == 0
+        assert httpx.post(url, content=b"\xef\xbb\xbf{" + chat.encode()).status_code == 200
+        packed = httpx.post(url, content=gzip.compress(b"{" + chat.encode()), headers={"Content-Encoding": "gzip"})
+        assert (packed.status_code, packed.json()["error"]["code"]) == (415, "packed_body")
+
+
+def test_a_client_that_leaves_during_its_body_is_no_mistake_of_the_servers(caplog: pytest.LogCaptureFixture) -> None:
+    with served(embedded_engine()) as server:
+        for path in ("/v1/chat/completions", "/v1/runs"):
+            with socket.create_connection(("127.0.0.1", server.port)) as client:
+                head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 500\r\n\r\n"
+                client.sendall(head.encode() + b'{"model": ')
+            line = f'eirene_requests_total{{path="{path}",status="499"}} 1.0'
+            while line not in (told := httpx.get(f"{server.root}/metrics").text):
+                assert 'status="500"' not in told
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 def test_a_body_that_cannot_be_used_is_told_where_it_is_wrong() -> None:

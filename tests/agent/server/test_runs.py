@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
+import os
+import socket
 import stat
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +19,9 @@ import pytest
 from eirene.agent.server.result import shown_diff
 from eirene.agent.server.runs import Runs
 from eirene.core.errors import InputError
-from eirene.core.records import Record
+from eirene.core.records import Item, Record
 from eirene.testing.loopback import LoopbackServer
+from eirene.text.cancellation import check_cancelled
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, QUESTION, Served, chat_engine, embedded_engine, served
 
 
@@ -64,6 +69,54 @@ def test_a_finished_run_shows_its_whole_record_and_a_page() -> None:
         assert httpx.get(f"{server.root}/runs/{run}?choice=1").status_code == 404
         listed = httpx.get(f"{server.root}/v1/runs").json()["data"]
         assert [(r["id"], r["status"], r["question"]) for r in listed] == [(run, "accepted", QUESTION)]
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_page_is_made_once_and_holds_up_no_chat() -> None:
+    """Whoever asks meanwhile waits for the same; the list, and further chats, do not."""
+    made, may_go_on = [], threading.Event()
+
+    def render(record: Record, item: Item) -> str:
+        made.append(record.status)
+        assert may_go_on.wait(60)
+        return f"<p>{record.status}</p>"
+
+    with served(embedded_engine(), render=render) as server, ThreadPoolExecutor(6) as clients:
+        run, other = start(server), start(server)
+        for begun in (run, other):
+            events(server, begun)
+        asked = [clients.submit(httpx.get, f"{server.root}/runs/{run}", timeout=60) for _ in range(5)]
+        asked.append(clients.submit(httpx.get, f"{server.root}/runs/{other}", timeout=60))
+        for _ in range(3):
+            assert events(server, start(server))[-1]["status"] == "accepted"
+        may_go_on.set()
+        assert {reply.result().text for reply in asked} == {"<p>accepted</p>"}
+        assert httpx.get(f"{server.root}/runs/{run}").text == "<p>accepted</p>"
+    assert made == ["accepted", "accepted"]
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_page_that_nobody_waits_for_is_given_up() -> None:
+    begun, given_up, calls = threading.Event(), threading.Event(), itertools.count()
+
+    def render(record: Record, item: Item) -> str:
+        if next(calls):
+            return "<p>at the second</p>"
+        begun.set()
+        try:
+            while True:
+                check_cancelled()
+        finally:
+            given_up.set()
+
+    with served(embedded_engine(), render=render) as server:
+        run = start(server)
+        events(server, run)
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            client.sendall(f"GET /runs/{run} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+            assert begun.wait(60)
+        assert given_up.wait(60)
+        assert httpx.get(f"{server.root}/runs/{run}").text == "<p>at the second</p>"
 
 
 @pytest.mark.usefixtures("loopback")
@@ -182,11 +235,16 @@ async def test_the_oldest_finished_runs_go_first() -> None:
 
 async def test_bytes_are_bounded_and_the_newest_stays_however_large() -> None:
     runs = Runs(keep=100, keep_bytes=5_000)
+    paged = runs.begin(model="m", mode="improve", question="with a page")
+    await runs.finish(paged, "done")
+    runs.keep_page(paged, 0, b"x" * 4_000)
     for n in range(50):
         await runs.finish(runs.begin(model="m", mode="improve", question=str(n)), "done", text="x" * 1000)
     assert 1 < len(kept(runs)) < 6
     await runs.finish(runs.begin(model="m", mode="improve", question="large"), "done", text="x" * 100_000)
     assert kept(runs) == ["large"]
+    runs.keep_page(paged, 1, b"x" * 4_000)  # of a run that is gone
+    assert list(paged.pages) == [0]
 
 
 async def test_all_who_follow_see_the_end() -> None:
@@ -214,6 +272,19 @@ async def test_a_file_of_runs_is_appended_to_and_read_back(tmp_path: Path) -> No
     again = Runs(keep=2, keep_bytes=10**6, path=str(path))
     assert kept(again) == ["2", "1"] or kept(again) == ["2"]
     assert again.recent()[0].status == "kept"
+
+
+async def test_a_file_of_runs_stays_within_its_bound_and_loses_the_oldest(tmp_path: Path) -> None:
+    path, real = tmp_path / "runs.jsonl", tmp_path / "elsewhere.jsonl"
+    path.symlink_to(real)
+    runs = Runs(keep=10, keep_bytes=10**6, path=str(path), file_bytes=10_000)
+    for n in range(30):
+        await runs.finish(runs.begin(model="m", mode="improve", question=str(n)), "done", text="x" * 1000)
+        assert real.stat().st_size <= 11_500
+    assert path.is_symlink() and stat.S_IMODE(real.stat().st_mode) == 0o600
+    found = kept(Runs(keep=100, keep_bytes=10**6, path=str(path)))
+    assert found == [str(n) for n in range(29, 29 - len(found), -1)] and len(found) >= 4
+    assert sorted(os.listdir(tmp_path)) == ["elsewhere.jsonl", "runs.jsonl"]
 
 
 async def test_a_run_is_not_written_behind_a_torn_line(tmp_path: Path) -> None:

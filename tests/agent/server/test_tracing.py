@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 from eirene.core.tracing import Tracing
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import HttpError
+from eirene.testing.script import HttpError, RawReply, ScriptedRequest
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, QUESTION, Served, embedded_engine, running, served
 from tests.otlp_collector import Collector
 
@@ -73,6 +75,61 @@ def test_two_chats_without_the_header_are_two_traces_and_a_failing_model_is_seen
         assert len({root.trace for root in collector.roots}) == 2
         assert all(root.failed for root in collector.roots)
         assert {call.attributes["error.type"] for call in collector.named("chat ")} == {"AuthError"}
+
+
+def test_what_an_upstream_writes_where_names_belong_is_in_no_span() -> None:
+    """A known ending by its name, else "other"; of a model's name and a reply's number what looks like one, no key."""
+    said = "A visitor's own words, and sk-abcdefgh12345678"
+    sent = iter([
+        {"id": said, "model": said, "finish": said, "n": 99},
+        {"id": said, "model": "sk-abcdefgh12345678", "finish": said},
+        {"id": "x" * 400, "model": "Bearer " + "k" * 40, "finish": "eos"},
+        {"id": "chatcmpl-77", "model": "org/small-1.5:free", "finish": "tool_use"},
+    ])  # fmt: skip
+
+    def script(request: ScriptedRequest, n: int) -> RawReply:
+        told = next(sent)
+        choices = int(str(told.pop("n", 1)))
+        choice = {"index": 0, "message": {"role": "assistant", "content": DRAFT}, "finish_reason": told.pop("finish")}
+        body = {"object": "chat.completion", "created": 0, **told, "choices": [choice] * choices}
+        return RawReply.body([json.dumps(body).encode()])
+
+    with Collector() as collector, LoopbackServer(script) as upstream:
+        with traced(upstream, collector) as server:
+            for _ in range(4):
+                reply = httpx.post(
+                    f"{server.root}/v1/chat/completions", json={**CHAT, "model": "draft/test"}, timeout=60
+                )
+                assert reply.status_code == 200, reply.text
+        kept = b"".join(collector.raw)
+        assert not any(part in kept for part in (b"visitor", b"sk-abc", b"xxxx", b"kkkk"))
+        told = [span.attributes for span in collector.named("chat ")]
+    endings = [list(found["gen_ai.response.finish_reasons"]) for found in told]
+    assert endings == [["other"] * 64, ["other"], ["stop"], ["tool_use"]]
+    names = [(found.get("gen_ai.response.id"), found.get("gen_ai.response.model")) for found in told]
+    assert names[1:] == [(None, None), (None, None), ("chatcmpl-77", "org/small-1.5:free")]
+
+
+def test_a_client_that_leaves_during_its_body_is_no_failure_and_its_headers_are_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Neither are those of one that stays."""
+    odd = {"baggage": "key secret, =secret", "tracestate": "secret!, secret", **HEADERS}
+    with Collector() as collector, LoopbackServer(DRAFT) as upstream:
+        with traced(upstream, collector) as server:
+            url = f"{server.root}/v1/chat/completions"
+            assert httpx.post(url, json={**CHAT, "model": "draft/test"}, headers=odd, timeout=60).status_code == 200
+            with socket.create_connection(("127.0.0.1", server.port)) as client:
+                head = "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 500\r\n\r\n"
+                client.sendall(head.encode() + b'{"model": ')
+            while 'status="499"' not in httpx.get(f"{server.root}/metrics").text:
+                pass
+        requests = collector.named("POST ")
+        assert {(span.trace == TRACE, span.attributes["http.response.status_code"]) for span in requests} == {
+            (True, 200), (False, 499),
+        }  # fmt: skip
+        assert not any(span.failed for span in requests)
+    assert "secret" not in caplog.text
 
 
 def test_who_has_no_key_adds_nothing_to_a_trace() -> None:
