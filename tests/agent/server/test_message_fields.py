@@ -180,7 +180,7 @@ def test_a_refusal_tells_the_client_why(server: Served) -> None:
         ("no top_k here", "no top_k here"),
     ):
         reply = post(server, user=json.dumps(body), top_k=99)
-        assert (reply.status_code, reply.json()["error"]["code"]) == (400, "upstream_refused")
+        assert (reply.status_code, reply.json()["error"]["code"]) == (422, "upstream_refused")
         assert cause in reply.json()["error"]["message"]
         assert "sk-abcdef" not in reply.text
 
