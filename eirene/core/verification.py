@@ -12,7 +12,7 @@ from pydantic import Field
 from eirene.core.validation import FrozenModel, is_none
 
 ClaimWord = Literal["supported", "unclear", "unsupported", "contradicted", "not checked"]
-QuotationWord = Literal["exact", "altered", "not found"]
+QuotationWord = Literal["exact", "altered", "not found", "not checked"]
 Offset = Annotated[int, Field(ge=0)]
 Number = Annotated[int, Field(ge=1)]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -74,9 +74,10 @@ class WordChange(FrozenModel):
 
 
 class QuotationCheck(FrozenModel):
-    """A quotation in the answer, three words or more between double quotation marks, looked up in the passages.
+    """A quotation in the answer, between double or single quotation marks, looked up in the passages.
 
-    Letters and figures are compared, and the signs % $ € £ ¥ °; case, spacing and other punctuation are not.
+    Letters and figures are compared, the signs % $ € £ ¥ ° - + < >, and where sentences end; case, spacing and other
+    punctuation are not. One of one or two words is named only where a passage has it.
     """
 
     n: Number
@@ -88,8 +89,8 @@ class QuotationCheck(FrozenModel):
     text: str
     """The quotation with its marks."""
     verdict: QuotationWord
-    """`exact`: word for word in one passage, with gaps at "..." and "[...]" only; `altered`: but for some words, or in
-    pieces elsewhere; or `not found`."""
+    """`exact`: word for word in one passage, with gaps at "..." and "[...]" only, in which no "not" is lost; `altered`:
+    but for some words, or in pieces elsewhere; `not found`; or `not checked`, where there are too many."""
     evidence: Evidence | None = None
     """Where it stands; None where it was not found."""
     changes: tuple[WordChange, ...] = ()
@@ -125,8 +126,8 @@ class Verification(FrozenModel):
 
     @property
     def misquoted(self) -> tuple[QuotationCheck, ...]:
-        """The quotations that are not exact."""
-        return tuple(quotation for quotation in self.quotations if quotation.verdict != "exact")
+        """The quotations that are altered or not found."""
+        return tuple(quotation for quotation in self.quotations if quotation.verdict in ("altered", "not found"))
 
     @property
     def is_supported(self) -> bool:

@@ -3,191 +3,182 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from functools import cached_property
-from itertools import accumulate
+from itertools import islice
 
-from eirene.core.verification import Evidence, QuotationCheck, WordChange
+from eirene.core.verification import Evidence, QuotationCheck, QuotationWord, WordChange
 from eirene.text.cancellation import check_cancelled
+from eirene.text.matching import BoundedMatcher
 from eirene.text.sentences import Sentence
-from eirene.text.specifics.quotations import find_quotations, quoted_parts
-from eirene.text.words import STOP_WORDS, word_spans
+from eirene.text.specifics.quotations import FEWEST, find_quotations, quoted_parts
+from eirene.text.words import STOP_WORDS
+from eirene.verification.quoted_words import STOP, PassageWords, QuotedWords
 
 _SAME = 2 / 3
 """Share of a quotation's words that stand in the passage, in order, from which it counts as altered."""
 _SAME_CONTENT = 1 / 2
 """The same of those that are no stop words."""
-_FEWEST = 3
-"""Words of a part that is looked for with other words among them."""
-_FREQUENT = 200
-"""Occurrences from which a word of a passage does not tell where a quotation may stand."""
-_NUMBER = re.compile(r"(?<!\w)\d+(?:[.,]\d+)+(?!\w)")
-_SYMBOL = re.compile("[%$€£¥°]")
+_PLACES = 3
+"""Places, of those that have most of a part's words in step, that are compared with it word by word."""
+_MOST = 500
+"""Parts of an answer's quotations that are compared so: of more it is not told whether they are altered."""
+_LONGEST = 2_000
+"""Words of a part that is."""
+_DENIES = re.compile(
+    r"\b(?:not|no|never|nobody|none|nothing|neither|nor|cannot|hardly|barely|scarcely|den(?:y|ies|ied)|refuse[ds]?)\b"
+    r"|n['’]t\b",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r",\s*(?:which|who|whose|where|when)\b[^,.]*,", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?](?=[\"”’»)\]]*\s)")
 
 
 def check_quotations(
     answer: str, sentences: Sequence[Sentence], passages: Sequence[str], ids: Sequence[str | None]
 ) -> tuple[QuotationCheck, ...]:
-    """Each quotation of an answer, in order. `ids` has an id or None for each passage."""
-    mentions = list(find_quotations(answer))
+    """Each quotation of an answer, in order; of one or two words those that the passages have. `ids` has an id or None
+    for each passage."""
+    mentions = list(find_quotations(answer, fewest=1))
     if not mentions:
         return ()
-    sources = [_IndexedWords.of(text) for text in passages]
+    look_up = _LookUp(PassageWords(passages))
     starts = [sentence.start for sentence in sentences]
     found = []
     for mention in mentions:
         check_cancelled()
         text = answer[mention.start : mention.end]
-        parts = [words for part in quoted_parts(text[1:-1]) if (words := _IndexedWords.of(part)).keys]
-        match = _find(parts, sources) if parts else None
+        verdict, match = look_up.verdict(text[1:-1])
+        if verdict != "exact" and sum(len(words.split()) for (words,) in mention.asks) < FEWEST:
+            continue
         found.append(
             QuotationCheck(
                 n=sentences[max(0, bisect_right(starts, mention.start) - 1)].n,
                 start=mention.start,
                 end=mention.end,
                 text=text,
-                verdict="not found" if match is None else "exact" if match.is_exact else "altered",
-                evidence=None if match is None else match.evidence(passages, ids),
+                verdict=verdict,
+                evidence=None if match is None else match.evidence(look_up.words, passages, ids),
                 changes=() if match is None else match.changes,
             )
         )
     return tuple(found)
 
 
-@dataclass(frozen=True)
-class _IndexedWords:
-    """The words of a text, in lower case, with their offsets."""
-
-    text: str
-    keys: tuple[str, ...]
-    spans: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def of(cls, text: str) -> _IndexedWords:
-        numbers = [number.span() for number in _NUMBER.finditer(text)]
-        inside = {at for a, b in numbers for at in range(a, b)}
-        words = (span for span in word_spans(text) if span[0] not in inside)
-        spans = sorted([*words, *numbers, *(sign.span() for sign in _SYMBOL.finditer(text))])
-        return cls(text, tuple(text[a:b].casefold() for a, b in spans), tuple(spans))
-
-    @cached_property
-    def joined(self) -> str:
-        """All words with a space around each."""
-        return "".join(f" {key}" for key in self.keys) + " "
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return list(accumulate((len(key) + 1 for key in self.keys), initial=0))
-
-    @cached_property
-    def where(self) -> dict[str, list[int]]:
-        """The indices of each word."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for n, key in enumerate(self.keys):
-            found[key].append(n)
-        return found
-
-    def find(self, part: _IndexedWords, after: int = 0) -> int | None:
-        """The index from `after` on at which the words of a part stand in order; None where they do not."""
-        at = self.joined.find(part.joined, self._starts[after])
-        return None if at < 0 else bisect_left(self._starts, at)
-
-    def between(self, first: int, last: int) -> str:
-        """The text of the words from `first` up to, and without, `last`."""
-        return self.text[self.spans[first][0] : self.spans[last - 1][1]] if first < last else ""
-
-
 @dataclass(frozen=True, slots=True)
 class _QuotationMatch:
-    """Where a quotation stands: words `first` to `last` (not included) of passage `source` (from 0)."""
+    """Where a quotation stands: words `first` up to `last` of all passages, and what differs there."""
 
-    source: int
-    words: _IndexedWords
     first: int
     last: int
     changes: tuple[WordChange, ...] = ()
     is_exact: bool = False
 
-    def evidence(self, passages: Sequence[str], ids: Sequence[str | None]) -> Evidence:
-        start, end = self.words.spans[self.first][0], self.words.spans[self.last - 1][1]
-        text = passages[self.source][start:end]
-        return Evidence(passage=self.source + 1, id=ids[self.source], start=start, end=end, text=text)
+    def evidence(self, words: PassageWords, passages: Sequence[str], ids: Sequence[str | None]) -> Evidence:
+        source = words.source(self.first)
+        start, end = words.spans[self.first][0], words.spans[self.last - 1][1]
+        return Evidence(passage=source + 1, id=ids[source], start=start, end=end, text=passages[source][start:end])
 
 
-def _find(parts: Sequence[_IndexedWords], sources: Sequence[_IndexedWords]) -> _QuotationMatch | None:
-    """The parts of a quotation, which are separated by "...", as one match."""
-    whole = next((match for n, words in enumerate(sources) if (match := _in_order(parts, n, words))), None)
-    if whole is not None:
-        return whole
-    matches = []
-    for part in parts:
-        exact = next((match for n, words in enumerate(sources) if (match := _in_order([part], n, words))), None)
-        match = _nearest(part, sources) if exact is None else exact
-        if match is None:
+class _LookUp:
+    """Looks quotations up in the words of passages; what is compared word by word is bounded for all of them."""
+
+    def __init__(self, words: PassageWords) -> None:
+        self.words = words
+        self._left = _MOST
+
+    def verdict(self, quoted: str) -> tuple[QuotationWord, _QuotationMatch | None]:
+        """The verdict on the words between quotation marks, with the place that is nearest to them."""
+        parts = [words for part in quoted_parts(quoted) if (words := QuotedWords.of(part)).keys]
+        match = self._in_order(parts)
+        if match is not None:
+            return ("exact" if match.is_exact else "altered"), match
+        matches = []
+        for part in parts:
+            own = self._in_order([part]) or self._nearest(part)
+            if own is None:
+                return ("not found" if self._left >= 0 and len(part.keys) <= _LONGEST else "not checked"), None
+            matches.append(own)
+        if not matches:
+            return "not found", None
+        longest = max(matches, key=lambda match: match.last - match.first)
+        changes = tuple(change for match in matches for change in match.changes)
+        return "altered", _QuotationMatch(longest.first, longest.last, changes)
+
+    def _in_order(self, parts: Sequence[QuotedWords]) -> _QuotationMatch | None:
+        """The parts of a quotation, which are separated by "...", in one passage in this order."""
+        if not parts or any(key not in self.words.where for part in parts for key in part.keys):
             return None
-        matches.append(match)
-    longest = max(matches, key=lambda match: match.last - match.first)
-    changes = tuple(change for match in matches for change in match.changes)
-    return _QuotationMatch(longest.source, longest.words, longest.first, longest.last, changes)
+        best = None
+        for first in self.words.places(parts[0]):
+            end = self.words.end_of(first)
+            at, gaps = first + len(parts[0].keys), []
+            for part in parts[1:]:
+                after = self.words.next_place(part, at, end)
+                if after is None:
+                    break
+                gaps.append((at, after))
+                at = after + len(part.keys)
+            else:
+                changes = (*self._sign_before(first, parts[0]), *self._turned(gaps))
+                if not changes:
+                    return _QuotationMatch(first, at, is_exact=True)
+                best = best or _QuotationMatch(first, at, changes)
+        return best
 
+    def _sign_before(self, first: int, part: QuotedWords) -> Iterator[WordChange]:
+        """A minus before a figure with which the quotation begins."""
+        if part.keys[0][:1].isdigit() and first and self.words.keys[first - 1] == "-":
+            yield WordChange(quoted="", passage=self.words.between(first - 1, first))
 
-def _in_order(parts: Sequence[_IndexedWords], source: int, words: _IndexedWords) -> _QuotationMatch | None:
-    first, at = None, 0
-    for part in parts:
-        found = words.find(part, at)
-        if found is None:
+    def _turned(self, gaps: Sequence[tuple[int, int]]) -> Iterator[WordChange]:
+        """What "..." leaves out that denies what is left: not in an aside, nor in a sentence left out as a whole."""
+        for first, after in gaps:
+            left_out = _ASIDE.sub(" ", self.words.inside(first, after))
+            pieces = _SENTENCE_END.split(left_out)
+            denial = _DENIES.search(pieces[-1])
+            if denial is not None:
+                yield WordChange(quoted="", passage=denial.group())
+
+    def _nearest(self, part: QuotedWords) -> _QuotationMatch | None:
+        """The place where most of a part's words stand in order, if that is enough of them."""
+        if len(part.keys) < FEWEST or len(part.keys) > _LONGEST:
             return None
-        first, at = found if first is None else first, found + len(part.keys)
-    return None if first is None else _QuotationMatch(source, words, first, at, is_exact=True)
+        self._left -= 1
+        if self._left < 0:
+            return None
+        shifts = Counter(at - n for n, key in enumerate(part.keys) for at in self.words.telling(key))
+        best = sorted(islice(shifts.most_common(), 50), key=lambda row: (-row[1], row[0]))[:_PLACES]
+        found = [match for shift, _ in best if (match := self._aligned(part, shift)) is not None]
+        return min(found, key=lambda match: _size(match.changes), default=None)
+
+    def _aligned(self, part: QuotedWords, shift: int) -> _QuotationMatch | None:
+        words, count = self.words, len(part.keys)
+        slack = count // 2 + FEWEST
+        begin, end = words.bounds_near(shift, count)
+        low, high = max(begin, shift - slack), min(end, shift + count + slack)
+        matcher = BoundedMatcher(part.keys, words.keys[low:high])
+        blocks = [block for block in matcher.get_matching_blocks() if block.size]
+        same = [key for block in blocks for key in part.keys[block.a : block.a + block.size]]
+        content = [key for key in part.keys if _is_content(key)]
+        same_content = sum(map(_is_content, same))
+        if len(same) < _SAME * count or same_content < max(1.0, _SAME_CONTENT * len(content)):
+            return None
+        # Words at the ends that differ are set beside as many of the passage.
+        first = max(begin, low + blocks[0].b - blocks[0].a)
+        last = min(end, low + blocks[-1].b + count - blocks[-1].a)
+        changes = tuple(_changes(part, words, [(b.a, low + b.b, b.size) for b in blocks], first, last))
+        return _QuotationMatch(first, last, changes)
 
 
-def _nearest(part: _IndexedWords, sources: Sequence[_IndexedWords]) -> _QuotationMatch | None:
-    """The place where most of a part's words stand in order, if that is enough of them."""
-    if len(part.keys) < _FEWEST:
-        return None
-    found = [
-        match
-        for n, words in enumerate(sources)
-        if (shift := _shift(part, words)) is not None and (match := _aligned(part, n, words, shift)) is not None
-    ]
-    return min(found, key=lambda match: _size(match.changes), default=None)
-
-
-def _shift(part: _IndexedWords, words: _IndexedWords) -> int | None:
-    """How far a part's words stand behind those of a passage, as most of its rarer words have it."""
-    votes = Counter(
-        at - n
-        for n, key in enumerate(part.keys)
-        if len(places := words.where.get(key, ())) <= _FREQUENT
-        for at in places
-    )
-    return min(votes, key=lambda shift: (-votes[shift], shift)) if votes else None
-
-
-def _aligned(part: _IndexedWords, source: int, words: _IndexedWords, shift: int) -> _QuotationMatch | None:
-    count = len(part.keys)
-    slack = count // 2 + _FEWEST
-    low, high = max(0, shift - slack), min(len(words.keys), shift + count + slack)
-    matcher = SequenceMatcher(None, part.keys, words.keys[low:high], autojunk=False)
-    blocks = [block for block in matcher.get_matching_blocks() if block.size]
-    same = [key for block in blocks for key in part.keys[block.a : block.a + block.size]]
-    content = [key for key in part.keys if key not in STOP_WORDS]
-    same_content = sum(key not in STOP_WORDS for key in same)
-    if len(same) < _SAME * count or same_content < max(1.0, _SAME_CONTENT * len(content)):
-        return None
-    # Words at the ends that differ are set beside as many of the passage.
-    first = max(0, low + blocks[0].b - blocks[0].a)
-    last = min(len(words.keys), low + blocks[-1].b + count - blocks[-1].a)
-    changes = tuple(_changes(part, words, [(b.a, low + b.b, b.size) for b in blocks], first, last))
-    return _QuotationMatch(source, words, first, last, changes)
+def _is_content(key: str) -> bool:
+    return key not in STOP_WORDS and key != STOP
 
 
 def _changes(
-    part: _IndexedWords, words: _IndexedWords, blocks: Sequence[tuple[int, int, int]], first: int, last: int
+    part: QuotedWords, words: PassageWords, blocks: Sequence[tuple[int, int, int]], first: int, last: int
 ) -> Iterator[WordChange]:
     """What stands between the matching blocks (index in the part, in the passage, size), before and behind them."""
     own, other = 0, first

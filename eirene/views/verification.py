@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from eirene.core.verification import ClaimVerdict, Evidence, QuotationCheck, Verification
+from eirene.core.verification import ClaimVerdict, Evidence, QuotationCheck, QuotationWord, Verification
 from eirene.views.facts import visible
 from eirene.views.faults import style_of
 
@@ -39,7 +39,7 @@ MEANING: Mapping[str, str] = {
     "unclear": "not clearly said there, but most of it stands there",
     "unsupported": "said nowhere there",
     "contradicted": "said otherwise there: with a few words from there in place of its own it would be supported",
-    "not checked": "claims nothing that can be checked, or cannot be read",
+    "not checked": "claims nothing that can be checked, cannot be read, or is too much to look up",
     "exact": "word for word",
     "altered": "but for some words, or in pieces",
     "not found": "nowhere there",
@@ -79,7 +79,7 @@ def outcome_of(found: Verification, unit: Unit = "passage") -> list[str]:
         lines.append(f"Risk that people would mark one of them: {found.risk:.2f}.")
     if found.quotations:
         words = Counter(quotation.verdict for quotation in found.quotations)
-        said = ", ".join(f"{words[word]:,} {word}" for word in ("exact", "altered", "not found") if words[word])
+        said = ", ".join(f"{words[word]:,} {word}" for word in get_args(QuotationWord) if words[word])
         lines.append(f"{len(found.quotations):,} {_plural('quotation', len(found.quotations))}: {said}.")
     return lines
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from eirene.core.verification import QuotationCheck
 from eirene.text.sentences import split_sentences
 from eirene.verification.quotations import check_quotations
+from tests.test_linear_time import grows
 
 PASSAGES = (
     "The bridge is old. Rain fell on the valley for three days.",
@@ -91,6 +92,85 @@ def test_a_piece_that_is_nowhere_makes_it_not_found() -> None:
 
 def test_one_or_two_words_in_quotation_marks_are_no_quotation() -> None:
     assert checks('The "old bridge" is "nice".') == ()
+
+
+def test_short_ones_are_named_where_a_passage_has_them() -> None:
+    assert [c.verdict for c in checks('The "bridge" is "nobody pays" cheap, not "lovely".')] == ["exact", "exact"]
+
+
+FACTS = (
+    "At dawn it was -12 degrees on the pass. Values > 15 are high, values < 3 are low. The pass is open.",
+    "The prisoner was at no time armed. The garden, which is not large, is open to all. It did not rain. We stayed.",
+)
+
+
+@pytest.mark.parametrize(
+    ("quotation", "verdict", "changes"),
+    [
+        ('"it was -12 degrees on the pass"', "exact", []),
+        ('"it was −12 degrees"', "exact", []),
+        ('"it was 12 degrees"', "altered", [("", "-")]),
+        ('"12 degrees on the pass"', "altered", [("", "-")]),
+        ('"Values < 15 are high"', "altered", [("<", ">")]),
+        ('"Values > 15 are high"', "exact", []),
+        ('"values < 3 are low. The pass is open"', "exact", []),
+        ('"values < 3 are low the pass is open"', "altered", [("", ".")]),
+        ('"The prisoner was ... armed"', "altered", [("", "no")]),
+        ('"The garden ... is open to all"', "exact", []),
+        ('"The garden [...] We stayed"', "exact", []),
+        ('"The garden, which is not\nlarge, is open"', "exact", []),
+        ("'the garden, which is not large'", "exact", []),
+        ("‘It did not rain’", "exact", []),
+        ("'the garden which isn't large'", "altered", [("isn't", "is not")]),
+    ],
+)
+def test_signs_sentence_ends_and_a_not_that_is_left_out_count(
+    quotation: str, verdict: str, changes: list[tuple[str, str]]
+) -> None:
+    (found,) = checks(f"It says {quotation}.", FACTS)
+    assert (found.verdict, [(c.quoted, c.passage) for c in found.changes]) == (verdict, changes)
+
+
+@pytest.mark.parametrize("marks", ['"{}"', "“{}”", "'{}'", "‘{}’"])
+def test_a_quotation_of_any_length_is_looked_up(marks: str) -> None:
+    long = "; ".join(f"the {n}th stone of the wall was laid by hand" for n in range(60))
+    assert [c.verdict for c in checks(f"It says: {marks.format(long)}.", (long,))] == ["exact"]
+    one_more = long.replace("the 40th stone", "the 40th old stone")
+    (found,) = checks(f"It says: {marks.format(one_more)}.", (long,))
+    assert (found.verdict, [(c.quoted, c.passage) for c in found.changes]) == ("altered", [("old", "")])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "It's the dogs' favourite beach, and the '90s café isn't far from the owners' house.",
+        "The boards' edges are 5' long and 6' wide, the members' that is.",
+        'A 5" pipe and a\n\n6" pipe meet here.',
+    ],
+)
+def test_apostrophes_and_inches_are_no_quotation_marks(answer: str) -> None:
+    assert checks(answer) == ()
+
+
+def test_what_is_too_much_to_compare_is_not_checked() -> None:
+    many = " ".join(f'It says "the bridge costs {n} a day".' for n in range(700))
+    found = checks(many)
+    assert (found[0].verdict, found[-1].verdict) == ("altered", "not checked")
+    unknown = checks('It says "' + "one two three " * 1000 + '".')
+    assert [c.verdict for c in unknown] == ["not checked"]
+
+
+def test_the_time_goes_with_the_answer_and_the_passages_not_with_their_product() -> None:
+    def look_up(text: str) -> None:
+        passages = text.split("\n")
+        answer = " ".join(f'It says "{p[:40]} not {p[41:80]}".' for p in passages)
+        sentences = [s for s in split_sentences(answer) if s.text]
+        check_quotations(answer, sentences, passages, [None] * len(passages))
+
+    def text_of(n: int) -> str:
+        return "\n".join(" ".join(f"w{k * 37 % n}" for k in range(m, m + 40)) for m in range(n // 40))
+
+    assert not grows(look_up, text_of, 40_000)
 
 
 def test_each_quotation_names_the_sentence_that_it_begins_in() -> None:
