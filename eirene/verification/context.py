@@ -15,6 +15,8 @@ from eirene.text.cancellation import check_cancelled
 from eirene.text.frames import FrameKind, StatementFrame, frame_of, frames_of
 from eirene.text.polarity import contradicts
 from eirene.text.sentences import split_sentences
+from eirene.text.specifics.derived import Derivations
+from eirene.text.specifics.notation import Notation
 from eirene.text.words import stems
 from eirene.verification.framed import Asked, ContextPiece, PairReading, read_framed
 
@@ -25,6 +27,8 @@ SINGLES = 3
 """Pieces that are read by themselves, beside the window: a claim costs up to four pairs."""
 _AGAINST = 0.5
 """Probability from which a sentence counts as contradicted where another one supports it."""
+_SUPPORTED = 0.5
+"""Probability of support from which nobody asks whether a claim's values are derived."""
 LONGEST_CLAIM = 80
 """Words of a claim that is read at once; a longer one is read in pieces, of which the worst counts."""
 
@@ -37,7 +41,8 @@ class ClaimReading:
     (`words`, rare ones counting more) and in all of them (`words_anywhere`).
 
     `framed`: what would support the claim is only denied, or left open (asked, supposed, planned). `disputed`: one
-    sentence supports it, and another one says the opposite.
+    sentence supports it, and another one says the opposite. `derived`: it is not supported, and its values follow from
+    those of the texts (`Derivations`).
     """
 
     supported: float
@@ -48,6 +53,7 @@ class ClaimReading:
     words_anywhere: float = 0.0
     framed: FrameKind | None = None
     disputed: bool = False
+    derived: bool = False
 
 
 class ContextReader:
@@ -72,15 +78,18 @@ class ContextReader:
         return tuple(found.values())
 
     def read(self, claims: Sequence[str]) -> list[ClaimReading]:
-        """One reading for each claim, in order."""
+        """One reading for each claim, in order. Values are read in the notation that the texts have them in."""
         if not self.pieces:
             return [ClaimReading(0.0, 0.0, None) for _ in claims]
-        parts = [[claim[a:b] for a, b in cut_sentence(claim, longest=LONGEST_CLAIM)] for claim in claims]
+        written = [self._notation.written(claim) for claim in claims]
+        parts = [[claim[a:b] for a, b in cut_sentence(claim, longest=LONGEST_CLAIM)] for claim in written]
         readings = self._read([part for own in parts for part in own])
         found = []
-        for own in parts:
+        for claim, own in zip(claims, parts, strict=True):
             of_claim, readings = readings[: len(own)], readings[len(own) :]
-            found.append(min(of_claim, key=lambda r: r.supported - r.contradicted))
+            worst = min(of_claim, key=lambda r: r.supported - r.contradicted)
+            is_derived = worst.supported < _SUPPORTED and self._derivations.has(claim)
+            found.append(replace(worst, derived=is_derived))
         return found
 
     def nearest(self, claim: str, count: int) -> list[ContextPiece]:
@@ -90,6 +99,14 @@ class ContextReader:
         cosines = self._vectors @ self._verifier.encoder.encode([claim])[0]
         score = pick_score(cosines, self._rarity.shares(claim))
         return [self.pieces[k] for k in np.argsort(-score, kind="stable")[:count]]
+
+    @cached_property
+    def _notation(self) -> Notation:
+        return Notation([piece.text for piece in self.pieces])
+
+    @cached_property
+    def _derivations(self) -> Derivations:
+        return Derivations(self._texts)
 
     @cached_property
     def _rarity(self) -> Rarity:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eirene.text.sentences import split_sentences
-from eirene.text.specifics.index import find_specifics, specifics_index
+from eirene.text.specifics.index import SpecificsIndex, find_specifics, specifics_index
 from eirene.text.specifics.mention import Mention
+from eirene.text.specifics.quantity import Quantity
 from eirene.text.specifics.units import size_of
 from eirene.text.words import stems
 
@@ -32,8 +34,10 @@ _FAR = 10.0
 """How many times a limit ("over 100") may be passed."""
 _YEARS_FROM, _YEARS_TO = 1000, 2100
 _DAY = 86_400.0
+_LEFT_OUT = re.compile(r"\s?(?:[,.;:)]|\Z|(?:and|or|on|in|at|to|from|for|per|a|the)\b)", re.IGNORECASE)
 _LISTED = re.compile(r"[,;]\s(?:(?:and|or)\s)?|\s(?:and|or)\s", re.IGNORECASE)
-_NOT_OF_BARE = ("month", "s", "celsius", "year", "date", "clock")
+_POINTS = {"year", "date", "clock"}
+_NOT_OF_BARE = {"month", "s", "celsius", *_POINTS}
 """Units that no two numbers without a unit make."""
 _MULTIPLES = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
 _MULTIPLIED = re.compile(r"\b(doubl|tripl|quadrupl|halv)(?:e|es|ed|ing)\b", re.IGNORECASE)
@@ -64,18 +68,50 @@ def derivable(sentence: str, passages: Sequence[str]) -> bool:
         >>> derivable("That is 310 in all.", ["One box holds 100 nails, the other 200."])
         False
     """
-    if len(sentence) > _LONGEST:
-        return False
-    own = [m for m in find_specifics(sentence) if _is_value(m)]
-    indexes = [specifics_index(text) for text in passages]
-    written = {index.said(m) for index in indexes for m in index.mentions if _is_value(m)}
-    new = [m for m in own if not m.is_weak and sentence[m.start : m.end].casefold() not in written]
-    multiples = [_MULTIPLES[m.group(1).lower()] for m in _MULTIPLIED.finditer(sentence)]
-    if not new and not multiples:
-        return False
-    given = GivenValues(sentence, passages)
-    follow = all(any(index.holds(m) for index in indexes) or given.follow(m) for m in new)
-    return follow and all(given.has(_Value(n, "times", n / 10)) for n in multiples)
+    return Derivations(passages).has(sentence)
+
+
+class Derivations:
+    """What follows from the values of some passages. What is made of these is made once."""
+
+    def __init__(self, passages: Sequence[str]) -> None:
+        self._passages = passages
+
+    def has(self, sentence: str) -> bool:
+        """`derivable`, for these passages."""
+        if len(sentence) > _LONGEST:
+            return False
+        new = [m for m in find_specifics(sentence) if _is_value(m) and not m.is_weak]
+        new = [m for m in new if sentence[m.start : m.end].casefold() not in self._written]
+        multiples = [_MULTIPLES[m.group(1).lower()] for m in _MULTIPLIED.finditer(sentence)]
+        if not new and not multiples:
+            return False
+        unheld = [m for m in new if not any(index.holds(m) for index in self._indexes)]
+        if not unheld and not multiples:
+            return True
+        given = _GivenValues(sentence, self._nearest(sentence))
+        follow = all(given.follow(m) for m in unheld)
+        return follow and all(given.has(_Value(n, "times", n / 10)) for n in multiples)
+
+    @cached_property
+    def _indexes(self) -> list[SpecificsIndex]:
+        return [specifics_index(text) for text in self._passages]
+
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        """The passages' values as they are written."""
+        return frozenset(index.said(m) for index in self._indexes for m in index.mentions if _is_value(m))
+
+    @cached_property
+    def _sentences(self) -> dict[str, frozenset[str]]:
+        """The passages' sentences with their words."""
+        texts = (s.text[:_LONGEST] for passage in self._passages for s in split_sentences(passage))
+        return {text: frozenset(stems(text)) for text in texts if any(map(str.isalnum, text))}
+
+    def _nearest(self, sentence: str) -> list[str]:
+        """The sentences, those with most of a sentence's words first."""
+        own = frozenset(stems(sentence))
+        return sorted(self._sentences, key=lambda text: -len(own & self._sentences[text]))
 
 
 def _is_value(mention: Mention) -> bool:
@@ -86,8 +122,13 @@ def _read(text: str) -> list[_Value]:
     """The values of a text in reading order."""
     mentions = [m for m in find_specifics(text) if _is_value(m)]
     found: list[_Value] = []
+    unit = ""
     for n, mention in enumerate(mentions):
         own = _values_of(mention)
+        if own and own[0].unit:
+            unit = own[0].unit
+        elif own and unit and unit not in _NOT_OF_BARE and _LEFT_OUT.match(text, mention.end):
+            own = [own[0]._replace(unit=unit), *own]  # "18 km on Friday, 24 on Saturday"
         then = _values_of(mentions[n + 1]) if n + 1 < len(mentions) else []
         if own and then and then[0].unit == "date" and not own[0].unit and then[0].value > own[0].value:
             month_begins = date.fromordinal(int(then[0].value)).replace(day=1).toordinal()
@@ -103,37 +144,38 @@ def _as_written(text: str) -> Iterator[_Value]:
 
 
 def _values_of(mention: Mention) -> list[_Value]:
-    """The values that a mention may be."""
+    """The values that a mention may be; those of a day's date are that day alone."""
     if mention.kind == "number":
-        return [v for q in mention.quantities for v in _numbers(float(q.value), q.base, float(q.slack))]
+        is_year = mention.end - mention.start == 4
+        return [v for q in mention.quantities for v in _numbers(q, is_year=is_year)]
     keys = sorted(mention.gives)
     clock = [_Value(float(key[5:]) * 60, "clock") for key in keys if key.startswith("time:")]
     days = [key[4:].split("-") for key in keys if key.startswith("day:")]
     years = [int(key[2:]) for key in keys if re.fullmatch(r"n:[12]\d{3}", key)]
-    found = clock + [_Value(year, "year") for year in years]
     for month, day in days[:1]:
         try:
-            found.insert(0, _Value(date(years[0] if years else 2000, int(month), int(day)).toordinal(), "date"))
+            return [_Value(date(years[0] if years else 2000, int(month), int(day)).toordinal(), "date")]
         except ValueError:
-            continue  # 31 June
-    return found
+            return []  # 31 June
+    return clock
 
 
-def _numbers(value: float, base: str, slack: float) -> list[_Value]:
-    """A number, and the year that it may be."""
-    found = [_Value(value, base, min(slack, abs(value) * _ROUNDED))]
-    is_year = not base and value.is_integer() and _YEARS_FROM <= value <= _YEARS_TO
-    return [*found, _Value(value, "year")] if is_year else found
+def _numbers(number: Quantity, *, is_year: bool) -> list[_Value]:
+    """A number; one of four figures that is written like a year is one."""
+    value, slack = float(number.value), float(number.slack)
+    if is_year and not number.base and value.is_integer() and _YEARS_FROM <= value <= _YEARS_TO:
+        return [_Value(value, "year")]
+    return [_Value(value, number.base, min(slack, abs(value) * _ROUNDED))]
 
 
-class GivenValues:
-    """The values of the given sentences that are nearest to a sentence by words, and what can be made of them."""
+class _GivenValues:
+    """The values of given sentences, of the first ones as many as are tried, and what can be made of them."""
 
-    def __init__(self, sentence: str, passages: Sequence[str]) -> None:
+    def __init__(self, sentence: str, given: Sequence[str]) -> None:
         runs: list[list[_Value]] = []
         self._counts: set[int] = set()
         bare: list[_Value] = []
-        for text in _nearest(sentence, passages):
+        for text in given:
             if (room := _MOST_VALUES - sum(map(len, runs))) <= 0:
                 break
             runs.append(_read(text)[:room])
@@ -142,12 +184,11 @@ class GivenValues:
         plain = [v for run in runs for v in run]
         sums = [*_sums(plain), *(v for run in runs for v in _sums(run))]
         periods = [n for words, often in _PERIODS if words.search(sentence) for n in often]
-        own = [v for v in (*_read(sentence), *_as_written(sentence)) if not v.unit and v.value < _YEARS_FROM]
         self._plain = list(dict.fromkeys([*plain, *sums]))
-        more = [_Value(v.value * n, v.unit) for v in (*plain, *own) if v.unit != "year" for n in periods] + [
+        more = [_Value(v.value * n, v.unit) for v in plain if v.unit != "year" for n in periods] + [
             _Value(n, "") for n in periods
         ]
-        self._every = list(dict.fromkeys([*self._plain, *more, *own, *bare[:_MOST_VALUES]]))
+        self._every = list(dict.fromkeys([*self._plain, *more, *bare[:_MOST_VALUES]]))
 
     def follow(self, mention: Mention) -> bool:
         """Whether a value of a sentence can be made of the given ones."""
@@ -170,7 +211,7 @@ class GivenValues:
 
 
 def _alike(a: _Value, b: _Value) -> bool:
-    return a.unit == b.unit or not a.unit or not b.unit
+    return a.unit == b.unit or (not {a.unit, b.unit} & _POINTS and not (a.unit and b.unit))
 
 
 def _within(limit: float, bound: str, given: _Value) -> bool:
@@ -195,12 +236,13 @@ def _made(values: Sequence[_Value], unit: str) -> Iterator[Floats]:
     units = np.array([v.unit for v in values])
     a, b = (np.array([v.value for v in values]).reshape(shape) for shape in ((-1, 1), (1, -1)))
     ua, ub = units.reshape(-1, 1), units.reshape(1, -1)
-    like = (ua == ub) | (ua == "") | (ub == "")
+    like = ua == ub
     fits = (ua == unit) | (ub == unit) | (unit == "")
     if unit not in _NOT_OF_BARE:
         fits = fits | ((ua == "") & (ub == ""))
     over = np.divide(a, b, out=np.full((len(values), len(values)), np.nan), where=b != 0)
-    yield from ((a + b)[like & fits], (a - b)[like & fits])
+    summed = like & ((ua == unit) | (unit == "") | ((ua == "") & (unit not in _NOT_OF_BARE)))
+    yield from ((a + b)[summed], (a - b)[summed])
     yield (a * b)[fits]
     yield from _shares(a, b, ua, ub, unit)
     if unit in ("", "times"):
@@ -231,10 +273,3 @@ def _times_between(a: Floats, b: Floats, ua: NDArray[np.str_], ub: NDArray[np.st
     if unit == "year":
         later = (ua == "year") & (ub == "month")
         yield from ((a + b / 12)[later], (a - b / 12)[later])
-
-
-def _nearest(sentence: str, passages: Sequence[str]) -> list[str]:
-    """The given sentences with a value, those with most of the sentence's words first."""
-    own = set(stems(sentence))
-    given = [s.text for text in passages for s in split_sentences(text) if any(map(str.isalnum, s.text))]
-    return sorted(dict.fromkeys(text[:_LONGEST] for text in given), key=lambda text: -len(own & set(stems(text))))

@@ -18,8 +18,9 @@ from eirene.text.specifics.units import UNITS, in_base, size_of, unit_at
 # Letters with which a figure makes a code ("A4", "4G"); those of other scripts may stand next to a number of its own.
 _CASED = r"A-Za-z\u00aa\u00b5\u00ba\u00c0-\u058f\u1e00-\u1fff"
 _MONEY = r"(?:(?:US|AU|CA|HK)?\$|[£€¥₹]|\b(?:USD|EUR|GBP|JPY|INR|CHF|CNY|AUD|CAD|HKD|Rs\.?))\s?"
+_MINUS = r"(?:(?<![^\s(])[-\u2212]|\b[Mm]inus\s)"
 _FIGURE = re.compile(
-    rf"""(?<![\d{_CASED}])(?<![\d][.,\u066b\u066c])(?P<money>{_MONEY})?
+    rf"""(?<![\d{_CASED}])(?<![\d][.,\u066b\u066c])(?P<minus>{_MINUS})?(?P<money>{_MONEY})?
         (?P<figure>\d{{1,3}}(?:[ \u00a0\u2009\u202f]\d{{3}})+(?![\d,])|\d+(?:[.,/\u066b\u066c]\d+)*)""",
     re.VERBOSE,
 )
@@ -154,7 +155,7 @@ def _figure(text: str, match: re.Match[str]) -> Iterator[Mention]:
         yield Mention("number", start, end, (key,), key)
         return
     money = (match.group("money") or "").strip().lower()
-    values = _values(figure)
+    values = [-value for value in _values(figure)] if match.group("minus") else _values(figure)
     ordinal = _ORDINAL.match(text, end)
     if ordinal:
         yield _mention(text, start, ordinal.end(), values[:1])

@@ -1,7 +1,8 @@
 """Mends: a few words of a faulted sentence put right from the passages, where the verifier tells both apart.
 
 The proposals come from words alone (values, opposites, negations); the verifier judges each beside the sentence as it
-stands, and the gate judges what is made of it.
+stands, and the gate judges what is made of it. Only what is a sentence of the passages but for a few words is mended,
+and no value that follows from theirs.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from eirene.verification.claims import claim_of
 from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.framed import ContextPiece
 from eirene.verification.mends.negations import negation_proposals
+from eirene.verification.mends.own_sentence import is_given_but_for
 from eirene.verification.mends.proposal import MendKind, Proposal, fitted
 from eirene.verification.mends.sense import stays_sentence
 from eirene.verification.mends.values import value_proposals
@@ -29,16 +31,12 @@ GAIN = 0.3
 """How much more of it it must have than the sentence had."""
 CONTRADICTED = 0.3
 """Probability of contradiction from which the passages speak against a sentence: without it no opposite and no negation
-is tried, and the margins of other mends are wider."""
-UNSPOKEN_NEW, UNSPOKEN_GAIN = 0.85, 0.5
-"""The same two where nothing speaks against the sentence."""
+is tried."""
 VALUE_NEW, VALUE_GAIN = 0.4, 0.35
-"""The same two for a number, date or name where the deciding sentence speaks of the same."""
+"""The same two for a number, date or name."""
 NAME_CONTRADICTED = 0.4
 """Probability of contradiction from which a name takes another's place: of what the passages do not tell, any name may
 be right."""
-SHARED = 0.5
-"""Share of a sentence's words that the deciding sentence has where it speaks of the same."""
 CLEAR = 0.04
 """How far the best mend must be ahead of another one at the same place."""
 GIVEN, GIVEN_VALUES = 3, 6
@@ -83,7 +81,10 @@ def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others
     check_cancelled()
     readings = reader.read([claim_of(p.applied(sentence)) for p in proposals])
     mends = [Mend(p.start, p.end, p.new, p.kind, before, after) for p, after in zip(proposals, readings, strict=True)]
-    return _clearest([m for m in mends if _stands(m, sentence)], mends)
+    standing = [m for m in mends if _stands(m, sentence)]
+    if before.derived:
+        standing = [m for m in standing if m.kind != "entity"]
+    return _clearest(standing, mends)
 
 
 def _given(sentence: str, before: ClaimReading, reader: ContextReader) -> Sequence[ContextPiece]:
@@ -132,12 +133,10 @@ def _stands(mend: Mend, sentence: str) -> bool:
     old, new = mend.before, mend.after
     if new.contradicted > old.contradicted or not _may_stand(mend, old) or not _is_said(mend):
         return False
-    spoken, alike = old.contradicted >= CONTRADICTED, _speaks_of(sentence, new)
-    if mend.kind == "relation" and not alike:
+    proposal = Proposal(mend.start, mend.end, mend.new, mend.kind)
+    if new.evidence is None or not is_given_but_for(sentence, proposal, new.evidence.text):
         return False
-    least, gain = (UNSPOKEN_NEW, UNSPOKEN_GAIN) if not spoken else (NEW_SUPPORTED, GAIN)
-    if mend.kind == "entity" and alike:
-        least, gain = VALUE_NEW, VALUE_GAIN
+    least, gain = (VALUE_NEW, VALUE_GAIN) if mend.kind == "entity" else (NEW_SUPPORTED, GAIN)
     return new.supported >= least and new.supported - old.supported >= gain
 
 
@@ -152,13 +151,6 @@ def _is_said(mend: Mend) -> bool:
         return True
     evidence = mend.after.evidence
     return evidence is not None and _ARTICLE.sub("", mend.new).strip().lower() in evidence.text.lower()
-
-
-def _speaks_of(sentence: str, reading: ClaimReading) -> bool:
-    """Whether the deciding sentence has enough of the sentence's words to say the same or the opposite."""
-    own = set(stems(sentence))
-    has = set(stems(reading.evidence.text)) if reading.evidence is not None else set()
-    return len(own & has) >= SHARED * len(own)
 
 
 def _clearest(standing: Sequence[Mend], every: Sequence[Mend]) -> Mend | None:
