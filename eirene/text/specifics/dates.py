@@ -48,7 +48,7 @@ _QUARTER = re.compile(
 )
 _NOON = re.compile(r"(?<!\w)(?:(noon|midday)|midnight)(?!\w)", re.IGNORECASE)
 _TIME = re.compile(
-    r"(?<![\w:.,])(\d{1,2})(?:[:.]([0-5]\d))?\s?(?:(?P<half>[ap])\.?m(?:\.|(?!\w))|(?P<clock>o['’]clock))"
+    r"(?<![\w:.,])(\d{1,2})(?:[:.]([0-5]\d))?\s?(?:(?P<half>[ap])(?:\.m\.?|m)(?!\w)|(?P<clock>o['’]clock))"
     r"|(?<![\w:.,])(?P<h>\d{1,2}):(?P<m>[0-5]\d)(?![\w:])",
     re.IGNORECASE,
 )

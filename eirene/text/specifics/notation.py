@@ -46,6 +46,7 @@ class Notation:
             other = None if said.casefold() in self._said else self._equal(mention)
             if other is not None:
                 parts += [sentence[at : mention.start], _cased(self._written[other], said)]
+                parts += ["."] * (said.endswith(".") and not sentence[mention.end :].strip())  # "at 7 p.m."
                 at = mention.end
         return "".join([*parts, sentence[at:]])
 

@@ -10,6 +10,8 @@ import pytest
 from eirene.verification.claims import claim_of
 from eirene.verification.context import ClaimReading
 from eirene.verification.mends.mend import Mend, best_mend
+from eirene.verification.mends.own_sentence import is_given_but_for
+from eirene.verification.mends.proposal import Proposal
 from tests.feedback_model.embedded.reader import reader
 
 Reads = Callable[[Sequence[str]], list[ClaimReading]]
@@ -42,6 +44,40 @@ def test_a_contradicted_sentence_is_mended_in_a_few_words(sentence: str, wanted:
 
 def test_a_supported_sentence_is_left_alone() -> None:
     assert mended("The harbour bridge was opened in 1932.") is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("The mill made 4 tons more in June.", "The mill made 11 tons in May and 15 tons in June."),
+        ("The mill lost 2 million euros.", "The mill earned 9 million euros. It spent 11 million euros."),
+        ("The pipe is over 3 kilometres long.", "The pipe is 3,815 metres long."),
+        ("The pass lies 6,562 feet high.", "The pass lies 2,000 metres high."),
+        ("The mill has 1,400 workers abroad.", "The mill has 900 workers. It sells flour abroad."),  # other words
+        ("Dear Robin,", "The mill was built for Hugo Dorn."),
+        ("Output: Last Step", "The mill was built for Hugo Dorn."),
+    ],
+)
+def test_a_value_is_replaced_only_in_a_sentence_of_the_passages_and_where_it_follows_from_none(
+    sentence: str, passage: str
+) -> None:
+    assert mended(sentence, passage) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "start", "new", "given", "is_given"),
+    [
+        ("The mill has 90 rooms.", 13, "12", "The mill, built of stone, has 12 rooms and a yard.", True),
+        ("It has 90 rooms.", 7, "12", "The mill has 12 rooms.", True),
+        ("The mill makes 90 rooms warm.", 15, "12", "The mill has 12 rooms.", False),
+        ("The mill has 90 rooms.", 13, "12", "The mill has 4 wheels and 12 rooms.", False),
+        ("The rooms have 90.", 15, "12", "The mill has 12 rooms.", False),
+    ],
+)
+def test_a_sentence_is_a_given_one_but_for_a_value(
+    sentence: str, start: int, new: str, given: str, is_given: bool
+) -> None:
+    assert is_given_but_for(sentence, Proposal(start, start + 2, new, "entity"), given) is is_given
 
 
 def test_a_sentence_about_something_else_is_not_bent_to_the_passages() -> None:

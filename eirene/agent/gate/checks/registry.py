@@ -67,5 +67,5 @@ CHECKS: tuple[NamedCheck, ...] = (
 )
 """The checks that ship, in the order in which they are asked."""
 
-VERSION = 5
+VERSION = 6
 """Goes up when the same edits may be judged otherwise; part of every signature."""
