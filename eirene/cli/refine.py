@@ -174,8 +174,15 @@ def _present(record: Record, item: Item, n: int, total: int, *, as_json: bool, h
         _show(record, n, total)
 
 
+def passage_sentences(item: Item) -> tuple[str, ...]:
+    """Passage sentences that bear on the question, in the order in which the `alignment` detector numbers them."""
+    from eirene.alignment import bearing_sentences
+    from eirene.models.encoder.shipped import shipped_encoder
+
+    return bearing_sentences(item.context or (), item.query, shipped_encoder())
+
+
 def _write_page(record: Record, item: Item, path: str, *, force: bool) -> None:
-    from eirene.cli.passage_sentences import passage_sentences
     from eirene.data.output import STDOUT, write_text
     from eirene.verification import verify_item
     from eirene.views.report import render_page

@@ -158,7 +158,7 @@ def _write_draft(question: str, perspectives: list[Perspective], seed: int) -> s
 
 def render_run(record: Record, item: Item) -> str:
     """The page of a past run."""
-    from eirene.cli.passage_sentences import passage_sentences
+    from eirene.cli.refine import passage_sentences
     from eirene.verification import verify_item
     from eirene.views.report import render_page
 
