@@ -6,38 +6,38 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from eirene.core.records import Item
 from eirene.core.usage import Usage
 from eirene.views.facts import cost, visible
+from eirene.views.terminal import section
 
 
 def render_response(item: Item) -> RenderableType:
     """The response in `item`, whose `meta.npov` says how it was made: question, text, arguments by side, cost."""
     facts = npov_facts(item)
-    parts: list[RenderableType] = [*_section("Question", Text(visible(item.question)))]
+    parts: list[RenderableType] = [*section("Question", Text(visible(item.question)))]
     if facts["query"].strip() != item.question.strip():
-        parts += _section("Asked", Text(visible(facts["query"])))
-    parts += _section("Response", Text(visible(item.answer)))
+        parts += section("Asked", Text(visible(facts["query"])))
+    parts += section("Response", Text(visible(item.answer)))
     for side, sources in zip(item.perspectives or (), facts["argument_sources"], strict=True):
         given = zip(side.arguments, sources, strict=True)
         lines = [Text(f"- {visible(text)}" + _source_of(source)) for text, source in given]
-        parts += _section(f"Arguments: {visible(side.name)}", *lines)
+        parts += section(f"Arguments: {visible(side.name)}", *lines)
     if facts["sources"]:
-        parts += _section("Sources", *(Text(visible(source)) for source in facts["sources"]))
+        parts += section("Sources", *(Text(visible(source)) for source in facts["sources"]))
     notes = notes_of(item)
     if notes:
-        parts += _section("To be checked", *(Text(visible(note), style="yellow") for note in notes))
-    parts += _section("Made", *(Text(visible(line), style="dim") for line in _made(facts)))
+        parts += section("To be checked", *(Text(visible(note), style="yellow") for note in notes))
+    parts += section("Made", *(Text(visible(line), style="dim") for line in _made(facts)))
     return Group(*parts)
 
 
 def render_nearest(nearest: Sequence[Mapping[str, Any]]) -> RenderableType:
     """The topics that come closest to a query for which none fits."""
     lines = [Text(f"{n['similarity']:5.2f}  {visible(n['question'])}") for n in nearest]
-    return Group(*_section("Nearest topics", *lines))
+    return Group(*section("Nearest topics", *lines))
 
 
 def npov_facts(item: Item) -> Any:
@@ -72,10 +72,3 @@ def _made(facts: Any) -> Iterator[str]:
 
 def _source_of(source: str | None) -> str:
     return f" [{visible(source)}]" if source else ""
-
-
-def _section(title: str, *content: RenderableType) -> Iterator[RenderableType]:
-    yield Text(title, style="bold cyan")
-    for part in content:
-        yield Padding(part, (0, 0, 0, 2))
-    yield Text("")

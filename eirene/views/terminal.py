@@ -65,25 +65,25 @@ def render(record: Record) -> RenderableType:
     """The whole record: question, critique, rewrite, scores, decisions, outcome, answer, cost."""
     parts: list[RenderableType] = []
     if record.history:
-        parts += _section("Conversation before", *history_lines(record.history))
-    parts += _section("Question", Text(visible(record.question)))
+        parts += section("Conversation before", *history_lines(record.history))
+    parts += section("Question", Text(visible(record.question)))
     first = record.rounds[0] if record.rounds else None
     if first is not None and (first.critique is not None or first.samples):
-        parts += _section("Critique", *_critique(first))
+        parts += section("Critique", *_critique(first))
     candidate = last_candidate(record)
     if candidate is not None:
         title = "Rewrite" if record.status == "accepted" else "Rewrite (not accepted)"
-        parts += _section(title, _diff(record.original, candidate))
+        parts += section(title, _diff(record.original, candidate))
     if record.scores.original or record.scores.final:
-        parts += _section("Scores (errors from 0 to 1, lower is better)", *_scores(record))
+        parts += section("Scores (errors from 0 to 1, lower is better)", *_scores(record))
     if any(r.candidate is not None for r in record.rounds):
-        parts += _section("Decisions", *_decisions(record))
+        parts += section("Decisions", *_decisions(record))
     status = Text.assemble((record.status.upper(), _TONE_STYLE[TONE[record.status]]), "  ", STATUS_WORDS[record.status])
     how = [Text(HOW_TO_GIVE)] if lacks_grounding(record) else []
-    parts += _section("Outcome", status, Text(visible(record.why), style="dim"), *how)
-    parts += _section("Answer", Text(visible(record.answer)))
+    parts += section("Outcome", status, Text(visible(record.why), style="dim"), *how)
+    parts += section("Answer", Text(visible(record.answer)))
     run = f"mode {record.mode}, backend {visible(record.backend)}, seed {record.seed}"
-    parts += _section("Cost", Text(f"{cost(record.usage)}\n{run}", style="dim"))
+    parts += section("Cost", Text(f"{cost(record.usage)}\n{run}", style="dim"))
     return Group(*parts)
 
 
@@ -96,7 +96,8 @@ def history_lines(history: Sequence[HistoryTurn]) -> Iterator[Text]:
         yield Text(f"{turn.role}: {one_line(visible(turn.content[:_LONGEST_LINE]), _TURN)}", style="dim")
 
 
-def _section(title: str, *content: RenderableType) -> Iterator[RenderableType]:
+def section(title: str, *content: RenderableType) -> Iterator[RenderableType]:
+    """A heading, what stands indented below it, and an empty line."""
     yield Text(title, style="bold cyan")
     for part in content:
         yield Padding(part, (0, 0, 0, 2))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from eirene.core.verification import ClaimVerdict, Evidence, QuotationCheck, QuotationWord, Verification
 from eirene.views.facts import visible
 from eirene.views.faults import style_of
+from eirene.views.terminal import section
 
 Unit = Literal["passage", "argument"]
 """What an answer is verified against: the passages of a context, or the arguments of perspectives."""
@@ -50,9 +50,9 @@ _COLOURS = {"f-complete": "", "f-contradicted": "bold red", "f-unchecked": "dim"
 
 def render_verification(found: Verification) -> RenderableType:
     """The outcome in words, a table of the sentences, and one of the quotations if there are any."""
-    parts = [*_section("Outcome", *(Text(line) for line in outcome_of(found))), *_section("Sentences", _claims(found))]
+    parts = [*section("Outcome", *(Text(line) for line in outcome_of(found))), *section("Sentences", _claims(found))]
     if found.quotations:
-        parts += _section("Quotations", _quotations(found.quotations))
+        parts += section("Quotations", _quotations(found.quotations))
     parts.append(Text(CAUTION["passage"], style="dim"))
     return Group(*parts)
 
@@ -158,10 +158,3 @@ def _number(value: float | None) -> Text:
 
 def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
-
-
-def _section(title: str, *content: RenderableType) -> Iterator[RenderableType]:
-    yield Text(title, style="bold cyan")
-    for part in content:
-        yield Padding(part, (0, 0, 0, 2))
-    yield Text("")
