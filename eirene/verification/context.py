@@ -41,8 +41,8 @@ class ClaimReading:
     (`words`, rare ones counting more) and in all of them (`words_anywhere`).
 
     `framed`: what would support the claim is only denied, or left open (asked, supposed, planned). `disputed`: one
-    sentence supports it, and another one says the opposite. `derived`: it is not supported, and its values follow from
-    those of the texts (`Derivations`).
+    sentence supports it, and another one says the opposite. `derived`: it is not supported, but its values follow from
+    those of the texts; with what chance other ones would, too (`Derivations`).
     """
 
     supported: float
@@ -53,7 +53,7 @@ class ClaimReading:
     words_anywhere: float = 0.0
     framed: FrameKind | None = None
     disputed: bool = False
-    derived: bool = False
+    derived: float | None = None
 
 
 class ContextReader:
@@ -88,8 +88,8 @@ class ContextReader:
         for claim, own in zip(claims, parts, strict=True):
             of_claim, readings = readings[: len(own)], readings[len(own) :]
             worst = min(of_claim, key=lambda r: r.supported - r.contradicted)
-            is_derived = worst.supported < _SUPPORTED and self._derivations.has(claim)
-            found.append(replace(worst, derived=is_derived))
+            derived = self._derivations.chance(claim) if worst.supported < _SUPPORTED else None
+            found.append(replace(worst, derived=derived))
         return found
 
     def nearest(self, claim: str, count: int) -> list[ContextPiece]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.verification.context import ClaimReading
-from eirene.verification.risk import answer_risk, sentence_risk
+from eirene.verification.risk import FAULTED, answer_risk, sentence_risk
 from tests.feedback_model.embedded.reader import reader
 
 CHANCE = st.floats(0.0, 1.0)
@@ -49,3 +49,11 @@ def test_a_reading_tells_how_much_of_the_claim_is_there() -> None:
     assert 0.0 < half.words < half.words_anywhere < 1.0
     assert (other.words, other.words_anywhere) == (0.0, 0.0)
     assert same.cosine > half.cosine > other.cosine
+
+
+def test_a_sentence_whose_values_follow_from_those_of_the_texts_is_not_at_fault() -> None:
+    doubted = ClaimReading(0.05, 0.6, None, cosine=0.7)
+    assert sentence_risk(doubted) > FAULTED
+    assert sentence_risk(replace(doubted, derived=0.1)) < FAULTED
+    assert sentence_risk(replace(doubted, derived=0.9)) > FAULTED  # anything would follow
+    assert sentence_risk(replace(doubted, derived=0.1, cosine=0.2)) > FAULTED  # of something else

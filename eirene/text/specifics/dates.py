@@ -46,6 +46,13 @@ _CENTURY = re.compile(
 _QUARTER = re.compile(
     r"(?<!\w)(?:Q([1-4])|(?:(?i:the)\s)?(?i:(first|second|third|fourth)|([1-4])(?:st|nd|rd|th))\s(?i:quarter))(?!\w)"
 )
+_MINUTES = {"five": 5, "ten": 10, "a quarter": 15, "quarter": 15, "twenty": 20, "twenty-five": 25, "half": 30}
+_SPOKEN = re.compile(
+    rf"(?<!\w)(?:at\s)?({'|'.join(sorted(_MINUTES, key=len, reverse=True))})\s(past|to)\s"
+    rf"({'|'.join(list(SMALL)[1:13])}|1?\d)"
+    r"(?:\s(?:([ap])\.?m\.?|in the (morning)|(?:in the|at) (afternoon|evening|night)))?(?!\w)",
+    re.IGNORECASE,
+)
 _NOON = re.compile(r"(?<!\w)(?:(noon|midday)|midnight)(?!\w)", re.IGNORECASE)
 _TIME = re.compile(
     r"(?<![\w:.,])(\d{1,2})(?:[:.]([0-5]\d))?\s?(?:(?P<half>[ap])(?:\.m\.?|m)(?!\w)|(?P<clock>o['’]clock))"
@@ -136,6 +143,7 @@ def _times(text: str) -> Iterator[Mention]:
     """Times of day. "11:00" is 11 o'clock in the morning, though it may have been meant in a source for the evening."""
     for match in _NOON.finditer(text):
         yield _simple(match, f"time:{720 if match.group(1) else 0}")
+    yield from _spoken(text)
     for match in _TIME.finditer(text):
         hour, minute = int(match.group("h") or match.group(1)), int(match.group("m") or match.group(2) or 0)
         if hour > 24:
@@ -146,3 +154,17 @@ def _times(text: str) -> Iterator[Mention]:
         keys = [f"time:{60 * (h % 24) + minute}" for h in hours]
         asks = keys if match.group("clock") else keys[:1]
         yield Mention("date", match.start(), match.end(), (frozenset(asks),), frozenset(keys))
+
+
+def _spoken(text: str) -> Iterator[Mention]:
+    """ "half past five", "a quarter to ten in the evening"; "ten to twelve" alone is a range as often as a time."""
+    for match in _SPOKEN.finditer(text):
+        minutes, side, hour, half, morning, later = match.groups()
+        amount = _MINUTES[minutes.lower()]
+        if amount not in (15, 30) and not (half or morning or later):
+            continue
+        n = int(hour) if hour.isdecimal() else SMALL[hour.lower()]
+        at = 60 * (n % 12) + (amount if side.lower() == "past" else -amount)
+        afternoon = bool(later) or (half or "").lower() == "p"
+        either = [at + 720 * afternoon] if half or morning or later else [at, at + 720]
+        yield _simple(match, *(f"time:{t % 1440}" for t in either))

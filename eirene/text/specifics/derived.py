@@ -30,6 +30,7 @@ _LONGEST_RUN = 6
 _LONGEST = 1000
 """Characters of a sentence that are read."""
 _ROUNDED = 0.05
+_PERCENT_ROUNDED = 0.5
 _FAR = 10.0
 """How many times a limit ("over 100") may be passed."""
 _YEARS_FROM, _YEARS_TO = 1000, 2100
@@ -39,14 +40,18 @@ _LISTED = re.compile(r"[,;]\s(?:(?:and|or)\s)?|\s(?:and|or)\s", re.IGNORECASE)
 _POINTS = {"year", "date", "clock"}
 _NOT_OF_BARE = {"month", "s", "celsius", *_POINTS}
 """Units that no two numbers without a unit make."""
+_REACH = {"year": 50.0, "date": 180.0, "clock": 43_200.0}
+"""How far from a point in time another one might be as well; of other values half and double."""
+_STEPS = {"clock": 900.0}
+_MOST_LISTED = 12
 _MULTIPLES = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
 _MULTIPLIED = re.compile(r"\b(doubl|tripl|quadrupl|halv)(?:e|es|ed|ing)\b", re.IGNORECASE)
 _PERIODS = (
-    (re.compile(r"\b(?:year|annual)", re.I), (12.0, 52.0, 365.0)), (re.compile(r"\b(?:month)", re.I), (4.0, 30.0)),
-    (re.compile(r"\bweek", re.I), (7.0,)), (re.compile(r"\bdai?ly?\b|\bdays?\b", re.I), (24.0,)),
+    (re.compile(r"\b(?:year|annual)", re.I), (12.0, 52.0, 365.0)), (re.compile(r"\bmonth", re.I), (4.0, 12.0, 30.0)),
+    (re.compile(r"\bweek", re.I), (7.0, 52.0)), (re.compile(r"\bdai?ly?\b|\bdays?\b", re.I), (24.0,)),
     (re.compile(r"\bhour|\bminute", re.I), (60.0,)),
 )  # fmt: skip
-"""How often a shorter time goes into the one that a sentence speaks of."""
+"""How often a shorter time goes into the one that a sentence speaks of, and that into a longer one."""
 Floats = NDArray[np.float64]
 
 
@@ -79,19 +84,25 @@ class Derivations:
 
     def has(self, sentence: str) -> bool:
         """`derivable`, for these passages."""
+        return self.chance(sentence) is not None
+
+    def chance(self, sentence: str) -> float | None:
+        """How likely other values in the place of a sentence's would follow as well, in [0, 1]; None where it has none
+        that is derived. 0 where they are given, in another notation."""
         if len(sentence) > _LONGEST:
-            return False
+            return None
         new = [m for m in find_specifics(sentence) if _is_value(m) and not m.is_weak]
         new = [m for m in new if sentence[m.start : m.end].casefold() not in self._written]
         multiples = [_MULTIPLES[m.group(1).lower()] for m in _MULTIPLIED.finditer(sentence)]
         if not new and not multiples:
-            return False
+            return None
         unheld = [m for m in new if not any(index.holds(m) for index in self._indexes)]
         if not unheld and not multiples:
-            return True
+            return 0.0
         given = _GivenValues(sentence, self._nearest(sentence))
-        follow = all(given.follow(m) for m in unheld)
-        return follow and all(given.has(_Value(n, "times", n / 10)) for n in multiples)
+        chances = [given.chance(m) for m in unheld]
+        chances += [given.chance_of(_Value(n, "times", n / 10)) for n in multiples]
+        return None if None in chances else max(c for c in chances if c is not None)
 
     @cached_property
     def _indexes(self) -> list[SpecificsIndex]:
@@ -134,6 +145,7 @@ def _read(text: str) -> list[_Value]:
             month_begins = date.fromordinal(int(then[0].value)).replace(day=1).toordinal()
             own = [_Value(month_begins + own[0].value - 1, "date")]  # "3 to 5 June"
         found += own
+        found += [_Value(date.fromordinal(int(v.value)).year, "year") for v in own if v.unit == "date"]
     return found
 
 
@@ -165,7 +177,8 @@ def _numbers(number: Quantity, *, is_year: bool) -> list[_Value]:
     value, slack = float(number.value), float(number.slack)
     if is_year and not number.base and value.is_integer() and _YEARS_FROM <= value <= _YEARS_TO:
         return [_Value(value, "year")]
-    return [_Value(value, number.base, min(slack, abs(value) * _ROUNDED))]
+    most = _PERCENT_ROUNDED if number.base == "percent" else abs(value) * _ROUNDED
+    return [_Value(value, number.base, min(slack, most))]
 
 
 class _GivenValues:
@@ -190,24 +203,29 @@ class _GivenValues:
         ]
         self._every = list(dict.fromkeys([*self._plain, *more, *bare[:_MOST_VALUES]]))
 
-    def follow(self, mention: Mention) -> bool:
-        """Whether a value of a sentence can be made of the given ones."""
+    def chance(self, mention: Mention) -> float | None:
+        """`Derivations.chance` for a value of a sentence."""
         values = _values_of(mention)
         if mention.bound in ("over", "under"):
-            return any(_within(v.value, mention.bound, g) for v in values for g in self._plain if _alike(v, g))
+            is_so = any(_within(v.value, mention.bound, g) for v in values for g in self._plain if _alike(v, g))
+            return 1.0 if is_so else None
         rough = _ROUNDED if mention.bound == "about" else 0.0
-        return any(self.has(v._replace(room=max(v.room, abs(v.value) * rough))) for v in values)
+        found = [self.chance_of(v._replace(room=max(v.room, abs(v.value) * rough))) for v in values]
+        return min((chance for chance in found if chance is not None), default=None)
 
-    def has(self, wanted: _Value) -> bool:
-        """Whether a value follows."""
-        if wanted.value in self._counts and wanted.value <= 12 and not wanted.unit:
-            return True
-        if any(_alike(wanted, v) and abs(v.value - wanted.value) <= wanted.room for v in self._plain):
-            return True
+    def chance_of(self, wanted: _Value) -> float | None:
+        """`Derivations.chance` for a value: how much of what it might be could be made as well."""
+        value, step = wanted.value, 2 * wanted.room or _STEPS.get(wanted.unit, 1.0)
         others = [v for v in self._every if v != wanted._replace(room=v.room)]
-        return any(
-            bool((np.abs(found - wanted.value) <= wanted.room + 1e-9).any()) for found in _made(others, wanted.unit)
-        )
+        given = np.array([v.value for v in self._plain if _alike(wanted, v)])
+        made = np.concatenate([given, *_made(others, wanted.unit)])
+        if not (np.abs(made - value) <= wanted.room + 1e-9).any():
+            is_count = value in self._counts and value <= _MOST_LISTED and not wanted.unit
+            return 1.0 if is_count else None
+        reach = _REACH.get(wanted.unit)
+        low, high = (value - reach, value + reach) if reach else sorted((value / 2, value * 2))
+        near = made[(made >= low) & (made <= high)]
+        return float(min(1.0, len(np.unique(np.round(near / step))) * step / max(high - low, step)))
 
 
 def _alike(a: _Value, b: _Value) -> bool:

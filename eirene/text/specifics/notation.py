@@ -64,8 +64,10 @@ class Notation:
 
 def _are_equal(one: Mention, other: Mention) -> bool:
     """Whether each says the other: a year alone says no day, and "5" no "5 km"."""
-    same_units = {q.base for q in one.quantities} == {q.base for q in other.quantities}
-    return same_units and one.stands_in(other.gives) and other.stands_in(one.gives)
+    bases, others = ({q.base for q in m.quantities} for m in (one, other))
+    return (
+        (bases == others or not bases.isdisjoint(others)) and one.stands_in(other.gives) and other.stands_in(one.gives)
+    )
 
 
 def _cased(new: str, old: str) -> str:

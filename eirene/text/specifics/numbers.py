@@ -38,6 +38,7 @@ _AND_A_HALF = re.compile(
     r"(?<!\w)(?:an?|one)\s(hour|day|week|month|year|mile|metre|meter|pound|decade|century)\sand\sa\s(half|quarter)(?!\w)",
     re.IGNORECASE,
 )
+_DECIMAL = re.compile(r"\d*[.,]")
 _BETWEEN = re.compile(r"\s?(?:,\s|(?:,\s)?and\s)?")
 _CITED = re.compile(r"\[\d{1,3}(?:[,;\u2013-] ?\d{1,3}){0,9}\]")
 _GIVEN = re.compile(
@@ -214,6 +215,8 @@ def _mention(
     gives = frozenset().union(*(number_keys(*pair) for pair in pairs))
     asks = frozenset().union(*(_asks(*pair) for pair in pairs))
     held = tuple(quantity(*pair, is_scaled=is_scaled) for pair in pairs)
+    if not units and 0 < values[0] < 1 and not _DECIMAL.match(text, start):
+        held = (quantity(values[0], "fraction"),)
     return Mention("number", start, end, (asks,), gives, quantities=held, bound=bound_before(text, start))
 
 
@@ -221,6 +224,7 @@ def _worded(text: str, found: WordNumber) -> Mention:
     if found.is_vague:
         asks = frozenset([f"many:{found.value}"])
         return Mention("number", found.start, found.end, (asks,), asks)
-    units, end = ((), found.end) if found.is_ordinal else unit_at(text, found.end)
+    is_part = 0 < found.value < 1
+    units, end = ((), found.end) if found.is_ordinal else unit_at(text, found.end, is_part=is_part)
     made = _mention(text, found.start, end, [found.value], units, is_scaled=found.value >= 1000)
     return replace(made, is_weak=found.is_plain and not units)

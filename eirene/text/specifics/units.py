@@ -7,6 +7,7 @@ from fractions import Fraction
 
 # Unit, its size in the base unit of its kind (nothing for what is not converted), spellings. "m" of money is a scale.
 _TABLE = """
+    fraction | 100 percent |
     percent | | % percent pct percentage
     dollar | | $ dollar dollars usd us$
     pound | | £ pound pounds gbp quid
@@ -14,7 +15,9 @@ _TABLE = """
     yen | | ¥ yen jpy
     rupee | | ₹ rupee rupees inr rs
     franc | | franc francs chf
-    cent | | cent cents
+    cent | 1/100 dollar | cent cents
+    eurocent | 1/100 euro | cent cents
+    penny | 1/100 pound | penny pence
     yuan | | yuan rmb renminbi cny
     au$ | | au$ aud
     ca$ | | ca$ cad
@@ -30,7 +33,7 @@ _TABLE = """
     g | 1 g | g gram grams gramme grammes
     kg | 1000 g | kg kgs kilo kilos kilogram kilograms kilogramme kilogrammes
     mg | 1/1000 g | mg milligram milligrams
-    tonne | 1000000 g | tonne tonnes ton tons
+    tonne | 1000000 g | t tonne tonnes ton tons
     lb | 45359237/100000 g | lb lbs pound pounds
     ounce | 45359237/1600000 g | ounce ounces oz
     litre | 1/1000 m3 | l litre litres liter liters
@@ -75,15 +78,24 @@ for _name, _as_base, _spellings in _ROWS:
         _SIZES[_name] = (Fraction(_as_base.split()[0]), _as_base.split()[1])
 _FREEZING = {"fahrenheit": 32}
 
-_UNIT = re.compile(r"[\s\u00a0]?-?(%|°\s?[CF]?\b|°|[$£€¥₹](?!\s?\d)|(?:US|AU|CA|HK)\$|[^\W\d_]+)([²³])?")
+_UNIT = re.compile(
+    r"[\s\u00a0]?-?(?:(?:US|UK|imperial)\s)?(%|°\s?[CF]?\b|°|[$£€¥₹](?!\s?\d)|(?:US|AU|CA|HK)\$|[^\W\d_]+)([²³])?"
+)
+_OF_A = re.compile(r"\s(?:of\s)?an?(?=\s)")
 _PER_CENT = re.compile(r"[\s\u00a0]?per[\s-]cent\b(?:age points?)?", re.IGNORECASE)
 _DEGREES = re.compile(r"[\s\u00a0]?-?degrees?\s(celsius|centigrade|fahrenheit|[CF]\b)", re.IGNORECASE)
 _POWER = re.compile(r"[\s\u00a0]?-?(square|sq\.?|cubic|cu\.?)\s?([^\W\d_]+)", re.IGNORECASE)
 _SPEED = re.compile(r"\s?(?:/|per\s|an?\s)\s?(h|hr|hour|s|sec|second)\b", re.IGNORECASE)
 
 
-def unit_at(text: str, at: int) -> tuple[tuple[str, ...], int]:
-    """The units that are spelled at an offset, after a space or hyphen, and where that ends; none at the offset."""
+def unit_at(text: str, at: int, *, is_part: bool = False) -> tuple[tuple[str, ...], int]:
+    """The units that are spelled at an offset, after a space or hyphen, and where that ends; none at the offset.
+
+    `is_part`: of a part such as "half", behind which the unit may stand with "an" or "of a".
+    """
+    if is_part and (between := _OF_A.match(text, at)):
+        units, end = unit_at(text, between.end())
+        return (units, end) if units else ((), at)
     degrees, power = _DEGREES.match(text, at), _POWER.match(text, at)
     if spaced := _PER_CENT.match(text, at):
         return ("percent",), spaced.end()
