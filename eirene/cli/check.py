@@ -71,7 +71,7 @@ def check(
     config: flags.Config = None,
 ) -> None:
     """Check answers in CI: exit code 3 if a condition holds, such as more than 2% of them worse than the baseline's."""
-    from eirene.agent.check import baseline_text, make_report, parse_condition, read_baseline
+    from eirene.agent.check import NONE_LOST, baseline_text, make_report, parse_condition, read_baseline
     from eirene.agent.settings import Settings
     from eirene.data.output import write_text
 
@@ -84,6 +84,8 @@ def check(
         measure = _measure(detectors, models, concurrency)
         has_baseline = baseline is not None
         wanted = [parse_condition(text, measure.detectors, has_baseline=has_baseline) for text in fail_if or ()]
+        if has_baseline and all(condition.quantity != NONE_LOST.quantity for condition in wanted):
+            wanted.append(NONE_LOST)
         before = None if baseline is None else read_baseline(baseline, measure.versions)
         items = rows.open(data, each=corpus.filler())
         found = _rows(items, measure, concurrency, needs_ids=has_baseline or write_baseline is not None)

@@ -57,6 +57,8 @@ class ClaimVerdict(FrozenModel):
     """The sentence of a passage that decides; of an unclear or unsupported one, what comes nearest."""
     why: str | None = None
     """Why it was not checked."""
+    unread: bool = Field(default=False, exclude_if=lambda unread: not unread)
+    """Whether it may claim something that was not read: it, or a passage, is in a language that is not."""
 
     @property
     def is_faulty(self) -> bool:
@@ -130,9 +132,14 @@ class Verification(FrozenModel):
         return tuple(quotation for quotation in self.quotations if quotation.verdict in ("altered", "not found"))
 
     @property
+    def unread(self) -> tuple[ClaimVerdict, ...]:
+        """The sentences that may claim something, and were not checked: they, or a passage, are in another language."""
+        return tuple(claim for claim in self.claims if claim.unread)
+
+    @property
     def is_supported(self) -> bool:
-        """Whether at least one sentence was checked and none of those is unsupported or contradicted.
+        """Whether at least one sentence was checked, none of those is unsupported or contradicted, and none is unread.
 
         Unclear sentences and quotations do not count.
         """
-        return bool(self.checked) and not self.faulty
+        return bool(self.checked) and not self.faulty and not self.unread

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def assert_supported(answer: str, context: str | Sequence[Any], *, allow: int = 0) -> Verification:
     """Asserts that passages support an answer; returns the verification, to look further.
 
-    Fails where more than `allow` sentences are unsupported or contradicted, and where no sentence could be checked. An
-    unclear one passes.
+    Fails where more than `allow` sentences are unsupported, contradicted, or in a language that is not read, and where
+    no sentence could be checked. An unclear one passes, and so does what claims nothing: a greeting, a question.
     `context` takes what `eirene.verify` takes. Raises `InputError` for a blank answer, and for a context without
     passages.
 
@@ -36,7 +36,7 @@ def assert_supported(answer: str, context: str | Sequence[Any], *, allow: int = 
     if not found.checked:
         reasons = "; ".join(dict.fromkeys(claim.why or "" for claim in found.claims))
         raise AssertionError(f"no sentence could be checked: {reasons}")
-    if len(found.faulty) > allow:
+    if len(found.faulty) + len(found.unread) > allow:
         raise AssertionError("\n".join(_unsupported(found)))
     return found
 
@@ -96,9 +96,14 @@ def _verifier() -> Any:
 
 
 def _unsupported(found: Verification) -> Iterator[str]:
-    yield f"{len(found.faulty)} of {len(found.checked)} checked sentences are not supported"
-    for claim in found.faulty:
+    if found.faulty:
+        yield f"{len(found.faulty)} of {len(found.checked)} checked sentences are not supported"
+    if found.unread:
+        yield f"{len(found.unread)} of {len(found.claims)} sentences could not be checked"
+    for claim in (*found.faulty, *found.unread):
         yield f"  {claim.n}. {claim.verdict}: {_line(claim.text)}"
+        if claim.why is not None:
+            yield f"     {_line(claim.why)}"
         if claim.evidence is not None:
             place = claim.evidence.id or f"passage {claim.evidence.passage}"
             yield f"     evidence: {_line(claim.evidence.text)} ({_line(place)})"

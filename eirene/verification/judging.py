@@ -40,7 +40,7 @@ class JudgedSentence:
     """What becomes of a sentence. `risk` in (0, 1): above `FAULTED` for the faulty ones alone.
 
     `mend` puts a contradicted sentence right, None where its words are denied as they are. Of what is not checked there
-    is `why` alone.
+    is `why` alone, and `unread` where it may claim something and is in another language, or a text is.
     """
 
     verdict: ClaimWord
@@ -48,6 +48,7 @@ class JudgedSentence:
     reading: ClaimReading | None = None
     mend: Mend | None = None
     risk: float | None = None
+    unread: bool = False
 
     @property
     def evidence(self) -> ContextPiece | None:
@@ -72,10 +73,11 @@ class SentenceJudge:
         """A judgement for every sentence of an answer, in order."""
         whole = other_language(answer)
         frames = frames_of(sentences)
-        found = [
-            None if (why := self._not_checked(text, frame, whole)) is None else JudgedSentence("not checked", why)
-            for text, frame in zip(sentences, frames, strict=True)
-        ]
+        found: list[JudgedSentence | None] = []
+        for text, frame in zip(sentences, frames, strict=True):
+            unread = self._unread(text, whole)
+            why = unread or _claims_nothing(text, frame)
+            found.append(JudgedSentence("not checked", why, unread=unread is not None) if why else None)
         asked = [n for n, judged in enumerate(found) if judged is None]
         claims = [_claim(sentences[n], frames[n]) for n in asked]
         for n, reading in zip(asked, self.reader.read(claims), strict=True):
@@ -83,20 +85,15 @@ class SentenceJudge:
             found[n] = self._judged(sentences[n], reading, others)
         return [judged for judged in found if judged is not None]
 
-    def _not_checked(self, sentence: str, frame: StatementFrame | None, answer_language: str | None) -> str | None:
-        if not sentence:
-            return "is empty"
+    def _unread(self, sentence: str, answer_language: str | None) -> str | None:
+        """Why a sentence cannot be read, whatever it claims."""
         if answer_language is not None:
             return f"the answer reads as {answer_language}, and the verifier reads English"
         if not self._has_english:
             languages = " and ".join(dict.fromkeys(self._foreign.values()))
             return f"the passages read as {languages}, and the verifier reads English"
         language = other_language(sentence)
-        if language is not None:
-            return f"the sentence reads as {language}, and the verifier reads English"
-        nothing = claims_nothing(sentence) or (_ABOUT_THE_DISCUSSION if is_filler(sentence) else None)
-        is_left_open = frame is not None and frame.kind == "open" and frame_of(sentence) != frame
-        return nothing or (_SUPPOSED if is_left_open else None)
+        return None if language is None else f"the sentence reads as {language}, and the verifier reads English"
 
     def _judged(self, sentence: str, reading: ClaimReading, others: Sequence[str]) -> JudgedSentence:
         """The verdict by what is shown: a mend that stands, or words that deny the claim.
@@ -118,10 +115,18 @@ class SentenceJudge:
             verdict = "supported" if reading.supported >= SUPPORTED else "unclear"
         if verdict != "supported" and self._foreign:  # a text that was not understood may say it
             number, language = next(iter(self._foreign.items()))
-            return JudgedSentence(
-                "not checked", f"passage {number + 1} reads as {language}, and the others do not say it"
-            )
+            why = f"passage {number + 1} reads as {language}, and the others do not say it"
+            return JudgedSentence("not checked", why, unread=True)
         return JudgedSentence(verdict, None, reading, mend, risk)
+
+
+def _claims_nothing(sentence: str, frame: StatementFrame | None) -> str | None:
+    is_left_open = frame is not None and frame.kind == "open" and frame_of(sentence) != frame
+    return (
+        claims_nothing(sentence)
+        or (_ABOUT_THE_DISCUSSION if is_filler(sentence) else None)
+        or (_SUPPOSED if is_left_open else None)
+    )
 
 
 def _claim(sentence: str, frame: StatementFrame | None) -> str:

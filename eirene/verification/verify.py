@@ -128,7 +128,7 @@ def _claim(sentence: Sentence, judged: JudgedSentence, ids: Sequence[str | None]
         "text": sentence.text,
     }
     if reading is None:
-        return ClaimVerdict(**place, verdict=judged.verdict, why=judged.why)
+        return ClaimVerdict(**place, verdict=judged.verdict, why=judged.why, unread=judged.unread)
     return ClaimVerdict(
         **place,
         verdict=judged.verdict,

@@ -26,8 +26,27 @@ def test_equal_answers_pass_and_worse_ones_fail_with_the_sentence_and_its_eviden
     result = run("check", BAD, "--baseline", baseline, "--fail-if", "worse > 2%")
     assert result.code == 3
     assert "  new contradicted: It was opened in 1899.\n    evidence: It was opened in March 1890.\n" in result.out
-    assert result.out.endswith("FAILED: 3 answers, compared with 3 of the baseline; 1 condition\n")
+    assert result.out.endswith("FAILED: 3 answers, compared with 3 of the baseline; 2 conditions\n")
     assert result.err == ""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "...",
+        "I'm sorry, but I can't help with that.",
+        "Die Brücke wurde von der Königin der Niederlande im Frühling eröffnet.",
+    ],
+)
+def test_an_answer_that_nobody_can_judge_any_more_fails_by_default(
+    run: Run, baseline: Path, tmp_path: Path, answer: str
+) -> None:
+    rows = [json.loads(line) for line in GOOD.read_text(encoding="utf-8").splitlines()]
+    data = write(tmp_path / "now.jsonl", {**rows[0], "answer": answer}, *rows[1:])
+    result = run("check", data, "--baseline", baseline, "--fail-if", "contradicted > 0")
+    assert result.code == 3
+    assert f"{rows[0]['id']}: lost, unscored (not judged any more: " in result.out
+    assert run("check", data, "--baseline", baseline, "--fail-if", "lost > 1").code == 0
 
 
 def test_the_same_command_gives_the_same_files(run: Run, baseline: Path, tmp_path: Path) -> None:
@@ -49,7 +68,7 @@ def test_junit_has_a_case_for_each_condition(run: Run, baseline: Path, tmp_path:
     assert result.code == 2
     assert "error: --fail-if 'incomplete > 0' cannot be judged: no row has perspectives" in result.err
     suite = ElementTree.fromstring(file.read_text(encoding="utf-8"))[0]
-    assert {n: suite.get(n) for n in ("tests", "failures", "errors")} == {"tests": "3", "failures": "2", "errors": "1"}
+    assert {n: suite.get(n) for n in ("tests", "failures", "errors")} == {"tests": "4", "failures": "2", "errors": "1"}
     failure = suite.find("testcase/failure")
     assert failure is not None and "It was opened in 1899." in (failure.text or "")
 

@@ -48,6 +48,17 @@ def test_an_answer_of_which_nothing_could_be_checked_does_not_pass() -> None:
         assert_supported("When did the zoo of Basel open?", PASSAGES)
 
 
+def test_a_claim_in_a_language_that_is_not_read_does_not_pass_and_a_greeting_does() -> None:
+    german = "Der Zoo wurde im Jahr 1899 von der Stadt eröffnet und ist einer der größten des Landes."
+    answer = f"{SOUND} It keeps 7,000 animals, and it was opened in the month of March.\n{german}"
+    with pytest.raises(AssertionError, match=r"1 of 3 sentences could not be checked\n  3. not checked: Der Zoo"):
+        assert_supported(answer, PASSAGES)
+    assert len(assert_supported(answer, PASSAGES, allow=1).unread) == 1
+    assert assert_supported(f"Good question! {SOUND} Is there anything else?", PASSAGES).is_supported
+    with pytest.raises(AssertionError, match="passage 1 reads as German"):
+        assert_supported("Its owner is a bank.", [german, *PASSAGES])
+
+
 def test_control_characters_of_an_answer_do_not_reach_the_terminal() -> None:
     with pytest.raises(AssertionError) as raised:
         assert_supported(f"{SOUND} It was \x1b[31mopened in 1899.", PASSAGES)

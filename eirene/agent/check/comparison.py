@@ -1,7 +1,8 @@
 """Answers compared with a baseline, row by row, by the gate's test of harm.
 
 An answer is worse if the gate would not let it take the place of the baseline's, and better if that holds the other way
-round alone. The tolerance is wider than the gate's: the gate compares two wordings of one answer, a check two answers.
+round alone. One that was scored before and cannot be judged now (a refusal, dots, another language) is lost. The
+tolerance is wider than the gate's: the gate compares two wordings of one answer, a check two answers.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ TOLERANCE = 0.2
 """Of error scores in [0, 1]; benchmarks/results/check.md has what this and others call worse."""
 _WORSE = "worse than before: "
 
-ChangeKind = Literal["worse", "better", "same", "changed question", "unscored", "new"]
+ChangeKind = Literal["worse", "better", "same", "lost", "changed question", "unscored", "new"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,20 @@ def _change(row: QualityRow, old: QualityRow | None, settings: Settings) -> RowC
         return RowChange(row, None, "new")
     if row.given != old.given:
         return RowChange(row, old, "changed question")
-    if row.why or old.why:
-        return RowChange(row, old, "unscored", row.why or f"in the baseline: {old.why}")
+    if old.why:
+        return RowChange(row, old, "unscored", f"in the baseline: {old.why}")
+    if row.why:
+        return RowChange(row, old, "lost", f"not judged any more: {row.why}")
+    return _scored(row, old, settings)
+
+
+def _scored(row: QualityRow, old: QualityRow, settings: Settings) -> RowChange:
     worse = harm_by_scores(old.scores, row.scores, settings=settings)
     better = harm_by_scores(row.scores, old.scores, settings=settings)
-    lost = next((v for v in (worse, better) if v is not None and v.test == "unmeasured"), None)
-    if lost is not None:
-        return RowChange(row, old, "unscored", lost.why)
+    if worse is not None and worse.test == "unmeasured":
+        return RowChange(row, old, "lost", worse.why)
+    if better is not None and better.test == "unmeasured":
+        return RowChange(row, old, "unscored", better.why)
     if worse is not None:
         return RowChange(row, old, "worse", worse.why.removeprefix(_WORSE))
     return RowChange(row, old, "same" if better is None else "better")

@@ -16,10 +16,13 @@ from eirene.core.quality import Condition, ConditionOutcome, Figure, Operator, U
 
 COMPARED = ("worse", "better", "net")
 """Quantities of rows compared with the baseline's."""
-ROWS = (*COMPARED, "unsupported", "contradicted", "incomplete", "unscored", "missing", "new")
+ROWS = (*COMPARED, "unsupported", "contradicted", "incomplete", "unscored", "lost", "missing", "new")
 """Quantities that count rows."""
-NEEDS_BASELINE = frozenset({*COMPARED, "missing", "new"})
+NEEDS_BASELINE = frozenset({*COMPARED, "lost", "missing", "new"})
 ERRORS = ("hallucination", "coverage")
+
+NONE_LOST = Condition("lost", ">", Fraction(0), "rows")
+"""Holds beside those that are named, where none of them is about lost rows: what nobody judged has not passed."""
 
 _FORM = re.compile(
     r"\s*+(?P<quantity>[A-Za-z][\w-]*+(?:\.\w++)?)\s*+(?P<operator>>=|<=|>|<)\s*+"

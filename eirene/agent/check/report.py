@@ -73,13 +73,14 @@ def _compared(changes: Sequence[RowChange], baseline: Baseline | None) -> Iterat
     kinds = Counter(change.kind for change in changes)
     worse, better = kinds["worse"], kinds["better"]
     n = worse + better + kinds["same"]
-    left_out = kinds["changed question"] + kinds["unscored"]
+    left_out = kinds["lost"] + kinds["changed question"] + kinds["unscored"]
     why = "no row could be compared with the baseline" + _most(kinds)
     yield _share("worse", worse, n, left_out, why)
     yield _share("better", better, n, left_out, why)
     signs = [1.0] * worse + [-1.0] * better + [0.0] * kinds["same"]
     yield replace(_mean("net", signs, why), rows=worse - better, left_out=left_out)
     found = {change.row.id for change in changes}
+    yield _share("lost", kinds["lost"], len(baseline.rows))
     yield _share("missing", sum(name not in found for name in baseline.rows), len(baseline.rows))
     yield _share("new", kinds["new"], len(changes))
 
@@ -89,6 +90,7 @@ def _most(kinds: Counter[ChangeKind]) -> str:
         "new": "their ids are not in it: does each row have an `id` of its own?",
         "changed question": "their questions or given texts are others",
         "unscored": "they could not be scored",
+        "lost": "they cannot be judged any more",
     }
     found = [(count, said[kind]) for kind, count in kinds.items() if kind in said and count]
     return f": {max(found)[1]}" if found else ""
@@ -120,11 +122,11 @@ def _mean(quantity: str, values: Sequence[float], why: str) -> Figure:
 
 
 def _shown(changes: Sequence[RowChange], holding: set[str]) -> Iterator[RowReport]:
-    """The rows that got worse, and those that a condition which holds counts."""
+    """The rows that got worse or were lost, and those that a condition which holds counts."""
     for change in changes:
-        counted: list[str] = [change.kind] if change.kind in ("worse", "better", "new") else []
+        counted: list[str] = [change.kind] if change.kind in ("worse", "lost", "better", "new") else []
         counted += [name for name, told in _FAULTS.items() if told(change.row)]
-        if change.kind == "worse" or holding & (set(counted) - {"better"}):
+        if change.kind in ("worse", "lost") or holding & (set(counted) - {"better"}):
             faults = change.row.faults
             before = {(f.kind, f.text) for f in change.old.faults} if change.old else set()
             new = [f for f in faults if f.kind != "weakest" and (f.kind, f.text) not in before]
@@ -143,9 +145,12 @@ def _notes(changes: Sequence[RowChange], baseline: Baseline | None) -> Iterator[
     kinds = Counter(change.kind for change in changes)
     if kinds["changed question"]:
         yield f"{_rows(kinds['changed question'])} not compared: the question or the given text is another"
-    lost = [c.why for c in changes if c.kind == "unscored" and c.row.why is None]
+    lost = [c.why for c in changes if c.kind == "lost"]
     if lost:
-        yield f"{_rows(len(lost))} not compared, unscored before or now: {lost[0]}"
+        yield f"{_rows(len(lost))} lost, scored in the baseline and not now: {lost[0]}"
+    unscored = [c.why for c in changes if c.kind == "unscored"]
+    if unscored:
+        yield f"{_rows(len(unscored))} not compared: {unscored[0]}"
     absent = [name for name in baseline.rows if name not in {change.row.id for change in changes}]
     if absent:
         yield f"{_rows(len(absent))} of the baseline missing: {', '.join(absent[:5])}{', ...' if absent[5:] else ''}"

@@ -26,6 +26,7 @@ from eirene.eval.detectors.verifier import VerifierDetector
 from eirene.eval.scoring import Scorer, workers_for
 from eirene.models.encoder.shipped import shipped_encoder
 from eirene.models.verifier.shipped import shipped_verifier
+from eirene.text.refusals import is_refusal
 from eirene.text.sentences import split_sentences
 from eirene.verification import verify
 
@@ -34,6 +35,7 @@ FAULTY = 0.5
 """Error score of one sentence or argument from which it counts as unsupported, or as missing, as for the gate."""
 _MADE = re.compile(r"item-[0-9a-f]{12}")
 """An id that was made of a row's content."""
+_REFUSES = "the answer only refuses"
 _THREADS = 4
 _DIGITS = 4
 """Decimals of scores: what differs behind them differs between machines."""
@@ -77,7 +79,7 @@ class RowMeasure:
         return max(workers_for(self._scorer.detectors, concurrency), min(_THREADS, os.cpu_count() or 1))
 
     async def measure(self, item: Item) -> QualityRow:
-        """The row of an item. What fails leaves it unscored, with the reason."""
+        """The row of an item. What fails, and an answer that only refuses, leaves it unscored, with the reason."""
         usual = BY_SIDES if item.perspectives else BY_PASSAGES if item.context else None
         deciding = self._named or tuple(filter(None, [usual]))
         wanted = dict.fromkeys([*deciding, *([BY_SIDES] if item.perspectives else [])])
@@ -90,6 +92,9 @@ class RowMeasure:
         scores = {name: _kept(outcomes[name].scores) for name in deciding}
         if item.perspectives:
             claims, faults = _by_sides(item, outcomes[BY_SIDES].scores)
+        refuses = is_refusal(item.answer)
+        if refuses:
+            claims, faults = 0, ()
         return QualityRow(
             id=item.id,
             given=given_digest(item),
@@ -98,7 +103,7 @@ class RowMeasure:
             faults=faults,
             claims=claims,
             sides=bool(item.perspectives) and claims > 0,
-            why=_why_unscored(scores),
+            why=_REFUSES if refuses else _why_unscored(scores),
         )
 
     def _by_passages(self, item: Item) -> tuple[int, tuple[RowFault, ...]]:

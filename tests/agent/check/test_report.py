@@ -51,7 +51,10 @@ def test_unscored_rows_are_neither_good_nor_bad_and_are_said() -> None:
     assert (worse.rows, worse.n, worse.left_out) == (1, 1, 2)
     assert figure(found, "unscored").rows == 1
     assert "1 row unscored: alignment: in French" in found.notes
-    assert "1 row not compared, unscored before or now: in the baseline: alignment: in French" in found.notes
+    assert "1 row not compared: in the baseline: alignment: in French" in found.notes
+    assert "1 row lost, scored in the baseline and not now: not judged any more: alignment: in French" in found.notes
+    assert (figure(found, "lost").rows, figure(found, "lost").n) == (1, 3)
+    assert (found.rows[0].id, found.rows[0].counted) == ("a", ("lost", "unscored"))
 
 
 def test_another_question_or_given_text_is_not_compared() -> None:
