@@ -16,10 +16,11 @@ demo: $(DEMO_ENV)/.installed ## the light install, and the main job on a real ex
 test: $(TEST_ENV)/.installed ## everything that can be tested without a GPU or a paid model
 	$(TEST_ENV)/bin/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal
 
-check: $(TEST_ENV)/.installed ## style, format and types
+check: $(TEST_ENV)/.installed ## style, format, types, and that the package grows no heavier
 	$(TEST_ENV)/bin/ruff check .
 	$(TEST_ENV)/bin/ruff format --check .
 	$(TEST_ENV)/bin/mypy
+	$(TEST_ENV)/bin/python benchmarks/house.py --check
 
 site: $(TEST_ENV)/.installed ## the documentation as a site, in build/site
 	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(TEST_ENV)/bin/mkdocs build --quiet --strict
