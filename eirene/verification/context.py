@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -202,9 +202,14 @@ def _turned(reading: ClaimReading, opposite: ClaimReading, statement: str) -> Cl
 
 
 def opposes(given: str, claim: str) -> bool:
-    """Whether two sentences differ by a "not", an opposite, or one figure, and are otherwise alike."""
+    """Whether a given sentence says what is claimed with a "not" or an opposite too many or too few, or another figure:
+    it has all other words of the claim."""
     turn = contradicts(given, claim)
     if turn is not None:
         return turn.kind in ("negation", "opposite")
     has, own = set(stems(given)), set(stems(claim))
-    return all(len(left) == 1 and any(map(str.isdigit, *left)) for left in (has - own, own - has))
+    return len(own - has) == 1 and _has_figure(own - has) and _has_figure(has - own)
+
+
+def _has_figure(words: Iterable[str]) -> bool:
+    return any(character.isdigit() for word in words for character in word)

@@ -12,7 +12,7 @@ from eirene.text.discourse import is_filler
 from eirene.text.frames import StatementFrame, frame_of, frames_of
 from eirene.text.language import other_language
 from eirene.verification.claims import claim_of, claims_nothing
-from eirene.verification.context import ClaimReading, ContextReader
+from eirene.verification.context import ClaimReading, ContextReader, opposes
 from eirene.verification.mends.mend import Mend, best_mend
 from eirene.verification.risk import FAULTED, sentence_risk
 from eirene.verification.risk import VERSION as RISK_VERSION
@@ -96,14 +96,16 @@ class SentenceJudge:
         return None if language is None else f"the sentence reads as {language}, and the verifier reads English"
 
     def _judged(self, sentence: str, reading: ClaimReading, others: Sequence[str]) -> JudgedSentence:
-        """The verdict by what is shown: a mend that stands, or words that deny the claim.
+        """The verdict by what is shown: a mend that stands, or words that deny the claim or have another figure.
 
         The probability of contradiction alone is no ground for the strongest word: what it takes for one is sound as
         often as any sentence.
         """
         mend = best_mend(sentence, reading, self.reader, others)
         risk = sentence_risk(reading) if mend is None else max(sentence_risk(reading), _risk_of_mended(mend))
-        is_denied = reading.framed == "denied" and reading.contradicted >= CONTRADICTED
+        is_denied = reading.contradicted >= CONTRADICTED and (
+            reading.framed == "denied" or _is_opposed(sentence, reading)
+        )
         verdict: ClaimWord
         if mend is not None or (risk > FAULTED and is_denied):
             verdict = "contradicted"
@@ -118,6 +120,10 @@ class SentenceJudge:
             why = f"passage {number + 1} reads as {language}, and the others do not say it"
             return JudgedSentence("not checked", why, unread=True)
         return JudgedSentence(verdict, None, reading, mend, risk)
+
+
+def _is_opposed(sentence: str, reading: ClaimReading) -> bool:
+    return reading.derived is None and reading.evidence is not None and opposes(reading.evidence.text, sentence)
 
 
 def _claims_nothing(sentence: str, frame: StatementFrame | None) -> str | None:
