@@ -14,7 +14,7 @@ from eirene.feedback_model.parsing.tagged import references_shown
 from eirene.feedback_model.request import feedback_messages, numbered_lines
 from eirene.models.structured import ReplyForm, choice_schema, object_schema, text_schema
 from eirene.prompts import SHIPPED, PromptSet
-from eirene.prompts.loader import fence_word
+from eirene.prompts.fence import fence_word
 
 COMPLETENESS_JSON_PROMPT = "feedback_json"
 HALLUCINATION_JSON_PROMPT = "hallucination_json"

@@ -14,9 +14,9 @@ from eirene.core.errors import InputError
 from eirene.core.records import Item, found_ids
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
+from eirene.prompts.fence import fence_word
 from eirene.prompts.history import history_part
 from eirene.prompts.lines import one_line, shown_line
-from eirene.prompts.loader import fence_word
 from eirene.text.sentences import Sentence
 
 CHAT_PROMPT = "feedback"
@@ -33,11 +33,9 @@ def feedback_messages(
     `prompts` are what it is worded in; `prompt` takes the place of the one that asks and must have the same
     placeholders. Raises `InputError` for an answer without sentences, `PromptError` for placeholders that do not fit.
     """
-    given, answer = _given(request.item, prompts), _answer(request)
-    material = f"{given}\n{answer}"
-    mark = fence_word(material, made_from=given)  # rounds differ in the answer alone
+    material = f"{_given(request.item, prompts)}\n{_answer(request)}"
     return (prompt or prompts.load(CHAT_PROMPT)).fill(
-        {"mark": mark, "material": material, "last": str(len(request.sentences))}
+        {"mark": fence_word(material), "material": material, "last": str(len(request.sentences))}
     )
 
 

@@ -8,7 +8,8 @@ from typing import Protocol, runtime_checkable
 from eirene.core.usage import Meter
 from eirene.data.topics import Side, Topic
 from eirene.prompts import Message, load_prompt
-from eirene.prompts.loader import break_control_tokens, fence_word
+from eirene.prompts.fence import fence_word
+from eirene.prompts.loader import break_control_tokens
 
 PROMPT = "npov_response"
 

@@ -1,8 +1,8 @@
-"""Prompt templates: loads prompt files and fills them in; a fence keeps untrusted text apart.
+"""Prompt templates: loads prompt files and fills them in.
 
 A file has sections in a fixed order: `# about` (for the reader, never sent), `# system` (optional) and `# user`.
 Placeholders are `{{name}}`. Values are untrusted text, inserted once and not expanded again: a placeholder, a heading
-or a fence in a value has no effect. A fence of an unguessable word separates them from the prompt's own text.
+or a fence in a value has no effect. `eirene.prompts.fence` has the word that separates them from the prompt's own text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
-from itertools import count
 from pathlib import Path
 from typing import Literal
 
@@ -120,8 +119,6 @@ def parse_prompt(name: str, text: str) -> Prompt:
     return Prompt(name=name, system=sections.get("system", ""), user=sections["user"], digest=digest)
 
 
-_SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvwxz" for vowel in "aeio"]
-_FENCE_SYLLABLES = 2  # letters, as tokenizers take more tokens for digits
 # What tokenizers and chat templates read as control: <|...|>, <s>, [INST], <<SYS>>, turns, thinking.
 _CONTROL = re.compile(
     r"<(?=[|｜][^<>\s]{1,60}>|/?s>|/?(?:bos|eos|pad|unk)>|(?:start|end)_of_turn>|/?think(?:ing)?>|<?/?SYS>)"
@@ -133,20 +130,3 @@ _CONTROL = re.compile(
 def break_control_tokens(text: str) -> str:
     """The text with a space inside each chat control token; anything else is unchanged."""
     return _CONTROL.sub(lambda found: found.group() + " ", text)
-
-
-def fence_word(*texts: str, made_from: str | None = None) -> str:
-    """A word that occurs in none of the texts, for the fence lines around each of them.
-
-    It is a hash of all the texts, so that the author of one cannot guess it, or of `made_from`: what several prompts
-    begin with, so that they begin alike and a server's prompt cache serves them. The same texts give the same word. It
-    is short, since every fence line costs its tokens, and longer where the texts hold the shorter ones.
-    """
-    whole = "\x1f".join(texts)
-    source = whole if made_from is None else made_from
-    for attempt in count():
-        made = hashlib.sha256(f"{attempt}\n{source}".encode(errors="backslashreplace")).digest()
-        mark = "TEXT-" + "".join(_SYLLABLES[byte % len(_SYLLABLES)] for byte in made[: _FENCE_SYLLABLES + attempt])
-        if mark not in whole:
-            return mark
-    raise AssertionError("unreachable")  # pragma: no cover

@@ -15,8 +15,9 @@ from eirene.models.local.model import LocalModel
 from eirene.models.replies import Reply
 from eirene.models.reply_text import check_ending, unwrapped
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
+from eirene.prompts.fence import fence_word
 from eirene.prompts.history import history_lines
-from eirene.prompts.loader import break_control_tokens, fence_word
+from eirene.prompts.loader import break_control_tokens
 from eirene.refiners.base import RefineTask, Rejection
 
 if TYPE_CHECKING:
@@ -149,9 +150,7 @@ def refine_messages(
     arguments, passages, turns = _arguments(item), _passages(item), history_lines(item.history)
     attempts = _attempts(task.rejections, prompts)
     undone = "\n".join(f"- {break_control_tokens(edit)}" for edit in task.undone)
-    shown = (values["question"], arguments, passages, *((turns,) if turns else ()))
-    given = "\x1f".join(shown)
-    mark = fence_word(*values.values(), given, attempts, undone, made_from=given)  # rounds begin alike
+    mark = fence_word(*values.values(), arguments, passages, turns, attempts, undone)
     values["given"] = "".join(
         [
             _part(prompts, "refine_perspectives", mark=mark, arguments=arguments) if arguments else "",

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from eirene.core.errors import PromptError
 from eirene.prompts import load_prompt, parse_prompt
-from eirene.prompts.loader import fence_word
 
 TEXT = "# about\nFor tests.\n\n# system\nBe brief, {{name}}.\n\n# user\nQ: {{ question }}\nAgain: {{question}}\n"
 SHIPPED = sorted(
@@ -71,23 +70,3 @@ def test_an_unknown_prompt_names_the_known_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_prompt_loads(name: str) -> None:
     assert load_prompt(name).placeholders
-
-
-def test_a_fence_is_a_short_word_that_no_text_holds() -> None:
-    """Every fence line costs its tokens. One that stands in a text gives way to another, and a longer one."""
-    first = fence_word("a", "b")
-    assert first == fence_word("a", "b") != fence_word("a", "c")
-    second = fence_word("a", f"b {first}", made_from="a\x1fb")
-    assert len(second) == len(first) + 2 == len("TEXT-") + 6 and second not in f"a b {first}"
-
-
-def test_a_fence_that_is_made_from_a_shared_part_is_the_same_for_other_texts() -> None:
-    assert fence_word("q", "one", made_from="q") == fence_word("q", "two", made_from="q")
-    taken = fence_word("q", made_from="q")
-    assert fence_word("q", f"one {taken}", made_from="q") != taken
-
-
-def test_texts_that_hold_every_short_fence_are_fenced_all_the_same() -> None:
-    syllables = [c + v for c in "bdfgklmnprstvwxz" for v in "aeio"]
-    every = " ".join(f"TEXT-{one}{other}" for one in syllables for other in syllables)
-    assert fence_word(every) not in every

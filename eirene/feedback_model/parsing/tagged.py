@@ -21,9 +21,10 @@ from eirene.feedback_model.vote import findings_by_sentence
 from eirene.models.replies import ending
 from eirene.models.reply_text import UnreadableError, cleaned_instruct, count_headings
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
+from eirene.prompts.fence import fence_word
 from eirene.prompts.history import history_lines, history_part
 from eirene.prompts.lines import one_line
-from eirene.prompts.loader import break_control_tokens, fence_word
+from eirene.prompts.loader import break_control_tokens
 from eirene.text.refusals import denies_fault
 from eirene.text.sentences import Sentence
 

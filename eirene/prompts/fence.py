@@ -1,0 +1,69 @@
+"""The fence around untrusted texts in prompts: a word on the lines before and after, of which no text has a look-alike.
+
+Who writes one of the texts must not be able to end it, so the word hangs on all of them, and a text is searched as a
+model may see it: without case, accents, invisible characters, spaces and hyphens, foreign letters as the Latin ones
+whose shape they have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from itertools import count
+
+_SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvwxz" for vowel in "aeio"]
+_FENCE_SYLLABLES = 2  # letters, as tokenizers take more tokens for digits
+_LATIN = re.compile(r"(?:LATIN|REGIONAL INDICATOR) .*\b([A-Z])(?: WITH .*)?\Z")  # small capitals, letters in boxes
+_SHAPES = {
+    shape: latin
+    for latin, shapes in {
+        "a": "аαɑᎪꓮ4", "b": "вьβᏴꓐ8", "c": "сϲᏟꓚ", "d": "ԁժᎠꓓ", "e": "еєэεҽᎬꓰ3", "f": "ғϝꓝ", "g": "ԍցᏀꓖ9",
+        "h": "һнհᎻꓧ", "i": "іїιıӏߊ1|lⅼᏞꓡ", "k": "кκᏦꓗ", "m": "мϻᎷꓟ", "n": "пηνոѵᏙꓠꓦv", "o": "оοσօ0ᎾꓳΘ", "p": "рρᏢꓑ",
+        "r": "гᴦᎡꓣ", "s": "ѕᏚꓢ5", "t": "тτᎢꓔ7", "u": "υսꓴ", "w": "ԝѡωшᎳꓪ", "x": "хχᚷ×ꓫ", "y": "уүγᎩꓬ", "z": "зζᏃꓜ2",
+    }.items()
+    for shape in shapes
+}  # fmt: skip
+"""Letters of Cyrillic, Greek, Armenian, Cherokee and Lisu, and digits, as the small Latin letter of about their shape.
+
+Some Latin letters are one: Greek has ν beside Ν, and an l may be an I. To take more for alike costs nothing but a
+longer fence where a text happens to hold the word.
+"""
+
+
+def fence_word(*texts: str) -> str:
+    """A word for the fence lines around each of the texts, which holds none that looks like it.
+
+    It is a hash of all the texts: the same ones give the same word. It is short, since every fence line costs its
+    tokens, and longer where the texts hold the shorter ones.
+    """
+    whole = "\x1f".join(texts)
+    shape = _shape(whole)
+    for attempt in count():
+        made = hashlib.sha256(f"{attempt}\n{whole}".encode(errors="backslashreplace")).digest()
+        mark = "TEXT-" + "".join(_SYLLABLES[byte % len(_SYLLABLES)] for byte in made[: _FENCE_SYLLABLES + attempt])
+        if _shape(mark) not in shape:
+            return mark
+    raise AssertionError("unreachable")  # pragma: no cover
+
+
+def _shape(text: str) -> str:
+    """The letters of a text by their shapes."""
+    return text.translate({ord(char): _shape_of(char) for char in set(text)})
+
+
+def _shape_of(char: str) -> str:
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", char).casefold())
+    return "".join(map(_latin, plain))
+
+
+def _latin(char: str) -> str:
+    """The small Latin letter of a character's shape; "" for one of none."""
+    known = _SHAPES.get(char)
+    if known is not None:
+        return known
+    named = char if char.isascii() else _LATIN.search(unicodedata.name(char, ""))
+    if isinstance(named, re.Match):
+        char = named[1].lower()
+        return _SHAPES.get(char, char)
+    return char if named is not None and char.isalpha() else ""

@@ -1,0 +1,43 @@
+"""The word around untrusted texts: short, made of all of them, and without a look-alike in any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from eirene.prompts.fence import fence_word
+
+SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvwxz" for vowel in "aeio"]
+EVERY_SHORT = [f"TEXT-{one}{other}" for one in SYLLABLES for other in SYLLABLES]
+CYRILLIC = str.maketrans("TEXaeopxtmk", "ТЕХаеорхтмк")
+GREEK = str.maketrans("TEXaioktn", "ΤΕΧαιοκτη")
+
+
+def test_a_fence_is_a_short_word_made_of_all_texts() -> None:
+    """Every fence line costs its tokens. Who writes one of the texts, and knows all others, cannot tell the word."""
+    assert fence_word("a", "b") == fence_word("a", "b")
+    assert len({fence_word("a", "b"), fence_word("a", "c"), fence_word("b", "a"), fence_word("a", "b", "c")}) == 4
+    assert len(fence_word("a", "b")) == len("TEXT-") + 4
+
+
+@pytest.mark.parametrize(
+    "disguised",
+    [
+        str,
+        str.lower,
+        "\u200b".join,
+        lambda word: word.replace("-", "\u2011"),
+        lambda word: word.replace("-", " "),
+        lambda word: "".join(chr(ord(c) + 0xFEE0) for c in word),  # full width
+        lambda word: "".join(c + "\u0301" for c in word),  # accents
+        lambda word: word.replace("TEXT", "ᴛᴇxᴛ").replace("o", "ø"),
+        lambda word: word.translate(CYRILLIC),
+        lambda word: word.translate(GREEK),
+        lambda word: word.replace("TEXT", "ᎢᎬXᎢ").replace("o", "օ"),
+        lambda word: word.replace("TEXT", "🅃🄴🅇🅃"),
+    ],
+)
+def test_no_text_holds_what_looks_like_its_fence(disguised: Callable[[str], str]) -> None:
+    """Texts that hold something like every short word are fenced by a longer one."""
+    assert len(fence_word(" ".join(map(disguised, EVERY_SHORT)))) > len("TEXT-") + 4
