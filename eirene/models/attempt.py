@@ -27,7 +27,8 @@ class Attempt:
     """What is tried: `model` (for its keys) by its `name`, within `timeout_s` seconds and the bytes of `limit`.
 
     `parameters` are the optional fields that are sent: a refusal that speaks of one says so in the fault. `address` is
-    that of the model's server; None: as the model's class tells it.
+    that of the model's server; None: as the model's class tells it. `has_answered`: the server has given a good reply
+    before, so that a web page or a redirect is a fault of this call alone.
     """
 
     model: object
@@ -36,6 +37,7 @@ class Attempt:
     limit: ReplyLimit
     parameters: frozenset[str] = frozenset()
     address: str | None = None
+    has_answered: bool = False
 
 
 async def try_call(ask: Callable[[], Awaitable[T]], attempt: Attempt) -> T | Fault:
@@ -60,6 +62,8 @@ async def try_call(ask: Callable[[], Awaitable[T]], attempt: Attempt) -> T | Fau
     cause = redacted_error(raised, secrets)
     if fault is None:
         raise cause
+    if attempt.has_answered:
+        fault = fault.of_one_call()
     fault = private_fault(fault, name=attempt.name, address=address)
     if fault.error is not raised:
         fault.error.__cause__ = cause

@@ -119,6 +119,7 @@ class ChatModel:
             **({"streaming": False} if "streaming" in self._fields else {}),
         }
         self._refused: set[str] = set()
+        self._has_answered = False
         self._takes_n = self._has_field("n")
 
     @property
@@ -266,7 +267,9 @@ class ChatModel:
             asked = without_system(asked)
         told = {*fields, *([] if form is None else [PARAMETER]), *([SYSTEM] if has_system(asked) else [])}
         address = server_address(model)
-        attempt = Attempt(model, self.name, self._timeout_s, reply_limit(model), frozenset(told), address)
+        attempt = Attempt(
+            model, self.name, self._timeout_s, reply_limit(model), frozenset(told), address, self._has_answered
+        )
         lc_messages = _to_langchain(asked, is_kept=is_kept)
         call = TracedCall(
             self.name, model, fields, ((m["role"], m["content"]) for m in asked), tries, address,
@@ -285,6 +288,7 @@ class ChatModel:
                 nothing = Fault(MalformedReplyError(f"{self.name}: the reply holds no choice"), retryable=True)
                 call.told(found, replies or nothing, tokens)
         meter.add(self._usage(tokens))
+        self._has_answered |= bool(replies)
         return replies or nothing
 
     def _usage(self, tokens: Tokens) -> Usage:

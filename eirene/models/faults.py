@@ -10,12 +10,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from eirene.core.error_chain import error_chain, root_cause
 from eirene.core.errors import (
+    AddressError,
     AuthError,
     BackendError,
     BackendTimeoutError,
@@ -70,6 +71,12 @@ class Fault:
     parameter: str | None = None
     is_internal: bool = False
     log: str | None = None
+
+    def of_one_call(self) -> Fault:
+        """What it is where the server has answered before: its address is right, and another attempt may help."""
+        if not isinstance(self.error, AddressError | RedirectedError):
+            return self
+        return replace(self, error=UnreachableError(f"{self.error} (it has answered before)"), retryable=True)
 
 
 def classify(

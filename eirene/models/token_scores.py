@@ -90,6 +90,7 @@ class EchoScorer:
         self._timeout_s = timeout_s
         self._price = price
         self._sleep = sleep
+        self._has_answered = False
 
     async def score(self, messages: Sequence[Message], text: str, *, top: int, meter: Meter) -> list[ScoredToken]:
         """The tokens of `text` on the line after the prompt, each with those of the `top` likeliest.
@@ -130,7 +131,11 @@ class EchoScorer:
                 self._base_url, operation="text_completion",
             )  # fmt: skip
             with call.open() as traced:
-                found = await try_call(ask, Attempt(None, self.name, self._timeout_s, limit, address=self._base_url))
+                attempt = Attempt(
+                    None, self.name, self._timeout_s, limit, address=self._base_url, has_answered=self._has_answered
+                )
+                found = await try_call(ask, attempt)
+                self._has_answered |= not isinstance(found, Fault)
                 tokens = None if isinstance(found, Fault) else _tokens_used(found)
                 call.told(traced, found if isinstance(found, Fault) else (), tokens)
         if tokens is not None:

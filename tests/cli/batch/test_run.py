@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -223,6 +224,27 @@ def test_a_server_that_redirects_elsewhere_stops_the_run(run: Run, tmp_path: Pat
         assert other.calls == 0
     assert (result.code, out.exists()) == (1, False)
     assert f"{server.base_url}/chat/completions redirects to {there}" in result.err
+
+
+def test_a_web_page_or_redirect_of_a_server_that_has_answered_costs_one_row(run: Run, tmp_path: Path) -> None:
+    """The row is tried as often as any that fails; one bad reply alone costs nothing."""
+    file, out = data(tmp_path, 5), tmp_path / "out.jsonl"
+    asked: Counter[str] = Counter()
+
+    def script(request: ScriptedRequest, index: int) -> ScriptedReply:
+        row = row_of(request)
+        asked[row] += 1
+        if row == "row-2" and asked[row] == 1:
+            return HttpError(302, headers={"Location": "http://127.0.0.2:1/"})
+        page = RawReply.body([b"<html>Busy</html>"], kind="text/html")
+        return page if row == "row-3" else rewrite(request)
+
+    with LoopbackServer(script) as server:
+        result = run(*flags(server, file, out, "--concurrency", "1", "--fail-on-error", "0.5"))
+    assert result.code == 0, result.err
+    statuses = {line["id"]: line["status"] for line in lines(out)}
+    assert statuses == {f"row-{n}": "failed" if n == 3 else "accepted" for n in range(5)}
+    assert (asked["row-2"], asked["row-3"] > 2) == (2, True)
 
 
 def test_a_reply_without_end_costs_its_row_a_round_and_no_other_row_anything(run: Run, tmp_path: Path) -> None:
