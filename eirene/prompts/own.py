@@ -76,8 +76,8 @@ def read_prompts(folder: str | os.PathLike[str]) -> PromptSet:
     """The prompts of a folder: one or more files that are named as shipped ones and have exactly their fields.
 
     Raises `InputError` that names the file: for an unknown name (with the nearest one), for a field that is missing
-    or unknown, for sections out of order, and for a file that cannot be read, is empty, too long or no UTF-8. Hidden
-    files are passed over.
+    or unknown, for sections out of order, and for a file that is no regular one, cannot be read, is empty, too long, no
+    UTF-8, or holds a NUL character. Hidden files are passed over.
 
     Examples:
         >>> import tempfile
@@ -124,6 +124,9 @@ def _unknown(name: str) -> str:
 
 def _text(file: Path) -> str:
     where = str(file)
+    if file.exists() and not file.is_file():
+        # A pipe would keep its reader waiting for ever.
+        raise InputError("cannot be read: it is no regular file; put a text file in its place", where=where)
     try:
         with file.open(encoding="utf-8-sig") as opened:
             text = opened.read(MAX_CHARACTERS + 1)
@@ -133,6 +136,8 @@ def _text(file: Path) -> str:
         raise InputError(f"cannot be read: {_why(error)}", where=where) from None
     if not text.strip():
         raise InputError("is empty; leave it out to keep the shipped prompt", where=where)
+    if "\x00" in text:
+        raise InputError("contains a NUL character; remove it", where=where)
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"has more than {MAX_CHARACTERS:,} characters; shorten it", where=where)
     return text

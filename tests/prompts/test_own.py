@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
 from pathlib import Path
 
@@ -62,6 +63,7 @@ def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path: Path) 
         ("refine_improve", OWN + "{{tone}}", "unknown: {{tone}};"),
         ("refine_improve", OWN + "{{the tone}}", "unknown: {{the tone}};"),
         ("refine_improve", OWN.replace("{{answer}}", "{{anwser}}"), "missing: {{answer}}; unknown: {{anwser}}"),
+        ("refine_improve", OWN + "\x00", "contains a NUL character"),
         ("refine_improve", "", "is empty"),
         ("refine_improve", " \n", "is empty"),
         ("refine_improve", OWN + "x" * MAX_CHARACTERS, "more than 40,000 characters"),
@@ -82,11 +84,14 @@ def test_what_is_no_folder_of_prompts_is_refused(tmp_path: Path) -> None:
     (tmp_path / "latin").mkdir()
     (tmp_path / "latin" / "feedback.md").write_bytes(b"\xe9")
     (tmp_path / "nested" / "feedback.md").mkdir(parents=True)
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe" / "feedback.md")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "feedback.txt").write_text(shipped_text("feedback"))
     for name, said in (
         ("none", "no such folder"), ("file", "cannot be read as a folder"), ("empty", "has no prompt"),
-        ("latin", "not UTF-8"), ("nested", "cannot be read"), ("other", "no prompt has this name"),
+        ("latin", "not UTF-8"), ("nested", "cannot be read"), ("pipe", "no regular file"),
+        ("other", "no prompt has this name"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=said):
             read_prompts(tmp_path / name)

@@ -13,8 +13,8 @@ from typing import Any
 from eirene.core.errors import InputError
 from eirene.core.quality import QualityRow
 from eirene.core.validation import FrozenModel, described, validated
-from eirene.data.json_rows import Row, read_source
-from eirene.data.line_checksum import sealed, without_seal
+from eirene.data.json_rows import JsonBytes, Row, read_source
+from eirene.data.line_checksum import DamagedError, check_seal, sealed, without_seal
 
 _KEY = "eirene_baseline"
 _FORM = 1
@@ -53,6 +53,7 @@ def read_baseline(path: str, versions: Mapping[str, str]) -> Baseline:
         raise InputError(f"is empty and no baseline; {_ANEW}", where=path)
     lines = iter(source.rows())
     head = _head(next(lines), path)
+    _check_seals(source)
     _check_versions(head.measured_by, versions, path)
     rows = dict(_rows(lines))
     if len(rows) != head.rows:
@@ -67,6 +68,18 @@ def _head(row: Row, path: str) -> _Head:
     if data[_KEY] != _FORM:
         raise InputError(f"is a baseline of form {data[_KEY]!r}, and this version reads {_FORM}; {_ANEW}", where=path)
     return validated(_Head, without_seal(data), where=row.where)
+
+
+def _check_seals(source: JsonBytes) -> None:
+    """Raises `InputError` for a line without its checksum: who took it out may have changed the rest as well."""
+    for n, line in enumerate(source.data.splitlines(), start=1):
+        try:
+            is_whole = not line.strip() or check_seal(line)
+        except DamagedError:
+            return  # which reading the rows says, with the place
+        if not is_whole:
+            said = f"has no checksum, so that nobody can tell what it was; {_ANEW}"
+            raise InputError(said, where=f"{source.name}, line {n}")
 
 
 def _rows(lines: Iterable[Row]) -> Iterable[tuple[str, QualityRow]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,10 @@ def test_damage_is_seen(file: Path) -> None:
         ("".join(lines).replace("0.25", "0.15"), "does not fit its checksum"),
         ("".join(lines[:-1]), "has 2 rows of the 3"),
         ("".join([*lines, lines[-1]]), "has the id 'c' twice"),
+        (re.sub(r',"line_crc32":"\w+"', "", "".join(lines)), "line 1: has no checksum, .* --write-baseline"),
+        ("".join([*lines[:-1], re.sub(r',"line_crc32":"\w+"', "", lines[-1])]), "line 4: has no checksum"),
+        ("".join(lines).replace(',"line_crc32":', ', "line_crc32": '), "line 1: has no checksum"),
+        ("".join(lines).replace('"id":"c"', '"id":"c","id":"c"'), "does not fit its checksum"),
         ('{"id": "a"}\n', "is no baseline"),
         ('{"eirene_baseline": 9}\n', "of form 9"),
         ("", "is empty"),
