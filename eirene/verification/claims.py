@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from eirene.text.discourse import is_filler
 from eirene.text.words import stems
+from eirene.verification.checkworthiness import talk_chances
+
+if TYPE_CHECKING:
+    from eirene.models.encoder.runtime import Encodes
 
 _LEAST = 2
 """Content words of a claim."""
+NO_CLAIM = 0.5
+"""Chance of claiming nothing above which a sentence is not checked."""
+STAYS = 0.2
+"""Chance of claiming nothing above which a sentence is at most named, and never taken out."""
+_TALK = "claims nothing that passages could hold"
+_OF_THE_DISCUSSION = "speaks of the discussion, and claims nothing of its matter"
 _QUESTION = re.compile(r"[?？][\"'”’)\]*_]*\s*\Z")
 _LEADS_IN = re.compile(r"[:：][\"'”’)\]*_]*\s*\Z")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*\Z|__[^_]{1,80}__:?\s*\Z)")
@@ -17,18 +30,8 @@ _SOURCE = (
 )
 _GIVEN = r"(?:given\s+|provided\s+|above\s+|structured\s+|retrieved\s+){0,2}"
 _NUMBERS = r"\d{1,3}(?:\s*(?:,|and|&|-|–)\s*\d{1,3}){0,4}"
-_NOT_THERE = re.compile(
-    rf"\b{_SOURCE}\b[^.]{{0,80}}?\b(?:do(?:es)?\s+not|don['’]t|doesn['’]t|is\s+not|are\s+not|no)\b[^.]{{0,40}}?"
-    r"\b(?:say|state|mention|provide|contain|specif|give|tell|include|discuss|indicate|enough|sufficient|available)"
-    rf"|\b(?:not|n['’]t|no)\b[^.]{{0,60}}?\b(?:in|from|by|based\s+on)\s+the\s+{_GIVEN}{_SOURCE}\b"
-    r"|\b(?:it|they|this|these)\s+(?:do(?:es)?\s+not|don['’]t|doesn['’]t)\s+(?:\w+ly\s+)?(?:mention|specify|state"
-    r"|(?:provide|give|contain|include)\s+(?:any\s+|an?\s+|the\s+|enough\s+)?(?:\w+\s+){0,2}"
-    r"(?:information|instructions?|details?|answers?|guidance|steps))\b"
-    r"|\bunable\s+to\s+(?:answer|find|determine)\b|\bcannot\s+(?:answer|be\s+(?:answered|determined))\b",
-    re.IGNORECASE,
-)
 _WINDOW = 400
-"""Characters of a sentence that are looked at for talk about the passages."""
+"""Characters at either end of a sentence that are looked at for what it is in form."""
 _OPENING = re.compile(
     rf"\A\s*(?:based\s+on|according\s+to|as\s+(?:stated|mentioned|described|per)(?:\s+in)?|from|in)\s+(?:the\s+)?{_GIVEN}"
     rf"{_SOURCE}(?:\s+(?:provided|given|above|{_NUMBERS}))?\s*,\s*"
@@ -45,7 +48,7 @@ _MARKER = re.compile(r"\A\s*(?:[-*•‣▪]\s+|\(?(?:\d{1,3}|[a-z])[.)]\s+|step
 
 
 def claims_nothing(sentence: str) -> str | None:
-    """Why a sentence is not judged: a question, a heading, a lead-in, talk about the passages; None for a claim."""
+    """Why a sentence claims nothing by its form: a question, a heading, a lead-in; None where only reading can tell."""
     text = sentence.strip()
     head, tail = text[:_WINDOW], text[-_WINDOW:]
     found = (
@@ -53,10 +56,24 @@ def claims_nothing(sentence: str) -> str | None:
         (_HEADING.match(head), "a heading"),
         (_LEADS_IN.search(tail), "leads in what follows"),
         (_TABLE.match(head), "a table row"),
-        (_NOT_THERE.search(head), "says what the passages do not hold"),
         (len(set(stems(_CITED.sub("", text)))) < _LEAST, "too short to claim anything"),
     )
     return next((why for is_so, why in found if is_so), None)
+
+
+def not_checked(sentences: Sequence[str], encoder: Encodes) -> list[str | None]:
+    """Why each sentence is not to be checked against passages; None for a claim.
+
+    By its form, as in `claims_nothing`, by words of a discussion alone, or as talk: greetings, offers, advice to ask
+    somebody, what is not known, opinions marked as such (`eirene.verification.checkworthiness`).
+    """
+    found = [claims_nothing(text) or (_OF_THE_DISCUSSION if is_filler(text) else None) for text in sentences]
+    open_ = [n for n, why in enumerate(found) if why is None]
+    chances = talk_chances([claim_of(sentences[n]) for n in open_], encoder)
+    for n, chance in zip(open_, chances, strict=True):
+        if chance > NO_CLAIM:
+            found[n] = _TALK
+    return found
 
 
 def claim_of(sentence: str) -> str:

@@ -1,0 +1,176 @@
+"""Fits check-worthiness (`eirene.verification.checkworthiness`): which sentences claim nothing that could be checked.
+
+    python benchmarks/fit_checkworthiness.py SHARED_DATA [--write]
+
+SHARED_DATA holds `begin`, `expertqa`, `factool_kbqa`, `halueval_general`, `haluquestqa`, `qa_feedback` and
+`ragtruth_subset`; their texts are not copied here. `checkworthiness/labels.jsonl` names sentences of their answers (set,
+row, where the sentence begins) with 1 where it claims nothing, 0 for a claim: picked by patterns, at random, and where
+an earlier fit was unsure, then labelled by reading; fiction and verse were left out. `checkworthiness/written.jsonl` holds
+sentences written for kinds that are rare there (greetings, closings, what is unknown) and claims that look like them.
+
+A third is kept aside, of the sets by source document, of what was written by position. Prints what is spared of it, and
+what of the claims; on the kept documents of RAGTruth, how many of all sentences, and of those that people marked as
+faulty, would not be checked. `--write` ships the fit on the other two thirds, the one that the figures are of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from eirene.models.encoder.shipped import shipped_encoder
+from eirene.text.sentences import Sentence, split_sentences
+from eirene.verification.checkworthiness import FIT, VECTOR_SCALE, form_of, words_of
+from eirene.verification.claims import NO_CLAIM, STAYS, claim_of, claims_nothing
+
+HERE = Path(__file__).parent / "checkworthiness"
+LEAST = 4
+"""Sentences that a word stands in, for it to have a weight."""
+STRENGTH = 0.5
+Floats = NDArray[np.float64]
+Row = tuple[str, int]
+"""A sentence as `claim_of` gives it, and 1 where it claims nothing."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer of a set: its row's name, the document (or question) that it is about, its text, spans marked faulty."""
+
+    row: str
+    document: str
+    text: str
+    marked: tuple[tuple[int, int], ...] = ()
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def replies(data: Path, name: str) -> Iterator[Reply]:
+    """The answers of a set."""
+    if name == "halueval_general":
+        yield from (Reply(r["id"], r["query"], r["response"]) for r in read(data / name / "general.jsonl"))
+    elif name == "qa_feedback":
+        yield from (Reply(str(r["id"]), r["question"], r["prediction 1"]) for r in read(data / name / "feedback.jsonl"))
+    elif name == "haluquestqa":
+        for n, r in enumerate(read(data / name / "annotations.jsonl")):
+            yield from (Reply(f"{n}.{k}", r["question"], r[f"answer{k}"]) for k in (1, 2))
+    elif name == "ragtruth_subset":
+        for n, r in enumerate(read(data / name / "responses.jsonl")):
+            marked = tuple((label["start"], label["end"]) for label in r["labels"])
+            yield Reply(str(n), str(r["source_id"]), r["response"], marked)
+    else:
+        file, document, text = {
+            "expertqa": ("answers.jsonl", "question", "answer"),
+            "begin": ("begin_dev.jsonl", "knowledge", "response"),
+            "factool_kbqa": ("knowledge_qa.jsonl", "prompt", "response"),
+        }[name]
+        yield from (Reply(str(n), r[document], r[text]) for n, r in enumerate(read(data / name / file)))
+
+
+def is_aside(document: str) -> bool:
+    """Whether sentences about a document are kept aside: a third of the documents."""
+    return int(hashlib.sha256(document.encode()).hexdigest(), 16) % 3 == 0
+
+
+def labelled(data: Path) -> tuple[list[Row], list[Row]]:
+    """The labelled sentences of the sets: to fit on, and kept aside."""
+    fit, aside = [], []
+    labels = read(HERE / "labels.jsonl")
+    for name in sorted({label["set"] for label in labels}):
+        known = {reply.row: reply for reply in replies(data, name)}
+        for label in labels:
+            if label["set"] == name:
+                reply = known[label["row"]]
+                sentence = next(s for s in split_sentences(reply.text) if s.text_start == label["at"])
+                (aside if is_aside(reply.document) else fit).append((claim_of(sentence.text), label["label"]))
+    return fit, aside
+
+
+def written() -> tuple[list[Row], list[Row]]:
+    """The written sentences: to fit on, and every third."""
+    rows = [(claim_of(r["text"]), r["label"]) for r in read(HERE / "written.jsonl")]
+    return [row for n, row in enumerate(rows) if n % 3], rows[::3]
+
+
+class Features:
+    """From sentences to the columns of the regression: form, words, vector."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        counted = Counter(word for text, _ in rows for word in words_of(text))
+        self.words = sorted(word for word, count in counted.items() if count >= LEAST)
+        self._at = {word: n for n, word in enumerate(self.words)}
+
+    def of(self, texts: Sequence[str]) -> Floats:
+        has = np.zeros((len(texts), len(self.words)))
+        for n, text in enumerate(texts):
+            has[n, [self._at[word] for word in words_of(text) if word in self._at]] = 1.0
+        vectors = VECTOR_SCALE * shipped_encoder().encode(texts)
+        return np.hstack([np.array([form_of(text) for text in texts]), has, vectors])
+
+
+def report(name: str, chances: Floats, rows: Sequence[Row]) -> None:
+    truth = np.array([label == 1 for _, label in rows])
+    shares = ", ".join(
+        f"above {least:g}: {(chances[truth] > least).mean():.3f} spared, {(chances[~truth] > least).mean():.3f} of claims"
+        for least in (STAYS, NO_CLAIM)
+    )
+    print(f"{name}: {truth.sum()} that claim nothing, {(~truth).sum()} claims, "
+          f"AUC {roc_auc_score(truth, chances):.3f}; {shares}")  # fmt: skip
+
+
+def ragtruth(data: Path, model: LogisticRegression, features: Features) -> None:
+    """What would not be checked of the documents kept aside, and of what people marked there."""
+    found: list[tuple[Sentence, bool]] = []
+    for reply in replies(data, "ragtruth_subset"):
+        if is_aside(reply.document):
+            for s in split_sentences(reply.text):
+                if s.text and claims_nothing(s.text) is None:
+                    found.append((s, any(a < s.text_end and b > s.text_start for a, b in reply.marked)))
+    chances = model.predict_proba(features.of([claim_of(s.text) for s, _ in found]))[:, 1]
+    marked = np.array([is_marked for _, is_marked in found])
+    for least in (STAYS, NO_CLAIM):
+        print(f"RAGTruth, above {least:g}: {(chances > least).sum()} of {len(found)} sentences, "
+              f"{(chances[marked] > least).sum()} of {marked.sum()} marked ones")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--write", action="store_true")
+    args = parser.parse_args()
+    (fit_real, real), (fit_own, own) = labelled(args.data), written()
+    rows = [*fit_real, *fit_own]
+    features = Features(rows)
+    model = LogisticRegression(C=STRENGTH, max_iter=3000)
+    model.fit(features.of([text for text, _ in rows]), [label for _, label in rows])
+    print(f"fitted on {len(fit_real)} sentences of the sets, {len(fit_own)} written")
+    for name, held in (("sets, kept aside", real), ("written, kept aside", own)):
+        report(name, model.predict_proba(features.of([text for text, _ in held]))[:, 1], held)
+    ragtruth(args.data, model, features)
+    if args.write:
+        weights, form = np.round(model.coef_[0], 3).tolist(), len(form_of(""))
+        words = dict(zip(features.words, weights[form : form + len(features.words)], strict=True))
+        found = {
+            "encoder": shipped_encoder().digest,
+            "bias": round(float(model.intercept_[0]), 3),
+            "form": weights[:form],
+            "words": {word: weight for word, weight in words.items() if weight},
+            "vector": weights[form + len(words) :],
+        }
+        FIT.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
