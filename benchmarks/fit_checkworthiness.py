@@ -3,14 +3,15 @@
     python benchmarks/fit_checkworthiness.py SHARED_DATA [--write]
 
 SHARED_DATA holds `begin`, `expertqa`, `factool_kbqa`, `halueval_general`, `haluquestqa`, `qa_feedback` and
-`ragtruth_subset`; their texts are not copied here. `checkworthiness/labels.jsonl` names sentences of their answers (set,
-row, where the sentence begins) with 1 where it claims nothing, 0 for a claim: picked by patterns, at random, and where
-an earlier fit was unsure, then labelled by reading; fiction and verse were left out. `checkworthiness/written.jsonl` holds
-sentences written for kinds that are rare there (greetings, closings, what is unknown) and claims that look like them.
+`ragtruth_subset`; their texts are not copied here. `checkworthiness/labels.jsonl` names sentences of their answers
+(set, row, where the sentence begins) with 1 where it claims nothing, 0 for a claim: picked by patterns, at random, and
+where an earlier fit was unsure, then labelled by reading; fiction and verse were left out. So the claims among them are
+harder than most. `checkworthiness/written.jsonl` holds sentences written for kinds that are rare there (greetings,
+closings, what is unknown) and claims that look like them.
 
-A third is kept aside, of the sets by source document, of what was written by position. Prints what is spared of it, and
-what of the claims; on the kept documents of RAGTruth, how many of all sentences, and of those that people marked as
-faulty, would not be checked. `--write` ships the fit on the other two thirds, the one that the figures are of.
+A third is kept aside, of the sets by source document, of what was written by position. Prints what a fit on the rest
+spares of it, and what of the claims; on the kept documents of RAGTruth, how many of all sentences, and of those that
+people marked as faulty, would not be checked. `--write` then ships a fit on everything.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from sklearn.metrics import roc_auc_score
 from eirene.models.encoder.shipped import shipped_encoder
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.verification.checkworthiness import FIT, VECTOR_SCALE, form_of, words_of
-from eirene.verification.claims import NO_CLAIM, STAYS, claim_of, claims_nothing
+from eirene.verification.claims import MAY_BE_TALK, NO_CLAIM, claim_of, claims_nothing
 
 HERE = Path(__file__).parent / "checkworthiness"
 LEAST = 4
@@ -45,7 +46,7 @@ Row = tuple[str, int]
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer of a set: its row's name, the document (or question) that it is about, its text, spans marked faulty."""
+    """An answer of a set: its row's name, the document or question that it is about, its text, spans marked faulty."""
 
     row: str
     document: str
@@ -120,17 +121,43 @@ class Features:
         return np.hstack([np.array([form_of(text) for text in texts]), has, vectors])
 
 
+class Model:
+    """A fit on rows."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._features = Features(rows)
+        self._regression = LogisticRegression(C=STRENGTH, max_iter=3000)
+        self._regression.fit(self._features.of([text for text, _ in rows]), [label for _, label in rows])
+
+    def chances(self, texts: Sequence[str]) -> Floats:
+        """As `talk_chances` gives them."""
+        return np.asarray(self._regression.predict_proba(self._features.of(texts))[:, 1])
+
+    def write(self, path: Path) -> None:
+        weights, form = np.round(self._regression.coef_[0], 3).tolist(), len(form_of(""))
+        words = dict(zip(self._features.words, weights[form:], strict=False))
+        found = {
+            "encoder": shipped_encoder().digest,
+            "bias": round(float(self._regression.intercept_[0]), 3),
+            "form": weights[:form],
+            "words": {word: weight for word, weight in words.items() if weight},
+            "vector": weights[form + len(words) :],
+        }
+        lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in found.items())
+        path.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+
+
 def report(name: str, chances: Floats, rows: Sequence[Row]) -> None:
     truth = np.array([label == 1 for _, label in rows])
     shares = ", ".join(
-        f"above {least:g}: {(chances[truth] > least).mean():.3f} spared, {(chances[~truth] > least).mean():.3f} of claims"
-        for least in (STAYS, NO_CLAIM)
+        f"above {least:g}: {(chances[truth] > least).mean():.3f} spared, {(chances[~truth] > least).mean():.3f} claims"
+        for least in (MAY_BE_TALK, NO_CLAIM)
     )
     print(f"{name}: {truth.sum()} that claim nothing, {(~truth).sum()} claims, "
           f"AUC {roc_auc_score(truth, chances):.3f}; {shares}")  # fmt: skip
 
 
-def ragtruth(data: Path, model: LogisticRegression, features: Features) -> None:
+def ragtruth(data: Path, model: Model) -> None:
     """What would not be checked of the documents kept aside, and of what people marked there."""
     found: list[tuple[Sentence, bool]] = []
     for reply in replies(data, "ragtruth_subset"):
@@ -138,9 +165,9 @@ def ragtruth(data: Path, model: LogisticRegression, features: Features) -> None:
             for s in split_sentences(reply.text):
                 if s.text and claims_nothing(s.text) is None:
                     found.append((s, any(a < s.text_end and b > s.text_start for a, b in reply.marked)))
-    chances = model.predict_proba(features.of([claim_of(s.text) for s, _ in found]))[:, 1]
+    chances = model.chances([claim_of(s.text) for s, _ in found])
     marked = np.array([is_marked for _, is_marked in found])
-    for least in (STAYS, NO_CLAIM):
+    for least in (MAY_BE_TALK, NO_CLAIM):
         print(f"RAGTruth, above {least:g}: {(chances > least).sum()} of {len(found)} sentences, "
               f"{(chances[marked] > least).sum()} of {marked.sum()} marked ones")  # fmt: skip
 
@@ -151,25 +178,13 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     (fit_real, real), (fit_own, own) = labelled(args.data), written()
-    rows = [*fit_real, *fit_own]
-    features = Features(rows)
-    model = LogisticRegression(C=STRENGTH, max_iter=3000)
-    model.fit(features.of([text for text, _ in rows]), [label for _, label in rows])
+    model = Model([*fit_real, *fit_own])
     print(f"fitted on {len(fit_real)} sentences of the sets, {len(fit_own)} written")
     for name, held in (("sets, kept aside", real), ("written, kept aside", own)):
-        report(name, model.predict_proba(features.of([text for text, _ in held]))[:, 1], held)
-    ragtruth(args.data, model, features)
+        report(name, model.chances([text for text, _ in held]), held)
+    ragtruth(args.data, model)
     if args.write:
-        weights, form = np.round(model.coef_[0], 3).tolist(), len(form_of(""))
-        words = dict(zip(features.words, weights[form : form + len(features.words)], strict=True))
-        found = {
-            "encoder": shipped_encoder().digest,
-            "bias": round(float(model.intercept_[0]), 3),
-            "form": weights[:form],
-            "words": {word: weight for word, weight in words.items() if weight},
-            "vector": weights[form + len(words) :],
-        }
-        FIT.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+        Model([*fit_real, *fit_own, *real, *own]).write(FIT)
 
 
 if __name__ == "__main__":

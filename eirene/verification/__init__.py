@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eirene.verification.claims import claims_nothing
+from eirene.verification.claims import not_checked
 from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.framed import ContextPiece
 from eirene.verification.items import verify_item
@@ -13,7 +13,7 @@ __all__ = [
     "ContextPiece",
     "ContextReader",
     "averify",
-    "claims_nothing",
+    "not_checked",
     "verify",
     "verify_item",
 ]

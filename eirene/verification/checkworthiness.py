@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ def words_of(sentence: str) -> set[str]:
     """The words and marks of a sentence, each two in a row, and those that it begins with (after "^")."""
     text = _CANNOT.sub("can not", _NOT.sub(" not", sentence[:_READ].lower().replace("’", "'")))
     words = ["#" if word.isdigit() else word for word in _WORD.findall(text)]
-    pairs = {f"{a} {b}" for a, b in zip(words, words[1:], strict=False)}
+    pairs = {f"{a} {b}" for a, b in pairwise(words)}
     return {*words, *pairs, *({f"^{words[0]}", f"^{' '.join(words[:2])}"} if words else ())}
 
 

@@ -17,13 +17,19 @@ _LEAST = 2
 """Content words of a claim."""
 NO_CLAIM = 0.5
 """Chance of claiming nothing above which a sentence is not checked."""
-STAYS = 0.2
+MAY_BE_TALK = 0.1
 """Chance of claiming nothing above which a sentence is at most named, and never taken out."""
 _TALK = "claims nothing that passages could hold"
+_SIGNATURE = "signs the answer"
+_SIGNED = re.compile(r"[^\W\d_][\w'’-]*")
+_IN_NAMES = frozenset(["and", "at", "de", "der", "for", "from", "in", "of", "the", "van", "von", "your"])
+_LONGEST_NAME = 8
+"""Words of a line that may sign an answer."""
 _OF_THE_DISCUSSION = "speaks of the discussion, and claims nothing of its matter"
 _QUESTION = re.compile(r"[?？][\"'”’)\]*_]*\s*\Z")
 _LEADS_IN = re.compile(r"[:：][\"'”’)\]*_]*\s*\Z")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*\Z|__[^_]{1,80}__:?\s*\Z)")
+_LINK = re.compile(r"\s*<?(?:https?://|www\.)\S+\s*\Z")
 _TABLE = re.compile(r"\s*\|")
 _SOURCE = (
     r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|information|excerpts?|paragraphs?|data|snippets?)"
@@ -56,6 +62,7 @@ def claims_nothing(sentence: str) -> str | None:
         (_HEADING.match(head), "a heading"),
         (_LEADS_IN.search(tail), "leads in what follows"),
         (_TABLE.match(head), "a table row"),
+        (_LINK.match(text), "a link"),
         (len(set(stems(_CITED.sub("", text)))) < _LEAST, "too short to claim anything"),
     )
     return next((why for is_so, why in found if is_so), None)
@@ -71,9 +78,16 @@ def not_checked(sentences: Sequence[str], encoder: Encodes) -> list[str | None]:
     open_ = [n for n, why in enumerate(found) if why is None]
     chances = talk_chances([claim_of(sentences[n]) for n in open_], encoder)
     for n, chance in zip(open_, chances, strict=True):
-        if chance > NO_CLAIM:
-            found[n] = _TALK
+        if chance > NO_CLAIM or (n and _signs(sentences[n], sentences[n - 1], found[n - 1])):
+            found[n] = _TALK if chance > NO_CLAIM else _SIGNATURE
     return found
+
+
+def _signs(sentence: str, before: str, why_before: str | None) -> bool:
+    """Whether a sentence is a name alone, after a closing ("Kind regards,") or after such a name."""
+    is_after = why_before == _SIGNATURE or (why_before is not None and before.rstrip().endswith(","))
+    words = _SIGNED.findall(sentence)
+    return is_after and len(words) <= _LONGEST_NAME and all(w[0].isupper() or w in _IN_NAMES for w in words)
 
 
 def claim_of(sentence: str) -> str:

@@ -21,6 +21,7 @@ from eirene.text.words import stems
 from eirene.verification.framed import Asked, ContextPiece, PairReading, read_framed
 
 if TYPE_CHECKING:
+    from eirene.models.encoder.runtime import Encodes
     from eirene.models.verifier.runtime import ReadsPairs
 
 SINGLES = 3
@@ -61,13 +62,18 @@ class ContextReader:
 
     def __init__(self, verifier: ReadsPairs, texts: Sequence[str]) -> None:
         self._verifier = verifier
-        self._texts = tuple(texts)
+        self.texts = tuple(texts)
+
+    @property
+    def encoder(self) -> Encodes:
+        """Gives the vectors that claims and texts are compared by."""
+        return self._verifier.encoder
 
     @cached_property
     def pieces(self) -> tuple[ContextPiece, ...]:
         """The texts' sentences in order, copies left out."""
         found: dict[tuple[str, StatementFrame | None], ContextPiece] = {}
-        for n, text in enumerate(self._texts):
+        for n, text in enumerate(self.texts):
             sentences = [sentence for sentence in split_sentences(text) if sentence.text]
             for sentence, frame in zip(sentences, frames_of([s.text for s in sentences]), strict=True):
                 cuts = cut_sentence(sentence.text)
@@ -106,7 +112,7 @@ class ContextReader:
 
     @cached_property
     def _derivations(self) -> Derivations:
-        return Derivations(self._texts)
+        return Derivations(self.texts)
 
     @cached_property
     def _rarity(self) -> Rarity:

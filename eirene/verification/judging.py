@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eirene.core.verification import ClaimWord
-from eirene.text.discourse import is_filler
 from eirene.text.frames import StatementFrame, frame_of, frames_of
 from eirene.text.language import other_language
-from eirene.verification.claims import claim_of, claims_nothing
+from eirene.verification.claims import claim_of, not_checked
 from eirene.verification.context import ClaimReading, ContextReader, opposes
 from eirene.verification.mends.mend import Mend, best_mend
 from eirene.verification.risk import FAULTED, sentence_risk
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-_VERSION = 4
+_VERSION = 5
 VERSION = f"{RISK_VERSION}.{_VERSION}"
 """Goes up when the same texts may be judged otherwise; part of the versions of all that judges by it."""
 SUPPORTED = 0.5
@@ -31,7 +30,6 @@ CONTRADICTED = 0.5
 _SUREST = 0.95
 _DISPUTED = 0.3
 """Least risk of what one sentence supports and another one denies: not faulted, and not sure."""
-_ABOUT_THE_DISCUSSION = "speaks of the discussion, and claims nothing of its matter"
 _SUPPOSED = "is denied, asked or supposed in the answer"
 
 
@@ -73,10 +71,11 @@ class SentenceJudge:
         """A judgement for every sentence of an answer, in order."""
         whole = other_language(answer)
         frames = frames_of(sentences)
+        nothing = not_checked(sentences, self.reader.encoder)
         found: list[JudgedSentence | None] = []
-        for text, frame in zip(sentences, frames, strict=True):
+        for text, frame, of_talk in zip(sentences, frames, nothing, strict=True):
             unread = self._unread(text, whole)
-            why = unread or _claims_nothing(text, frame)
+            why = unread or of_talk or _left_open(text, frame)
             found.append(JudgedSentence("not checked", why, unread=unread is not None) if why else None)
         asked = [n for n, judged in enumerate(found) if judged is None]
         claims = [_claim(sentences[n], frames[n]) for n in asked]
@@ -126,13 +125,9 @@ def _is_opposed(sentence: str, reading: ClaimReading) -> bool:
     return reading.derived is None and reading.evidence is not None and opposes(reading.evidence.text, sentence)
 
 
-def _claims_nothing(sentence: str, frame: StatementFrame | None) -> str | None:
+def _left_open(sentence: str, frame: StatementFrame | None) -> str | None:
     is_left_open = frame is not None and frame.kind == "open" and frame_of(sentence) != frame
-    return (
-        claims_nothing(sentence)
-        or (_ABOUT_THE_DISCUSSION if is_filler(sentence) else None)
-        or (_SUPPOSED if is_left_open else None)
-    )
+    return _SUPPOSED if is_left_open else None
 
 
 def _claim(sentence: str, frame: StatementFrame | None) -> str:

@@ -43,10 +43,10 @@ def verify(
     """Reads every sentence of an answer against passages, in English, and looks its quotations up in them.
 
     `context` takes what an item's `context` takes: a text, texts, a retriever's documents. `passage_ids` has an id for
-    each of them, to be named with the evidence. Not checked, with the reason: questions, headings, lead-ins, talk about
-    the passages or the discussion ("Opinions differ."), and what is in another language or would have to be read in
-    one. Thinking (`<think>...</think>`) is no part of the answer. Raises `InputError` for a blank answer, for a context
-    without passages, and for ids that do not fit.
+    each of them, to be named with the evidence. Not checked, with the reason: questions, headings, lead-ins, talk
+    ("Hope that helps!", "The price is not named.", "Opinions differ."), and what is in another language or would have
+    to be read in one. Thinking (`<think>...</think>`) is no part of the answer. Raises `InputError` for a blank answer,
+    a context without passages, and ids that do not fit.
 
     Examples:
         >>> passage = "The bridge was opened in 1932. It carries trains and cars."

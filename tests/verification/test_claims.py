@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.verification.claims import claim_of, claims_nothing
+from eirene.models.encoder.shipped import shipped_encoder
+from eirene.verification.claims import claim_of, claims_nothing, not_checked
 
 
 @pytest.mark.parametrize(
@@ -15,16 +16,12 @@ from eirene.verification.claims import claim_of, claims_nothing
         ("**Ingredients**", "a heading"),
         ("These are the steps:", "leads in what follows"),
         ("| year | trains |", "a table row"),
-        ("The passages do not mention the price.", "says what the passages do not hold"),
-        ("There is no such number in the given text.", "says what the passages do not hold"),
-        ("I am unable to answer that.", "says what the passages do not hold"),
-        ("However, it does not provide any instructions for folding.", "says what the passages do not hold"),
-        ("They do not explicitly mention the date.", "says what the passages do not hold"),
+        ("https://bridges.example/harbour?page=2", "a link"),
         ("Yes.", "too short to claim anything"),
         ("(Passage 3)", "too short to claim anything"),
     ],
 )
-def test_such_sentences_are_not_judged(sentence: str, why: str) -> None:
+def test_such_sentences_claim_nothing_by_their_form(sentence: str, why: str) -> None:
     assert claims_nothing(sentence) == why
 
 
@@ -40,6 +37,64 @@ def test_such_sentences_are_not_judged(sentence: str, why: str) -> None:
 )
 def test_claims_are_judged(sentence: str) -> None:
     assert claims_nothing(sentence) is None
+
+
+TALK = """
+Dear Mr Achterberg,
+Hello from the ticket desk!
+Many thanks for your patience, Petra.
+Glad I could be of help!
+I wish you a pleasant journey.
+Don't hesitate to write again if something is unclear.
+Let me know whether you need the timetable as well.
+Yours faithfully,
+The passages do not mention the price.
+There is no such number in the given text.
+I am unable to answer that.
+However, it does not provide any instructions for folding.
+They do not explicitly mention the date.
+I couldn't find out who paid for the bridge.
+The engineer is not named.
+Its weight is not stated.
+The reason for the delay is unknown.
+Unfortunately, the article gives no year.
+Please talk to your doctor before you stop taking it.
+This is no legal advice.
+As an AI model I cannot look into your account.
+In my opinion it is the nicer of the two.
+Sorry for the misunderstanding.
+Opinions on this differ widely.
+"""
+CLAIMS = """
+The bridge was opened in 1932.
+1. Heat the oven to 200 degrees.
+No cars cross it.
+They do not provide parking, and it does not include breakfast.
+The engineer was named in the report of 1931.
+The ferry does not run in winter.
+Nobody was hurt when the crane fell.
+You can hire a boat at the south pier.
+Please note that the gate closes at six.
+The doctor gave her two tablets a day.
+Unfortunately, the archive was lost in a fire.
+The sailors wished the king good luck.
+I think the bridge was built by the Romans in 120 AD.
+A flock of geese lives on the roof of the station.
+Therefore the fare for two is 18 euros.
+"""
+
+
+def test_talk_is_not_checked_and_claims_are() -> None:
+    encoder = shipped_encoder()
+    talk, claims = ([s for s in text.splitlines() if s] for text in (TALK, CLAIMS))
+    assert [s for s, why in zip(talk, not_checked(talk, encoder), strict=True) if why is None] == []
+    assert [s for s, why in zip(claims, not_checked(claims, encoder), strict=True) if why is not None] == []
+
+
+def test_a_name_signs_an_answer_behind_a_closing_alone() -> None:
+    answer = ["Kind regards,", "Iris Vogel", "Harbour & Sons Ltd.", "The bridge is old and long."]
+    assert [why == "signs the answer" for why in not_checked(answer, shipped_encoder())] == [False, True, True, False]
+    assert not_checked(["The bridge is old and long.", "Iris Vogel"], shipped_encoder()) == [None, None]
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,11 @@ class EmbeddedFeedback(_EmbeddedCritic):
         faults = compared(request, self._encoder, self._critic)
         if isinstance(faults, str) or self._verifier is None or not _has_passages(request.item):
             return faults
+        read = faults_by_reading(request, self._verifier())
+        if isinstance(read, str):
+            return read
         others = [f for f in faults if all(finding.kind != "unsupported" for finding in f.findings)]
-        return _in_order([*faults_by_reading(request, self._verifier()), *others])
+        return _in_order([*read, *others])
 
 
 def _has_passages(item: Item) -> bool:

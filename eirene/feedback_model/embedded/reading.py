@@ -6,6 +6,8 @@ of the other faulty ones those go that surely nothing supports, the rest is only
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eirene.core.critique import Finding, FindingKind
@@ -25,18 +27,24 @@ VERSION = 5
 """Goes up when the same readings may give other findings; part of the signature."""
 _FAINT = -6.0
 _SHOWN = 240
+_TOLD = 3
+"""Reasons that are told where nothing was checked, the most frequent first."""
 
 
 def faults_by_reading(
     request: FeedbackRequest, verifier: ReadsPairs, unsupported: FindingKind = "unsupported"
-) -> tuple[AnswerFault, ...]:
+) -> tuple[AnswerFault, ...] | str:
     """The sentences of an answer that its item's passages do not support, in order; `unsupported` is their kind.
 
-    Sentences that claim nothing, and those in another language, are not judged.
+    Sentences that claim nothing, and those in another language, are not judged. Why there is no judgement where that
+    is all of them.
     """
     item, texts = request.item, [s.text for s in request.sentences]
     judge = SentenceJudge(item.context or (), verifier)
-    judged = {i: own for i, own in enumerate(judge.judge(request.answer, texts)) if own.reading is not None}
+    everything = judge.judge(request.answer, texts)
+    judged = {i: own for i, own in enumerate(everything) if own.reading is not None}
+    if not judged:
+        return _nothing_checked([own for own, text in zip(everything, texts, strict=True) if text])
     readings = {i: own.reading for i, own in judged.items() if own.reading is not None}
     margins = {i: log_odds(own.risk or 0.0) - log_odds(FAULTED) for i, own in judged.items()}
     left = [i for i, own in judged.items() if margins[i] > 0 and own.mend is None]
@@ -53,6 +61,12 @@ def faults_by_reading(
         fault = AnswerFault(i, margins[i], finding.reason, (finding,))
         found.append(cite_passage(fault, own.evidence.text if own.evidence else "", item))
     return tuple(found)
+
+
+def _nothing_checked(judged: Sequence[JudgedSentence]) -> str:
+    counted = Counter(own.why for own in judged)
+    told = "; ".join(f"{n} {'sentence' if n == 1 else 'sentences'}: {why}" for why, n in counted.most_common(_TOLD))
+    return f"nothing in the answer could be checked ({told or 'it has no sentence'})"
 
 
 def _finding(sentence: Sentence, judged: JudgedSentence, *, gone: bool, unsupported: FindingKind) -> Finding:

@@ -1,4 +1,8 @@
-"""Removals: whole sentences that no passage supports, and that nothing in the answer hangs on; in doubt they stay."""
+"""Removals: whole sentences that are inventions, and that nothing in the answer hangs on; in doubt they stay.
+
+An invention is a claim that is surely unsupported and far from the passages and from the question: what answers the
+question, or follows from the passages, is close to one of them.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,19 @@ from dataclasses import dataclass
 
 from eirene.text.clauses import clause_spans
 from eirene.text.english import looks_like_base
+from eirene.text.leaning import announced, goes_on, leans, pronoun, refers
 from eirene.text.sentences import Sentence
+from eirene.text.specifics.derived import derivable
 from eirene.text.words import content_words, stems
-from eirene.verification.claims import claim_of, claims_nothing
+from eirene.verification.checkworthiness import talk_chances
+from eirene.verification.claims import MAY_BE_TALK, claim_of, claims_nothing
 from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.risk import sentence_risk
 
-SURE = 0.6
-"""Risk from which a sentence may go: of such sentences people marked three of four."""
+SURE = 0.75
+"""Risk from which a sentence may go."""
+FAR = 0.43
+"""Cosine with the passages and with the question below which a sentence may go."""
 CLAUSE = 0.3
 """Probability of support from which a clause holds its sentence back."""
 STAYS = 0.5
@@ -27,23 +36,6 @@ MOST = 0.5
 _NEAR = 3
 """Sentences after one that are looked at for what hangs on it."""
 
-_LEANS = re.compile(
-    r"""(?:however|therefore|thus|hence|consequently|accordingly|so|then|instead|otherwise|but|yet|still|nor|rather|indeed
-      | nevertheless|nonetheless|similarly|likewise|conversely|meanwhile|because|since|also|too|besides|moreover
-      | furthermore|additionally|afterwards?|later|next|finally|lastly|second(?:ly)?|third(?:ly)?|again|overall
-      | this|these|those|that|it|its|it['’]s|they|their|them|he|his|him|she|her|such|both|either|neither|another
-      | others?|some|each|one|ones|which|who|whose|where|when|there|here|following|doing|once|after|if\s+so|in\s+turn
-      | as\s+(?:a|the|such)|for\s+(?:example|instance|this)|in\s+(?:addition|contrast|turn|fact|this|these|summary|other
-      | conclusion|short)|on\s+the\s+other|the\s+(?:same|former|latter|other|second|last|next|rest|result|reason)
-      | to\s+(?:sum|conclude)|due\s+to\s+(?:this|these)|based\s+on\s+(?:this|these)|and|or)\b""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_LIGHT = re.compile(
-    r"(?:also|besides|moreover|furthermore|additionally|finally|lastly|overall|in\s+(?:addition|summary|conclusion))\b,",
-    re.IGNORECASE,
-)
-"""Openings that go on with the answer, and not with the sentence before."""
-_PRONOUN = re.compile(r"(?:it|its|they|their|he|his|she|her)\b", re.IGNORECASE)
 _MARKER = re.compile(r"[ \t]*(?:[-*•‣▪–][ \t]|\(?(?:\d{1,3}|[a-zA-Z])[.)][ \t]|step\s\d|#{1,6}[ \t]|\||>|\*\*)", re.I)
 _INSTRUCTS = re.compile(
     r"\b(?:you\s+(?:should|must|need|can|may|will|want)|make\s+sure|be\s+sure|it\s+is\s+(?:best|important|recommended))\b",
@@ -56,6 +48,11 @@ _STEP = re.compile(
 )
 _HOW = re.compile(
     r"\W{0,3}(?:how\s(?:to|do|does|can|should)|(?:what\s)?steps|instructions|directions)\b", re.IGNORECASE
+)
+_CONCLUDES = re.compile(
+    r"\A(?:so|in\s+(?:total|all|other\s+words)|altogether|accordingly)\b"
+    r"|,\s+so\b|\b(?:therefore|thus|hence|would|means?|probably|likely|perhaps|maybe|presumably|apparently|seems?)\b",
+    re.IGNORECASE,
 )
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 _FIRST_WORDS = 80
@@ -79,7 +76,7 @@ class Removals:
 
     def chosen(self, faulted: Sequence[int]) -> frozenset[int]:
         """Which of the faulted sentences may go, the riskiest first, as long as enough of the answer stays."""
-        wanted = [i for i in faulted if sentence_risk(self.readings[i]) >= SURE and self._may_go(i)]
+        wanted = [i for i in faulted if self._is_invention(i) and self._may_go(i)]
         wanted.sort(key=lambda i: -sentence_risk(self.readings[i]))
         stays = [i for i, reading in self.readings.items() if i in self.mended or reading.supported >= STAYS]
         room = int(MOST * len(self.readings)) if stays else 0
@@ -88,6 +85,19 @@ class Removals:
             if len(gone) < room and not self._is_leant_on(i, gone) and not self._has_supported_clause(i):
                 gone.add(i)
         return frozenset(i for i in gone if not self._is_leant_on(i, gone))
+
+    def _is_invention(self, index: int) -> bool:
+        """Whether a sentence is surely unsupported, a claim, no conclusion, and far from what was given and asked."""
+        reading, claim = self.readings[index], claim_of(self._text(index))
+        if sentence_risk(reading) < SURE or reading.cosine >= FAR or _CONCLUDES.search(claim):
+            return False
+        if refers(claim) and pronoun(claim) is None:  # "Half of them": a part of what was said
+            return False
+        encoder = self.reader.encoder
+        if talk_chances([claim], encoder)[0] > MAY_BE_TALK or derivable(claim, (*self.reader.texts, self.question)):
+            return False
+        vectors = encoder.encode([claim, self.query or self.question])
+        return float(vectors[0] @ vectors[1]) < FAR
 
     def _may_go(self, index: int) -> bool:
         """Whether a sentence by itself is one that may go: no list item, step, torn quotation, or what is led in to."""
@@ -115,6 +125,8 @@ class Removals:
     def _is_leant_on(self, index: int, gone: set[int]) -> bool:
         """Whether a sentence that stays hangs on one: by its first word, or by what only that one introduces."""
         stays = [j for j in range(index + 1, len(self.sentences)) if j not in gone and self._text(j)]
+        if announced([s.text for s in self.sentences], index):
+            return True
         if not stays:
             return False
         if self._follows(index, stays[0], gone):
@@ -127,15 +139,22 @@ class Removals:
         own, text = claim_of(self._text(index)), self._text(after)
         if _MARKER.match(text):
             return not _MARKER.match(self._text(index - 1))  # it may lead in the list
-        leans = _LEANS.match(text)
-        if leans is None:
+        if not leans(text):
             return False
-        before = any(j not in gone and j in self.readings for j in range(index))
-        if _LIGHT.match(text) and before:
+        if not any(j not in gone and j in self.readings for j in range(index)) or pronoun(text) is None:
+            return not goes_on(text)
+        return pronoun(text) != pronoun(own) and not self._is_of_the_passages(index, after)
+
+    def _is_of_the_passages(self, index: int, after: int) -> bool:
+        """Whether a later sentence goes on with the one before both, as in the passages, which have no word of this."""
+        if self.readings[index].words_anywhere > 0.0:
             return False
-        pronoun, same = _PRONOUN.match(text), _PRONOUN.match(own)
-        goes_on = pronoun is not None and same is not None and pronoun.group().lower() == same.group().lower()
-        return not (goes_on and before)
+        found = [self.readings.get(k) for k in (index - 1, after)]
+        pieces = [r.evidence for r in found if r is not None and r.supported >= STAYS and r.evidence is not None]
+        if len(pieces) < len(found) or pieces[0].source != pieces[1].source:
+            return False
+        first, second = (self.reader.pieces.index(piece) for piece in pieces)
+        return second - first == 1
 
     def _resumed(self, text: str) -> set[str]:
         """The words of a sentence's opening "The books ..." that speak of something known."""

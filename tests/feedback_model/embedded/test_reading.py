@@ -24,6 +24,7 @@ FOREIGN = "Squirrels elected a mayor."
 
 def findings(answer: str, *passages: str) -> list[Finding]:
     faults = faults_by_reading(asked(answer, *(passages or (PASSAGE,))), verifier())
+    assert not isinstance(faults, str)
     return [finding for fault in faults if fault.margin > 0 for finding in fault.findings]
 
 
@@ -54,10 +55,24 @@ def test_a_sentence_that_something_hangs_on_is_named_and_not_taken_out() -> None
 
 @pytest.mark.parametrize(
     "nothing",
-    ["Is it old?", "Based on the passages, here is what is known:", "The passages do not mention squirrels.", "# Owls"],
+    ["Is it old?", "Based on the passages, here is what is known:", "# Owls", "www.owls.example"],
 )
 def test_what_claims_nothing_is_never_faulted(nothing: str) -> None:
     assert findings(f"{nothing}\n{SOUND}") == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [("| bridge | 1899 |\n| --- | --- |", "2 sentences: a table row"), ("nan", "too short to claim anything")],
+)
+async def test_an_answer_of_which_nothing_can_be_checked_has_no_critique(answer: str, why: str) -> None:
+    request = asked(answer, PASSAGE)
+    models = (feedback(), EmbeddedHallucination(WordOverlapEncoder(), verifier=verifier))
+    for model in models:
+        (sample,) = await drawn(model, request, 1)
+        assert sample.invalid is not None
+        assert sample.invalid.startswith("nothing in the answer could be checked")
+        assert why in sample.invalid
 
 
 def test_a_sentence_in_another_language_is_not_judged() -> None:

@@ -18,8 +18,8 @@ from eirene.text.clauses import core_text, units_of
 from eirene.text.edits import SentenceEdit
 from eirene.text.frames import FrameKind
 from eirene.text.sentences import split_sentences
-from eirene.verification import ClaimReading, ContextReader, claims_nothing
-from eirene.verification.claims import claim_of
+from eirene.verification import ClaimReading, ContextReader
+from eirene.verification.claims import claim_of, not_checked
 
 CONTRADICTED = 0.6
 """Probability from which a sentence counts as contradicted by the given text."""
@@ -51,7 +51,7 @@ class _VerifiedEdits:
     def is_known(self, edit: SentenceEdit) -> bool:
         """Whether the new sentence stands in a source as it is, was asked for, or claims nothing."""
         new = self.case.new(edit).strip()
-        if claims_nothing(new) or any(new in text for text in self.case.drafts):
+        if self._is_unchecked(new) or any(new in text for text in self.case.drafts):
             return True
         if any(new in text for text in self.case.given_texts):  # but not where it is denied, or only supposed
             return self._read([new])[0].framed is None
@@ -59,7 +59,7 @@ class _VerifiedEdits:
 
     def objections(self, n: int, edit: SentenceEdit) -> Iterator[Objection]:
         old, new = self.case.old(edit), self.case.new(edit)
-        if not old or claims_nothing(old):
+        if not old or self._is_unchecked(old):
             (after,) = self._read([new])
             if after.contradicted >= CONTRADICTED or after.framed:
                 yield Objection(n, _against(after), falsifies=True)
@@ -69,6 +69,9 @@ class _VerifiedEdits:
         if why is not None and not _only_drops_clauses(old, new):
             turned = after.contradicted >= CONTRADICTED
             yield Objection(n, why, self._at_fault(edit, old, before), falsifies=turned)
+
+    def _is_unchecked(self, sentence: str) -> bool:
+        return not_checked([sentence], self.reader.encoder)[0] is not None
 
     def _at_fault(self, edit: SentenceEdit, old: str, before: ClaimReading) -> tuple[int, ...] | None:
         """The changed words that make the old sentence worse when they alone are put into it; None for all."""

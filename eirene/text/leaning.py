@@ -1,0 +1,75 @@
+"""Leaning: what a sentence of a text needs from the sentences before it, and so loses where one is taken out.
+
+A pronoun or a word that goes on ("They", "Half of them", "The latter", "However") needs what it goes on with; a number
+that was announced ("There are three reasons.") needs as many.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_PART = r"[a-z-]+(?:\s+[a-z-]+)?\s+of\s+(?:them|these|those|it|which|whom)"
+_REFERS = rf"""this|these|those|that|it|its|it['’]s|they|their|them|they['’]re|he|his|him|she|her|such|both|either
+      | neither|another|others?|each|{_PART}|the\s+(?:same|former|latter|others?|second|rest|remaining|two|three)"""
+_REFERRING = re.compile(rf"(?:{_REFERS})\b(?!['’]s\s+go\b)", re.VERBOSE | re.IGNORECASE)
+_LEANS = re.compile(
+    rf"""(?:however|therefore|thus|hence|consequently|accordingly|so|then|instead|otherwise|but|yet|still|nor|rather|indeed
+      | nevertheless|nonetheless|similarly|likewise|conversely|meanwhile|because|since|also|too|besides|moreover
+      | furthermore|additionally|afterwards?|later|next|finally|lastly|second(?:ly)?|third(?:ly)?|fourth(?:ly)?|again
+      | overall|{_REFERS}|some|one|ones|which|who|whose|where|when|there|here|following|doing|once|after|if\s+so
+      | in\s+turn|as\s+(?:a|the|such)|for\s+(?:example|instance|this)
+      | in\s+(?:addition|contrast|turn|fact|this|these|summary|other|conclusion|short)|on\s+the\s+other
+      | the\s+(?:last|next|result|reason)|to\s+(?:sum|conclude)|due\s+to\s+(?:this|these)
+      | based\s+on\s+(?:this|these)|and|or)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_LIGHT = re.compile(
+    r"(?:also|besides|moreover|furthermore|additionally|finally|lastly|overall|in\s+(?:addition|summary|conclusion))\b,",
+    re.IGNORECASE,
+)
+_PRONOUNS = {
+    form: forms[0]
+    for forms in (("it", "its", "it's"), ("they", "their", "they're"), ("he", "his"), ("she", "her"))
+    for form in forms
+}
+_FIRST_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?", re.IGNORECASE)
+_SMALL = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+_NUMBERS = {word: n for n, word in enumerate(_SMALL, start=2)} | {str(n): n for n in range(2, 11)}
+_COUNTED = re.compile(
+    rf"\b({'|'.join(_NUMBERS)})\s+(?:[a-z-]+\s+){{0,2}}(?:things|reasons|ways|steps|points|parts|kinds|types|factors"
+    r"|options|causes|benefits|tips|examples|facts|rules|stages|phases|elements|advantages|drawbacks)\b",
+    re.IGNORECASE,
+)
+_READ = 300
+"""Characters of a sentence that are looked at."""
+
+
+def leans(text: str) -> bool:
+    """Whether a sentence begins with words that go on with the sentence before."""
+    return _LEANS.match(text) is not None
+
+
+def goes_on(text: str) -> bool:
+    """Whether its opening goes on with the text as a whole, as "In addition, ..." does."""
+    return _LIGHT.match(text) is not None
+
+
+def refers(text: str) -> bool:
+    """Whether its first words stand for something named before: "They", "Half of them", "The latter"."""
+    return _REFERRING.match(text) is not None
+
+
+def pronoun(text: str) -> str | None:
+    """The personal pronoun that a sentence begins with, in its plain form ("it" for "Its"); None without one."""
+    word = _FIRST_WORD.match(text)
+    return None if word is None else _PRONOUNS.get(word.group().lower().replace("’", "'"))
+
+
+def announced(sentences: Sequence[str], index: int) -> bool:
+    """Whether a sentence is one of those that an earlier one announces by their number ("There are three reasons.")."""
+    for n in range(index):
+        found = _COUNTED.search(sentences[n][:_READ])
+        if found is not None and index - n <= _NUMBERS[found.group(1).lower()]:
+            return True
+    return False
