@@ -21,7 +21,6 @@ from eirene.eval.detectors.judge import read_judgement
 from eirene.eval.detectors.verdict import read_verdict
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import resolved
-from eirene.feedback_model.embedded.rules import find_by_rules
 from eirene.feedback_model.parsing.reply import read_reply
 from eirene.feedback_model.parsing.tagged import split_reasons
 from eirene.feedback_model.request import feedback_messages
@@ -46,6 +45,8 @@ from eirene.text.english import Decapitalizer, as_sentence, is_english, is_state
 from eirene.text.language import language_of
 from eirene.text.refusals import is_refusal
 from eirene.text.sentences import split_sentences
+from eirene.text.specifics.derived import derivable
+from eirene.text.specifics.notation import Notation
 from eirene.text.words import content_words
 from eirene.views.diff import diff
 from eirene.views.facts import visible
@@ -100,8 +101,8 @@ def _published(text: str) -> object:
     return parse_tagged_answer(Row("here", row))
 
 
-def _by_rules(text: str) -> object:
-    return find_by_rules(text, split_sentences(text)[:20], [text[::-1][:4_000]], "Why?", _Vectors())  # type: ignore[arg-type]
+def _values(text: str) -> object:
+    return derivable(text[:900], [text]), Notation([text]).written(text)
 
 
 def _verbatim(text: str) -> object:
@@ -144,7 +145,7 @@ READERS: dict[str, Reads] = {
     "critique of it": lambda text: read_reply("1. [Complete]\n2. [Complete]", split_sentences(text)),
     "reasons": lambda text: split_reasons(f"<entity>a</entity>\nTEXT-1\n{text}\n", "TEXT-1", ITEM),
     "citing": lambda text: resolved(text, ITEM),
-    "rules": _by_rules,
+    "values": _values,
     "tags": parse_tagged,
     "tidied tags": lambda text: parse_tagged(text, tidy=True),
     "written tags": _usable(lambda text: (escape_tags(text), write_tagged(*_read(text)))),

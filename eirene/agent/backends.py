@@ -132,7 +132,7 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
 def _embedded() -> Parts:
     """Loaded once a process: the encoder's session is safe to share between runs and threads."""
     from eirene.feedback_model.embedded.calibration import load_critic
-    from eirene.feedback_model.embedded.critic import EmbeddedFeedback, EmbeddedHallucination, rules_digest
+    from eirene.feedback_model.embedded.critic import EmbeddedFeedback, EmbeddedHallucination
     from eirene.feedback_model.embedded.reading import VERSION as READING
     from eirene.refiners.embedded.refiner import EmbeddedRefiner
 
@@ -146,7 +146,6 @@ def _embedded() -> Parts:
         advisory=ADVISORY,
         version=f"{_made_of(detectors)},critic={critic.digest},reading={READING}",
         hallucination_model=EmbeddedHallucination(encoder, critic=critic, verifier=shipped_verifier),
-        hallucination_version=f"rules={rules_digest()}",
         encoder=encoder,
         verifier=shipped_verifier(),
     )

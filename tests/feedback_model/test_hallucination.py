@@ -1,4 +1,4 @@
-"""The hallucination critic: reading tagged replies, the vote on findings, and the embedded rules."""
+"""The hallucination critic: reading tagged replies, the vote on findings, and the embedded mends of arguments."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.critique import HALLUCINATIONS, Finding, Sample
-from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.kinds import KINDS, finding_of
 from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.embedded.critic import EmbeddedHallucination
-from eirene.feedback_model.embedded.rules import find_by_rules
+from eirene.feedback_model.embedded.faults import AnswerFault
+from eirene.feedback_model.embedded.reading import mends_by_reading
 from eirene.feedback_model.finding_vote import overlap, vote_on_findings
 from eirene.feedback_model.parsing.tagged import NO_REFERENCES, hallucination_messages, read_tagged_reply, sample_of
 from eirene.models.encoder import load_encoder
+from eirene.models.verifier.shipped import shipped_verifier
 from eirene.text.sentences import split_sentences
 
 ANSWER = "The tower was built in 1889. It is loved. It is 300 metres high."
@@ -117,7 +118,7 @@ def test_the_vote_takes_any_samples(data: st.DataObject) -> None:
     assert all((f.share or 0) > 0.5 for s in vote.critique.sentences for f in s.findings)
 
 
-GIVEN = "The Ferro tower was built in 1887 by Jean Roux. The tower is open to visitors every Monday. It was not sold."
+ARGUMENTS = ["The Ferro tower draws 200 guests a day.", "The Ferro tower is open to visitors every Monday."]
 
 
 BOTH = ENTITY.replace("It is loved.", "<subjective>It is loved.</subjective>")
@@ -203,49 +204,27 @@ def test_an_answer_with_headings_or_invisible_characters_can_be_read(answer: str
 @pytest.mark.parametrize(
     ("said", "kind", "old", "new"),
     [
-        ("The Ferro tower was built in 1889 by Jean Roux.", "entity", "1889", "1887"),
-        ("The Ferro tower was built in 1887 by Paul Martin.", "entity", "Paul Martin", "Jean Roux"),
-        ("The tower is open to visitors every Friday.", "entity", "Friday", "Monday"),
-        ("The tower is closed to visitors every Monday.", "relation", "closed", "open"),
-        ("The tower is not open to visitors every Monday.", "relation", "not", ""),
-        ("The Ferro tower was built in 1887. What a breathtaking sight it is!", "subjective", None, ""),
+        ("Supporters say that the Ferro tower draws 350 guests a day.", "entity", "350", "200"),
+        ("The Ferro tower is open to visitors every Friday.", "entity", "Friday", "Monday"),
     ],
 )
-def test_the_rules_name_changes_of_a_few_words(said: str, kind: str, old: str | None, new: str) -> None:
-    """Values of a type, opposites and negations against the closest given sentence; words of opinion by themselves."""
-    (only,) = find_by_rules(said, split_sentences(said), [GIVEN], "What is the tower?", load_encoder())
-    assert (only.finding.kind, only.finding.edit) == (kind, new)
-    assert old is None or said[only.finding.start : only.finding.end] == old
+def test_a_few_words_of_an_argument_put_a_sentence_right(said: str, kind: str, old: str, new: str) -> None:
+    (only,) = mends(said)
+    (finding,) = only.findings
+    assert (finding.kind, said[finding.start : finding.end], finding.edit) == (kind, old, new)
 
 
-@pytest.mark.parametrize("said", [GIVEN, "Jean Roux built the Ferro tower.", "Bananas are yellow.", "…", "1887"])
-def test_the_rules_say_nothing_of_what_was_given(said: str) -> None:
-    """What stands in the given text, in its words or in another order, or is foreign to it, is no finding."""
-    assert find_by_rules(said, split_sentences(said), [GIVEN], "What is the tower?", load_encoder()) == ()
+@pytest.mark.parametrize(
+    "said",
+    ["The Ferro tower draws 1,400 guests a week.", "The Ferro tower draws two hundred guests a day.", "350", "…"],
+)
+def test_what_an_argument_says_in_another_way_is_left_alone(said: str) -> None:
+    assert mends(said) == ()
 
 
-def test_a_table_on_one_line_is_held_against_nothing() -> None:
-    """Aligning thousands of cells would take seconds, and tell little: the rules say nothing of such a line."""
-    given = " , ".join(f"cell {n} = {n % 9}" for n in range(400))
-    for said, known in ((given.replace("cell 7 = 7", "cell 7 = 70"), given), ("The cell was built in 1889.", given)):
-        assert find_by_rules(said, split_sentences(said), [known], "What?", load_encoder()) == ()
-
-
-def test_a_negation_is_put_in_as_it_is_given() -> None:
-    """The words between are written as the given text writes them, without the commas at their ends."""
-    said, given = (
-        "The tower was opened by the king in 1890.",
-        "The tower was, in fact, never opened by the king in 1890.",
-    )
-    (only,) = find_by_rules(said, split_sentences(said), [given], "What is the tower?", load_encoder())
-    assert only.finding.edit == "in fact, never"
-    assert apply_findings(said, [only.finding]).text == "The tower was in fact, never opened by the king in 1890."
-
-
-def test_what_is_given_word_for_word_is_held_against_nothing_else() -> None:
-    """A sentence of the given text is right, however close another one with a "not" comes to it."""
-    given = "The Ferro tower was built in 1887 by Jean Roux. The Ferro tower was, however, never open to all."
-    assert find_by_rules(given, split_sentences(given), [given], "What is the tower?", load_encoder()) == ()
+def mends(said: str) -> tuple[AnswerFault, ...]:
+    item = Item(question="Keep the tower?", answer=said, perspectives={"pro": ARGUMENTS, "con": ["It is ugly."]})
+    return mends_by_reading(FeedbackRequest(item, said, split_sentences(said), seed=0), shipped_verifier())
 
 
 def test_the_embedded_critic_abstains_without_anything_given() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,9 +29,7 @@ from eirene.feedback_model.citation import cite_passage
 from eirene.feedback_model.embedded.calibration import Critic, OperatingPoint, load_critic
 from eirene.feedback_model.embedded.evidence import gather, texts_of
 from eirene.feedback_model.embedded.faults import AnswerFault, faults_of
-from eirene.feedback_model.embedded.reading import faults_by_reading
-from eirene.feedback_model.embedded.rules import RULES_DIGEST, RuleFinding, find_by_rules
-from eirene.feedback_model.parsing.tagged import references_of
+from eirene.feedback_model.embedded.reading import faults_by_reading, mends_by_reading
 from eirene.text.cancellation import check_cancelled
 from eirene.text.language import unsupported_language
 
@@ -201,19 +199,13 @@ class Draws:
         return Sample(tags=tuple(tags), reasons=tuple(texts), findings=tuple(findings))
 
 
-def rules_digest() -> str:
-    """8 hex digits that change with the rules."""
-    return RULES_DIGEST
-
-
 class EmbeddedHallucination(_EmbeddedCritic):
     """Findings from a comparison of the answer with what its item gives; calls no model service and costs nothing.
 
     With a `verifier`, sentences are read beside passages: what these do not say is `unverifiable`, and what a few of
     their words put right `entity` or `relation` (`eirene.feedback_model.embedded.reading`).
-    Against arguments, and without a verifier, parts that nothing given supports are `unverifiable`; names, numbers and
-    dates that differ from the closest given sentences are `entity`, negations, opposites and other words in their place
-    `relation`, sentences with words of opinion `subjective` (`eirene.feedback_model.embedded.rules`). Samples differ as
+    Against arguments, and without a verifier, parts that nothing given supports are `unverifiable`; with a verifier
+    what a few words of an argument put right is `entity` or `relation` there, too. Samples differ as
     those of `EmbeddedFeedback` do. Without perspectives and context every sample is invalid and says what would help,
     as it does where answer or given text is not in English.
     """
@@ -230,24 +222,14 @@ class EmbeddedHallucination(_EmbeddedCritic):
         faults = compared(request, self._encoder, self._critic)
         if isinstance(faults, str):
             return faults
-        ruled = find_by_rules(
-            request.answer, request.sentences, references_of(request.item), request.item.query, self._encoder
-        )
-        found = [*_by_rules(ruled, request), *_unsupported(faults, request, ruled)]
-        return _in_order(found)
-
-
-def _by_rules(ruled: tuple[RuleFinding, ...], request: FeedbackRequest) -> Iterator[AnswerFault]:
-    for found in ruled:
-        fault = AnswerFault(found.sentence, found.margin, found.finding.reason, (found.finding,))
-        yield cite_passage(fault, found.given, request.item)
+        mends = () if self._verifier is None else mends_by_reading(request, self._verifier())
+        return _in_order([*mends, *_unsupported(faults, request, {fault.sentence for fault in mends})])
 
 
 def _unsupported(
-    faults: tuple[AnswerFault, ...], request: FeedbackRequest, ruled: tuple[RuleFinding, ...]
+    faults: tuple[AnswerFault, ...], request: FeedbackRequest, mended: Collection[int]
 ) -> Iterator[AnswerFault]:
-    """What nothing supports, unless a rule has found what is wrong with it and how to mend it."""
-    mended = {found.sentence for found in ruled if found.explains}
+    """What nothing supports, but for sentences that a few words put right."""
     for fault in faults:
         first = fault.findings[0]
         if first.kind == "unsupported" and fault.sentence not in mended:

@@ -11,19 +11,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eirene.core.critique import Finding, FindingKind
+from eirene.core.grounding import given_texts
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import cite_passage
 from eirene.feedback_model.embedded.faults import AnswerFault
 from eirene.feedback_model.embedded.removals import Removals
+from eirene.text.clauses import opening_length
 from eirene.text.quoting import one_line
 from eirene.text.sentences import Sentence
 from eirene.verification.judging import JudgedSentence, SentenceJudge, log_odds
+from eirene.verification.mends.mend import Mend
 from eirene.verification.risk import FAULTED
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
 
-VERSION = 5
+VERSION = 7
 """Goes up when the same readings may give other findings; part of the signature."""
 _FAINT = -6.0
 _SHOWN = 240
@@ -69,11 +72,32 @@ def _nothing_checked(judged: Sequence[JudgedSentence]) -> str:
     return f"nothing in the answer could be checked ({told or 'it has no sentence'})"
 
 
+def mends_by_reading(request: FeedbackRequest, verifier: ReadsPairs) -> tuple[AnswerFault, ...]:
+    """The sentences of an answer to given arguments that a few words of an argument put right, in order."""
+    openings = [opening_length(s.text) for s in request.sentences]  # who says it, no argument says
+    texts = [s.text[cut:] for s, cut in zip(request.sentences, openings, strict=True)]
+    judge = SentenceJudge(given_texts(request.item), verifier, are_sides=True)
+    found = []
+    for i, own in enumerate(judge.judge(request.answer, texts)):
+        if own.mend is not None and own.risk is not None:
+            begins = request.sentences[i].text_start + openings[i]
+            finding = _mend_finding(begins, own.mend, f"Given is: {_shown(own)}")
+            found.append(AnswerFault(i, log_odds(own.risk) - log_odds(FAULTED), finding.reason, (finding,)))
+    return tuple(found)
+
+
+def _mend_finding(begins: int, mend: Mend, reason: str) -> Finding:
+    return Finding(kind=mend.kind, start=begins + mend.start, end=begins + mend.end, reason=reason, edit=mend.new)
+
+
+def _shown(judged: JudgedSentence) -> str:
+    return "" if judged.evidence is None else f'"{one_line(judged.evidence.text, _SHOWN)}"'
+
+
 def _finding(sentence: Sentence, judged: JudgedSentence, *, gone: bool, unsupported: FindingKind) -> Finding:
     start, mend = sentence.text_start, judged.mend
     if mend is not None:
-        end, start = start + mend.end, start + mend.start
-        return Finding(kind=mend.kind, start=start, end=end, reason=_reason(judged), edit=mend.new)
+        return _mend_finding(start, mend, _reason(judged))
     edit = "" if gone else None
     return Finding(kind=unsupported, start=start, end=sentence.text_end, reason=_reason(judged), edit=edit)
 
@@ -81,7 +105,7 @@ def _finding(sentence: Sentence, judged: JudgedSentence, *, gone: bool, unsuppor
 def _reason(judged: JudgedSentence) -> str:
     if judged.evidence is None:
         return "Not in the passages."
-    said = f'"{one_line(judged.evidence.text, _SHOWN)}"'
+    said = _shown(judged)
     if judged.verdict == "contradicted":
         return f"The passages say: {said}"
     framed = judged.reading is not None and judged.reading.framed == "open"

@@ -80,11 +80,11 @@ def references_shown(request: FeedbackRequest, prompts: PromptSet = SHIPPED) -> 
 
 
 def _references(request: FeedbackRequest) -> str:
-    references = [f"{n}. {break_control_tokens(text)}" for n, text in enumerate(references_of(request.item), start=1)]
+    references = [f"{n}. {break_control_tokens(text)}" for n, text in enumerate(_references_of(request.item), start=1)]
     return "\n".join(references) or NO_REFERENCES
 
 
-def references_of(item: Item) -> tuple[str, ...]:
+def _references_of(item: Item) -> tuple[str, ...]:
     """What an answer is compared with: the passages of its context and the arguments of its perspectives."""
     arguments = [text for side in item.perspectives or () for text in side.arguments]
     return tuple([*(item.context or ()), *arguments])
