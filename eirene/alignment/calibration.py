@@ -21,7 +21,7 @@ from eirene.alignment.features import Blend
 from eirene.core.errors import EncoderError
 from eirene.core.signature import digest
 
-SCORING = 3
+SCORING = 4
 """Counted up whenever the same files give the same text other scores, if only in the last bit: in how vectors are
 computed and summed, or in how sentences and arguments are compared. Belongs in the signature of what was
 made with it, as `Constants.digest` does."""

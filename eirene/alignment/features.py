@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene.alignment.otherwise import otherwise
 from eirene.text.cancellation import check_cancelled
 from eirene.text.words import stems
 
@@ -88,6 +89,7 @@ def measure(
 ) -> Features:
     """The features of units with the given texts, of which `said` [A, U] marks those that stand there word for word.
 
+    What says an argument otherwise (`eirene.alignment.otherwise`), denied or asked, is as far from it as can be.
     `evidence` is what may support the units: None means the arguments. Saying an argument and more supports nothing.
     """
     vectors = encoder.encode([*arguments, *texts])
@@ -95,18 +97,19 @@ def measure(
     cosine = np.clip(given @ spoken.T, -1.0, 1.0)
     weights = WordWeights(arguments, question)
     words = overlap(arguments, texts, weights)
-    closeness = cosine + blend.words * words.f1
+    turned = otherwise(arguments, texts, encoder)
+    closeness = np.where(turned, np.float32(0.0), cosine + blend.words * words.f1)
     mutual = mutual_alignment(closeness, _copies(given), blend.temperature)
     if evidence is None:
-        support = (cosine + blend.words * words.precision).max(axis=0, initial=0.0)
+        support = np.where(turned, 0.0, cosine + blend.words * words.precision).max(axis=0, initial=0.0)
     else:
         spread = WordWeights(evidence, question)
         support = _support(evidence, encoder.encode(evidence), texts, spoken, weights=spread, words=blend.words)
     return Features(
         cosine=cosine,
         closeness=closeness,
-        mutual=np.where(said, np.float32(1.0 + blend.words), mutual),
-        said=said,
+        mutual=np.where(said & ~turned, np.float32(1.0 + blend.words), mutual),
+        said=said & ~turned,
         support=support,
         prototype=(spoken @ encoder.encode(PROTOTYPES).T).max(axis=1, initial=0.0),
     )

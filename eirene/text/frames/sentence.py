@@ -174,9 +174,9 @@ class _FramedWords:
         """ "Did the mayor resign?"; what asks who, when or why takes the rest for granted."""
         if not self.words or self.words[-1].word != "?":
             return
-        opening = {w.word for w in self.words[:4]}
-        is_statement = not opening & AUXILIARIES and any(w.word == "," for w in self.words)
-        if not opening & of.ASKS and not is_statement:
+        words = {w.word for w in self.words}
+        begins = any(w.word in AUXILIARIES for w in self.words[:2])
+        if not words & of.ASKS and (begins or "," not in words):
             yield StatementFrame("open", self.text)
 
     def _conditions(self) -> Iterator[StatementFrame]:
