@@ -46,10 +46,12 @@ _STEPS = {"clock": 900.0}
 _MOST_LISTED = 12
 _MULTIPLES = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
 _MULTIPLIED = re.compile(r"\b(doubl|tripl|quadrupl|halv)(?:e|es|ed|ing)\b", re.IGNORECASE)
-_PERIODS = (
-    (re.compile(r"\b(?:year|annual)", re.I), (12.0, 52.0, 365.0)), (re.compile(r"\bmonth", re.I), (4.0, 12.0, 30.0)),
-    (re.compile(r"\bweek", re.I), (7.0, 52.0)), (re.compile(r"\bdai?ly?\b|\bdays?\b", re.I), (24.0,)),
-    (re.compile(r"\bhour|\bminute", re.I), (60.0,)),
+_PERIODS = tuple(
+    (re.compile(rf"\b(?:{words})", re.IGNORECASE), often)
+    for words, often in (
+        ("year|annual", (12.0, 52.0, 365.0)), ("quarter", (3.0,)), ("month", (4.0, 12.0, 30.0)), ("week", (7.0, 52.0)),
+        (r"days?\b|daily\b", (24.0,)), ("hour|minute", (60.0,)),
+    )
 )  # fmt: skip
 """How often a shorter time goes into the one that a sentence speaks of, and that into a longer one."""
 Floats = NDArray[np.float64]
@@ -197,6 +199,7 @@ class _GivenValues:
         plain = [v for run in runs for v in run]
         sums = [*_sums(plain), *(v for run in runs for v in _sums(run))]
         periods = [n for words, often in _PERIODS if words.search(sentence) for n in often]
+        self._given = list(dict.fromkeys([*plain, *bare[:_MOST_VALUES]]))
         self._plain = list(dict.fromkeys([*plain, *sums]))
         more = [_Value(v.value * n, v.unit) for v in plain if v.unit != "year" for n in periods] + [
             _Value(n, "") for n in periods
@@ -214,14 +217,22 @@ class _GivenValues:
         return min((chance for chance in found if chance is not None), default=None)
 
     def chance_of(self, wanted: _Value) -> float | None:
-        """`Derivations.chance` for a value: how much of what it might be could be made as well."""
+        """`Derivations.chance` for a value: of the given values alone, else of their sums and multiples, too."""
+        for values in (self._given, self._every):
+            chance = self._chance(wanted, values)
+            if chance is not None:
+                return chance
+        is_count = wanted.value in self._counts and wanted.value <= _MOST_LISTED and not wanted.unit
+        return 1.0 if is_count else None
+
+    def _chance(self, wanted: _Value, values: Sequence[_Value]) -> float | None:
+        """How much of what a value might be can be made of some values, if it can."""
         value, step = wanted.value, 2 * wanted.room or _STEPS.get(wanted.unit, 1.0)
-        others = [v for v in self._every if v != wanted._replace(room=v.room)]
+        others = [v for v in values if v != wanted._replace(room=v.room)]
         given = np.array([v.value for v in self._plain if _alike(wanted, v)])
         made = np.concatenate([given, *_made(others, wanted.unit)])
         if not (np.abs(made - value) <= wanted.room + 1e-9).any():
-            is_count = value in self._counts and value <= _MOST_LISTED and not wanted.unit
-            return 1.0 if is_count else None
+            return None
         reach = _REACH.get(wanted.unit)
         low, high = (value - reach, value + reach) if reach else sorted((value / 2, value * 2))
         near = made[(made >= low) & (made <= high)]

@@ -108,7 +108,8 @@ def _read(text: str, run: Sequence[_NumberWord]) -> Iterator[WordNumber]:
     if first.word in SCALES and article:
         start = article.start()
     if last.word in _PARTS and (len(run) > 1 or first.word not in ORDINALS or (article and _OF.match(text, end))):
-        value = _with_part(words)
+        is_more = "and" in text[run[-2].end : last.start].lower() if len(run) > 1 else False
+        value = _with_part(words, is_more=is_more)
         if value is not None and (last.word not in ("quarter", "quarters") or len(run) > 1 or article):
             yield WordNumber(start, end, value)
         return
@@ -117,13 +118,13 @@ def _read(text: str, run: Sequence[_NumberWord]) -> Iterator[WordNumber]:
     )
 
 
-def _with_part(words: Sequence[str]) -> Fraction | None:
-    """ "two thirds", "half", "one and a half"."""
+def _with_part(words: Sequence[str], *, is_more: bool) -> Fraction | None:
+    """ "two thirds", "half"; `is_more`: "one and a half", "two and a quarter"."""
     part = _PARTS[words[-1]]
     if len(words) == 1:
         return Fraction(1, part)
     count = _value(words[:-1])
-    return count + Fraction(1, 2) if part == 2 and count >= 1 else count / part
+    return count + Fraction(1, part) if is_more or (part == 2 and count >= 1) else count / part
 
 
 def _value(words: Sequence[str]) -> Fraction:

@@ -34,8 +34,9 @@ _MARKER = re.compile(r"(?:^|[\r\n])[ \t>*#|-]{0,12}\(?$")
 _MARKED = re.compile(r"[.)]\s|[、．]")
 _INLINE = re.compile(r"[.)]\s(?=[^\W\d_])")
 _BEFORE_ITEM = re.compile(r"(?:[,;:(\r\n]|\b(?:and|or|are|need|needs))\s?\(?$")
-_AND_A_HALF = re.compile(
-    r"(?<!\w)(?:an?|one)\s(hour|day|week|month|year|mile|metre|meter|pound|decade|century)\sand\sa\s(half|quarter)(?!\w)",
+_AND_MORE = re.compile(
+    r"(?<!\w)(?:an?|one)\s(hour|day|week|month|year|mile|metre|meter|pound|decade|century)"
+    r"\sand\s(?:a\s(?:(half)|(quarter))(?!\w)|(?=\d|[a-z-]+\s(?:minute|hour|day|week|month|inch)))",
     re.IGNORECASE,
 )
 _DECIMAL = re.compile(r"\d*[.,]")
@@ -68,9 +69,10 @@ def find_numbers(text: str, *, words: bool = True) -> Iterator[Mention]:
         return
     for found in word_numbers(text):
         yield _worded(text, found)
-    for half in _AND_A_HALF.finditer(text):
-        value = 1 + Fraction(1, 2 if half.group(2).lower() == "half" else 4)
-        yield _mention(text, *half.span(), [value], UNITS[half.group(1).lower()])
+    for one in _AND_MORE.finditer(text):  # "an hour and a half", "an hour and 45 minutes"
+        more = Fraction(1, 2) if one.group(2) else Fraction(1, 4) if one.group(3) else Fraction(0)
+        end = one.end() if more else one.end(1)
+        yield _mention(text, one.start(), end, [1 + more], UNITS[one.group(1).lower()])
 
 
 def joined(text: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:

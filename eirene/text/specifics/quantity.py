@@ -21,6 +21,8 @@ _ROUGH = Fraction(1, 20)
 """How far a value that is rounded, or said to be rough, may be from the one that is meant, as a share of it."""
 _BEYOND = Fraction(1, 4)
 """The same for "over" and "under"."""
+_CONVERTED = Fraction(1, 50)
+"""The same for a limit in another unit."""
 _WINDOW = 28
 _MONEY = r"(?:(?:US|AU|CA|HK)?[$£€¥₹]\s?)?\Z"
 _WORDS: dict[Bound, tuple[str, str]] = {
@@ -91,9 +93,11 @@ class Quantities:
         Equal values of one unit are not looked for.
         """
         low, high = _range(said, bound)
+        rounded = abs(said.value) * _CONVERTED if bound in ("over", "under") else Fraction(0)
         for unit, values in self._values.get(said.base, {}).items():
-            at = bisect_left(values, low)
-            if (bound or said.is_scaled or unit != said.unit) and at < len(values) and values[at] <= high:
+            room = rounded if unit != said.unit else 0
+            at = bisect_left(values, low - room)
+            if (bound or said.is_scaled or unit != said.unit) and at < len(values) and values[at] <= high + room:
                 return values[at], unit
         return None
 

@@ -37,6 +37,8 @@ _TABLE = """
     lb | 45359237/100000 g | lb lbs pound pounds
     ounce | 45359237/1600000 g | ounce ounces oz
     litre | 1/1000 m3 | l litre litres liter liters
+    cl | 1/100000 m3 | cl centilitre centilitres
+    dl | 1/10000 m3 | dl decilitre decilitres
     ml | 1/1000000 m3 | ml millilitre millilitres milliliter milliliters
     gallon | 473176473/125000000000 m3 | gallon gallons gal
     pint | 473176473/1000000000000 m3 | pint pints
