@@ -70,12 +70,14 @@ async def try_call(ask: Callable[[], Awaitable[T]], attempt: Attempt) -> T | Fau
     return fault
 
 
-def reply_limit(model: object, *, max_tokens: int | None = None, top_logprobs: int | None = None) -> ReplyLimit:
+def reply_limit(
+    model: object, *, max_tokens: int | None = None, top_logprobs: int | None = None, n: int | None = None
+) -> ReplyLimit:
     """What a LangChain model's reply may take by its own settings; the arguments where the call brings others."""
     if max_tokens is None:
         max_tokens = max(filter(None, (_number(model, name) for name in _MAX_TOKENS)), default=None)
     top = _number(model, "top_logprobs") if top_logprobs is None else top_logprobs
-    return ReplyLimit.of(max_tokens, choices=_number(model, "n") or 1, top_logprobs=top)
+    return ReplyLimit.of(max_tokens, choices=n or _number(model, "n") or 1, top_logprobs=top)
 
 
 def _number(model: object, name: str) -> int | None:

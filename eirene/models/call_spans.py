@@ -90,20 +90,18 @@ class TracedCall:
         found.set_messages("gen_ai.output.messages", lambda: (("assistant", r.text, _ending(r)) for r in outcome))
 
 
-def note_response(result: LLMResult) -> None:
+def note_response(said: Mapping[str, Any]) -> None:
     """Adds what a response says of itself to the span under way: the model that answered, and its number."""
+    note(lambda: {"gen_ai.response.model": _name(said.get("model")), "gen_ai.response.id": _name(said.get("id"))})
 
-    def said() -> Attributes:
-        found: Mapping[str, Any] = {}
-        for generation in result.generations[0][:1]:
-            found = getattr(getattr(generation, "message", None), "response_metadata", None) or {}
-        more = {**(result.llm_output or {}), **found}
-        return {
-            "gen_ai.response.model": _name(more.get("model_name") or more.get("model")),
-            "gen_ai.response.id": _name(more.get("id")),
-        }
 
-    note(said)
+def response_of(result: LLMResult) -> Mapping[str, Any]:
+    """What a response to LangChain says of itself."""
+    found: Mapping[str, Any] = {}
+    for generation in result.generations[0][:1]:
+        found = getattr(getattr(generation, "message", None), "response_metadata", None) or {}
+    more = {**(result.llm_output or {}), **found}
+    return {"model": more.get("model_name") or more.get("model"), "id": more.get("id")}
 
 
 def _ending(reply: Reply) -> str:

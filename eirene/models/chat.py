@@ -20,7 +20,7 @@ from eirene.core.signature import rng_for
 from eirene.core.usage import Meter, Usage
 from eirene.models.attempt import Attempt, reply_limit, try_call
 from eirene.models.cache import CallCache, reply_keys
-from eirene.models.call_spans import TracedCall, note_response
+from eirene.models.call_spans import TracedCall, note_response, response_of
 from eirene.models.choice_tokens import ChoiceTokens
 from eirene.models.clients import ModelPerLoop, identity_of, server_address
 from eirene.models.costs import Price, priced
@@ -28,7 +28,7 @@ from eirene.models.faults import Fault
 from eirene.models.http_guard import current_call
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
 from eirene.models.prompt_cache import wants_breakpoint, with_breakpoint
-from eirene.models.replies import Reply, Tokens, replies_of, restore_fields, tokens_of
+from eirene.models.replies import Reply, Tokens, replies_of, tokens_of
 from eirene.models.structured import PARAMETER, ReplyForm, SchemaRequest, SchemaSupport, guided_replies
 from eirene.models.system_role import SYSTEM, has_system, without_system
 from eirene.prompts import Message
@@ -347,10 +347,9 @@ async def _answer(
         metadata=config.get("metadata"),
         **by_schema.arguments,
     )
-    note_response(result)
+    note_response(response_of(result))
     replies = replies_of(result, tool=(by_schema.arguments.get("tool_choice") or {}).get("name"))
     if by_schema.is_empty or all(reply.text.strip() for reply in replies):
         return replies, tokens_of(result)
     call = current_call()
-    restore_fields(result, b"" if call is None else call.body)
-    return guided_replies(replies, result), tokens_of(result)
+    return guided_replies(replies, result, b"" if call is None else call.body), tokens_of(result)

@@ -33,7 +33,6 @@ _ENDING_KEYS = ("finish_reason", "stop_reason", "done_reason", "status")
 _MESSAGE_TEXTS = (
     "content", "additional_kwargs", "response_metadata", "name", "id", "tool_calls", "invalid_tool_calls"
 )  # fmt: skip
-_READ = ("role", "content")
 _WRITTEN = ("cache_creation", "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 """Where LangChain has what was put into a prompt cache: in the first, or by how long it stays in the others."""
 _MOST_TOKENS = 10**9  # of one request; a count beyond it is none
@@ -128,30 +127,6 @@ def tokens_of(result: LLMResult) -> Tokens:
         sum(p.written for p in parts),
         is_unknown=all(p.is_unknown for p in parts),
     )
-
-
-def restore_fields(result: LLMResult, body: bytes | bytearray) -> None:
-    """Puts into each message's `additional_kwargs` what LangChain's class has dropped of a chat completion.
-
-    That is every field but role and content: reasoning, annotations, calls as they came. `body` is the reply in
-    OpenAI's form; one of another form adds nothing.
-    """
-    sent = _sent_messages(body)
-    if len(sent) != len(result.generations[0]):
-        return
-    for generation, fields in zip(result.generations[0], sent, strict=True):
-        message = getattr(generation, "message", None)
-        if message is not None:
-            kept = {name: value for name, value in fields.items() if name not in _READ and value is not None}
-            message.additional_kwargs = {**message.additional_kwargs, **kept}
-
-
-def _sent_messages(body: bytes | bytearray) -> list[dict[str, Any]]:
-    try:
-        messages = [choice["message"] for choice in json.loads(body)["choices"]]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return []
-    return messages if all(isinstance(message, dict) for message in messages) else []
 
 
 def whole_message(message: BaseMessage) -> BaseMessage:

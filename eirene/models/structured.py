@@ -17,6 +17,7 @@ from eirene.core.errors import InputError, MalformedReplyError
 from eirene.core.json import parse_json
 from eirene.core.logs import get_logger
 from eirene.core.loop_settings import Structured
+from eirene.models.completion import read_completion
 from eirene.models.faults import Fault
 from eirene.models.replies import Reply
 from eirene.models.reply_text import inside_fence
@@ -25,7 +26,7 @@ from eirene.text.thinking import without_thinking
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.outputs import Generation, LLMResult
+    from langchain_core.outputs import LLMResult
 
 logger = get_logger(__name__)
 
@@ -175,19 +176,21 @@ class SchemaSupport:
             logger.info("%s ignores the JSON schema that it is sent; it is asked for text from now on", self._name)
 
 
-def guided_replies(replies: Sequence[Reply], result: LLMResult) -> tuple[Reply, ...]:
+def guided_replies(replies: Sequence[Reply], result: LLMResult, body: bytes | bytearray) -> tuple[Reply, ...]:
     """The replies to a request with a schema; in place of a blank one the JSON object that came as its reasoning.
 
     vLLM puts it there where its parser waits for an end of thinking, which the schema does not let the model write.
+    LangChain's class may have it, or only the `body` of the response.
     """
-    return tuple(
-        reply if reply.text.strip() else replace(reply, text=_guided(generation) or reply.text)
-        for reply, generation in zip(replies, result.generations[0], strict=True)
-    )
+    try:
+        sent: Sequence[Mapping[str, Any]] = [c.message for c in read_completion(body, name="").choices]
+    except (MalformedReplyError, ValueError):
+        sent = [getattr(getattr(g, "message", None), "additional_kwargs", None) or {} for g in result.generations[0]]
+    found = zip(replies, sent, strict=False)
+    return tuple(r if r.text.strip() else replace(r, text=_guided(told) or r.text) for r, told in found)
 
 
-def _guided(generation: Generation) -> str | None:
-    told = getattr(getattr(generation, "message", None), "additional_kwargs", None) or {}
+def _guided(told: Mapping[str, Any]) -> str | None:
     texts = (told.get(name) for name in _REASONING)
     return next((text for text in texts if isinstance(text, str) and json_object(text) is not None), None)
 

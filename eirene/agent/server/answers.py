@@ -24,7 +24,7 @@ class Envelope:
     created: int
     model: str
 
-    def body(self, kind: str, choices: list[Json], **more: Any) -> Json:
+    def body(self, kind: str, choices: list[Json], /, **more: Any) -> Json:
         """An answer or a chunk of one."""
         common = {"id": f"chatcmpl-{self.run_id.removeprefix('run-')}", "object": kind, "created": self.created}
         return {**common, "model": self.model, "choices": choices, **more}
@@ -36,9 +36,8 @@ def completion(envelope: Envelope, answer: Answer, *, trace: str) -> Json:
         {"index": n, "message": to_openai(c.message), "logprobs": _logprobs(c), "finish_reason": _ending(c)}
         for n, c in enumerate(answer.choices)
     ]
-    return envelope.body(
-        "chat.completion", choices, usage=_usage(answer), eirene=trace_of(envelope.run_id, answer, trace=trace)
-    )
+    more = {**answer.fields, "usage": _usage(answer), "eirene": trace_of(envelope.run_id, answer, trace=trace)}
+    return envelope.body("chat.completion", choices, **more)
 
 
 def chunks(envelope: Envelope, answer: Answer, *, trace: str, include_usage: bool) -> Iterator[str]:
@@ -49,7 +48,7 @@ def chunks(envelope: Envelope, answer: Answer, *, trace: str, include_usage: boo
     kind = "chat.completion.chunk"
     usage: Json = {"usage": None} if include_usage else {}
 
-    def event(n: int, delta: Json, finish: str | None = None, **more: Any) -> str:
+    def event(n: int, delta: Json, finish: str | None = None, /, **more: Any) -> str:
         choice = {"index": n, "delta": delta, "logprobs": None, "finish_reason": finish}
         return sse(envelope.body(kind, [choice], **usage, **more))
 
@@ -65,7 +64,7 @@ def chunks(envelope: Envelope, answer: Answer, *, trace: str, include_usage: boo
             yield event(n, {"content": piece})
         for at, call in enumerate(calls):
             yield event(n, {"tool_calls": [{"index": at, **call}]})
-        more = {"eirene": _streamed_trace(envelope.run_id, answer, trace)} if n == last else {}
+        more = {**answer.fields, "eirene": _streamed_trace(envelope.run_id, answer, trace)} if n == last else {}
         yield event(n, {}, _ending(choice), **more)
     if include_usage:
         yield sse(envelope.body(kind, [], usage=_usage(answer)))

@@ -12,10 +12,11 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from eirene.agent.loop import Loop
+from eirene.agent.server.draft_requests import Drafts, ModelDraft
 from eirene.agent.server.errors import ApiError, from_input, from_upstream, timed_out
 from eirene.agent.server.protocol import ChatRequest, ServedMode
 from eirene.agent.server.streaming import OnRunEvent, RunReporter
-from eirene.agent.server.upstream import ModelDraft, Upstream
+from eirene.agent.server.upstream import Upstream
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.wrappers.conversation import Given, conversation_item, refinable_text, why_untouched, with_text
@@ -69,18 +70,18 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """All choices of a request, and what drafts and loop cost together."""
+    """All choices of a request, what drafts and loop cost together, and further fields of the model's reply."""
 
     choices: tuple[Choice, ...]
     usage: Usage
+    fields: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Progress:
     """How far a task has come, for who does not wait for its end: the drafts, and the choices that are made of them."""
 
-    drafts: tuple[ModelDraft, ...] = ()
-    spent: Usage = field(default_factory=Usage)
+    drawn: Drafts = field(default_factory=Drafts)
     choices: dict[int, Choice] = field(default_factory=dict)
 
 
@@ -127,17 +128,17 @@ class Engine:
             try:
                 with cancel_scope():
                     async with asyncio.timeout_at(deadline):
-                        progress.drafts, progress.spent = await self._drafts(task)
+                        progress.drawn = await self._drafts(task)
             except TimeoutError:
                 raise timed_out(timeout_s) from None
-            for n, draft in enumerate(progress.drafts):
+            for n, draft in enumerate(progress.drawn.drafts):
                 if tell is not None:
                     tell({"kind": "draft", "choice": n, "text": str(draft.message.text)})
 
             async def refine(n: int, draft: ModelDraft) -> None:
                 progress.choices[n] = await self._choice(task, n, draft, deadline, tell)
 
-            await asyncio.gather(*(refine(n, draft) for n, draft in enumerate(progress.drafts)))
+            await asyncio.gather(*(refine(n, draft) for n, draft in enumerate(progress.drawn.drafts)))
             return _answer(progress)
 
     def overdue(self, task: ChatTask, progress: Progress, *, timeout_s: float) -> Answer:
@@ -145,13 +146,13 @@ class Engine:
 
         Raises `ApiError` where there is no draft.
         """
-        if not progress.drafts:
+        if not progress.drawn.drafts:
             raise timed_out(timeout_s)
         choices = dict(progress.choices)
-        for n, draft in enumerate(progress.drafts):
+        for n, draft in enumerate(progress.drawn.drafts):
             if n not in choices:
                 choices[n] = self._left(task, n, draft, timeout_s)
-        return _answer(Progress(progress.drafts, progress.spent, choices))
+        return _answer(Progress(progress.drawn, choices))
 
     def _left(self, task: ChatTask, n: int, draft: ModelDraft, timeout_s: float) -> Choice:
         item = _item(task, draft) if task.refines else "the draft was asked for as it is"
@@ -160,15 +161,14 @@ class Engine:
         record = self._loop(task.mode).late(item, deadline_s=timeout_s, seed=self._seed(task, n))
         return Choice(draft.message, _finish(draft), item, record, record.why)
 
-    async def _drafts(self, task: ChatTask) -> tuple[tuple[ModelDraft, ...], Usage]:
+    async def _drafts(self, task: ChatTask) -> Drafts:
         if task.draft is not None:
-            return (ModelDraft(task.draft, "stop"),) * task.n, Usage()
+            return Drafts((ModelDraft(task.draft, "stop"),) * task.n)
         if self.upstream is not None:
             try:
-                found = await self.upstream.draw(task.messages, task.request, n=task.n)
+                return await self.upstream.draw(task.messages, task.request, n=task.n)
             except BackendError as error:
                 raise from_upstream(error) from error
-            return found.drafts, found.usage
         sides = [] if task.given is None else task.given.get("perspectives") or []
         if not sides or self._write_draft is None:
             raise ApiError(
@@ -186,7 +186,7 @@ class Engine:
             texts = [await asyncio.to_thread(write, self._seed(task, n)) for n in range(task.n)]
         except InputError as error:
             raise from_input(error) from None
-        return tuple(ModelDraft(AIMessage(content=text), "stop") for text in texts), Usage()
+        return Drafts(tuple(ModelDraft(AIMessage(content=text), "stop") for text in texts))
 
     def _seed(self, task: ChatTask, n: int) -> int:
         first = self.settings.seed if task.seed is None else abs(task.seed) % 2**62
@@ -230,8 +230,10 @@ class Engine:
 
 
 def _answer(progress: Progress) -> Answer:
-    choices = tuple(progress.choices[n] for n in range(len(progress.drafts)))
-    return Answer(choices, sum((c.record.usage for c in choices if c.record is not None), progress.spent))
+    drawn = progress.drawn
+    choices = tuple(progress.choices[n] for n in range(len(drawn.drafts)))
+    spent = sum((c.record.usage for c in choices if c.record is not None), drawn.usage)
+    return Answer(choices, spent, drawn.fields)
 
 
 def _finish(draft: ModelDraft) -> str:

@@ -32,13 +32,23 @@ def draft_in(messages: Sequence[BaseMessage]) -> AIMessage | None:
     return last if isinstance(last, AIMessage) and not calls else None
 
 
+def from_openai(message: Json, logprobs: object = None) -> AIMessage:
+    """A reply of a model, with its calls as it wrote them, too."""
+    made = _to_langchain({**message, "role": "assistant"})
+    assert isinstance(made, AIMessage)
+    calls = message.get("tool_calls")
+    made.additional_kwargs |= {"tool_calls": calls} if calls else {}
+    made.response_metadata = {"logprobs": logprobs} if logprobs else {}
+    return made
+
+
 def to_openai(message: AIMessage) -> Json:
     """A reply in OpenAI's form, calls as the model wrote them."""
     more = {name: value for name, value in message.additional_kwargs.items() if _is_sent(name, value)}
     calls = _calls(message)
     text, refusal = str(message.text), more.get("refusal")
     refused = refusal if isinstance(refusal, str) and refusal else None
-    has_text = text or not (calls or refused or more.get("function_call"))
+    has_text = text or not (calls or any(more.values()))
     found = {"role": "assistant", "content": text if has_text else None, "refusal": refused}
     return {**more, **found, **({"tool_calls": calls} if calls else {})}
 
@@ -47,7 +57,7 @@ def _to_langchain(message: Json) -> BaseMessage:
     calls = message.get("tool_calls")
     plain = {name: message[name] for name in _NAMED - {"tool_calls"} if message.get(name) is not None}
     if calls and message["role"] == "assistant":
-        plain["tool_calls"] = [_call(call) for call in calls]
+        plain["tool_calls"] = [_call(call) for call in calls if isinstance(call, Mapping)]
     (made,) = convert_to_messages([{**plain, "content": message.get("content") or ""}])
     more = {name: value for name, value in message.items() if name not in _NAMED and value is not None}
     made.additional_kwargs = {**made.additional_kwargs, **more}
@@ -55,12 +65,10 @@ def _to_langchain(message: Json) -> BaseMessage:
 
 
 def _call(call: Mapping[str, JsonValue]) -> ToolCall:
-    told = call.get("function") or call.get("custom")
-    if not isinstance(told, Mapping) or not isinstance(told.get("name"), str):
-        raise ValueError("a tool call names no function")
-    number = call.get("id")
-    arguments = _arguments(told.get("arguments", told.get("input")))
-    return ToolCall(name=str(told["name"]), args=arguments, id=None if number is None else str(number))
+    kind = call.get("function") or call.get("custom")
+    told = kind if isinstance(kind, Mapping) else {}
+    number, arguments = call.get("id"), _arguments(told.get("arguments", told.get("input")))
+    return ToolCall(name=str(told.get("name") or ""), args=arguments, id=None if number is None else str(number))
 
 
 def _arguments(sent: JsonValue) -> Json:

@@ -35,23 +35,30 @@ ODD_ARGUMENTS: list[Any] = [
 ]
 
 
+CITED = {"type": "url_citation", "url_citation": {"start_index": 0, "end_index": 10, "url": "https://a.b"}}
+TOOL = {"id": "c9", "type": "function", "function": {"name": "now", "arguments": '{"a":1.0 }'}, "index": 0}
+ODD_CALLS: list[dict[str, Any]] = [
+    *({"id": "c", "type": "function", "function": {"name": "f", "arguments": odd}} for odd in ODD_ARGUMENTS),
+    {"id": "c", "type": "custom", "custom": {"name": "f", "input": "5"}},
+]
+ODD_CHOICE = {"message": {"content": None, "tool_calls": ODD_CALLS}, "finish_reason": "tool_calls"}
+REPLIES: dict[str, ScriptedReply] = {
+    "cite": TextReply(DRAFT, fields={"annotations": [CITED]}),
+    "call": TextReply("", "tool_calls", fields={"content": None, "tool_calls": [TOOL], **THOUGHTS}),
+    "call as before": TextReply(
+        "", "function_call", fields={"content": None, "function_call": {"name": "now", "arguments": ""}}
+    ),
+    "count": TextReply(DRAFT, logprobs={"content": [{"token": "S", "logprob": -1.0, "top_logprobs": []}]}),
+    "odd": RawReply.body([json.dumps({"kind": 1, "citations": ["a.b"], "choices": [ODD_CHOICE]}).encode()]),
+}
+
+
 def script(request: ScriptedRequest, n: int) -> ScriptedReply:
-    """Does what the request's field `user` says, or refuses with it for a body; without it, it thinks, and answers."""
-    match request.body.get("user"):
-        case "cite":
-            cited = {"type": "url_citation", "url_citation": {"start_index": 0, "end_index": 10, "url": "https://a.b"}}
-            return TextReply(DRAFT, fields={"annotations": [cited]})
-        case "call as before":
-            call = {"name": "now", "arguments": ""}
-            return TextReply("", "function_call", fields={"content": None, "function_call": call})
-        case "call":
-            tool = {"id": "c9", "type": "function", "function": {"name": "now", "arguments": '{"a":1.0 }'}, "index": 0}
-            return TextReply("", "tool_calls", fields={"content": None, "tool_calls": [tool], **THOUGHTS})
-        case "count":
-            return TextReply(DRAFT, logprobs={"content": [{"token": "S", "logprob": -1.0, "top_logprobs": []}]})
-        case str() as body:
-            return RawReply.body([body.encode()], status=422)
-    return TextReply(DRAFT, fields=THOUGHTS)
+    """The reply that the field `user` names, or a refusal with it for a body; without it thoughts, and an answer."""
+    named = request.body.get("user")
+    if named is None:
+        return TextReply(DRAFT, fields=THOUGHTS)
+    return REPLIES.get(named) or RawReply.body([named.encode()], status=422)
 
 
 @pytest.fixture
@@ -95,13 +102,6 @@ def test_no_arguments_of_a_call_block_a_chat(server: Served, upstream: LoopbackS
         assert upstream.requests[-1].body["messages"] == messages
         said = [*messages, {"role": "assistant", "content": DRAFT}]
         assert "suffer" in message(server, model=MODEL, messages=said, **GIVEN)["content"]
-
-
-def test_what_is_no_call_is_refused_in_one_sentence(server: Served) -> None:
-    messages = [*ASK, {"role": "assistant", "tool_calls": [{"id": "t1", "type": "function", "function": {}}]}]
-    reply = post(server, messages=messages)
-    assert (reply.status_code, reply.json()["error"]["param"]) == (400, "messages")
-    assert "names no function" in reply.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("model", ["draft/test", MODEL])
@@ -160,6 +160,15 @@ def test_calls_come_as_the_model_wrote_them(server: Served) -> None:
     calls = [chunk.choices[0].delta.function_call for chunk in chunks if chunk.choices[0].delta.function_call]
     assert [(call.name, call.arguments) for call in calls] == [("now", "")]
     assert chunks[-1].choices[0].finish_reason == "function_call"
+
+
+def test_a_reply_of_an_odd_form_comes_as_it_is(server: Served) -> None:
+    """Arguments that are no object, calls of other types, no role, no id, fields beside the choices."""
+    whole = post(server, model=MODEL, user="odd", **GIVEN).json()
+    assert whole["choices"][0]["message"]["tool_calls"] == ODD_CALLS
+    assert (whole["citations"], whole["kind"], whole["eirene"]["status"]) == (["a.b"], 1, "untouched")
+    last = post(server, user="odd", stream=True).text.splitlines()[-4]
+    assert json.loads(last.removeprefix("data: "))["citations"] == ["a.b"]
 
 
 def test_log_probabilities_come_unless_the_text_is_another(server: Served) -> None:
