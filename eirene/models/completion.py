@@ -16,11 +16,20 @@ _READ = frozenset({"choices", "usage"})
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One choice: its message with every field, why it ended (see `Reply`), and its log-probabilities as they came."""
+    """One choice: its message with every field, why it ended (see `Reply`), and its log-probabilities as they came.
+
+    The message is empty where there is none.
+    """
 
     message: dict[str, Any]
     finish_reason: str | None
     logprobs: object
+
+    @property
+    def text(self) -> str:
+        """The message's text; "" for content of another form."""
+        content = self.message.get("content")
+        return content if isinstance(content, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +53,31 @@ def read_completion(body: bytes | bytearray, *, name: str) -> Completion:
         raise MalformedReplyError(f"{name}: the reply is not JSON") from None
     if isinstance(found, dict) and found.get("error"):
         raise ValueError(found["error"])
-    sent = found.get("choices") if isinstance(found, dict) else None
-    if not isinstance(sent, list) or not sent:
+    choices = choices_of(found) if isinstance(found, dict) else ()
+    if not choices:
         raise MalformedReplyError(f"{name}: the reply holds no choice")
     fields = {key: value for key, value in found.items() if key not in _READ}
-    return Completion(tuple(_choice(choice, name) for choice in sent), _tokens(found.get("usage")), fields)
+    return Completion(choices, usage_of(found), fields)
 
 
-def _choice(sent: object, name: str) -> Choice:
-    message = sent.get("message") if isinstance(sent, dict) else None
-    if not isinstance(sent, dict) or not isinstance(message, dict):
-        raise MalformedReplyError(f"{name}: a choice of the reply holds no message")
-    ended = sent.get("finish_reason")
-    return Choice(message, ending(ended) if isinstance(ended, str) and ended else None, sent.get("logprobs"))
+def choices_of(completion: Mapping[str, Any]) -> tuple[Choice, ...]:
+    """The choices of a completion as JSON, in the order of their `index`; what is none is left out."""
+    sent = completion.get("choices")
+    choices = [choice for choice in sent if isinstance(choice, dict)] if isinstance(sent, list) else []
+    if all(isinstance(choice.get("index"), int) for choice in choices):
+        choices.sort(key=lambda choice: choice["index"])
+    return tuple(_choice(choice) for choice in choices)
 
 
-def _tokens(usage: object) -> Tokens:
+def _choice(sent: Mapping[str, Any]) -> Choice:
+    message, ended = sent.get("message"), sent.get("finish_reason")
+    finish_reason = ending(ended) if isinstance(ended, str) and ended else None
+    return Choice(message if isinstance(message, dict) else {}, finish_reason, sent.get("logprobs"))
+
+
+def usage_of(completion: Mapping[str, Any]) -> Tokens:
+    """The tokens that a completion as JSON reports."""
+    usage = completion.get("usage")
     if not isinstance(usage, Mapping):
         return Tokens(is_unknown=True)
     details = usage.get("prompt_tokens_details")

@@ -187,10 +187,11 @@ def guided_replies(replies: Sequence[Reply], result: LLMResult, body: bytes | by
     except (MalformedReplyError, ValueError):
         sent = [getattr(getattr(g, "message", None), "additional_kwargs", None) or {} for g in result.generations[0]]
     found = zip(replies, sent, strict=False)
-    return tuple(r if r.text.strip() else replace(r, text=_guided(told) or r.text) for r, told in found)
+    return tuple(r if r.text.strip() else replace(r, text=guided_text(told) or r.text) for r, told in found)
 
 
-def _guided(told: Mapping[str, Any]) -> str | None:
+def guided_text(told: Mapping[str, Any]) -> str | None:
+    """The JSON object among a message's fields of reasoning; None for none."""
     texts = (told.get(name) for name in _REASONING)
     return next((text for text in texts if isinstance(text, str) and json_object(text) is not None), None)
 

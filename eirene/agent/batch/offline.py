@@ -26,8 +26,10 @@ from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.reply_forms import COMPLETENESS_JSON_PROMPT
 from eirene.feedback_model.request import CHAT_PROMPT
 from eirene.models.cache import is_whole
+from eirene.models.completion import choices_of, usage_of
 from eirene.models.redaction import redacted
-from eirene.models.replies import Reply, ending, token_count
+from eirene.models.replies import Reply
+from eirene.models.structured import guided_text
 from eirene.prompts.history import HISTORY_PROMPT
 from eirene.text.sentences import split_sentences
 
@@ -320,9 +322,9 @@ def _take(text: bytes, where: str, lines: _ReplyLines, step: SamplingStep, found
     if not lines.add(known, text):
         found.twice += 1
         return
-    usage: dict[str, Any] = body["usage"] if isinstance(body.get("usage"), dict) else {}
-    found.input_tokens += token_count(usage.get("prompt_tokens")) or 0
-    found.output_tokens += token_count(usage.get("completion_tokens")) or 0
+    tokens = usage_of(body)
+    found.input_tokens += tokens.input
+    found.output_tokens += tokens.output
 
 
 def _body(line: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
@@ -333,24 +335,17 @@ def _body(line: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
     if isinstance(body, dict) and isinstance(body.get("error"), dict):
         problem = problem or body["error"]
     status = response.get("status_code", _OK) if isinstance(response, dict) else None
-    if not problem and isinstance(body, dict) and status == _OK and _choices(body):
+    if not problem and isinstance(body, dict) and status == _OK and choices_of(body):
         return body, ""
     said = problem.get("message") if isinstance(problem, dict) else problem
     return None, redacted(str(said or ("no reply" if status in (None, _OK) else f"HTTP {status}")))
 
 
-def _choices(body: dict[str, Any]) -> list[Reply]:
-    """The replies of a completion, in the order of their `index`; what has no text is an empty one."""
-    sent = body.get("choices")
-    choices = [choice for choice in sent if isinstance(choice, dict)] if isinstance(sent, list) else []
-    if all(isinstance(choice.get("index"), int) for choice in choices):
-        choices.sort(key=lambda choice: choice["index"])
-    replies = []
-    for choice in choices:
-        message, why = choice.get("message"), choice.get("finish_reason")
-        text = message.get("content") if isinstance(message, dict) else None
-        replies.append(Reply(text if isinstance(text, str) else "", ending(why) if isinstance(why, str) else None))
-    return replies
+def _replies(body: dict[str, Any]) -> list[Reply]:
+    """The replies of a completion; what has no text, and no JSON as its reasoning, is an empty one."""
+    choices = choices_of(body)
+    texts = (c.text if c.text.strip() else guided_text(c.message) or c.text for c in choices)
+    return [Reply(text, choice.finish_reason) for text, choice in zip(texts, choices, strict=True)]
 
 
 class _ReplyLines:
@@ -377,7 +372,7 @@ class _ReplyLines:
         self._database.execute("DELETE FROM lines WHERE row = ?", (row,))
         for first, text in found:
             body, _ = _body(parse_json(text, where="", from_model=True))
-            yield first, _choices(body or {})
+            yield first, _replies(body or {})
 
     def left(self) -> int:
         """How many lines nobody has asked for."""

@@ -79,7 +79,7 @@ class DraftRequest:
     @property
     def top_logprobs(self) -> int | None:
         """How many log-probabilities a token the client asks for."""
-        asked = {} if self.request is None else self.request.passed_on
+        asked = {} if self.request is None else self.request.model_extra or {}
         most = asked.get("top_logprobs")
         return most if isinstance(most, int) else 0 if asked.get("logprobs") else None
 
@@ -99,6 +99,8 @@ def openai_request(
         # What is in the extra body takes the place of arguments, and goes as it is.
         reply = await model.async_client.with_raw_response.create(model=named, messages=[], extra_body=body)
         found = read_completion(reply.content, name=name)
+        if not all(choice.message for choice in found.choices):
+            raise MalformedReplyError(f"{name}: a choice of the reply holds no message")
         note_response(found.fields)
         drafts = tuple(ModelDraft(from_openai(c.message, c.logprobs), c.finish_reason) for c in found.choices)
         fields = {key: value for key, value in found.fields.items() if key not in _SERVED}
