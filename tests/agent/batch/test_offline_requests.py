@@ -274,3 +274,13 @@ def test_requests_ask_for_critiques_as_a_live_run_does(structured: Any, asked: s
     body = json.loads(done.files[0].read_text("utf-8"))["body"]
     assert asked in "".join(message["content"] for message in body["messages"])
     assert ("response_format" in body) is (structured == "auto")
+
+
+async def test_critiques_that_came_as_reasoning_are_read(cache: CallCache, tmp_path: Path) -> None:
+    """As vLLM's batches have them: the content is null, the JSON stands beside it."""
+    held = TextReply("", fields={"content": None, "reasoning_content": '{"1":"Complete","2":"Complete"}'})
+    lines = replies_for(tmp_path, lambda *_: held)
+    parts, _ = parts_with(cache)
+    import_replies([written(tmp_path, lines)], ITEMS, SamplingStep(parts, SETTINGS))
+    record = await arefine(ITEMS[0], backend=parts, settings=SETTINGS)
+    assert record.status == "complete"
