@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eirene.core.errors import MalformedReplyError
 from eirene.models.replies import Tokens, ending, token_count
 from eirene.text.unicode import mend_values
 
@@ -41,21 +40,20 @@ class Completion:
     fields: dict[str, Any]
 
 
-def read_completion(body: bytes | bytearray, *, name: str) -> Completion:
-    """The completion of the model `name`. Half surrogate pairs are mended.
+def read_completion(body: bytes | bytearray) -> Completion:
+    """The completion in a response's body, half surrogate pairs mended.
 
-    Raises `MalformedReplyError` for another form, and `ValueError` with the server's error where it sent one as a
-    reply, as LangChain does.
+    Raises `ValueError`, as LangChain does: for what is none, and with the server's error where it sent one as a reply.
     """
     try:
         found = mend_values(json.loads(body))
-    except (ValueError, RecursionError):
-        raise MalformedReplyError(f"{name}: the reply is not JSON") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     if isinstance(found, dict) and found.get("error"):
         raise ValueError(found["error"])
     choices = choices_of(found) if isinstance(found, dict) else ()
-    if not choices:
-        raise MalformedReplyError(f"{name}: the reply holds no choice")
+    if not choices or not all(choice.message for choice in choices):
+        raise ValueError("no choice with a message")
     fields = {key: value for key, value in found.items() if key not in _READ}
     return Completion(choices, usage_of(found), fields)
 

@@ -183,8 +183,8 @@ def guided_replies(replies: Sequence[Reply], result: LLMResult, body: bytes | by
     LangChain's class may have it, or only the `body` of the response.
     """
     try:
-        sent: Sequence[Mapping[str, Any]] = [c.message for c in read_completion(body, name="").choices]
-    except (MalformedReplyError, ValueError):
+        sent: Sequence[Mapping[str, Any]] = [c.message for c in read_completion(body).choices]
+    except ValueError:
         sent = [getattr(getattr(g, "message", None), "additional_kwargs", None) or {} for g in result.generations[0]]
     found = zip(replies, sent, strict=False)
     return tuple(r if r.text.strip() else replace(r, text=guided_text(told) or r.text) for r, told in found)

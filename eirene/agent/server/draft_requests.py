@@ -98,9 +98,7 @@ def openai_request(
         named = model.model_name or name.partition(":")[2]
         # What is in the extra body takes the place of arguments, and goes as it is.
         reply = await model.async_client.with_raw_response.create(model=named, messages=[], extra_body=body)
-        found = read_completion(reply.content, name=name)
-        if not all(choice.message for choice in found.choices):
-            raise MalformedReplyError(f"{name}: a choice of the reply holds no message")
+        found = read_completion(reply.content)
         note_response(found.fields)
         drafts = tuple(ModelDraft(from_openai(c.message, c.logprobs), c.finish_reason) for c in found.choices)
         fields = {key: value for key, value in found.fields.items() if key not in _SERVED}
