@@ -83,8 +83,11 @@ class ContextReader:
                     found.setdefault((piece, own), ContextPiece(piece, n, at + start, at + end, own))
         return tuple(found.values())
 
-    def read(self, claims: Sequence[str]) -> list[ClaimReading]:
-        """One reading for each claim, in order. Values are read in the notation that the texts have them in."""
+    def read(self, claims: Sequence[str], *, derived: bool = True) -> list[ClaimReading]:
+        """One reading for each claim, in order. Values are read in the notation that the texts have them in.
+
+        `derived`: it is asked whether they follow from those of the texts.
+        """
         if not self.pieces:
             return [ClaimReading(0.0, 0.0, None) for _ in claims]
         written = [self._notation.written(claim) for claim in claims]
@@ -94,8 +97,8 @@ class ContextReader:
         for claim, own in zip(claims, parts, strict=True):
             of_claim, readings = readings[: len(own)], readings[len(own) :]
             worst = min(of_claim, key=lambda r: r.supported - r.contradicted)
-            derived = self._derivations.chance(claim) if worst.supported < _SUPPORTED else None
-            found.append(replace(worst, derived=derived))
+            asks = derived and worst.supported < _SUPPORTED
+            found.append(replace(worst, derived=self._derivations.chance(claim)) if asks else worst)
         return found
 
     def nearest(self, claim: str, count: int) -> list[ContextPiece]:
@@ -108,7 +111,7 @@ class ContextReader:
 
     @cached_property
     def _notation(self) -> Notation:
-        return Notation([piece.text for piece in self.pieces])
+        return Notation(self._texts)
 
     @cached_property
     def _derivations(self) -> Derivations:

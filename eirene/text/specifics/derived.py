@@ -265,7 +265,8 @@ def _made(values: Sequence[_Value], unit: str) -> Iterator[Floats]:
     units = np.array([v.unit for v in values])
     a, b = (np.array([v.value for v in values]).reshape(shape) for shape in ((-1, 1), (1, -1)))
     ua, ub = units.reshape(-1, 1), units.reshape(1, -1)
-    like = ua == ub
+    codes = np.unique(units, return_inverse=True)[1]
+    like = codes.reshape(-1, 1) == codes.reshape(1, -1)
     fits = (ua == unit) | (ub == unit) | (unit == "")
     if unit not in _NOT_OF_BARE:
         fits = fits | ((ua == "") & (ub == ""))

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 
-from eirene.text.specifics.index import find_specifics
+from eirene.text.specifics.index import find_specifics, specifics_index
 from eirene.text.specifics.mention import Mention
 from eirene.text.specifics.quantity import Quantities
 
@@ -22,7 +22,7 @@ class Notation:
         self._by_key: dict[str, list[Mention]] = defaultdict(list)
         self._by_value: dict[tuple[Fraction, str], Mention] = {}
         for text in dict.fromkeys(texts):
-            for mention in find_specifics(text):
+            for mention in specifics_index(text).mentions:
                 if mention.kind in ("number", "date"):
                     self._add(mention, text[mention.start : mention.end])
         self._quantities = Quantities(q for mention in self._written for q in mention.quantities)
