@@ -111,7 +111,7 @@ class ContextReader:
 
     @cached_property
     def _notation(self) -> Notation:
-        return Notation(self._texts)
+        return Notation(self.texts)
 
     @cached_property
     def _derivations(self) -> Derivations:
