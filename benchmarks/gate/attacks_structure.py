@@ -72,6 +72,18 @@ def lost_beside_fault(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
     return _lost_from(draft, n, before)
 
 
+@attack("left leaning", "structure", "a foreign sentence is taken out, and the one that goes on with it stays")
+def left_leaning(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
+    foreign, leaning = Piece(say.one("facts", rng)), Piece("Half of them did so for years.")
+    answer = joined([foreign, leaning, *(p for p in draft.pieces if not p.is_gain)])
+    found = marked(
+        draft,
+        joined([leaning, *draft.pieces]),
+        lambda shown: not count(foreign.text, shown) and count(leaning.text, shown) > 0,
+    )
+    return found and replace(found, item=draft.subject.item.model_copy(update={"answer": answer}))
+
+
 def _lost_for_a_clause(draft: Draft, clause: str, rng: Random) -> Harm | None:
     """A sentence that went on with this clause is gone as a whole."""
     if len(draft.once) < 2:

@@ -9,15 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_PART = r"[a-z-]+(?:\s+[a-z-]+)?\s+of\s+(?:them|these|those|it|which|whom)"
+_PARTS = r"""[a-z-]+(?:\s+[a-z-]+)?\s+of\s+(?:them|these|those|which|whom)
+      | the\s+(?:same|former|latter|others?|second|rest|remaining)"""
 _REFERS = rf"""this|these|those|that|it|its|it['’]s|they|their|them|they['’]re|he|his|him|she|her|such|both|either
-      | neither|another|others?|each|{_PART}|the\s+(?:same|former|latter|others?|second|rest|remaining|two|three)"""
-_REFERRING = re.compile(rf"(?:{_REFERS})\b(?!['’]s\s+go\b)", re.VERBOSE | re.IGNORECASE)
+      | neither|another|others?|{_PARTS}"""
+_PART = re.compile(rf"(?:{_PARTS})\b", re.VERBOSE | re.IGNORECASE)
+_REFERRING = re.compile(rf"(?:{_REFERS})\b", re.VERBOSE | re.IGNORECASE)
+_EMPTY = re.compile(r"it(?:['’]s|\s+is|\s+was)\s+[a-z]+\s+(?:that|to)\b", re.IGNORECASE)
+"""What refers to nothing: "It is said that ..."."""
 _LEANS = re.compile(
     rf"""(?:however|therefore|thus|hence|consequently|accordingly|so|then|instead|otherwise|but|yet|still|nor|rather|indeed
       | nevertheless|nonetheless|similarly|likewise|conversely|meanwhile|because|since|also|too|besides|moreover
       | furthermore|additionally|afterwards?|later|next|finally|lastly|second(?:ly)?|third(?:ly)?|fourth(?:ly)?|again
-      | overall|{_REFERS}|some|one|ones|which|who|whose|where|when|there|here|following|doing|once|after|if\s+so
+      | overall|{_REFERS}|each|some|one|ones|which|who|whose|where|when|there|here|following|doing|once|after|if\s+so
       | in\s+turn|as\s+(?:a|the|such)|for\s+(?:example|instance|this)
       | in\s+(?:addition|contrast|turn|fact|this|these|summary|other|conclusion|short)|on\s+the\s+other
       | the\s+(?:last|next|result|reason)|to\s+(?:sum|conclude)|due\s+to\s+(?:this|these)
@@ -57,7 +61,12 @@ def goes_on(text: str) -> bool:
 
 def refers(text: str) -> bool:
     """Whether its first words stand for something named before: "They", "Half of them", "The latter"."""
-    return _REFERRING.match(text) is not None
+    return _REFERRING.match(text) is not None and _EMPTY.match(text) is None
+
+
+def is_part(text: str) -> bool:
+    """Whether it begins with a part of what was named before: "Half of them", "The latter", "The rest"."""
+    return _PART.match(text) is not None
 
 
 def pronoun(text: str) -> str | None:
@@ -66,9 +75,14 @@ def pronoun(text: str) -> str | None:
     return None if word is None else _PRONOUNS.get(word.group().lower().replace("’", "'"))
 
 
+def announces(text: str) -> bool:
+    """Whether a sentence announces others by their number: "There are three reasons."."""
+    return _COUNTED.search(text[:_READ]) is not None
+
+
 def announced(sentences: Sequence[str], index: int) -> bool:
-    """Whether a sentence is one of those that an earlier one announces by their number ("There are three reasons.")."""
-    for n in range(index):
+    """Whether a sentence is one of those that an earlier one announces."""
+    for n in range(max(0, index - len(_SMALL) - 1), index):
         found = _COUNTED.search(sentences[n][:_READ])
         if found is not None and index - n <= _NUMBERS[found.group(1).lower()]:
             return True

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from eirene.text.clauses import clause_spans
 from eirene.text.english import looks_like_base
-from eirene.text.leaning import announced, goes_on, leans, pronoun, refers
+from eirene.text.leaning import announced, announces, goes_on, leans, pronoun, refers
 from eirene.text.sentences import Sentence
 from eirene.text.specifics.derived import derivable
 from eirene.text.words import content_words, stems
@@ -125,7 +125,7 @@ class Removals:
     def _is_leant_on(self, index: int, gone: set[int]) -> bool:
         """Whether a sentence that stays hangs on one: by its first word, or by what only that one introduces."""
         stays = [j for j in range(index + 1, len(self.sentences)) if j not in gone and self._text(j)]
-        if announced([s.text for s in self.sentences], index):
+        if announces(self._text(index)) or announced([s.text for s in self.sentences], index):
             return True
         if not stays:
             return False

@@ -82,6 +82,38 @@ def test_steps_torn_quotations_and_what_is_led_in_to_stay(answer: str) -> None:
     assert removed(answer) == []
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "So squirrels elected a mayor.",
+        "Squirrels would elect a mayor.",
+        "Half of them elected a mayor.",
+        "In all, squirrels elected a mayor.",
+    ],
+)
+def test_conclusions_and_parts_of_what_was_said_stay(sentence: str) -> None:
+    assert removed(f"{BEFORE} {sentence}") == []
+
+
+def test_what_answers_the_question_stays() -> None:
+    assert removed(f"{BEFORE} {FOREIGN}", question="Who elected the mayor of the squirrels?") == []
+
+
+def test_a_number_that_follows_from_the_passages_stays() -> None:
+    assert removed(f"{BEFORE} Divers sang for 415 seconds.") == ["Divers sang for 415 seconds."]
+    assert removed(f"{BEFORE} Divers sang for 600 seconds.") == []
+
+
+def test_a_number_that_is_announced_stays_whole() -> None:
+    announced = "There are two facts. The harbour bridge was opened in 1932."
+    assert removed(f"{announced} {FOREIGN} Trains cross the bridge every hour.") == []
+
+
+def test_a_pronoun_that_goes_on_as_in_the_passages_lets_the_sentence_between_go() -> None:
+    answer = f"The harbour bridge was opened in 1932. {FOREIGN} It is made of steel from Sheffield."
+    assert removed(answer) == [FOREIGN]
+
+
 def test_not_everything_goes() -> None:
     assert removed("Squirrels elected a mayor. Owls run the post office.") == []
     foreign = "Squirrels elected a mayor. Owls run the post office. Foxes own a bakery."

@@ -8,6 +8,7 @@ from typing import Literal
 from eirene.agent.gate.checks.attribution import attribution
 from eirene.agent.gate.checks.base import Check, EditCase
 from eirene.agent.gate.checks.characters import characters
+from eirene.agent.gate.checks.dangling import dangling
 from eirene.agent.gate.checks.fluency import fluency
 from eirene.agent.gate.checks.length import length
 from eirene.agent.gate.checks.loss import loss
@@ -53,6 +54,7 @@ CHECKS: tuple[NamedCheck, ...] = (
     NamedCheck("talk", talk, "always"),
     NamedCheck("shouting", shouting, "always"),
     NamedCheck("fluency", fluency, "always"),
+    NamedCheck("dangling", dangling),
     NamedCheck("rewording", rewording, yields=True),
     NamedCheck("specifics", specifics, "given"),
     NamedCheck("polarity", polarity, "given", yields=True),
@@ -67,5 +69,5 @@ CHECKS: tuple[NamedCheck, ...] = (
 )
 """The checks that ship, in the order in which they are asked."""
 
-VERSION = 6
+VERSION = 7
 """Goes up when the same edits may be judged otherwise; part of every signature."""
