@@ -1,4 +1,4 @@
-"""Dangling check: what is left leans on a sentence that was taken out ("Half of them were oaks."), or is one too few."""
+"""Dangling check: what stays leans on a sentence that was taken out ("Half of them were oaks."), or is one too few."""
 
 from __future__ import annotations
 
