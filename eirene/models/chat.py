@@ -27,10 +27,9 @@ from eirene.models.costs import Price, priced
 from eirene.models.faults import Fault
 from eirene.models.http_guard import current_call
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
-from eirene.models.prompt_cache import wants_breakpoint, with_breakpoint
+from eirene.models.messages import SYSTEM, has_system, wants_breakpoint, with_breakpoint, without_system
 from eirene.models.replies import Reply, Tokens, replies_of, tokens_of
 from eirene.models.structured import PARAMETER, ReplyForm, SchemaRequest, SchemaSupport, guided_replies
-from eirene.models.system_role import SYSTEM, has_system, without_system
 from eirene.prompts import Message
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from eirene.core.errors import (
     UnreachableError,
 )
 from eirene.models.connection import diagnose
+from eirene.models.messages import SYSTEM, refuses_system
 from eirene.models.redaction import redacted
-from eirene.models.system_role import SYSTEM, refuses_system
 
 _RETRYABLE = (RateLimitError, BackendTimeoutError, UnreachableError, MalformedReplyError)
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})

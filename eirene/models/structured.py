@@ -17,9 +17,8 @@ from eirene.core.errors import InputError, MalformedReplyError
 from eirene.core.json import parse_json
 from eirene.core.logs import get_logger
 from eirene.core.loop_settings import Structured
-from eirene.models.completion import read_completion
 from eirene.models.faults import Fault
-from eirene.models.replies import Reply
+from eirene.models.replies import Reply, read_completion
 from eirene.models.reply_text import inside_fence
 from eirene.prompts import Message
 from eirene.text.thinking import without_thinking

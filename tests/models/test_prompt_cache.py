@@ -14,7 +14,7 @@ from eirene.feedback_model.request import feedback_messages
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.costs import Price
 from eirene.models.drawing import draw_replies
-from eirene.models.prompt_cache import LEAST_TOKENS
+from eirene.models.messages import LEAST_TOKENS
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message
 from eirene.refiners.base import RefineTask, Rejection

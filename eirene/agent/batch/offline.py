@@ -26,9 +26,8 @@ from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.reply_forms import COMPLETENESS_JSON_PROMPT
 from eirene.feedback_model.request import CHAT_PROMPT
 from eirene.models.cache import is_whole
-from eirene.models.completion import choices_of, usage_of
 from eirene.models.redaction import redacted
-from eirene.models.replies import Reply
+from eirene.models.replies import Reply, choices_of, usage_of
 from eirene.models.structured import guided_text
 from eirene.prompts.history import HISTORY_PROMPT
 from eirene.text.sentences import split_sentences

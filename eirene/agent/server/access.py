@@ -1,4 +1,4 @@
-"""ASGI middleware before every route: API key, origin and host checks, security headers, request log and metrics.
+"""ASGI middleware before every route: API key, origin and host checks, headers, request log, metrics and spans.
 
 The log has a line a request: method, path, status, milliseconds. Never a text, a key or a query.
 """
@@ -19,12 +19,14 @@ from eirene.agent.server.errors import ApiError, internal_error
 from eirene.agent.server.metrics import Metrics
 from eirene.agent.server.options import ServeOptions, is_loopback
 from eirene.core.logs import get_logger
+from eirene.core.tracing import Tracing, root_span
 
 logger = get_logger(__name__)
 
 _OPEN = frozenset({"/", "/healthz", "/openapi.json"})  # what needs no key: nothing of anybody's is there
 _KNOWN = _OPEN | {"/metrics", "/v1/models", "/v1/chat/completions", "/v1/runs", "/v1/edits"}
 _RUN = re.compile(r"(/v1)?/runs/[^/]+(/events|/cancel|/result)?")
+_TRACED = frozenset({"/v1/chat/completions", "/v1/runs"})
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -98,6 +100,39 @@ class AccessMiddleware:
             return None
         said = "the API key is wrong" if given else "an API key is wanted: Authorization: Bearer KEY"
         return ApiError(401, said, code="invalid_api_key")
+
+
+class RequestSpans:
+    """ASGI middleware for tracing: a span for each request that begins a run, part of the trace that its headers name.
+
+    To stand behind the check of keys: a stranger's `traceparent` is not gone on with.
+    """
+
+    def __init__(self, app: ASGIApp, *, tracing: Tracing) -> None:
+        self._app = app
+        self._tracing = tracing
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] not in _TRACED:
+            await self._app(scope, receive, send)
+            return
+        method, path = scope["method"], scope["path"]
+        began = {"http.request.method": method, "http.route": path, "url.scheme": scope.get("scheme", "http")}
+        headers = dict(Headers(scope=scope))
+        with root_span(
+            f"{method} {path}", lambda: began, tracing=self._tracing, kind="server", headers=headers
+        ) as found:
+
+            async def watched(message: Message) -> None:
+                if message["type"] == "http.response.start" and found is not None:
+                    status = message["status"]
+                    found.set({"http.response.status_code": status})
+                    if status >= 500:
+                        found.failed(str(status), "")
+                await send(message)
+
+            await self._app(scope, receive, watched)
 
 
 def to_response(error: ApiError) -> JSONResponse:

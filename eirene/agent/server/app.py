@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Match, Route
 
 from eirene._version import __version__
-from eirene.agent.server.access import AccessMiddleware, to_response
+from eirene.agent.server.access import AccessMiddleware, RequestSpans, to_response
 from eirene.agent.server.answers import Envelope, chunks, completion
 from eirene.agent.server.engine import ChatTask, Engine
 from eirene.agent.server.errors import ApiError
@@ -38,7 +38,6 @@ from eirene.agent.server.protocol import (
     describe,
     parse_body,
 )
-from eirene.agent.server.request_spans import RequestSpans
 from eirene.agent.server.result import shown_result
 from eirene.agent.server.runs import ServerRun
 from eirene.agent.server.service import RenderPage, Service

@@ -12,9 +12,8 @@ from eirene.agent.server.protocol import ChatRequest
 from eirene.core.errors import MalformedReplyError
 from eirene.core.usage import Usage
 from eirene.models.call_spans import note_response, response_of
-from eirene.models.completion import read_completion
-from eirene.models.replies import Tokens, replies_of, tokens_of, whole_message
-from eirene.models.system_role import SYSTEM, has_system, without_system
+from eirene.models.messages import SYSTEM, has_system, without_system
+from eirene.models.replies import Tokens, read_completion, replies_of, tokens_of, whole_message
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
