@@ -38,14 +38,11 @@ class ClientGoneError(Exception):
 async def while_client_waits(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """The result of `work`; a client that goes away ends it. Raises `ClientGoneError` then."""
     task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_disconnected(request.receive))
     try:
-        await _wait_first([task, gone], None)
-        if not task.done():
-            raise ClientGoneError
+        await done_within(task, request, seconds=None)
         return task.result()
     finally:
-        await _cancel(task, gone)
+        await _cancel(task)
 
 
 class EventStream(Response):
@@ -95,8 +92,8 @@ async def answer_events(work: asyncio.Task[Iterable[str]]) -> AsyncGenerator[str
         await asyncio.sleep(0)  # others have their turn between the parts of a long answer
 
 
-async def done_within(task: asyncio.Task[T], request: Request, *, seconds: float) -> bool:
-    """Whether the work is done, or its client gone, within so many seconds."""
+async def done_within(task: asyncio.Task[T], request: Request, *, seconds: float | None) -> bool:
+    """Whether the work is done within so many seconds. Raises `ClientGoneError` where its client is gone before."""
     gone = asyncio.ensure_future(_disconnected(request.receive))
     try:
         await _wait_first([task, gone], seconds)
