@@ -20,6 +20,7 @@ from eirene.text.english import (
     is_third_person,
     looks_like_base,
 )
+from eirene.text.form import is_form
 from eirene.text.remembered import remembered
 from eirene.text.sentences import Sentence
 
@@ -73,15 +74,15 @@ class Unit:
 def units_of(answer: str, sentences: Sequence[Sentence]) -> tuple[Unit, ...]:
     """The units of an answer, sentence by sentence: the sentence itself, then its clauses if it has more than one.
 
-    `sentences` are those of `split_sentences`. Each has exactly one unit that is no clause, with an empty text where it
-    is white space alone.
+    `sentences` are those of `split_sentences`; structure has no clauses. Each has exactly one unit that is no clause,
+    with an empty text where it is white space alone.
     """
     units: list[Unit] = []
     for index, sentence in enumerate(sentences):
         check_cancelled()
         start, end = sentence.text_start, sentence.text_end
         units.append(Unit(index, start, end, core_text(answer[start:end]), False))
-        spans = list(clause_spans(answer[start:end]))
+        spans = [] if is_form(answer[start:end]) else list(clause_spans(answer[start:end]))
         if len(spans) > 1:
             pieces = [(start + a, start + b) for a, b in spans]
             units.extend(Unit(index, a, b, core_text(answer[a:b]), True) for a, b in pieces)

@@ -1,7 +1,7 @@
 """Sentences: cuts a text into sentences with character offsets, the same for prompt, parser, record and report.
 
-`sentencex` finds the sentence ends; a small pre-splitter adds what it does not know: lines, list markers and code
-fences. The pieces partition the text: joined, they give it back exactly, whatever it holds.
+`sentencex` finds the sentence ends; a small pre-splitter adds what it does not know: lines, list markers and structure
+(`eirene.text.form`). The pieces partition the text: joined, they give it back exactly, whatever it holds.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from itertools import accumulate, pairwise
 
 from eirene.text.abbreviations import ABBREVIATIONS, goes_on_abroad, may_go_on
 from eirene.text.cancellation import check_cancelled
+from eirene.text.form import form_spans
 from eirene.text.matching import Span
 from eirene.text.remembered import remembered
 from eirene.text.thinking import between, thinking_spans
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
 _TABLE_ROW = re.compile(r"[ \t]*\|.*\|\s*$")
 # Bullets, "1." / "1)" / "(a)" numbering, Markdown headings and quotes: such a line is a piece of its own.
 _MARKER = re.compile(r"[ \t]*(?:(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]|#{1,6}|>+)[ \t]+)+")
@@ -39,6 +39,14 @@ _NEW_WORD = re.compile(r"[\u200b\ufeff\"'“‘(\[*]*([^\W\d_])(.?)")
 _NAME_CHARACTERS = frozenset("/@\\=_")
 # A marker in running text ("Reasons: 1. It is cheap. 2. It lasts.") goes with the sentence that it numbers.
 _INNER_MARKER = re.compile(r"(?:^|(?<=[:;])\s+)(\(?(?:\d{1,2}|[a-z])[.)]\s+)$")
+# One that goes on counting in the middle of a sentence.
+_NEXT_ITEM = re.compile(r"(?:[,;]|[,;]?\s(?:and|or|und|oder|et|ou|y|o|e|i|en|og|och))\s+\(?(\d{1,2}|[b-z])[.)]\s+\Z")
+_ITEM = re.compile(r"(?<!\S)\(?(\d{1,2}|[a-z])[.)]\s+(?=\S)")
+_COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_COUNT = re.compile(
+    rf"\b(?:the (?:following )?|these )?({'|'.join(_COUNTS)}|\d{{1,2}})\s+(?:[a-z]+\s+){{0,2}}[a-z]+:\s*\Z",
+    re.IGNORECASE,
+)
 # Abbreviations that `sentencex` does not know, before a number or a lower-case letter.
 _ABBREVIATION = re.compile(
     r"\b(?:approx|avg|ch|chap|ed|eds|est|excl|incl|max|min|para|resp|sec|sect|vol|vols|(?:\w\.)+\w)\.\s+$",
@@ -49,6 +57,8 @@ _STRETCH = 4_000
 """Characters that `sentencex` gets at a time."""
 _LONGEST = 2 * _STRETCH
 """Most characters at a time, where no sentence ends within a stretch."""
+_FAR = 400
+"""Characters before a marker within which the one before it is looked for."""
 _WINDOW = 80
 """Characters around a cut that the rules look at, which keeps long texts linear."""
 
@@ -88,10 +98,10 @@ class Sentence:
 def split_sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences of `text`, in order; `"".join(s.raw for s in result) == text` always holds.
 
-    A line with a list marker, a heading, a table row and a fenced code block are pieces of their own; a line break in
-    hard-wrapped text ends no sentence. White space belongs to the piece before it, except for a line's indentation and
-    at the start of the text. Only the empty text has no sentences. Where an ordinal or an abbreviation makes it matter,
-    the language is told from the text. Thinking (`eirene.text.thinking`) counts as white space around a sentence.
+    A line with a list marker, a heading, a table row and a stretch of structure are pieces of their own; a line break
+    in hard-wrapped text ends no sentence. White space belongs to the piece before it, except for a line's indentation
+    and at the start of the text. Only the empty text has no sentences. Where an ordinal or an abbreviation makes it
+    matter, the language is told from the text. Thinking (`eirene.text.thinking`) counts as white space around one.
     """
     blocks = thinking_spans(text)
     return _around(text, blocks) if blocks else tuple(_cut(text))
@@ -137,28 +147,28 @@ def _language_of(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[str, bool]]:
-    """Runs of lines that cannot share a sentence, each with whether it stays whole (code, a table row)."""
+    """Runs of lines that cannot share a sentence, each with whether it stays whole (structure, a table row)."""
+    at = 0
+    for start, end in form_spans(text):
+        yield from _runs(text[at:start])
+        yield text[start:end], True
+        at = end
+    yield from _runs(text[at:])
+
+
+def _runs(text: str) -> Iterator[tuple[str, bool]]:
     held: list[str] = []
-    fence: str | None = None
     for line in text.splitlines(keepends=True):
-        mark = _FENCE.match(line)
-        if fence is not None:
-            held.append(line)
-            if mark and mark.group(1).startswith(fence) and not line.strip().strip(fence[0]):
-                yield "".join(held), True
-                held, fence = [], None
-            continue
         is_row = _TABLE_ROW.match(line) is not None
-        if held and (mark or is_row or _breaks(held[-1], line)):
+        if held and (is_row or _breaks(held[-1], line)):
             yield "".join(held), False
             held = []
         if is_row:
             yield line, True
-            continue
-        held.append(line)
-        fence = mark.group(1) if mark else None
+        else:
+            held.append(line)
     if held:
-        yield "".join(held), fence is not None
+        yield "".join(held), False
 
 
 def _breaks(line: str, following: str) -> bool:
@@ -254,6 +264,10 @@ def _mend(text: str, cuts: list[int], language: str) -> list[int]:
         passed = cut
         before = text[max(previous, cut - _WINDOW) : cut]
         marker = _INNER_MARKER.search(before)
+        if _counts_on(text[max(previous, cut - _FAR) : cut]):
+            continue
+        if marker and marker.start() and text[cut : cut + 1].islower():  # "three things: 1. a rope"
+            continue
         if marker:
             cut -= len(marker.group(1))
         elif _goes_on(before, text[cut : cut + 1], language):
@@ -261,6 +275,36 @@ def _mend(text: str, cuts: list[int], language: str) -> list[int]:
         if previous < cut < len(text):
             mended.append(cut)
     return mended
+
+
+def _counts_on(before: str) -> bool:
+    """Whether the marker at the end goes on counting within its sentence: "1. a rope, 2. a lamp and 3."."""
+    found = _NEXT_ITEM.search(before)
+    if found is None:
+        return False
+    name = found[1]
+    last = str(int(name) - 1) if name.isdecimal() else chr(ord(name) - 1)
+    return re.search(rf"(?<![\w.]){last}[.)]\s", before[: found.start()]) is not None
+
+
+def without_list_markers(sentence: str) -> str:
+    """A sentence without the markers of a list within it, and without words that only count its items.
+
+    "They saw a fox and an owl." for "They saw two animals: 1. a fox and 2. an owl."
+    """
+    found: list[re.Match[str]] = []
+    for marker in _ITEM.finditer(sentence):
+        name = marker[1]
+        if name == (chr(ord("a") + len(found)) if name.isalpha() else str(len(found) + 1)):
+            found.append(marker)
+    if len(found) < 2:
+        return sentence
+    for marker in reversed(found):
+        sentence = sentence[: marker.start()] + sentence[marker.end() :]
+    at = found[0].start()
+    counted = _COUNT.search(sentence[:at])
+    told = counted is not None and (_COUNTS.index(counted[1].lower()) if counted[1].isalpha() else int(counted[1]))
+    return sentence[: counted.start()] + sentence[at:] if counted and told == len(found) else sentence
 
 
 def _tears_a_name(text: str, cut: int) -> bool:

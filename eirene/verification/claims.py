@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eirene.text.discourse import is_filler
+from eirene.text.form import is_form
+from eirene.text.sentences import without_list_markers
 from eirene.text.words import stems
 from eirene.verification.checkworthiness import talk_chances
 
@@ -58,6 +60,7 @@ def claims_nothing(sentence: str) -> str | None:
     text = sentence.strip()
     head, tail = text[:_WINDOW], text[-_WINDOW:]
     found = (
+        (is_form(text), "structured text"),
         (_QUESTION.search(tail), "a question"),
         (_HEADING.match(head), "a heading"),
         (_LEADS_IN.search(tail), "leads in what follows"),
@@ -94,6 +97,6 @@ def claim_of(sentence: str) -> str:
     """What is compared with the passages: the sentence without list marker, emphasis, "(Passage 2)" and openings such
     as "Based on the passages," and "Passage 2 states that"."""
     text = _CITED.sub("", sentence.replace("**", "").replace("__", ""))
-    text = _MARKER.sub("", text, count=1)
+    text = _MARKER.sub("", without_list_markers(text), count=1)
     text = _OPENING.sub("", text, count=1).strip()
     return text[:1].upper() + text[1:] if text else sentence.strip()

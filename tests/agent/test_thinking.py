@@ -12,7 +12,7 @@ from eirene.testing.loopback import LoopbackServer
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, chat_engine, embedded_engine, served
 
 PASSAGE = "The oak is 31 metres tall. It was planted in 1790."
-INVENTED = "Its acorns are exported to the moon."
+INVENTED = "Two astronauts opened a bakery on Jupiter last year."
 BLOCK = "<think>\nOaks are fish, in 1200.\n\n1. They swim.\n</think>\n\n"
 ANSWERS = {
     "before": (f"{BLOCK}The oak is 31 metres tall. {INVENTED}", f"{BLOCK}The oak is 31 metres tall."),

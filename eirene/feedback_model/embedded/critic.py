@@ -31,6 +31,7 @@ from eirene.feedback_model.embedded.evidence import gather, texts_of
 from eirene.feedback_model.embedded.faults import AnswerFault, faults_of
 from eirene.feedback_model.embedded.reading import faults_by_reading, mends_by_reading
 from eirene.text.cancellation import check_cancelled
+from eirene.text.form import is_form
 from eirene.text.language import unsupported_language
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ _OF_PASSAGES = Reach(
     "no sentence was found unsupported by the passages", "whether something of the passages is missing"
 )
 """Which of the passages' sentences an answer ought to use, closeness cannot tell (docs/concepts/embedded.md)."""
+_STRUCTURE = (
+    "not checked: the answer is structured text (data, markup or code), which the embedded default leaves as it is"
+)
 _REMEMBERED = 16
 Judge = Callable[[FeedbackRequest], tuple[AnswerFault, ...] | str]
 """The faults of an answer, those of one sentence with the surest first; or why it cannot be judged."""
@@ -122,11 +126,14 @@ def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tupl
     if comparison is None:
         return NOTHING_GIVEN
     faults = faults_of(comparison, gather(comparison, request.item.query, request.answer, encoder), critic)
+    faults = tuple(f for f in faults if _is_missing(f) or not is_form(request.sentences[f.sentence].text))
     return tuple(cite_passage(f, (f.findings[0].edit or "") if _is_missing(f) else "", request.item) for f in faults)
 
 
 def _not_judged(request: FeedbackRequest) -> str | None:
     """Why answer or given text cannot be read."""
+    if request.answer.strip() and all(is_form(s.text) for s in request.sentences if s.text):
+        return _STRUCTURE
     why = unsupported_language(request.answer, given_texts(request.item))
     return None if why is None else f"{why}; give a model as the backend"
 

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from eirene.text.clauses import Unit, units_of
+from eirene.text.form import form_spans
 from eirene.text.sentences import Sentence, split_sentences
 
 # Quote marks may stand before the marker; a number or a letter needs its point or bracket.
 _ITEM = re.compile(r"((?:[ \t]*>)*[ \t]*)([-*+•‣▪–—]|\(?(?:\d{1,3}|[a-z])[.)])([ \t]+)(?=\S)")
-_BLOCK = re.compile(r"[ \t]*(?:#{1,6}[ \t]|`{3}|~{3}|\|)")
+_BLOCK = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\|)")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -70,8 +71,9 @@ class Layout:
         return "\n"
 
     def is_block(self, offset: int) -> bool:
-        """Whether the line at an offset is a heading, a table row or code: nothing can be added on the same line."""
-        return _BLOCK.match(self.lines[self.line_at(offset)]) is not None
+        """Whether a heading, a table row or structure stands at an offset: nothing can be added on the same line."""
+        is_inside = any(start <= offset < end for start, end in form_spans(self.text))
+        return is_inside or _BLOCK.match(self.lines[self.line_at(offset)]) is not None
 
     def item_at(self, offset: int) -> ListItem | None:
         """The list item that holds an offset, its nested items included in its length."""

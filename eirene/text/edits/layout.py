@@ -72,6 +72,11 @@ def is_regular(leads: Sequence[str]) -> bool:
     return all(_is_lazy(run) or all(b == a + 1 for a, b in pairwise(run.values())) for run in _runs(leads))
 
 
+def is_numbered(leads: Sequence[str]) -> bool:
+    """Whether there is a numbered list of several items."""
+    return any(len(run) > 1 for run in _runs(leads))
+
+
 def renumbered_leads(leads: Sequence[str]) -> list[str]:
     """The leads with numbered lists counting one by one from their first number."""
     result = list(leads)

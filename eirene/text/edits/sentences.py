@@ -12,16 +12,17 @@ from eirene.text.edits.base import Likeness, SentenceEdit
 from eirene.text.edits.pairing import SentencePair, paired
 from eirene.text.edits.pieces import piece_spans, spaced
 from eirene.text.edits.words import word_edits
+from eirene.text.form import is_form
 from eirene.text.matching import Span
 
 
 def sentence_edits(before: str, after: str, *, likeness: Likeness | None = None) -> tuple[SentenceEdit, ...]:
     """The edits that turn one text into the other, in reading order; a removed sentence stands where it stood.
 
-    Every sentence that is not blank is in exactly one edit. One that differs only in white space is kept. `likeness`
-    tells which sentences mean the same where they share few words. Of a sentence that is said twice the first is
-    kept, or reworded, and the second added, or removed. Past some thousand changed sentences all that differ are
-    removed and added.
+    Every sentence that is not blank is in exactly one edit. One that differs only in white space is kept, unless it is
+    structure. `likeness` tells which sentences mean the same where they share few words. Of a sentence that is said
+    twice the first is kept, or reworded, and the second added, or removed. Past some thousand changed sentences all
+    that differ are removed and added.
     """
     a, b = piece_spans(before), piece_spans(after)
     pairs = paired([before[slice(*s)] for s in a], [after[slice(*s)] for s in b], likeness)
@@ -50,6 +51,7 @@ def _edit(before: str, after: str, spans: tuple[Sequence[Span], Sequence[Span]],
     a, b = spans
     old = a[pair.first_before][0], a[pair.last_before][1]
     new = b[pair.first_after][0], b[pair.last_after][1]
-    if spaced(before[slice(*old)]) == spaced(after[slice(*new)]):
+    was, now = before[slice(*old)], after[slice(*new)]
+    if was == now or (spaced(was) == spaced(now) and not is_form(was)):
         return SentenceEdit("moved" if pair.is_moved else "kept", old, new)
     return SentenceEdit("moved" if pair.is_moved else "reworded", old, new, word_edits(before, after, old, new))

@@ -10,6 +10,7 @@ from eirene.text.edits.base import SentenceEdit
 from eirene.text.edits.layout import (
     TextSide,
     has_break,
+    is_numbered,
     is_regular,
     joined_lead,
     lead_within,
@@ -44,17 +45,25 @@ class Rebuilt:
 def undone(before: str, after: str, edits: Sequence[SentenceEdit], undo: Undoing) -> Rebuilt:
     """`after` with edits undone: sentences restored or put back where they stood, additions dropped, words put back.
 
-    Nothing undone gives `after`, and every changed edit wholly undone gives `before`, byte for byte. Between, white
-    space and list markers are those of the text that a sentence is taken from; paragraphs stay apart, a list item goes
-    with its line, and numbered lists count on. A sentence all of whose words are put back is restored as a whole. Edits
-    that were kept, and indices that there are not, change nothing.
+    Nothing undone gives `after`, but that lists which counted in `before` count on, and every changed edit wholly
+    undone gives `before`, byte for byte. Between, white space and list markers are those of the text that a sentence is
+    taken from; paragraphs stay apart, a list item goes with its line, and numbered lists count on. A sentence all of
+    whose words are put back is restored as a whole. Edits that were kept, and indices that there are not, change
+    nothing.
     """
     chosen = _chosen(edits, undo)
-    if not chosen:
+    if not chosen and not _stops_counting(before, after, edits):
         return Rebuilt(after, _pieces((e.after, n) for n, e in enumerate(edits)))
     if all(chosen.get(n, ()) is None for n, edit in enumerate(edits) if edit.kind != "kept"):
         return Rebuilt(before, _pieces((e.before, n) for n, e in enumerate(edits)))
     return _Rebuilding(before, after, edits, chosen).done()
+
+
+def _stops_counting(before: str, after: str, edits: Sequence[SentenceEdit]) -> bool:
+    """Whether items went out of a list that counted one by one, and its numbers stayed: 1, 3, 5."""
+    old = TextSide(before, {n: e.before for n, e in enumerate(edits) if e.before}).leads[:-1]
+    new = TextSide(after, {n: e.after for n, e in enumerate(edits) if e.after}).leads[:-1]
+    return is_numbered(old) and is_regular(old) and is_numbered(new) and not is_regular(new)
 
 
 def _chosen(edits: Sequence[SentenceEdit], undo: Undoing) -> dict[int, tuple[int, ...] | None]:
@@ -86,7 +95,9 @@ class _Rebuilding:
         whole = [n for n, words in chosen.items() if words is None]
         self._returns = {n for n in whole if edits[n].kind in ("removed", "moved")}
         self._dropped = {n for n in whole if edits[n].kind in ("added", "moved")}
-        self._counts = is_regular(self._old.leads[:-1]) and is_regular(self._new.leads[:-1])
+        self._counts = is_regular(self._old.leads[:-1]) and (
+            is_regular(self._new.leads[:-1]) or _stops_counting(before, after, edits)
+        )
 
     def done(self) -> Rebuilt:
         order = self._order()

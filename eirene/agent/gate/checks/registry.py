@@ -10,6 +10,7 @@ from eirene.agent.gate.checks.base import Check, EditCase
 from eirene.agent.gate.checks.characters import characters
 from eirene.agent.gate.checks.dangling import dangling
 from eirene.agent.gate.checks.fluency import fluency
+from eirene.agent.gate.checks.form import form
 from eirene.agent.gate.checks.length import length
 from eirene.agent.gate.checks.loss import loss
 from eirene.agent.gate.checks.markup import markup
@@ -51,6 +52,7 @@ class NamedCheck:
 CHECKS: tuple[NamedCheck, ...] = (
     NamedCheck("characters", characters, "always"),
     NamedCheck("markup", markup, "always"),
+    NamedCheck("form", form),
     NamedCheck("talk", talk, "always"),
     NamedCheck("shouting", shouting, "always"),
     NamedCheck("fluency", fluency, "always"),
@@ -69,5 +71,5 @@ CHECKS: tuple[NamedCheck, ...] = (
 )
 """The checks that ship, in the order in which they are asked."""
 
-VERSION = 7
+VERSION = 8
 """Goes up when the same edits may be judged otherwise; part of every signature."""

@@ -1,0 +1,116 @@
+"""Markup in a text: elements of HTML and XML that hold more than a sentence, environments and commands of LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from eirene.text.matching import Span
+
+_ATTRIBUTE = r"\s+[\w:@.-]{1,60}(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]{1,300}))?"
+_TAG = re.compile(
+    rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]{{0,40}})(?:{_ATTRIBUTE}){{0,30}}\s*(?P<own>/?)>|<[!?][^<>]{{1,500}}>"
+)
+_INLINE_NAMES = """a abbr acronym b bdi big br cite code del dfn em font i img ins kbd mark q s samp small span strike
+    strong sub sup time tt u var wbr"""
+_BLOCK_NAMES = """p div ul ol li dl dt dd table thead tbody tr td th h1 h2 h3 h4 h5 h6 blockquote pre section article
+    html head body form header footer nav main script style"""
+_INLINE, _BLOCKS = frozenset(_INLINE_NAMES.split()), frozenset(_BLOCK_NAMES.split())
+_VOID_NAMES = "area base br col embed hr img input link meta source track wbr"
+_VOID = frozenset(_VOID_NAMES.split())
+_MORE_THAN_ONE = re.compile(r"[.!?]\s+\S|\n")
+_ENVIRONMENT = re.compile(r"\\(begin|end)\{([^{}\n]{1,40})\}")
+_DISPLAY = re.compile(
+    r"^[ \t]*+(?:\$\$[^$]{1,1500}\$\$|\\\[(?:(?!\\[\[\]])[\s\S]){1,1500}\\\])[ \t]*+[.,;]?[ \t]*+$", re.MULTILINE
+)
+_COMMAND = re.compile(
+    r"^[ \t]*\\[a-zA-Z]{2,30}\*?(?:\[[^\]\n]{0,200}\])?(?:\{[^\n]{0,300}\})?[ \t]*(?:%.*)?$|^[ \t]*\\item\b.*$",
+    re.MULTILINE,
+)
+
+
+def tagged(text: str) -> Iterator[Span]:
+    """Elements with all that they hold; those of a word or a sentence (`<b>`, `<sup>`) where they hold several.
+
+    A line that begins with a block's tag whose other tag is missing is one as well.
+    """
+    if "<" not in text:
+        return
+    joined: list[Span] = []
+    for start, end in sorted(_elements(text)):
+        if joined and (start < joined[-1][1] or not text[joined[-1][1] : start].strip()):
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    yield from joined
+
+
+def _elements(text: str) -> Iterator[Span]:
+    open_tags: list[tuple[str, int]] = []
+    for tag in _TAG.finditer(text):
+        name = (tag["name"] or "").lower()
+        if not name:
+            yield tag.span()
+        elif not tag["end"]:
+            if name not in _VOID and not tag["own"]:
+                open_tags.append((name, tag.start()))
+            elif name not in _INLINE and _is_line(text, tag.start(), tag.end()):
+                yield tag.span()
+        elif (found := next((n for n in reversed(range(len(open_tags))) if open_tags[n][0] == name), None)) is not None:
+            start = open_tags[found][1]
+            yield from _lines_of_blocks(text, open_tags[found + 1 :])
+            del open_tags[found:]
+            if _is_structure(text, name, start, tag.end()):
+                yield start, tag.end()
+    yield from _lines_of_blocks(text, open_tags)
+
+
+def _is_structure(text: str, name: str, start: int, end: int) -> bool:
+    """Whether an element is more than a mark within a sentence."""
+    is_alone = name not in _INLINE and _is_line(text, start, end)
+    return name in _BLOCKS or is_alone or _MORE_THAN_ONE.search(text, start, end) is not None
+
+
+def _lines_of_blocks(text: str, tags: list[tuple[str, int]]) -> Iterator[Span]:
+    """The lines that tags of blocks begin which nothing closes."""
+    for name, start in tags:
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        if name in _BLOCKS and _begins_line(text, start):
+            yield start, end
+
+
+def _begins_line(text: str, offset: int) -> bool:
+    return not text[text.rfind("\n", 0, offset) + 1 : offset].strip()
+
+
+def _is_line(text: str, start: int, end: int) -> bool:
+    return _begins_line(text, start) and not text[end:].partition("\n")[0].strip()
+
+
+def environments(text: str) -> Iterator[Span]:
+    """Environments of LaTeX, formulas and commands on lines of their own."""
+    if "\\" not in text and "$$" not in text:
+        return
+    depth, start, at = 0, 0, 0
+    for mark in _ENVIRONMENT.finditer(text):
+        if mark[1] == "begin":
+            start = start if depth else mark.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield from _outside(text, at, start)
+                yield start, (at := mark.end())
+    if depth:
+        yield from _outside(text, at, start)
+        yield start, len(text)
+    else:
+        yield from _outside(text, at, len(text))
+
+
+def _outside(text: str, start: int, end: int) -> Iterator[Span]:
+    part = text[start:end]
+    shown = [m.span() for m in _DISPLAY.finditer(part)]
+    lines = [m.span() for m in _COMMAND.finditer(part) if not any(a <= m.start() < b for a, b in shown)]
+    yield from ((start + a, start + b) for a, b in sorted([*shown, *lines]))
