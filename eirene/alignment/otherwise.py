@@ -46,7 +46,9 @@ def otherwise(arguments: Sequence[str], units: Sequence[str], encoder: Encodes) 
 
 def _frame(text: str) -> StatementFrame | None:
     frames = frames_of([sentence.text for sentence in split_sentences(text)])
-    return next((frame for frame in frames if frame is not None and frame.kind != "affirmed"), None)
+    return next(
+        (frame for frame in frames if frame is not None and frame.kind in ("denied", "open", "condition")), None
+    )
 
 
 def _only_governed(frame: StatementFrame, whole: str, bare: Sequence[str], encoder: Encodes) -> NDArray[np.bool_]:

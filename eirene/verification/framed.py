@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from eirene.models.verifier.runtime import PremiseClaim
 from eirene.text.frames import FrameKind, StatementFrame, frame_of
 from eirene.text.polarity import contradicts
+from eirene.text.words import stems
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
@@ -41,6 +42,8 @@ class PairReading(NamedTuple):
     framed: FrameKind | None = None
 
 
+_LOOSELY = 0.45
+"""Most support of what a loose frame governs: the claim is unclear, and not at fault."""
 Asked = tuple[tuple[ContextPiece, ...], str]
 """Pieces of given texts, in order, and a claim."""
 _SILENT = PairReading(0.03, 0.0)
@@ -54,9 +57,9 @@ def read_framed(verifier: ReadsPairs, asked: Sequence[Asked]) -> list[PairReadin
     plain = _read(verifier, [([piece.text for piece in pieces], claim) for pieces, claim in asked])
     bitten = [[piece for piece in pieces if parts.turns(piece, claim)] for pieces, claim in asked]
     again = [n for n, own in enumerate(bitten) if own]
-    rests = _read(verifier, [(_rests(asked[n][0], bitten[n]), asked[n][1]) for n in again])
+    rests = _read(verifier, [(parts.left(*asked[n], bitten[n]), asked[n][1]) for n in again])
     for n, rest in zip(again, rests, strict=True):
-        plain[n] = parts.joined(rest, bitten[n], asked[n][1])
+        plain[n] = parts.joined(plain[n], rest, bitten[n], asked[n][1])
     return [
         parts.besides(pieces[0], claim, own) if len(pieces) == 1 else own
         for (pieces, claim), own in zip(asked, plain, strict=True)
@@ -69,12 +72,6 @@ def _counts(frame: StatementFrame | None, claim: str) -> bool:
         return False
     own = frame_of(claim)
     return own is None or own.kind == "affirmed"
-
-
-def _rests(pieces: Iterable[ContextPiece], bitten: Sequence[ContextPiece]) -> list[str]:
-    """The texts of pieces, of some of them only what they say besides their framed statement."""
-    texts = (piece.frame.rest if piece.frame and piece in bitten else piece.text for piece in pieces)
-    return [text for text in texts if text]
 
 
 def _read(verifier: ReadsPairs, asked: Sequence[tuple[Sequence[str], str]]) -> list[PairReading]:
@@ -104,29 +101,58 @@ class _SplitReadings:
             return False
         statement, rest = self._read[piece, claim]
         if rest.supported >= _SPEAKS:
-            return False
-        is_said = statement.supported >= _SPEAKS
-        return is_said or (piece.frame.kind != "open" and _is_opposite(piece.frame, claim))
+            return self._hangs(piece, claim)
+        is_said = statement.supported >= _SPEAKS or piece.frame.kind == "loose"
+        return is_said or (piece.frame.kind in ("denied", "affirmed") and _is_opposite(piece.frame, claim))
+
+    def left(self, pieces: Iterable[ContextPiece], claim: str, turned: Sequence[ContextPiece]) -> list[str]:
+        """The texts of pieces, of those that turn only what they say besides; without those that are left open."""
+        texts = [
+            piece.text if piece not in turned or piece.frame is None
+            else "" if self._hangs(piece, claim)
+            else piece.frame.rest
+            for piece in pieces
+        ]  # fmt: skip
+        return [text for text in texts if text]
 
     def besides(self, piece: ContextPiece, claim: str, reading: PairReading) -> PairReading:
         """The reading of a piece, or of what it says besides its frame, where that supports the claim more."""
-        rest = self._read[piece, claim][1] if (piece, claim) in self._read else reading
+        if (piece, claim) not in self._read or self._hangs(piece, claim):
+            return reading
+        rest = self._read[piece, claim][1]
         return rest if rest.supported > reading.supported else reading
 
-    def joined(self, rest: PairReading, bitten: Iterable[ContextPiece], claim: str) -> PairReading:
-        """The reading of what pieces say besides, with what the frames make of their statements."""
-        supported, contradicted, framed = rest.supported, rest.contradicted, None
-        for piece in bitten:
+    def joined(self, plain: PairReading, rest: PairReading, turned: Sequence[ContextPiece], claim: str) -> PairReading:
+        """The reading of what is left of pieces, with what the frames make of their statements.
+
+        `plain` is that of the pieces as they are: what a loose frame governs they may still say.
+        """
+        supported, contradicted = rest.supported, rest.contradicted
+        loose = [p for p in turned if p.frame is None or p.frame.kind == "loose" or self._hangs(p, claim)]
+        framed: FrameKind | None = None
+        for piece in turned:
             frame, statement = piece.frame, self._read[piece, claim][0]
             assert frame is not None  # it has turned
             opposed = statement.contradicted if _is_opposite(frame, claim) else 0.0
-            if frame.kind == "affirmed":
+            if piece in loose:
+                if len(loose) == len(turned):  # else another piece's frame may be what governs the claim
+                    supported = max(supported, min(plain.supported, _LOOSELY))
+                contradicted = max(contradicted, plain.contradicted)
+            elif frame.kind == "affirmed":
                 supported, contradicted = max(supported, statement.supported), max(contradicted, opposed)
-            else:
-                framed = framed if framed == "denied" else frame.kind
-            if frame.kind == "denied":
+            elif frame.kind == "denied":
                 supported, contradicted = max(supported, opposed), max(contradicted, statement.supported)
+                framed = "denied"
+            else:
+                framed = framed or "open"
         return PairReading(supported, contradicted, framed)
+
+    def _hangs(self, piece: ContextPiece, claim: str) -> bool:
+        """Whether a claim is what hangs on a piece's condition, of which it says nothing."""
+        frame = piece.frame
+        if frame is None or frame.kind != "condition" or self._read[piece, claim][1].supported < _SPEAKS:
+            return False
+        return not (set(stems(frame.statement)) - set(stems(frame.rest))) & set(stems(claim))
 
 
 def _is_opposite(frame: StatementFrame, claim: str) -> bool:

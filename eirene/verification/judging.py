@@ -26,7 +26,7 @@ VERSION = f"{RISK_VERSION}.{_VERSION}"
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
 CONTRADICTED = 0.5
-"""Probability of contradiction from which a sentence whose statement is denied counts as contradicted."""
+"""Probability of contradiction from which words that turn a sentence's meaning make it contradicted."""
 _SUREST = 0.95
 _DISPUTED = 0.3
 """Least risk of what one sentence supports and another one denies: not faulted, and not sure."""
@@ -101,6 +101,8 @@ class SentenceJudge:
         often as any sentence.
         """
         mend = best_mend(sentence, reading, self.reader, others)
+        if mend is not None and mend.kind == "relation" and reading.contradicted < CONTRADICTED:
+            mend = None  # the passage's word may be another one for the same
         risk = sentence_risk(reading) if mend is None else max(sentence_risk(reading), _risk_of_mended(mend))
         is_denied = reading.contradicted >= CONTRADICTED and (
             reading.framed == "denied" or _is_opposed(sentence, reading)

@@ -61,6 +61,33 @@ def test_what_is_said_in_its_frame_or_beside_one_stays_supported(answer: str, pa
     assert judged(answer, passage).verdict == "supported"
 
 
+@pytest.mark.parametrize(
+    ("answer", "passage"),
+    [
+        ("The club sold its stadium.", "The club tried to sell its stadium."),
+        ("The chimney fell in the gale.", "The chimney nearly crashed down in the gale."),
+        ("The clerk copied the keys.", "Her colleagues accuse the clerk of having copied the keys."),
+        ("The crew would be home by Friday.", "Unless the wind turns, the crew would be home by Friday."),
+        ("The office moved to Oslo.", "Instead of moving the office to Oslo, they closed it."),
+    ],
+)
+def test_what_may_not_have_come_about_is_no_support_and_no_fault(answer: str, passage: str) -> None:
+    assert judged(answer, passage).verdict == "unclear"
+
+
+@pytest.mark.parametrize(
+    ("answer", "passage"),
+    [
+        ("If the wind turns, the crew stays.", "The crew stays if the wind turns."),
+        ("A crew that lost its sail stays in port.", "If a crew lost its sail, it stays in port."),
+        ("The club hoped to sell its stadium.", "The club had hoped to sell its stadium."),
+        ("The club sold its stadium.", "The club, which had hoped to keep it, sold its stadium."),
+    ],
+)
+def test_a_claim_with_the_same_reserve_stays_supported(answer: str, passage: str) -> None:
+    assert judged(answer, passage).verdict == "supported"
+
+
 @pytest.mark.parametrize("denial", ["It is false that", "It is a myth that", "Some people wrongly say that"])
 def test_a_denial_of_what_the_passage_says_is_not_supported(denial: str) -> None:
     assert judged(f"{denial} the castle burned down in 1604.", CLAIM).verdict not in ("supported", "not checked")

@@ -50,6 +50,16 @@ SAYING = _stems("say said claim think thought believe argue assert suggest suppo
 """The same without its "that"."""
 PLANNED = _stems("planned intended supposed scheduled meant proposed due hoped")
 PLAN = _stems("plan proposal intention scheme idea")
+LOOSE = _stems(
+    """hope expect intend want wish try tried attempt seek sought aim promise threaten pretend refuse forecast vow offer
+    dream plan planned proposed"""
+)
+"""What is wished or tried, and may not have come about, behind a "to" or "that"."""
+CONSIDERED = _stems("consider contemplate envisage suggest propose")
+ACCUSED = _stems("accuse suspect")
+NEARLY = frozenset(["nearly", "almost"])
+ONCE_THOUGHT = _stems("believe thought think suppose assume hold held")
+UNTIL = frozenset(["until", "once", "formerly", "long", "originally"])
 
 ALLEGING = frozenset(["allegedly", "supposedly", "purportedly", "ostensibly", "hypothetically"])
 CONDITIONS = frozenset(["if", "unless", "suppose", "supposing", "assuming", "imagine", "assume"])

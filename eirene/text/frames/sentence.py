@@ -7,7 +7,7 @@ beside it. What somebody reports counts as said: "The report says that ..." is n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -17,7 +17,7 @@ from eirene.text.frames import frame_words as of
 from eirene.text.matching import Span
 from eirene.text.polarity.marks import SentenceWord, read_marks
 
-FrameKind = Literal["denied", "open", "affirmed"]
+FrameKind = Literal["denied", "open", "affirmed", "loose", "condition"]
 
 LONGEST = 1_000
 """Characters of a sentence that is looked at."""
@@ -27,13 +27,12 @@ _REACH = 6
 """Words behind a verb within which a predicate says what becomes of its subject."""
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»]{8,400})[\"”»]")
 
-_LOOSE = re.compile(r"[\s,]+(?=[,.;:!?])")
-"""Spaces and commas that a taken out clause leaves before a mark."""
-
 
 @dataclass(frozen=True, slots=True)
 class StatementFrame:
-    """A frame of a sentence. `kind`: its statement is denied, left open, or affirmed ("There is no doubt that").
+    """A frame of a sentence. `kind`: its statement is denied, left open, or affirmed ("There is no doubt that"); of a
+    `loose` one words tell less surely that it may not have come about: a wish, an attempt. Of a `condition` the rest
+    hangs on it: what will, or would, be.
 
     `statement` has the words that are governed, as a sentence; `rest` what the sentence says besides, "" for nothing.
     """
@@ -68,11 +67,12 @@ class _FramedWords:
         """The frames that are found, the surest first."""
         yield from self._labelled()
         yield from self._quoted()
+        yield from self._alleged()
         yield from self._complements()
         yield from self._asked()
         yield from self._conditions()
-        yield from self._alleged()
         yield from self._planned()
+        yield from self._loose()
 
     def kind(self, *stretches: Span) -> FrameKind | None:
         """What the words of some stretches make of a statement that they govern; None where they let it stand."""
@@ -187,7 +187,9 @@ class _FramedWords:
             first = n + 2 if self._word(n + 1) == "that" else n + 1
             end = self._end(first, comma=True)
             if end - first >= _LEAST:
-                yield self._frame("open", (first, end), (n, end))
+                depends = any(w.word in ("will", "would") for w in (*self.words[:n], *self.words[end:]))
+                kind: FrameKind = "condition" if depends else "open"
+                yield self._frame(kind, (first, end), (n, end))
 
     def _alleged(self) -> Iterator[StatementFrame]:
         """ "The mayor allegedly resigned." """
@@ -214,6 +216,40 @@ class _FramedWords:
                 )
             elif word.stem in of.PLAN and is_past:
                 yield self._frame("open", (n + 2, end), (begin, end))
+
+    def _loose(self) -> Iterator[StatementFrame]:
+        """ "They hoped to ...", "It nearly ...", "... would have ...", "Instead of ...", "... was a hoax." """
+        for n in range(len(self.words)):
+            begin, end = self._begin(n), self._end(n)
+            if self._word(begin) == "as":
+                continue
+            first = self._governed(n)
+            if self._word(n) in ("instead", "rather") and self._word(n + 1) in ("of", "than"):
+                end = self._end(n, comma=True)
+                yield self._frame("loose", (n + 2, end), (n, end))
+            elif first is not None and first < end:
+                yield self._frame("loose", (first, end), (first, end))
+            elif self._is_unreal(n) or self._was_thought(n, [w.word for w in self.words[begin:end]]):
+                yield self._frame("loose", (begin, end), (begin, end))
+
+    def _governed(self, n: int) -> int | None:
+        """Where what is wished, considered or charged begins: "hoped to *sell* it", "accused of *stealing* it"."""
+        stem, after = self.words[n].stem, [self._word(k) for k in range(n + 1, n + 7)]
+        if stem in of.LOOSE and after[0] in ("to", "that"):
+            return n + 2
+        if stem in of.CONSIDERED and after[0].endswith("ing"):
+            return n + 1
+        return n + 2 + after.index("of") if stem in of.ACCUSED and "of" in after else None
+
+    def _is_unreal(self, n: int) -> bool:
+        word, before, after = self.words[n], self._word(n - 1), self._word(n + 1)
+        if word.word in of.NEARLY:
+            return after.endswith("ed")
+        is_called = word.stem in of.LABELS and before in ("a", "an", "be", "was", "is", "were", "as")
+        return is_called or (word.word == "would" and after == "have")
+
+    def _was_thought(self, n: int, clause: Sequence[str]) -> bool:
+        return self.words[n].stem in of.ONCE_THOUGHT and not of.UNTIL.isdisjoint(clause)
 
     def _word(self, n: int) -> str:
         return self.words[n].word if 0 <= n < len(self.words) else ""
@@ -247,10 +283,18 @@ class _FramedWords:
             first -= 1
         rest = self.text[: self.words[first].start] + self.text[self.words[end - 1].end :]
         left = sum(w.is_content for w in (*self.words[:first], *self.words[end:]))
-        return _LOOSE.sub("", " ".join(rest.split())).strip(" ,;:") if left >= 2 else ""
+        return _tidy(rest) if left >= 2 else ""
 
     def _frame(self, kind: FrameKind, statement: Span, whole: Span) -> StatementFrame:
         return StatementFrame(kind, _sentence(self._span(*statement)), self._without(*whole))
+
+
+def _tidy(rest: str) -> str:
+    """The rest of a sentence without the spaces and commas that a clause leaves before a mark."""
+    text = " ".join(rest.split())
+    for loose, mark in ((" ,", ","), (",,", ","), (" .", "."), (",.", ".")):
+        text = text.replace(loose, mark)
+    return text.strip(" ,;:")
 
 
 def _sentence(words: str) -> str:

@@ -30,7 +30,8 @@ PASSAGES = [
         "The lamp is lit in winter. Tickets cost 20 crowns.",
         "The museum owns a whale. Penguins elected a mayor on Tuesday. Is it open?",
         "Opinions differ. The museum is small and cheap, and the keeper liked it.",
-        "Der Leuchtturm wurde im Jahr 1896 von einer anderen Frau gebaut und ist sehr schön.\nTickets cost 21 crowns.",
+        "Der Leuchtturm wurde im Jahr 1896 von einer anderen Frau gebaut und ist sehr schön.\nTickets cost 21 crowns. "
+        "The lamp is not lit in winter, and the tickets of the small museum are sold in the house of the keeper.",
     ],
 )
 def test_all_that_judge_a_sentence_agree(answer: str) -> None:
@@ -38,6 +39,7 @@ def test_all_that_judge_a_sentence_agree(answer: str) -> None:
     sentences = split_sentences(answer)
     claims = eirene.verify(answer, PASSAGES).claims
     faults = faults_by_reading(FeedbackRequest(item, answer, sentences, 0), shipped_verifier())
+    assert not isinstance(faults, str)
     scores = score_verifier(case_of(item), shipped_verifier())
     row = asyncio.run(RowMeasure().measure(item))
 
