@@ -21,6 +21,7 @@ NO_CLAIM = 0.5
 """Chance of claiming nothing above which a sentence is not checked."""
 MAY_BE_TALK = 0.1
 """Chance of claiming nothing above which a sentence is at most named, and never taken out."""
+LEADS_IN = "leads in what follows"
 _TALK = "claims nothing that passages could hold"
 _SIGNATURE = "signs the answer"
 _SIGNED = re.compile(r"[^\W\d_][\w'’-]*")
@@ -63,7 +64,7 @@ def claims_nothing(sentence: str) -> str | None:
         (is_form(text), "structured text"),
         (_QUESTION.search(tail), "a question"),
         (_HEADING.match(head), "a heading"),
-        (_LEADS_IN.search(tail), "leads in what follows"),
+        (_LEADS_IN.search(tail), LEADS_IN),
         (_TABLE.match(head), "a table row"),
         (_LINK.match(text), "a link"),
         (len(set(stems(_CITED.sub("", text)))) < _LEAST, "too short to claim anything"),

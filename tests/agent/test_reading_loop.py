@@ -53,3 +53,20 @@ def test_a_right_answer_is_left_as_it_is(critic: Critic) -> None:
 def test_what_no_passage_carries_is_taken_out() -> None:
     record = refined(f"{RIGHT} Penguins elected a mayor on Tuesday.", "hallucination")
     assert (record.status, record.answer) == ("accepted", RIGHT)
+
+
+def test_what_is_said_again_on_purpose_stays_and_what_only_repeats_goes() -> None:
+    """A list of what was told, a summary and what a lead-in announces say something again; people mark none of them."""
+    passage = (
+        "Hold the small button at the back for ten seconds. Wait until the light turns green. Open the settings page."
+    )
+    steps = ["Hold the small button at the back for ten seconds.", "Wait until the light turns green."]
+    told = " ".join(steps)
+    on_purpose = [
+        f"{told}\n\nAgain as a list:\n\n1. {steps[0]}\n2. {steps[1]}",
+        f"{told} In short, hold the small button at the back for ten seconds.",
+        f"{told}\n\nThe step that people forget is:\n\n{steps[0]}",
+    ]
+    item = {"question": "How do I reset the router?", "context": [passage]}
+    assert [eirene.refine(item | {"answer": answer}).answer for answer in on_purpose] == on_purpose
+    assert eirene.refine(item | {"answer": f"{told} {steps[0]}"}).answer == told

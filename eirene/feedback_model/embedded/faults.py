@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,13 +16,21 @@ from eirene.alignment.placement import ALIKE, repeats
 from eirene.core.critique import Finding
 from eirene.feedback_model.embedded.calibration import Critic
 from eirene.feedback_model.embedded.evidence import UNSUPPORTED, Evidence
+from eirene.feedback_model.embedded.removals import MARKER
 from eirene.text.language import other_language
 from eirene.text.quoting import one_line
+from eirene.text.sentences import Sentence
+from eirene.verification.claims import LEADS_IN, claims_nothing
 
 _FAINT = -6.0
 """Log odds under which a fault is left out: no draw in a thousand would name it."""
 
 _NEGATION = re.compile(r"\b(?:not|never|no|cannot|without|too|lacks?|hardly)\b|n['’]t\b", re.IGNORECASE)
+_SUMMARY = re.compile(
+    r"(?:in\s+(?:summary|short|conclusion|total|brief|other\s+words)|to\s+(?:sum\s+up|summari[sz]e|conclude)|overall"
+    r"|therefore|thus|hence|so|all\s+in\s+all|based\s+on\s+(?:this|these|the))\b",
+    re.IGNORECASE,
+)
 _FEWEST_WORDS = 5
 
 Floats = NDArray[np.float64]
@@ -154,10 +162,20 @@ def _repeated(comparison: Comparison, evidence: Evidence, critic: Critic) -> Ite
         if evidence.vectors[part[repeat.unit]] @ evidence.vectors[part[repeat.earlier]] < ALIKE:
             continue
         unit = alignment.units[repeat.unit]
+        if _sums_up(alignment.sentences, unit.sentence):
+            continue
         both = min(float(alignment.p_says[repeat.argument, u]) for u in (repeat.unit, repeat.earlier))
         reason = _repeated_reason(unit.text)
         finding = _finding("repeated", unit.start, unit.end, reason, "")
         yield AnswerFault(unit.sentence, _margin(both, critic.point.repeated), reason, (finding,))
+
+
+def _sums_up(sentences: Sequence[Sentence], index: int) -> bool:
+    """Whether a sentence is there to say something again: an item of a list, a summary, or what is led in to."""
+    text, before = sentences[index].text, sentences[index - 1].text if index else ""
+    if MARKER.match(text) or _SUMMARY.match(text):
+        return True
+    return bool(before) and claims_nothing(before) == LEADS_IN
 
 
 def _misplaced(comparison: Comparison, critic: Critic) -> Iterator[AnswerFault]:

@@ -17,7 +17,7 @@ from eirene.text.sentences import Sentence
 from eirene.text.specifics.derived import derivable
 from eirene.text.words import content_words, stems
 from eirene.verification.checkworthiness import talk_chances
-from eirene.verification.claims import MAY_BE_TALK, claim_of, claims_nothing
+from eirene.verification.claims import LEADS_IN, MAY_BE_TALK, claim_of, claims_nothing
 from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.risk import sentence_risk
 
@@ -36,7 +36,8 @@ MOST = 0.5
 _NEAR = 3
 """Sentences after one that are looked at for what hangs on it."""
 
-_MARKER = re.compile(r"[ \t]*(?:[-*•‣▪–][ \t]|\(?(?:\d{1,3}|[a-zA-Z])[.)][ \t]|step\s\d|#{1,6}[ \t]|\||>|\*\*)", re.I)
+MARKER = re.compile(r"[ \t]*(?:[-*•‣▪–][ \t]|\(?(?:\d{1,3}|[a-zA-Z])[.)][ \t]|step\s\d|#{1,6}[ \t]|\||>|\*\*)", re.I)
+"""What a line of its own begins with: an item of a list, a step, a heading, a table's row, a quotation."""
 _INSTRUCTS = re.compile(
     r"\b(?:you\s+(?:should|must|need|can|may|will|want)|make\s+sure|be\s+sure|it\s+is\s+(?:best|important|recommended))\b",
     re.IGNORECASE,
@@ -103,14 +104,14 @@ class Removals:
         """Whether a sentence by itself is one that may go: no list item, step, torn quotation, or what is led in to."""
         sentence = self.sentences[index]
         line = self.answer[self.answer.rfind("\n", 0, sentence.text_start) + 1 : sentence.text_end]
-        if _MARKER.match(line) or any(sentence.text.count(a) != sentence.text.count(b) for a, b in _PAIRS):
+        if MARKER.match(line) or any(sentence.text.count(a) != sentence.text.count(b) for a, b in _PAIRS):
             return False
         if sentence.text.count('"') % 2:
             return False
         if self.readings[index].contradicted < CONTRADICTED and self._instructs(sentence.text):
             return False
         before = self._text(index - 1)
-        return not (before and claims_nothing(before) in ("a heading", "leads in what follows"))
+        return not (before and claims_nothing(before) in ("a heading", LEADS_IN))
 
     def _instructs(self, text: str) -> bool:
         opening = _ORDER.match(text)
@@ -137,8 +138,8 @@ class Removals:
 
     def _follows(self, index: int, after: int, gone: set[int]) -> bool:
         own, text = claim_of(self._text(index)), self._text(after)
-        if _MARKER.match(text):
-            return not _MARKER.match(self._text(index - 1))  # it may lead in the list
+        if MARKER.match(text):
+            return not MARKER.match(self._text(index - 1))  # it may lead in the list
         if not leans(text):
             return False
         if not any(j not in gone and j in self.readings for j in range(index)) or pronoun(text) is None:

@@ -1,0 +1,175 @@
+"""What the default does to answers that are sound, and to faults that it ought to mend: rows written without the code.
+
+    python benchmarks/sound.py [--rows benchmarks/sound] [--part dev|test] [--only replies ...] [--all]
+
+Every row has `question`, `answer`, `context`. `replies`, `inferences`, `derived-values`, `greetings` and their like are
+sound: each is to come back byte for byte. `csv-kind` has answers in the passages' own words, with one value changed or
+one sentence invented. Nothing that the loop says about itself enters the figures, but for what it flags. `--all` prints
+every row that is not as it should be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from eirene.agent.backends import resolve_backend
+from eirene.agent.loop import Loop
+from eirene.core.critique import TaggedSentence
+from eirene.core.records import Item, Record
+from eirene.text.sentences import split_sentences
+from eirene.verification import verify
+
+Row = Mapping[str, Any]
+Judged = dict[str, bool]
+"""What holds of a row, by the measure's name."""
+SOUND = (
+    "replies",
+    "inferences",
+    "derived-values",
+    "greetings",
+    "not-in-the-passages",
+    "dangling",
+    "structured",
+    "sound-replies",
+)
+ROWS = Path(__file__).parent / "sound"
+
+
+def faulted(record: Record) -> list[TaggedSentence]:
+    """The sentences of the answer that the first critique faults."""
+    critique = record.rounds[0].critique if record.rounds else None
+    return list(critique.incomplete) if critique else []
+
+
+def of_sound(row: Row, record: Record) -> Judged:
+    """Sound answers come back as they were; a flag is tolerated, and counted."""
+    return {"unchanged": record.answer == row["answer"], "no flag": not faulted(record)}
+
+
+def of_passages_words(row: Row, record: Record) -> Judged:
+    """Answers in the passages' own words: the fault goes and nothing else does."""
+    if row["kind"] == "sound":
+        return {"sound: unchanged": record.answer == row["answer"]}
+    if row["kind"] == "value":
+        right = row["answer"].replace(row["faulty"], row["right"], 1)
+        return {
+            "value: put right": " ".join(record.answer.split()) == " ".join(right.split()),
+            "value: right or unchanged": record.answer in (right, row["answer"]),
+        }
+    rest = [s.text for s in split_sentences(row["answer"]) if s.text not in row["faulty"]]
+    return {
+        "invention: removed": row["faulty"] not in record.answer,
+        "invention: rest stands": all(text in record.answer for text in rest),
+    }
+
+
+def of_thinking(row: Row, record: Record) -> Judged:
+    """What stands before the last closing tag is no part of the answer."""
+    answer = row["answer"]
+    ends = max((answer.lower().rfind(tag) + len(tag) for tag in ("</think>", "</thinking>", "</reasoning>")
+                if tag in answer.lower()), default=0)  # fmt: skip
+    return {"thinking kept": record.answer.startswith(answer[:ends])}
+
+
+def of_nothing_checked(row: Row, record: Record) -> Judged:
+    """An answer without a claim is not called complete."""
+    return {"not called complete": record.status != "complete", "unchanged": record.answer == row["answer"]}
+
+
+def of_contradicted(row: Row, record: Record) -> Judged:
+    """A sentence that a passage contradicts is at least flagged, and `verify` says nothing else."""
+    at = row["answer"].find(row["faulty"])
+    claims = [c for c in verify(row["answer"], row["context"]).claims if c.start < at + len(row["faulty"]) and c.end > at]
+    return {
+        "flagged or mended": bool(faulted(record)),
+        "verify: contradicted": any(c.verdict == "contradicted" for c in claims),
+        "verify: supported, wrongly": any(c.verdict == "supported" for c in claims),
+        "verify and refine agree": bool(faulted(record)) == any(c.verdict in ("contradicted", "unsupported") for c in claims),
+    }
+
+
+KINDS: dict[str, Callable[[Row, Record], Judged]] = {
+    **dict.fromkeys(SOUND, of_sound),
+    "csv-kind": of_passages_words,
+    "thinking": of_thinking,
+    "nothing-checked": of_nothing_checked,
+    "contradicted": of_contradicted,
+}
+
+
+def frames(row: Row) -> Judged:
+    """A claim that a passage denies, asks or supposes is not supported by it."""
+
+    def verdict(answer: str, passage: str) -> str:
+        return verify(answer, [passage]).claims[0].verdict
+
+    return {
+        "denied or supposed: supported, wrongly": verdict(row["claim"], row["passage"]) == "supported",
+        "the frame kept: supported": verdict(row["kept"], row["passage"]) == "supported",
+        "said plainly: supported": verdict(row["claim"], row["plain"]) == "supported",
+    }
+
+
+def quotations(row: Row) -> Judged:
+    """Quotations by verdict, in order."""
+    found = [q.verdict for q in verify(row["answer"], row["context"]).quotations]
+    wanted = row["right"] if isinstance(row["right"], list) else [row["right"]]
+    return {"verdicts right": found == wanted}
+
+
+def languages(row: Row) -> Judged:
+    """Sentences by number."""
+    return {"number of sentences": len(split_sentences(row["text"])) == row["sentences"]}
+
+
+ALONE: dict[str, Callable[[Row], Judged]] = {"frames": frames, "quotations": quotations, "split-languages": languages}
+
+
+def run(name: str, rows: list[Row], loop: Loop, *, show: bool) -> None:
+    """Prints a line a measure."""
+    counts: dict[str, list[int]] = {}
+    for row in rows:
+        record = None
+        if name in ALONE:
+            judged = ALONE[name](row)
+        else:
+            fields = {k: row[k] for k in ("id", "question", "answer", "context")}
+            record = loop.run(Item(**fields))
+            judged = KINDS[name](row, record)
+        for measure, holds in judged.items():
+            counts.setdefault(measure, []).append(holds)
+        if show and not all(holds != ("wrongly" in measure) for measure, holds in judged.items()):
+            print(f"  {row['id']} {[m for m, h in judged.items() if h == ('wrongly' in m)]}")
+            if record is None:
+                print("     ", json.dumps(row, ensure_ascii=False)[:600])
+            else:
+                print(f"      {record.status}: {record.why}\n      - {row['answer']!r}")
+                if record.answer != row["answer"]:
+                    print(f"      + {record.answer!r}")
+                for s in faulted(record):
+                    print(f"      ! {s.text[:120]!r}: {(s.reason or '')[:160]}")
+    for measure, found in counts.items():
+        print(f"{name:20} {measure:40} {sum(found):4} of {len(found)}", flush=True)
+
+
+def main() -> None:
+    """Reads the flags and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=Path, default=ROWS)
+    parser.add_argument("--part", choices=("dev", "test"), default="test")
+    parser.add_argument("--only", nargs="+", choices=sorted({*KINDS, *ALONE}))
+    parser.add_argument("--all", action="store_true")
+    args = parser.parse_args()
+    loop = Loop(resolve_backend("embedded"))
+    for path in sorted((args.rows / args.part).glob("*.jsonl")):
+        if path.stem in (args.only or {*KINDS, *ALONE}):
+            rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+            run(path.stem, rows, loop, show=args.all)
+
+
+if __name__ == "__main__":
+    main()

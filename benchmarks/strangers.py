@@ -1,0 +1,84 @@
+"""What the default loop does to other people's answers with passages: sound ones changed, marked sentences mended.
+
+    python benchmarks/strangers.py SHARED_DATA [--sets ragtruth qa_feedback begin] [--limit N] [--show]
+
+Of RAGTruth and QA-Feedback the part is read that `verifier_data.py` leaves aside for figures, with people's marks; of
+BEGIN the dialogue turns that people called fully attributable or generic, which are sound as a whole. A sentence is
+changed when it no longer stands in the answer that is shown. Intervals: 95 %, Wilson.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+
+from verifier_data import ANSWERS, label_of, parts
+
+from eirene.agent.backends import resolve_backend
+from eirene.agent.loop import Loop
+from eirene.core.records import Item, Record
+from eirene.eval.detectors.judge import wilson
+from eirene.text.sentences import Sentence, split_sentences
+
+Answer = tuple[Item, list[tuple[Sentence, bool]]]
+"""An item, and its sentences with whether people marked them."""
+
+
+def answers(data: Path, name: str) -> list[Answer]:
+    """The answers of a set."""
+    if name in ANSWERS:
+        cases = parts(data, name)["report"]
+        return [(c.item, [(s, label_of(c, s) != "supported") for s in c.sentences if s.text]) for c in cases]
+    rows = [json.loads(line) for line in (data / "begin" / "begin_dev.jsonl").read_text("utf-8").splitlines()]
+    found = []
+    for n, row in enumerate(rows):
+        if row["begin_label"] != "Not fully attributable":
+            said = row["message"].strip() or "Tell me more."
+            item = Item(id=str(n), question=said, answer=row["response"], context=[row["knowledge"]])
+            found.append((item, [(s, False) for s in split_sentences(item.answer) if s.text]))
+    return found
+
+
+def counts_of(answer: Answer, record: Record) -> Counter[str]:
+    """Answers and sentences by what people said and what became of them."""
+    _, sentences = answer
+    marked = any(mark for _, mark in sentences)
+    whole = "marked answers" if marked else "sound answers"
+    found = Counter({whole: 1, f"{whole}, changed": int(record.answer != record.original)})
+    critique = record.rounds[0].critique if record.rounds else None
+    named = {s.start for s in critique.incomplete} if critique else set()
+    for sentence, mark in sentences:
+        kind = "marked sentences" if mark else "sound sentences"
+        found += Counter({kind: 1, f"{kind}, changed": int(sentence.text not in record.answer),
+                          f"{kind}, flagged": int(sentence.text_start in named)})  # fmt: skip
+    return found
+
+
+def main() -> None:
+    """Runs the sets and prints a line a measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--sets", nargs="+", default=[*ANSWERS, "begin"], choices=[*ANSWERS, "begin"])
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--show", action="store_true", help="print each answer that was changed")
+    args = parser.parse_args()
+    loop = Loop(resolve_backend("embedded"))
+    for name in args.sets:
+        total: Counter[str] = Counter()
+        for answer in answers(args.data, name)[: args.limit]:
+            record = loop.run(answer[0])
+            total += counts_of(answer, record)
+            if args.show and record.answer != record.original:
+                marks = [s.text for s, mark in answer[1] if mark]
+                print(f"\n{name} {answer[0].id}: {record.why}\n- {record.original!r}\n+ {record.answer!r}\n! {marks}")
+        for key in sorted(k for k in total if ", " in k or k + ", changed" not in total):
+            whole = total[key.partition(",")[0]]
+            low, high = wilson(total[key], whole)
+            print(f"{name:12} {key:28} {total[key]:5} of {whole:5}  {100 * total[key] / whole:.1f} % "
+                  f"[{100 * low:.1f}, {100 * high:.1f}]", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
