@@ -14,7 +14,7 @@ import eirene
 from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.experiments.compare import ComparePlan, acompare
 from eirene.core.critique import Sample
-from eirene.core.errors import UnusableReplyError
+from eirene.core.errors import InputError, UnusableReplyError
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.records import Item
 from eirene.core.usage import Meter, Usage
@@ -23,6 +23,7 @@ from eirene.eval.base import Case
 from eirene.eval.detectors.chainpoll import ChainPoll
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.models.chat import ChatModel, Sampling
+from eirene.models.gguf.trial import try_model
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.npov.chat_writer import ChatWriter
 from eirene.npov.writer import WriteTask
@@ -171,3 +172,20 @@ async def test_a_local_model_and_a_gguf_file_are_held_to_the_same_schema(gguf_fi
     samples, usage = await critiques(make_folder(tmp_path / "smollm2"), count=2)
     assert [sample.invalid for sample in samples] == [None, None]
     assert usage.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("chatlm", "'chatlm' leaves the system and the user message out"),
+        ("{{ " + "(" * 60_000 + "1" + ")" * 60_000 + " }}", "makes llama.cpp crash or run for ever"),
+        ("{% for n in range(1000000000) %}{% endfor %}", "makes llama.cpp crash or run for ever"),
+        ("{% for", "llama.cpp cannot load"),
+    ],
+)
+def test_a_template_that_shows_no_messages_loops_or_is_nested_without_end_is_refused(
+    gguf_file: Path, template: str, said: str
+) -> None:
+    settings = {"path": str(gguf_file), "context": 256, "threads": 1, "template": template}
+    with pytest.raises(InputError, match=said):
+        try_model(settings, template=f"the template {template[:9]!r}", cpu_s=3)

@@ -14,8 +14,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
-from eirene.models.gguf.engine import SLOTS, Choice, Completion, GgufEngine, load_engine
+from eirene.models.gguf.engine import Choice, Completion, GgufEngine, load_engine
 from eirene.models.gguf.spec import PREFIX, parse_gguf
+from eirene.models.gguf.trial import SLOTS
 from eirene.models.structured import ReplyForm, most_tokens
 
 _ROLES = {"system": "system", "human": "user", "ai": "assistant"}

@@ -12,19 +12,15 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from eirene.core.errors import BackendError, InputError, MalformedReplyError, TooLongError
 from eirene.core.extras import importing
 from eirene.core.logs import get_logger
-from eirene.models.gguf.spec import GgufSpec, check_file, file_digest, idle_threads
+from eirene.models.gguf.spec import GgufSpec, check_file, file_digest, idle_threads, template_text
+from eirene.models.gguf.trial import server_of, try_model
 
 logger = get_logger(__name__)
-
-SLOTS = 32
-"""Replies that are written side by side at most; a request for more is split."""
-_QUIET = -1
 
 
 @dataclass(slots=True)
@@ -71,25 +67,17 @@ class GgufEngine:
         self.context = spec.context
         self.threads = spec.threads or idle_threads()
         self.digest = file_digest(spec.path)
-        params = xllamacpp.CommonParams()
-        params.model.path = spec.path
-        params.n_ctx = spec.context
-        params.n_parallel = SLOTS
-        params.kv_unified = True
-        params.verbosity = _QUIET
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self.threads
-        params.api_keys = [secrets.token_urlsafe()]
-        params.ui = False
-        if spec.template is not None:
-            params.chat_template = _template(spec.template)
+        settings = {
+            "path": spec.path, "context": spec.context, "threads": self.threads,
+            "template": None if spec.template is None else template_text(spec.template),
+        }  # fmt: skip
+        try_model(
+            settings, template="its chat template" if spec.template is None else f"the template {spec.template!r}"
+        )
         try:
-            self._server: Any = xllamacpp.Server(params)
-        except (RuntimeError, ValueError) as error:
-            raise InputError(
-                f"llama.cpp cannot load {spec.path!r} ({error}): a kind of model that it does not know, a "
-                f"template that is none, or too little memory for context={spec.context}",
-                field="backend",
-            ) from error
+            self._server: Any = server_of(settings, secrets.token_urlsafe())
+        except (RuntimeError, ValueError) as error:  # what a moment ago could be loaded
+            raise InputError(f"llama.cpp cannot load {spec.path!r} any more: {error}", field="backend") from error
         # What is built with llguidance says so in the grammars that it makes.
         self.takes_llguidance = xllamacpp.json_schema_to_grammar({"type": "null"}).startswith("%llguidance")
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="eirene-gguf")
@@ -126,15 +114,6 @@ class GgufEngine:
 def load_engine(spec: GgufSpec) -> GgufEngine:
     """The engine of a model, loaded once."""
     return GgufEngine(spec)
-
-
-def _template(named: str) -> str:
-    """A template by its name, or what its file holds."""
-    file = Path(named)
-    try:
-        return file.read_text(encoding="utf-8") if file.is_file() else named
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the chat template {named!r} cannot be read: {error}", field="backend") from None
 
 
 def _fault(error: object) -> BackendError:

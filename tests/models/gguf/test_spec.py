@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from eirene.models.gguf.spec import (
     file_digest,
     idle_threads,
     parse_gguf,
+    template_text,
 )
 
 
@@ -42,7 +44,50 @@ def test_a_package_that_holds_one_file_may_stand_for_it(tmp_path: Path, monkeypa
     assert parse_gguf("gguf:eirene_test_weights?threads=2") == GgufSpec(str(package / "model.gguf"), 2)
 
 
-@pytest.mark.parametrize("name", ["gguf:", "gguf:?threads=2", "gguf:a?threads=0", "gguf:a?gpu=1", "gguf:a?threads=x"])
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("context=1", "context must be from 256 to"), ("context=99999999999999", "16777216, got 99999999999999"),
+     ("threads=0", "threads must be from 1 to 512"), ("tokens=" + "9" * 5000, "tokens must be from 1 to")],
+)  # fmt: skip
+def test_numbers_out_of_bounds_are_refused(option: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        parse_gguf(f"gguf:a.gguf?{option}")
+    assert len(str(caught.value)) < 6000
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1) + b"a" + struct.pack("<IIQ", 9, 0, 2**60),
+        struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1) + b"a" + struct.pack("<IIQ", 9, 8, 2**22),
+        struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1) + b"a" + struct.pack("<IIQ", 9, 9, 5),
+        struct.pack("<IQQ", 3, 2**50, 2**50),
+        struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 2**40),
+        struct.pack("<IQQ", 9, 1, 1),
+        b"",
+    ],
+)
+def test_a_header_that_counts_more_than_its_file_holds_is_refused_at_once(header: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "bomb.gguf"
+    file.write_bytes(b"GGUF" + header + b"x" * 40)
+    with pytest.raises(InputError, match=r"is cut off or damaged: .*; fetch it again"):
+        check_file(GgufSpec(str(file)))
+
+
+def test_a_mistyped_name_is_told_the_nearest_ones(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "model.gguf")
+    (tmp_path / "chat.jinja").write_text("{{ messages[0].content }}")
+    with pytest.raises(InputError, match=r"cannot be read: No such file.*did you mean .*model\.gguf\?"):
+        check_file(GgufSpec(str(tmp_path / "modle.gguf")))
+    with pytest.raises(
+        InputError, match=r"chat template .* cannot be read: No such file.*did you mean .*chat\.jinja\?"
+    ):
+        template_text(str(tmp_path / "chta.jinja"))
+    assert template_text("chatml") == "chatml"
+    assert template_text(str(tmp_path / "chat.jinja")) == "{{ messages[0].content }}"
+
+
+@pytest.mark.parametrize("name", ["gguf:", "gguf:?threads=2", "gguf:a?thread=1", "gguf:a?gpu=1", "gguf:a?threads=x"])
 def test_a_name_that_says_something_else_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"write gguf:FILE\.gguf"):
         parse_gguf(name)
@@ -88,7 +133,7 @@ def test_files_that_are_no_model_say_what_is_wrong(tmp_path: Path, monkeypatch: 
         with pytest.raises(InputError, match=said):
             check_file(GgufSpec(str(file)))
     check_file(GgufSpec(str(blank), template="chatml"))
-    monkeypatch.setattr(module, "_memory", lambda: 100)
+    monkeypatch.setattr(module, "memory_of_machine", lambda: 100)
     with pytest.raises(InputError, match="memory; take a smaller one"):
         check_file(GgufSpec(str(whole)))
 
