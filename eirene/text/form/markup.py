@@ -92,16 +92,19 @@ def environments(text: str) -> Iterator[Span]:
     """Environments of LaTeX, formulas and commands on lines of their own."""
     if "\\" not in text and "$$" not in text:
         return
-    depth, start, at = 0, 0, 0
+    depth, start, at = 0, 0, 0  # whole lines: an environment may stand in a formula
     for mark in _ENVIRONMENT.finditer(text):
         if mark[1] == "begin":
-            start = start if depth else mark.start()
+            start = start if depth else max(at, text.rfind("\n", 0, mark.start()) + 1)
             depth += 1
         elif depth:
             depth -= 1
             if not depth:
                 yield from _outside(text, at, start)
-                yield start, (at := mark.end())
+                end = text.find("\n", mark.end())
+                at = len(text) if end < 0 else end
+                if start < at:
+                    yield start, at
     if depth:
         yield from _outside(text, at, start)
         yield start, len(text)

@@ -18,6 +18,8 @@ STRUCTURE = {
     "unclosed html": "<li>Oaks are old\n<li>Elms die",
     "xml": '<?xml version="1.0"?>\n<tree kind="oak">\n  <age>It is old.</age>\n  <tall/>\n</tree>',
     "latex": "\\begin{itemize}\n\\item Oaks are old.\n\\item Elms die.\n\\end{itemize}",
+    "environment in a formula": "$$h = |\\begin{matrix}a & b \\\\ c. D & e\\end{matrix}|,$$",
+    "two environments on a line": "\\begin{a}Oaks.\\end{a} \\begin{b}Elms.\\end{b}",
     "formula": "\\[\nh = 31\\,\\mathrm{m}\n\\]",
     "python": "import math\n\ndef age(year):\n    # oaks are old\n    return math.floor(2024 - year)",
     "javascript": "const oak = await find({\n  old: true,\n});\nif (!oak) {\n  throw new Error(`none`);\n}",
