@@ -20,8 +20,8 @@ _LISTS = {
         hl""",
     "sk": "bc dr ing mgr mudr judr phdr rndr prof doc sv č ul nám str napr tzv tzn tj resp cca tel",
     "fi": "hra rva nti dr prof tri esim mm ns nk nro os puh s ts v vrt klo st ent huom",
-    "pl": """św ul al pl os dr prof mgr inż np m.in tzw tj tzn nr ur zm godz tel str zob por gen płk kpt mjr ks bp abp
-        kard wg p""",
+    "pl": """św ul al pl os dr hab prof mgr inż np m.in tzw tj tzn nr ur zm godz tel str zob por gen płk kpt mjr ks bp
+        abp kard wg p""",
     "tr": "doç av sn yrd öğr gör cad sok mah apt bkz örn hz alb org dr prof no st",
     "hu": "id ifj özv dr prof u sz kb ún szt krt vö ford szerk tel gr br st pl",
     "es": """sr sra srta dr dra prof d dña lic ing arq av avda núm nro pág págs aprox tel art cap ed ej ee sta sto excmo
@@ -51,6 +51,7 @@ _VERB_LAST = frozenset(["tr"])
 """Languages whose sentences end in their verb: a number there is an ordinal."""
 _NUMBERED = re.compile(r"(?:\d|(?<![^\W\d_])[IVXL]{1,7})\.\s*\Z")
 _ALONE = re.compile(rf"\W*{_NUMBER}")
+_SHORT = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,3}\.\s+\Z")
 _LAST_WORD = re.compile(r"(?<![\w.])((?:[^\W\d_]{1,6}[.-])?[^\W\d_]{1,6})\.\s*\Z")
 
 _EVERY = frozenset[str]().union(*ABBREVIATIONS.values())
@@ -67,11 +68,14 @@ def goes_on_abroad(before: str, following: str, code: str) -> bool:
 
     `before` begins with the sentence, or with a window of it; `following` is the character after it. A number before a
     small letter is an ordinal, before a capital one where its language tells: "Es kamen 3. Dann regnete es." ends.
+    A word of up to three letters before a small one is an abbreviation.
     """
     if _ORDINAL.search(before) and (following.islower() or following.isdecimal() or code in _VERB_LAST):
         return True
     tells = _AFTER_ITS_WORD.get(code)
     if (tells is not None and tells.search(before)) or _ALONE.fullmatch(before):
+        return True
+    if following.islower() and _SHORT.search(before):
         return True
     word = _LAST_WORD.search(before)
     return word is not None and word[1].lower() in ABBREVIATIONS.get(code, ())

@@ -193,7 +193,8 @@ def _sentences(block: str, language: Callable[[], str]) -> list[str]:
     if not rest.strip():
         return [block] if block else []
     cuts, code = _found_cuts(rest, _ENGLISH), _ENGLISH
-    if any(may_go_on(rest[max(0, cut - _WINDOW) : cut]) for cut in cuts) and language() in ABBREVIATIONS:
+    asks = (rest[cut : cut + 1].islower() or may_go_on(rest[max(0, cut - _WINDOW) : cut]) for cut in cuts)
+    if any(asks) and language() in ABBREVIATIONS:
         code = language()
         cuts = _found_cuts(rest, code)
     cuts = _mend(rest, cuts, code)

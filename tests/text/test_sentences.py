@@ -156,6 +156,7 @@ CASES = {
     "czech": "Závod byl otevřen 7. dubna v ul. Nové č. 9.¦ Přišel MUDr. Malý.",
     "finnish": "Tehdas avattiin 7. huhtikuuta 1911.¦ Hra. Laine oli iloinen.",
     "polish": "Kościół św. Anny stoi przy ul. Krótkiej.¦ Dnia 7. kwietnia było ciepło.",
+    "before small letters": "Fabriken byggdes 1911, dvs. före kriget.¦ Den kostade 3 mkr. och mer.¦ Det är allt.",
     "turkish": "II. Abdülhamit 1876'da tahta çıktı.¦ Doç. Dr. Kaya 3. kat için geldi.",
     "hungarian": "A gyár 1911. április 7. napján nyílt meg.¦ Itt lakik dr. Kiss a Fő u. 9. szám alatt.",
     "spanish titles": "La Dra. Ruiz y el Sr. Gil viven en EE. UU. desde 1911.¦ Es alto.",
