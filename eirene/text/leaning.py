@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_PARTS = r"""[a-z-]+(?:\s+[a-z-]+)?\s+of\s+(?:them|these|those|which|whom)
-      | the\s+(?:same|former|latter|others?|second|rest|remaining)"""
+_PARTS = r"[a-z-]+(?:\s+[a-z-]+)?\s+of\s+them | the\s+(?:former|latter|rest)"
 _REFERS = rf"""this|these|those|that|it|its|it['’]s|they|their|them|they['’]re|he|his|him|she|her|such|both|either
-      | neither|another|others?|{_PARTS}"""
+      | neither|another|others?|the\s+(?:same|others?|second)|{_PARTS}"""
 _PART = re.compile(rf"(?:{_PARTS})\b", re.VERBOSE | re.IGNORECASE)
 _REFERRING = re.compile(rf"(?:{_REFERS})\b", re.VERBOSE | re.IGNORECASE)
 _EMPTY = re.compile(r"it(?:['’]s|\s+is|\s+was)\s+[a-z]+\s+(?:that|to)\b", re.IGNORECASE)

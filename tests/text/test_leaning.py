@@ -11,7 +11,8 @@ from eirene.text.leaning import announced, goes_on, is_part, leans, pronoun, ref
     ("text", "told"),
     [
         ("Half of them were oaks.", "leans refers part"),
-        ("Two thirds of these are in use.", "leans refers part"),
+        ("The other side holds that it rains.", "leans refers"),
+        ("Each of these points is fair.", "leans"),
         ("The latter is older.", "leans refers part"),
         ("They sold the mill.", "leans refers they"),
         ("Its walls are thick.", "leans refers it"),
