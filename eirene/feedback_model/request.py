@@ -33,9 +33,11 @@ def feedback_messages(
     `prompts` are what it is worded in; `prompt` takes the place of the one that asks and must have the same
     placeholders. Raises `InputError` for an answer without sentences, `PromptError` for placeholders that do not fit.
     """
-    material = f"{_given(request.item, prompts)}\n{_answer(request)}"
+    given, answer = _given(request.item, prompts), _answer(request)
+    material = f"{given}\n{answer}"
+    mark = fence_word(material, made_from=given)  # rounds differ in the answer alone
     return (prompt or prompts.load(CHAT_PROMPT)).fill(
-        {"mark": fence_word(material), "material": material, "last": str(len(request.sentences))}
+        {"mark": mark, "material": material, "last": str(len(request.sentences))}
     )
 
 

@@ -1,7 +1,7 @@
 """The fence around untrusted texts in prompts: a word on the lines before and after, of which no text has a look-alike.
 
-Who writes one of the texts must not be able to end it, so the word hangs on all of them, and a text is searched as a
-model may see it: without case, accents, invisible characters, spaces and hyphens, foreign letters as the Latin ones
+Who writes one of the texts must not be able to end it: no text holds the word, and a text is searched as a model may
+see it: without case, accents, invisible characters, spaces and hyphens, foreign letters as the Latin ones
 whose shape they have.
 """
 
@@ -31,16 +31,18 @@ longer fence where a text happens to hold the word.
 """
 
 
-def fence_word(*texts: str) -> str:
+def fence_word(*texts: str, made_from: str | None = None) -> str:
     """A word for the fence lines around each of the texts, which holds none that looks like it.
 
-    It is a hash of all the texts: the same ones give the same word. It is short, since every fence line costs its
-    tokens, and longer where the texts hold the shorter ones.
+    It is a hash of `made_from`, what several prompts begin with, so that they begin alike and a server's prompt cache
+    serves them; without it, and where a text holds that word, of all the texts. The same texts give the same word. It
+    is short, since every fence line costs its tokens, and longer where the texts hold the shorter ones.
     """
     whole = "\x1f".join(texts)
     shape = _shape(whole)
     for attempt in count():
-        made = hashlib.sha256(f"{attempt}\n{whole}".encode(errors="backslashreplace")).digest()
+        source = whole if attempt or made_from is None else made_from
+        made = hashlib.sha256(f"{attempt}\n{source}".encode(errors="backslashreplace")).digest()
         mark = "TEXT-" + "".join(_SYLLABLES[byte % len(_SYLLABLES)] for byte in made[: _FENCE_SYLLABLES + attempt])
         if _shape(mark) not in shape:
             return mark

@@ -150,7 +150,8 @@ def refine_messages(
     arguments, passages, turns = _arguments(item), _passages(item), history_lines(item.history)
     attempts = _attempts(task.rejections, prompts)
     undone = "\n".join(f"- {break_control_tokens(edit)}" for edit in task.undone)
-    mark = fence_word(*values.values(), arguments, passages, turns, attempts, undone)
+    shown = (values["question"], arguments, passages, turns)
+    mark = fence_word(*values.values(), *shown, attempts, undone, made_from="\x1f".join(shown))  # rounds begin alike
     values["given"] = "".join(
         [
             _part(prompts, "refine_perspectives", mark=mark, arguments=arguments) if arguments else "",

@@ -21,6 +21,15 @@ def test_a_fence_is_a_short_word_made_of_all_texts() -> None:
     assert len(fence_word("a", "b")) == len("TEXT-") + 4
 
 
+def test_a_fence_that_is_made_from_a_shared_part_gives_way_where_a_text_has_its_like() -> None:
+    """Prompts that begin alike share a server's cache; who works the word out and writes it gains nothing."""
+    shared = fence_word("q", "one", made_from="q")
+    assert fence_word("q", "two", made_from="q") == shared
+    for guessed in (shared, shared.lower(), "\u200b".join(shared), shared.translate(CYRILLIC)):
+        others = {fence_word("q", f"{n} {guessed}", made_from="q") for n in range(3)}
+        assert len(others) == 3 and shared not in others
+
+
 @pytest.mark.parametrize(
     "disguised",
     [
