@@ -83,12 +83,15 @@ def of_nothing_checked(row: Row, record: Record) -> Judged:
 def of_contradicted(row: Row, record: Record) -> Judged:
     """A sentence that a passage contradicts is at least flagged, and `verify` says nothing else."""
     at = row["answer"].find(row["faulty"])
-    claims = [c for c in verify(row["answer"], row["context"]).claims if c.start < at + len(row["faulty"]) and c.end > at]
+    claims = [
+        c for c in verify(row["answer"], row["context"]).claims if c.start < at + len(row["faulty"]) and c.end > at
+    ]
     return {
         "flagged or mended": bool(faulted(record)),
         "verify: contradicted": any(c.verdict == "contradicted" for c in claims),
         "verify: supported, wrongly": any(c.verdict == "supported" for c in claims),
-        "verify and refine agree": bool(faulted(record)) == any(c.verdict in ("contradicted", "unsupported") for c in claims),
+        "verify and refine agree": bool(faulted(record))
+        == any(c.verdict in ("contradicted", "unsupported") for c in claims),
     }
 
 

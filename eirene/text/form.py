@@ -1,12 +1,20 @@
-"""Markup in a text: elements of HTML and XML that hold more than a sentence, environments and commands of LaTeX."""
+"""Form: the stretches of a text that are structure, each of which stays whole or is left alone by whoever edits.
+
+That is fenced and bare code, JSON, YAML, CSV, HTML, XML, LaTeX, the steps of an agent. People's prose with brackets,
+colons, dashes, inline tags, or verses is none. Tables of Markdown are rows, which are pieces of their own already.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from eirene.text.form_lines import agent_steps, bracketed_data, code_lines, delimited_rows, keyed_lines
 from eirene.text.matching import Span
+from eirene.text.remembered import remembered
 
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
+_MARKS = re.compile(r"[{}\[\]<>\\=;\t(:,$#/-]")
 _ATTRIBUTE = r"\s+[\w:@.-]{1,60}(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]{1,300}))?"
 _TAG = re.compile(
     rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]{{0,40}})(?:{_ATTRIBUTE}){{0,30}}\s*(?P<own>/?)>|<[!?][^<>]{{1,500}}>"
@@ -15,9 +23,8 @@ _INLINE_NAMES = """a abbr acronym b bdi big br cite code del dfn em font i img i
     strong sub sup time tt u var wbr"""
 _BLOCK_NAMES = """p div ul ol li dl dt dd table thead tbody tr td th h1 h2 h3 h4 h5 h6 blockquote pre section article
     html head body form header footer nav main script style"""
-_INLINE, _BLOCKS = frozenset(_INLINE_NAMES.split()), frozenset(_BLOCK_NAMES.split())
 _VOID_NAMES = "area base br col embed hr img input link meta source track wbr"
-_VOID = frozenset(_VOID_NAMES.split())
+_INLINE, _BLOCKS, _VOID = (frozenset(names.split()) for names in (_INLINE_NAMES, _BLOCK_NAMES, _VOID_NAMES))
 _MORE_THAN_ONE = re.compile(r"[.!?]\s+\S|\n")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\{([^{}\n]{1,40})\}")
 _DISPLAY = re.compile(
@@ -27,6 +34,60 @@ _COMMAND = re.compile(
     r"^[ \t]*\\[a-zA-Z]{2,30}\*?(?:\[[^\]\n]{0,200}\])?(?:\{[^\n]{0,300}\})?[ \t]*(?:%.*)?$|^[ \t]*\\item\b.*$",
     re.MULTILINE,
 )
+
+
+@remembered(512, longest=8_000)
+def form_spans(text: str) -> tuple[Span, ...]:
+    """Offsets of the structured stretches of a text in order, without white space at their ends.
+
+    What a stretch holds is not looked at further. The same stretch by itself is found again.
+    """
+    spans = list(_fences(text))
+    for find in _FINDERS:
+        spans = sorted([*spans, *_outside(text, spans, find)])
+    return tuple(_trimmed(text, span) for span in spans)
+
+
+def is_form(text: str) -> bool:
+    """Whether a text as a whole is structure."""
+    said = text.strip()
+    if not said or (_MARKS.search(said) is None and "```" not in said and "~~~" not in said):
+        return False
+    spans = form_spans(said)
+    return bool(spans) and not any(said[a:b].strip() for a, b in _gaps(said, spans))
+
+
+def _fences(text: str) -> Iterator[Span]:
+    """Code between fences; one that is not closed goes to the end."""
+    at = 0
+    while (mark := _FENCE.search(text, at)) is not None:
+        fence = mark.group(1)
+        closing = re.compile(rf"^[ \t]*{fence}{fence[0]}*[ \t]*$", re.MULTILINE).search(text, mark.end())
+        at = len(text) if closing is None else closing.end()
+        yield mark.start(), at
+
+
+def _outside(text: str, spans: list[Span], find: Callable[[str], Iterator[Span]]) -> Iterator[Span]:
+    """What a finder finds between spans."""
+    for start, end in _gaps(text, spans):
+        if _MARKS.search(text, start, end):
+            yield from ((start + a, start + b) for a, b in find(text[start:end]))
+
+
+def _gaps(text: str, spans: list[Span] | tuple[Span, ...]) -> Iterator[Span]:
+    at = 0
+    for start, end in spans:
+        if at < start:
+            yield at, start
+        at = end
+    if at < len(text):
+        yield at, len(text)
+
+
+def _trimmed(text: str, span: Span) -> Span:
+    start, end = span
+    said = text[start:end]
+    return start + len(said) - len(said.lstrip()), start + len(said.rstrip())
 
 
 def tagged(text: str) -> Iterator[Span]:
@@ -74,10 +135,13 @@ def _is_structure(text: str, name: str, start: int, end: int) -> bool:
 def _lines_of_blocks(text: str, tags: list[tuple[str, int]]) -> Iterator[Span]:
     """The lines that tags of blocks begin which nothing closes."""
     for name, start in tags:
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
         if name in _BLOCKS and _begins_line(text, start):
-            yield start, end
+            yield start, _line_end(text, start)
+
+
+def _line_end(text: str, offset: int) -> int:
+    end = text.find("\n", offset)
+    return len(text) if end < 0 else end
 
 
 def _begins_line(text: str, offset: int) -> bool:
@@ -89,9 +153,19 @@ def _is_line(text: str, start: int, end: int) -> bool:
 
 
 def environments(text: str) -> Iterator[Span]:
-    """Environments of LaTeX, formulas and commands on lines of their own."""
+    """Environments of LaTeX, formulas and commands, each the whole lines that it stands in."""
     if "\\" not in text and "$$" not in text:
         return
+    found = list(_environment_lines(text))
+    yield from found
+    for start, end in _gaps(text, found):
+        part = text[start:end]
+        shown = [m.span() for m in _DISPLAY.finditer(part)]
+        lines = [m.span() for m in _COMMAND.finditer(part) if not any(a <= m.start() < b for a, b in shown)]
+        yield from ((start + a, start + b) for a, b in [*shown, *lines])
+
+
+def _environment_lines(text: str) -> Iterator[Span]:
     depth, start, at = 0, 0, 0  # whole lines: an environment may stand in a formula
     for mark in _ENVIRONMENT.finditer(text):
         if mark[1] == "begin":
@@ -100,20 +174,13 @@ def environments(text: str) -> Iterator[Span]:
         elif depth:
             depth -= 1
             if not depth:
-                yield from _outside(text, at, start)
-                end = text.find("\n", mark.end())
-                at = len(text) if end < 0 else end
+                at = _line_end(text, mark.end())
                 if start < at:
                     yield start, at
     if depth:
-        yield from _outside(text, at, start)
         yield start, len(text)
-    else:
-        yield from _outside(text, at, len(text))
 
 
-def _outside(text: str, start: int, end: int) -> Iterator[Span]:
-    part = text[start:end]
-    shown = [m.span() for m in _DISPLAY.finditer(part)]
-    lines = [m.span() for m in _COMMAND.finditer(part) if not any(a <= m.start() < b for a, b in shown)]
-    yield from ((start + a, start + b) for a, b in sorted([*shown, *lines]))
+_FINDERS: tuple[Callable[[str], Iterator[Span]], ...] = (
+    agent_steps, bracketed_data, environments, tagged, code_lines, keyed_lines, delimited_rows,
+)  # fmt: skip
