@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from eirene.text.clauses import clause_spans
 from eirene.text.english import looks_like_base
+from eirene.text.language import likely_code
 from eirene.text.leaning import announced, announces, goes_on, leans, pronoun, refers
+from eirene.text.orders import is_order
 from eirene.text.sentences import Sentence
 from eirene.text.specifics.derived import derivable
 from eirene.text.words import content_words, stems
@@ -29,8 +31,6 @@ CLAUSE = 0.3
 """Probability of support from which a clause holds its sentence back."""
 STAYS = 0.5
 """Probability of support of a sentence that counts as something of the answer's that stays."""
-CONTRADICTED = 0.5
-"""Probability of contradiction from which an item of a list, or an instruction, may go."""
 MOST = 0.5
 """Share of an answer's claims that may go."""
 _NEAR = 3
@@ -39,10 +39,16 @@ _NEAR = 3
 MARKER = re.compile(r"[ \t]*(?:[-*•‣▪–][ \t]|\(?(?:\d{1,3}|[a-zA-Z])[.)][ \t]|step\s\d|#{1,6}[ \t]|\||>|\*\*)", re.I)
 """What a line of its own begins with: an item of a list, a step, a heading, a table's row, a quotation."""
 _INSTRUCTS = re.compile(
-    r"\b(?:you\s+(?:should|must|need|can|may|will|want)|make\s+sure|be\s+sure|it\s+is\s+(?:best|important|recommended))\b",
+    r"\b(?:should|make\s+sure|be\s+sure"
+    r"|it(?:\s+is|['’]s)\s+(?:(?:\w+ly|always|also|very|quite)\s+)?(?:best|better|good|wise|important|recommended|advisable"
+    r"|normal|natural|fine|okay|ok|worth))\b",
     re.IGNORECASE,
 )
 _ORDER = re.compile(r"(?:(?:first|second|third|then|next|after\s+that|finally|now)\b,?\s+)?([^\W\d_]+)", re.IGNORECASE)
+_SPEAKS = re.compile(r"\b(?:[Yy]ou(?:rs?)?|[Ww]e|[Oo]urs?|us|[Mm]y|me)\b")
+"""The answer's own speaker or reader, of whom passages know nothing; no "US"."""
+_OPENING = re.compile(r"[^,:]{1,80}[,:]\s+")
+"""What a sentence may say before its verb: "If it rains, ", "One last tip: "."""
 _STEP = re.compile(
     r"(?:then|next|after\s+that|now)\b,?\s+(?!(?:the|a|an|it|he|she|they|we|you|this|that|these|there|his|her|its|their)\b)",
     re.IGNORECASE,
@@ -101,24 +107,25 @@ class Removals:
         return float(vectors[0] @ vectors[1]) < FAR
 
     def _may_go(self, index: int) -> bool:
-        """Whether a sentence by itself is one that may go: no list item, step, torn quotation, or what is led in to."""
+        """Whether a sentence by itself may go: no list item, advice, torn quotation, other language, nor led in to."""
         sentence = self.sentences[index]
         line = self.answer[self.answer.rfind("\n", 0, sentence.text_start) + 1 : sentence.text_end]
         if MARKER.match(line) or any(sentence.text.count(a) != sentence.text.count(b) for a, b in _PAIRS):
             return False
         if sentence.text.count('"') % 2:
             return False
-        if self.readings[index].contradicted < CONTRADICTED and self._instructs(sentence.text):
+        if self._instructs(sentence.text) or likely_code(sentence.text) != "en":
             return False
         before = self._text(index - 1)
         return not (before and claims_nothing(before) in ("a heading", LEADS_IN))
 
     def _instructs(self, text: str) -> bool:
-        opening = _ORDER.match(text)
-        orders = opening is not None and looks_like_base(opening.group(1).lower())
+        """Whether a sentence tells what to do, or speaks of who asks and who answers."""
+        opening = _OPENING.match(text)
+        orders = _orders(text) or (opening is not None and _orders(text[opening.end() :]))
         is_how = _HOW.match(self.question) or _HOW.match(self.query)
         is_step = is_how or _STEP.match(text) or _INSTRUCTS.search(text)
-        return orders or is_step is not None
+        return orders or is_step is not None or _SPEAKS.search(text) is not None
 
     def _text(self, index: int) -> str:
         return self.sentences[index].text if 0 <= index < len(self.sentences) else ""
@@ -176,3 +183,9 @@ class Removals:
         if len(clauses) < 2:
             return False
         return any(reading.supported >= CLAUSE for reading in self.reader.read([claim_of(c) for c in clauses]))
+
+
+def _orders(text: str) -> bool:
+    """Whether a sentence, or what follows its opening, begins with a verb; in doubt it does."""
+    first = _ORDER.match(text)
+    return first is not None and (looks_like_base(first[1].lower()) or is_order(text))

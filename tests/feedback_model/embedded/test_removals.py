@@ -95,6 +95,25 @@ def test_conclusions_and_parts_of_what_was_said_stay(sentence: str) -> None:
     assert removed(f"{BEFORE} {sentence}") == []
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "If squirrels bite, phone a vet at once.",
+        "In a thunderstorm, leave the forest.",
+        "A last tip: keep nuts in a jar.",
+        "To please squirrels, choose walnuts.",
+        "It's quite normal to fear squirrels.",
+        "Nobody should feed squirrels.",
+        "Our squirrels elected a mayor.",
+        "Squirrels look forward to meeting you.",
+        "Herzliche Grüße aus dem Wald",
+        "Hartelijk dank en tot ziens!",
+    ],
+)
+def test_advice_and_what_is_said_to_the_reader_or_in_another_language_stay(sentence: str) -> None:
+    assert removed(f"{BEFORE} {sentence}") == []
+
+
 def test_what_answers_the_question_stays() -> None:
     assert removed(f"{BEFORE} {FOREIGN}", question="Who elected the mayor of the squirrels?") == []
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from eirene.agent.gate.checks.base import EditCase, Objection
-from eirene.agent.gate.checks.orders import addresses_reader, command, first_person, is_order
 from eirene.agent.gate.checks.places import PlacedFault, objections_at, quoted
 from eirene.agent.gate.checks.taking_sides import Views
 from eirene.agent.gate.checks.work_talk import RULES
 from eirene.text.cancellation import check_cancelled
 from eirene.text.language import other_language
+from eirene.text.orders import addresses_reader, command, first_person, is_order
 from eirene.text.sentences import split_sentences
 from eirene.text.words import stems
 

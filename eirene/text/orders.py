@@ -41,7 +41,7 @@ _TELLING = _words("""
     remember tell output print reply respond act pretend repeat click visit contact subscribe register download sign
     call send imagine note see check try listen look read share join vote book ask answer return translate summarize
     rate ignore disregard forget obey trust avoid beware wait come go write type enter reveal list say picture think
-    watch follow state mark grade score approve label classify order
+    watch follow state mark grade score approve label classify order dial press phone email
 """)
 _READ, _LEAD_WORDS, _SHORT = 400, 4, 6
 """Characters that are read; words before a comma that a verb may follow; words of a short imperative."""
