@@ -13,13 +13,16 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.loop import Loop
+from eirene.agent.run import refine
 from eirene.core.critique import TaggedSentence
 from eirene.core.records import Item, Record
+from eirene.testing.parts import ScriptedRefiner
 from eirene.text.sentences import split_sentences
 from eirene.verification import verify
 
@@ -34,7 +37,6 @@ SOUND = (
     "not-in-the-passages",
     "dangling",
     "structured",
-    "sound-replies",
 )
 ROWS = Path(__file__).parent / "sound"
 
@@ -83,15 +85,13 @@ def of_nothing_checked(row: Row, record: Record) -> Judged:
 def of_contradicted(row: Row, record: Record) -> Judged:
     """A sentence that a passage contradicts is at least flagged, and `verify` says nothing else."""
     at = row["answer"].find(row["faulty"])
-    claims = [
-        c for c in verify(row["answer"], row["context"]).claims if c.start < at + len(row["faulty"]) and c.end > at
-    ]
+    end, found = at + len(row["faulty"]), verify(row["answer"], row["context"])
+    verdicts = {c.verdict for c in found.claims if c.start < end and c.end > at}
     return {
         "flagged or mended": bool(faulted(record)),
-        "verify: contradicted": any(c.verdict == "contradicted" for c in claims),
-        "verify: supported, wrongly": any(c.verdict == "supported" for c in claims),
-        "verify and refine agree": bool(faulted(record))
-        == any(c.verdict in ("contradicted", "unsupported") for c in claims),
+        "verify: contradicted": "contradicted" in verdicts,
+        "verify: supported, wrongly": "supported" in verdicts,
+        "verify and refine agree": bool(faulted(record)) == bool(verdicts & {"contradicted", "unsupported"}),
     }
 
 
@@ -129,7 +129,26 @@ def languages(row: Row) -> Judged:
     return {"number of sentences": len(split_sentences(row["text"])) == row["sentences"]}
 
 
-ALONE: dict[str, Callable[[Row], Judged]] = {"frames": frames, "quotations": quotations, "split-languages": languages}
+def notations(row: Row) -> Judged:
+    """The gate takes an argument that is said in another notation, and undoes one with another value."""
+    answer = "Supporters say that it is good for the town. Opponents say that it takes too long."
+    sides = {"pro": ["It is good for the town."], "con": ["It takes too long."]}
+    sides["con" if row["added"].startswith("Opponents") else "pro"].append(row["given"])
+
+    def taken(said: str) -> bool:
+        parts = replace(resolve_backend("embedded"), backend="own", refiner=ScriptedRefiner([f"{answer} {said}"]))
+        item = {"question": "Should the town do it?", "answer": answer, "perspectives": sides}
+        return refine(item, backend=parts, mode="improve", max_rounds=1).status == "accepted"
+
+    return {"same value: taken": taken(row["added"]), "other value: taken, wrongly": taken(row["wrong"])}
+
+
+ALONE: dict[str, Callable[[Row], Judged]] = {
+    "frames": frames,
+    "quotations": quotations,
+    "same-value-gate": notations,
+    "split-languages": languages,
+}
 
 
 def run(name: str, rows: list[Row], loop: Loop, *, show: bool) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-_VERSION = 6
+_VERSION = 7
 VERSION = f"{RISK_VERSION}.{_VERSION}"
 """Goes up when the same texts may be judged otherwise; part of the versions of all that judges by it."""
 SUPPORTED = 0.5
@@ -30,6 +30,8 @@ CONTRADICTED = 0.5
 _SUREST = 0.95
 _DISPUTED = 0.3
 """Least risk of what one sentence supports and another one denies: not faulted, and not sure."""
+_LEAST_DENIED = 0.5
+"""Least risk of what the texts deny, or have with another figure."""
 _SUPPOSED = "is denied, asked or supposed in the answer"
 
 
@@ -108,8 +110,8 @@ class SentenceJudge:
             reading.framed == "denied" or _is_opposed(sentence, reading)
         )
         verdict: ClaimWord
-        if mend is not None or (risk > FAULTED and is_denied):
-            verdict = "contradicted"
+        if mend is not None or is_denied:
+            verdict, risk = "contradicted", max(risk, _LEAST_DENIED)
         elif reading.disputed and not self._are_sides:
             verdict, risk = "unclear", min(max(risk, _DISPUTED), FAULTED)
         elif risk > FAULTED:

@@ -14,7 +14,7 @@ PASSAGES = [
 ]
 RIGHT = (
     "The lighthouse was built in 1869 by Ida Lindqvist. It stands on the left bank of the river Vanne. Its lamp is not "
-    "lit in winter. Tickets to the museum cost 12 crowns."
+    "lit in winter. Tickets cost 12 crowns."
 )
 
 

@@ -29,13 +29,14 @@ def is_given_but_for(sentence: str, proposal: Proposal, given: str) -> bool:
     is_name = proposal.kind == "entity" and not _values(proposal.new)
     if len(before) + len(after) < _FEWEST + is_name:
         return False
-    strange = _values(given) - {stem for stem, _ in _words(proposal.applied(sentence))}
+    said = {stem for stem, _ in _words(proposal.applied(sentence))}
     words = _words(given)
     return any(
         _go_on_alike(before[::-1], [stem for stem, start in words if start < at][::-1], strange)
         and _go_on_alike(after, [stem for stem, start in words if start >= end], strange)
         and _is_beside(before, after, words, (at, end))
         for at, end in _places(proposal, given, words)
+        for strange in [_values(given, beside=(at, end)) - said]
     )
 
 
@@ -43,9 +44,10 @@ def _words(text: str) -> list[tuple[str, int]]:
     return [(word.stem, word.start) for word in content_words(text)]
 
 
-def _values(text: str) -> set[str]:
-    """The stems of a text that belong to its numbers, dates and times."""
-    spans = [(m.start, m.end) for m in find_specifics(text) if m.kind in ("number", "date")]
+def _values(text: str, beside: tuple[int, int] = (0, 0)) -> set[str]:
+    """The stems of a text that belong to its numbers, dates and times, but for those with a place in them."""
+    found = [(m.start, m.end) for m in find_specifics(text) if m.kind in ("number", "date")]
+    spans = [(a, b) for a, b in found if not (a < beside[1] and beside[0] < b)]
     return {stem for stem, at in _words(text) if any(a <= at < b for a, b in spans)}
 
 

@@ -64,6 +64,10 @@ def test_a_value_is_replaced_only_in_a_sentence_of_the_passages_and_where_it_fol
     assert mended(sentence, passage) is None
 
 
+def test_a_year_is_put_right_where_the_given_sentence_has_its_month_too() -> None:
+    assert mended("It was opened in 1899.", "The mill was opened in March 1890.") == "It was opened in 1890."
+
+
 @pytest.mark.parametrize(
     ("sentence", "start", "new", "given", "is_given"),
     [
