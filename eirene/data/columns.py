@@ -16,6 +16,8 @@ from eirene.data.json_rows import Row
 
 ROW_NUMBER = "#"
 """In place of a column: the number of the row, from 1."""
+_NO_VALUE = frozenset({"", "nan", "NaN", "NaT", "None", "null", "<NA>"})
+"""What tables of texts have in place of no value: pandas and `str` write these words into a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +250,7 @@ def arguments_value(value: object, *, column: str, where: str) -> list[Any] | No
 def _fitting(form: Callable[[Any], Any], value: object, *, column: str, where: str, field: str) -> Any:
     try:
         found = jsonable(value)
-        if isinstance(found, str) and not found.strip() and form not in (_text, as_id):
+        if isinstance(found, str) and found.strip() in _NO_VALUE and form not in (_text, as_id):
             found = None
         found = None if found is None else form(found)
         # Looked at once more: a list of nulls is as empty as an empty cell.

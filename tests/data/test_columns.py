@@ -118,7 +118,8 @@ def test_each_perspective_may_be_a_column_of_its_own(tmp_path: Path) -> None:
     assert found.model_dump()["perspectives"] == whole
     found = one(cells(tmp_path, "question;answer;for;against", "Why?;So.;a;"), *columns)
     assert [p.name for p in found.perspectives or ()] == ["pro"]
-    assert one(cells(tmp_path, "question;answer;for;against", "Why?;So.;;"), *columns).perspectives is None
+    for none in ("", "nan", " <NA> "):
+        assert one(cells(tmp_path, "question;answer;for;against", f"Why?;So.;;{none}"), *columns).perspectives is None
 
 
 @pytest.mark.parametrize(
@@ -127,6 +128,9 @@ def test_each_perspective_may_be_a_column_of_its_own(tmp_path: Path) -> None:
         ("perspectives", '[{"name": "pro", "arguments": ["a"]}]', [{"name": "pro", "arguments": ["a"]}]),
         ("perspectives", '{"pro": ["a"]}', [{"name": "pro", "arguments": ["a"]}]),
         ("perspectives", " ", None),
+        ("perspectives", "None", None),
+        ("context", "nan", None),
+        ("context", "nan is no number", ["nan is no number"]),
         ("context", '["a", "b"]', ["a", "b"]),
         ("context", "[1] A passage.", ["[1] A passage."]),
         ("context", "", None),
