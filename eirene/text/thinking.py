@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from eirene.text.matching import Span
 
 _NAMES = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection|seed:think)"
-_TAG = rf"</?(?P<name>{_NAMES})>|◁/?think▷|\[/?THINK\]"
+_TAG = rf"</?(?P<name>{_NAMES})>|◁/?think▷|\[/?THINK\]|<\|(?:begin|end)_of_thought\|>"
 TAGS = re.compile(rf"(?P<line>^[ \t]*)?(?:{_TAG})", re.IGNORECASE | re.MULTILINE)
 """Tags around thinking; `line` where one begins its line, `name` where it has one."""
 _TOKENS = re.compile(
     rf"^[ \t]*(?P<fence>`{{3,}}|~{{3,}}).*$|`[^`\n]{{1,500}}`|(?P<tag>{_TAG})", re.IGNORECASE | re.MULTILINE
 )
+_CLOSING = re.compile(r".{0,2}(?:/|end_)", re.IGNORECASE)
 _SPACE = re.compile(r"\s*")
 _SPOKEN_OF = re.compile(
     r"[ \t]*[,.;:)?!]|[ \t]+(?:tags?|is|are|was|and|or|blocks?|elements?|sections?|markers?|means?|marks?|to|in|at|when"
@@ -39,7 +40,7 @@ def thinking_spans(text: str) -> tuple[Span, ...]:
         if token["fence"]:
             closing = re.compile(rf"^[ \t]*{token['fence']}[ \t]*$", re.MULTILINE).search(text, at)
             at = len(text) if closing is None else closing.end()
-        elif token["tag"] and "/" in token["tag"]:
+        elif token["tag"] and _CLOSING.match(token["tag"]):
             if not is_told and _closes(text, token):
                 found = [(0, at)]
         elif token["tag"]:
@@ -103,7 +104,7 @@ def _closing(text: str, opening: re.Match[str]) -> re.Match[str] | None:
     """The tag that closes a block, which may hold other names' tags."""
     tags = TAGS.finditer(text, opening.end())
     own = (opening["name"] or "").lower()
-    return next((t for t in tags if "/" in t[0] and (t["name"] or "").lower() == own), None)
+    return next((t for t in tags if _CLOSING.match(t[0].strip()) and (t["name"] or "").lower() == own), None)
 
 
 def _spaced(text: str, span: Span) -> Span:

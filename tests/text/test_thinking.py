@@ -20,6 +20,7 @@ MEANT = {
     "no closing tag": f"{SAID}\n\n<think>Was that right? I",
     "nested": f"<think>One <think>two</think> three.</think>\n{SAID}",
     "other marks": f"◁think▷Hm.◁/think▷{SAID}",
+    "marks of tokens": f"<|begin_of_thought|>Hm.\n\nOaks?<|end_of_thought|>\n\n{SAID}",
     "empty": f"<think>\n\n</think>\n\n{SAID}",
 }
 SPOKEN_OF = [
