@@ -10,8 +10,9 @@ def _stems(text: str) -> frozenset[str]:
 
 
 LABELS = _stems(
-    """false falsehood untrue incorrect mistaken erroneous myth misconception fallacy hoax fabrication fake lie debunked
-    disproved disproven refuted discredited retracted unfounded baseless groundless nonsense untruth misinformation"""
+    """false falsehood untrue incorrect mistaken erroneous myth misconception fallacy hoax fabrication fake lie lied
+    debunked disproved disproven refuted discredited retracted unfounded baseless groundless nonsense untruth
+    misinformation"""
 )
 """What calls a statement untrue, and nothing else: no act is a myth."""
 FALSE = LABELS | _stems(
@@ -22,8 +23,8 @@ FALSE = LABELS | _stems(
 OPEN = _stems(
     """rumour rumor gossip alleged allegedly allegation alleges supposedly purportedly hypothesis hypotheses
     hypothetical hypothetically conjecture speculation suppose assume assumption pretend doubt doubtful dispute
-    question unclear uncertain unproven unproved unconfirmed unverified unknown unlikely wonder ask debate despite
-    whether investigate test suspicion"""
+    question unclear uncertain unproven unproved unconfirmed unverified unknown unlikely wonder ask despite whether
+    investigate suspicion"""
 )
 NO_DOUBT = _stems("doubt question dispute debate")
 """What affirms where it is denied: "There is no doubt that"."""
@@ -33,8 +34,21 @@ FACTIVE = _stems(
     surprise surprising secret coincidence accident overlook"""
 )
 """What takes a statement for true even where it is denied: "Few did not know that"."""
+FINDING = _stems(
+    """show shown find found prove proven confirm conclude teach taught reveal demonstrate discover establish determine
+    learn see saw"""
+)
+"""What tells what came out."""
+TELLING = FINDING | _stems(
+    """say said think thought believe state assert maintain argue hold held insist admit accept agree mention tell told
+    write wrote explain note warn announce declare add"""
+)
+"""Verbs with a "that" whose subject is no frame of it: "The test showed that"."""
+TALES = LABELS | _stems("rumour rumor gossip allegation hypothesis conjecture speculation superstition delusion")
+"""What tells of something that may not be so: "Rumour said that"."""
 HEADS = (
-    FALSE
+    TELLING
+    | FALSE
     | OPEN
     | TRUE
     | FACTIVE
@@ -63,6 +77,9 @@ UNTIL = frozenset(["until", "once", "formerly", "long", "originally"])
 
 ALLEGING = frozenset(["allegedly", "supposedly", "purportedly", "ostensibly", "hypothetically"])
 CONDITIONS = frozenset(["if", "unless", "suppose", "supposing", "assuming", "imagine", "assume"])
+PLACING = frozenset(["in", "at", "on", "by", "with", "near", "between", "behind", "within"])
+"""What a "lie" that deceives nobody is followed by."""
+UNREAL = frozenset(["would", "could", "might"])
 ENDS = frozenset([";", ":", "(", ")", ".", "!", "?"])
 TURNS = frozenset(["but", "although", "though", "while", "whereas", "yet", "because", "which", "who"])
 PREPOSITIONS = frozenset(["contrary", "despite", "against", "notwithstanding", "regardless"])

@@ -13,11 +13,13 @@ _LIST_ITEM = re.compile(r"\s*(?:[-*•‣▪–]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s"
 _POINTS_ON = re.compile(r"\b(?:following|next|below)\b|\b(?:this|here)\s+is\b|:\W*\Z", re.IGNORECASE)
 _STATEMENT = r"(?:claim|statement|story|report|rumou?r|idea|belief|notion|assertion|account|article|allegation)s?"
 _POINTS_BACK = re.compile(
-    rf"\W*(?:(?:but|however|yet|in\s+fact|in\s+reality|actually)\b\W*)?(?:(?:this|that|it|these|both)\b"
-    rf"|(?:the|this|that|these)\s+(?:\w+\s+)?{_STATEMENT}\b)(?:\s+\w+)?\s+"
-    r"(?:is|was|are|were|isn['’]t|wasn['’]t|has|have|had|turned|proved)\b",
+    rf"\W*(?:(?:but|however|yet|in\s+fact|in\s+reality|actually)\b\W*)?(?:(?:this|that|it)['’]s\b"
+    rf"|(?:(?:this|that|it|these|both)\b|(?:the|this|that|these)\s+(?:\w+\s+)?{_STATEMENT}\b)(?:\s+\w+)?\s+"
+    r"(?:is|was|are|were|isn['’]t|wasn['’]t|has|have|had|turned|proved)\b)",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(r"\b(?:that|to(?!\s+(?:be|have)\b))\s", re.IGNORECASE)
+"""What an "It is a myth" may be about that stands behind it: "that ...", "to say ..."."""
 _TAKEN_BACK = re.compile(
     rf"\b(?:retract|withdr[ae]w|den(?:y|ie)|debunk|refut|disprov)\w*\s+(?:this|that|the|its|these)\s+(?:\w+\s+)?{_STATEMENT}\b",
     re.IGNORECASE,
@@ -57,7 +59,8 @@ def _said_after(text: str) -> FrameKind | None:
         return None
     if _TAKEN_BACK.search(text):
         return "denied"
-    if not _POINTS_BACK.match(text) or " that " in text[20:]:
+    pointer = _POINTS_BACK.match(text)
+    if pointer is None or _GOES_ON.search(text, pointer.end()):
         return None
     return "open" if _ERROR.search(text) else _label(text, words)
 

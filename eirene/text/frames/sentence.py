@@ -74,9 +74,12 @@ class _FramedWords:
         yield from self._planned()
         yield from self._loose()
 
-    def kind(self, *stretches: Span) -> FrameKind | None:
-        """What the words of some stretches make of a statement that they govern; None where they let it stand."""
-        at = [n for first, end in stretches for n in range(first, end)]
+    def kind(self, *stretches: Span, head: int | None = None) -> FrameKind | None:
+        """What the words of some stretches make of a statement that they govern; None where they let it stand.
+
+        `head`: the word that takes the statement; of what stands before it only what bears on it counts.
+        """
+        at = [n for first, end in stretches for n in range(first, end) if head is None or self._bears_on(n, head)]
         stems = {self.words[n].stem for n in at}
         denials = sum(n in self.negations and self.words[n].stem not in of.FALSE for n in at)
         if any(self.words[n].word == "not" and self._word(n + 1) in ("only", "just") for n in at):
@@ -136,9 +139,11 @@ class _FramedWords:
         head = that - 1
         while head > matrix and head > that - 4 and self.words[head].stem not in of.HEADS:
             head -= 1
-        if head < matrix or self.words[head].stem not in of.HEADS or self._word(first) in AUXILIARIES:
+        asks: FrameKind | None = "open" if self._word(that) == "whether" and not bare else None
+        is_head = asks is not None or self.words[head].stem in of.HEADS
+        if head < matrix or not is_head or self._word(first) in AUXILIARIES:
             return None
-        if any(w.word in of.BEFORE_A_NOUN for w in self.words[head + 1 : that]):
+        if asks is None and any(w.word in of.BEFORE_A_NOUN for w in self.words[head + 1 : that]):
             return None  # "rejected a bridge that", and not "rejected that"
         if self._word(that) == "if" and not bare and self.kind((matrix, that)) != "open":
             return None
@@ -148,11 +153,24 @@ class _FramedWords:
             predicate, last = (verb, end), verb
         else:
             last = end
-        asks: FrameKind | None = "open" if self._word(that) == "whether" and not bare else None
-        kind = self.kind((matrix, that), predicate) or asks
+        kind = self.kind((matrix, that), predicate, head=head) or asks
         if kind is None or last - first < _LEAST:
             return None
         return self._frame(kind, (first, last), (matrix, end))
+
+    def _bears_on(self, n: int, head: int) -> bool:
+        """Whether a word before a head says something of its statement: "*wrongly* say", "a *myth* says", "*wrong* to
+        say"; not "the *test* showed", "*denied* a bribe and said"."""
+        word, after = self.words[n], self._word(n + 1)
+        if word.word in ("lie", "lies") and after in of.PLACING:
+            return False
+        if n >= head or self.words[head].stem not in of.TELLING:
+            return True
+        if any(self._word(k) == "and" for k in range(max(n, head - 2), head)):
+            return False
+        if word.stem not in of.FALSE | of.OPEN or (word.word.endswith("ly") and word.word != "unlikely"):
+            return True
+        return after in ("to", "when", "in") or (word.stem in of.TALES and self.words[head].stem not in of.FINDING)
 
     def _fronted(self, first: int) -> StatementFrame | None:
         """ "That the castle has a tunnel is a myth." """
@@ -165,7 +183,9 @@ class _FramedWords:
 
     def _predicate(self, matrix: int, head: int, first: int, end: int) -> int | None:
         """The verb behind a statement with which its sentence goes on: "The idea that ... *has been* debunked"."""
-        if any(w.word in AUXILIARIES for w in self.words[matrix:head]):
+        before = [w.word for w in self.words[matrix:head]]
+        tells = bool(before) and before[-1] not in of.BEFORE_A_NOUN and self.words[head].stem in of.TELLING
+        if any(word in AUXILIARIES for word in before) or (tells and "who" not in before[-3:]):
             return None
         verbs = [n for n in range(first + 2, end) if self.words[n].word in of.PREDICATES]
         return next((n for n in reversed(verbs) if self.kind((n, min(n + _REACH, end))) is not None), None)
@@ -180,9 +200,11 @@ class _FramedWords:
             yield StatementFrame("open", self.text)
 
     def _conditions(self) -> Iterator[StatementFrame]:
-        """ "If ..., ...", "Suppose that ..." """
+        """ "If ..., ...", "Suppose that ...", "Had ..., ... would" """
         for n, word in enumerate(self.words):
-            if word.word not in of.CONDITIONS or (word.word not in ("if", "unless") and n != self._begin(n)):
+            is_inverted = word.word in ("had", "were") and any(w.word in of.UNREAL for w in self.words[n:])
+            is_condition = word.word in of.CONDITIONS or is_inverted
+            if not is_condition or (word.word not in ("if", "unless") and n != self._begin(n)):
                 continue
             first = n + 2 if self._word(n + 1) == "that" else n + 1
             end = self._end(first, comma=True)
