@@ -1,4 +1,4 @@
-"""`eirene train encoder`: several runs, the mean of their weights, the exported files and their card.
+"""The recipe of the shipped encoder: several runs, the mean of their weights, the exported files and their card.
 
 Every finished seed lies on disk and is skipped by the next call with the same recipe and data, so that an interrupted
 training loses one run at most. Needs the extra `train`.

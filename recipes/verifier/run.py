@@ -1,4 +1,4 @@
-"""`eirene train verifier`: vectors cached, a head for each seed, its temperature, the exported file and its card.
+"""The recipe of the shipped verifier: vectors cached, a head a seed, its temperature, the exported file and its card.
 
 Every finished seed lies on disk and is skipped by the next call with the same recipe and data; one that was stopped
 goes on. Needs the extra `train`.

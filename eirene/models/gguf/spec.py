@@ -103,6 +103,8 @@ def check_file(spec: GgufSpec) -> None:
 
 def _checked_size(spec: GgufSpec, file: Path) -> int:
     """The size of a file that is a GGUF file by its header."""
+    if file.is_fifo():  # to open it is to wait for who writes into it
+        raise _bad(spec, "is a named pipe; give the path of a .gguf file")
     try:
         with file.open("rb") as opened:
             size = os.fstat(opened.fileno()).st_size
@@ -135,6 +137,8 @@ def template_text(named: str) -> str:
         raise InputError(
             f"the chat template {named!r} cannot be read: {said}" + (near and f"; {near}"), field="backend"
         ) from None
+    if not text.strip():
+        raise InputError(f"the chat template {named!r} is an empty file", field="backend")
     if len(text) > _MOST_TEMPLATE:
         raise InputError(f"the chat template {named!r} has more than {_MOST_TEMPLATE:,} characters", field="backend")
     return text

@@ -83,6 +83,9 @@ def test_a_mistyped_name_is_told_the_nearest_ones(tmp_path: Path) -> None:
         InputError, match=r"chat template .* cannot be read: No such file.*did you mean .*chat\.jinja\?"
     ):
         template_text(str(tmp_path / "chta.jinja"))
+    (tmp_path / "none.jinja").write_text(" \n")
+    with pytest.raises(InputError, match=r"chat template .*none\.jinja' is an empty file"):
+        template_text(str(tmp_path / "none.jinja"))
     assert template_text("chatml") == "chatml"
     assert template_text(str(tmp_path / "chat.jinja")) == "{{ messages[0].content }}"
 
@@ -119,10 +122,13 @@ def test_files_that_are_no_model_say_what_is_wrong(tmp_path: Path, monkeypatch: 
     cut.write_bytes(whole.read_bytes()[:-4000])
     other.write_bytes(b"PK\x03\x04 weights")
     empty.touch()
+    pipe = tmp_path / "pipe.gguf"
+    os.mkfifo(pipe)
     bare, blank = write_gguf(tmp_path / "bare.gguf", tensors=False), write_gguf(tmp_path / "blank.gguf", template=False)
     cases = [
         (tmp_path / "absent.gguf", "cannot be read: No such file"),
         (tmp_path, "cannot be read: Is a directory"),
+        (pipe, "is a named pipe"),
         (empty, "is no GGUF file"),
         (other, "is no GGUF file"),
         (cut, "is cut off or damaged"),
