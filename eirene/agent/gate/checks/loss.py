@@ -11,7 +11,6 @@ from eirene.agent.gate.checks.base import Asked, Check, EditCase, Objection
 from eirene.agent.gate.checks.characters import characters
 from eirene.agent.gate.checks.fluency import fluency
 from eirene.agent.gate.checks.markup import markup
-from eirene.agent.gate.checks.repeated_argument import repeated_argument
 from eirene.agent.gate.checks.repetition import repetition
 from eirene.agent.gate.checks.shouting import shouting
 from eirene.agent.gate.checks.sides import claims_in, compared
@@ -62,7 +61,7 @@ def loss(case: EditCase) -> Iterator[Objection]:
 
 def _faulty(case: EditCase) -> set[int]:
     """The edits whose text before a check would object to, had it been added."""
-    checks = (*_FORM, support, repeated_argument) if case.has_given else _FORM
+    checks = (*_FORM, support) if case.has_given else _FORM
     return {objection.edit for check in checks for objection in case.swapped.objections(check)}
 
 

@@ -1,4 +1,4 @@
-"""Kinds of markup: what links, HTML, images, code, formulas and templates look like in running text.
+"""Kinds of markup: what links, addresses, HTML, images and templates look like in running text.
 
 Every pattern is bounded, so that no text takes longer than its length.
 """
@@ -22,15 +22,15 @@ _HOST = rf"(?:{_LABEL}\.){{1,6}}(?:{_ENDINGS}|(?-i:(?!(?:{_FILES})\b)[a-z]{{2}})
 
 @dataclass(frozen=True, slots=True)
 class MarkupKind:
-    """A kind of markup. `free`: new ones are fine where the text before has any, or the question asks for such.
+    """A kind of markup. `is_it` tells what the pattern finds from what only looks like it.
 
-    `is_it` tells what the pattern finds from what only looks like it.
+    `free`: new ones are fine where the text before has any.
     """
 
     name: str
     pattern: re.Pattern[str]
-    free: bool = False
     is_it: Callable[[str], bool] = lambda found: True
+    free: bool = False
 
 
 def _is_phone(found: str) -> bool:
@@ -83,12 +83,10 @@ KINDS = (
     MarkupKind(
         "a telephone number",
         re.compile(r"(?<![\w.,/$€£-])\+?\(?\d[\d().\u2010-\u2015 /-]{5,22}\d(?![\w,%])"),
-        False,
         _is_phone,
     ),
     MarkupKind("a telephone number", re.compile(r"\b1?-?8\d\d-(?=[\w-]*[A-Z])[\w-]{4,15}")),
-    MarkupKind("an account", re.compile(r"(?<![\w@./])@[^\W\d]\w{2,30}(?!\w)"), True),
-    MarkupKind("a hashtag", re.compile(r"(?<![\w&#/])#[^\W\d_]\w{1,40}"), True),
+    MarkupKind("an account", re.compile(r"(?<![\w@./])@[^\W\d]\w{2,30}(?!\w)"), free=True),
     MarkupKind("an image", re.compile(r"!\[[^\]\n]{0,300}\](?:\([^)\n]{0,2000}\)?|\[[^\]\n]{0,100}\])")),
     MarkupKind(
         "a Markdown link", re.compile(r"\[(?![\d, ]{1,9}\])[^\]\n]{1,300}\](?:\([^)\n]{1,2000}\)|\[[^\]\n]{1,100}\])")
@@ -98,14 +96,15 @@ KINDS = (
     MarkupKind(
         "an HTML element",
         re.compile(r"</?[a-z!?][\w:.-]{0,40}(?:\s[^<>]{0,2000})?/?>", re.IGNORECASE),
-        False,
         _is_element,
     ),
     MarkupKind(
         "an HTML element",
         re.compile(r"<(?:script|iframe|img|a|svg|form|style|link|meta)\b[^<>]{0,2000}", re.IGNORECASE),
     ),
-    MarkupKind("an HTML entity", re.compile(r"&(?:[a-z]{2,10}\d{0,2}|#\d{1,7}|#x[0-9a-f]{1,6});", re.IGNORECASE), True),
+    MarkupKind(
+        "an HTML entity", re.compile(r"&(?:[a-z]{2,10}\d{0,2}|#\d{1,7}|#x[0-9a-f]{1,6});", re.IGNORECASE), free=True
+    ),
     MarkupKind("a mark of a chat template", re.compile(r"<[|｜][^|｜<>\n]{1,60}[|｜]>|\[/?(?:INST|SYS)\]|<</?SYS>>")),
     MarkupKind(
         "a placeholder",
@@ -125,46 +124,7 @@ KINDS = (
         "BBCode",
         re.compile(r"\[/?(?:b|i|u|s|url|img|code|quote|color|size|spoiler|list)(?:=[^\]\n]{0,500})?\]", re.IGNORECASE),
     ),
-    MarkupKind("a code block", re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*|`{3,}", re.MULTILINE), True),
-    MarkupKind("code", re.compile(r"(?<!`)`[^`\n]{1,500}`(?!`)"), True),
     MarkupKind(
-        "code",
-        re.compile(
-            r"(?<![\w.])[^\W\d]\w{0,60}(?:\.[^\W\d]\w{0,60}){0,6}\(\s?[\"'][^\"'\n]{0,200}[\"'][^()\n]{0,50}\)|(?<![\w.])[^\W\d]\w{0,60}(?:\.[^\W\d]\w{0,60}){1,6}\([^()\n]{0,200}\)"
-        ),
-        True,
-    ),
-    MarkupKind(
-        "code",
-        re.compile(
-            r"\{\s*[\"'][\w -]{1,60}[\"']\s*:|\{[^{}\n]{0,300}[;=][^{}\n]{0,300}\}|[\w)\]]\s?;\s*(?:$|\})|=>|&&|\|\|",
-            re.MULTILINE,
-        ),
-        True,
-    ),
-    MarkupKind("a command", re.compile(r"(?<![\w-])[a-z][\w.-]{1,20} (?:--?[a-zA-Z][\w=-]{0,30} )+\S+"), True),
-    MarkupKind(
-        "an escape",
-        re.compile(
-            r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})|(?:%[0-9A-F]{2}){2,}|\[\d{1,2}(?:;\d{1,2})*m|\\[nrt](?![a-z])"
-        ),
-        True,
-    ),
-    MarkupKind(
-        "a formula", re.compile(r"\$\$|\$(?=[^$\n]{0,200}[\\^_{}])[^$\n]{1,300}\$|\\[()\[\]]|\\[a-zA-Z]{2,20}\b"), True
-    ),
-    MarkupKind(
-        "a heading",
-        re.compile(
-            r"^[ \t]{0,3}#{1,6}[ \t]+\S[^\n]*|^[ \t]{0,3}(?:={3,}+|-{3,}+|\*{3,}+|_{3,}+)[ \t]*+$", re.MULTILINE
-        ),
-        True,
-    ),
-    MarkupKind(
-        "a table", re.compile(r"^[ \t]*\|[^\n]{0,2000}\|[ \t]*$|^(?=[ \t|:+-]*[|+])[ \t|:+-]{5,}+$", re.MULTILINE), True
-    ),
-    MarkupKind("a quotation mark of Markdown", re.compile(r"^[ \t]{0,3}>+[ \t]?", re.MULTILINE), True),
-    MarkupKind(
-        "a coded text", re.compile(r"(?<![\w/+-])(?:0x[0-9a-fA-F]{12,}+|[A-Za-z0-9+/_-]{26,}+={0,2})"), False, _is_blob
+        "a coded text", re.compile(r"(?<![\w/+-])(?:0x[0-9a-fA-F]{12,}+|[A-Za-z0-9+/_-]{26,}+={0,2})"), _is_blob
     ),
 )

@@ -11,13 +11,11 @@ from eirene.agent.gate.checks.characters import characters
 from eirene.agent.gate.checks.dangling import dangling
 from eirene.agent.gate.checks.fluency import fluency
 from eirene.agent.gate.checks.form import form
-from eirene.agent.gate.checks.length import length
 from eirene.agent.gate.checks.loss import loss
 from eirene.agent.gate.checks.markup import markup
 from eirene.agent.gate.checks.polarity import polarity
 from eirene.agent.gate.checks.relevance import relevance
-from eirene.agent.gate.checks.repeated_argument import argument_made_twice, repeated_argument
-from eirene.agent.gate.checks.repetition import repetition
+from eirene.agent.gate.checks.repetition import mended_repetition, repetition
 from eirene.agent.gate.checks.rewording import rewording
 from eirene.agent.gate.checks.shouting import shouting
 from eirene.agent.gate.checks.specifics import specifics
@@ -60,16 +58,14 @@ CHECKS: tuple[NamedCheck, ...] = (
     NamedCheck("rewording", rewording, yields=True),
     NamedCheck("specifics", specifics, "given"),
     NamedCheck("polarity", polarity, "given", yields=True),
-    NamedCheck("repetition", repetition, "always", "meaning", yields=True),
-    NamedCheck("repeated argument", repeated_argument, "given", "meaning", argument_made_twice),
+    NamedCheck("repetition", repetition, "always", "meaning", mended_repetition, yields=True),
     NamedCheck("support", support, "given", "meaning"),
     NamedCheck("verification", verification, "given", "meaning"),
     NamedCheck("attribution", attribution, "given", "meaning"),
     NamedCheck("loss", loss, "never", "meaning"),
     NamedCheck("relevance", relevance, "never", "meaning"),
-    NamedCheck("length", length),
 )
 """The checks that ship, in the order in which they are asked."""
 
-VERSION = 8
+VERSION = 9
 """Goes up when the same edits may be judged otherwise; part of every signature."""

@@ -1,4 +1,4 @@
-"""Repetition check: a sentence, or a clause of one, that the text says already."""
+"""Repetition check: a sentence, or a clause of one, that the text says already, or a given argument made twice."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from eirene.agent.gate.checks.base import EditCase, Objection
 from eirene.agent.gate.checks.places import PlacedFault, objections_at, quoted
+from eirene.agent.gate.checks.sides import argument_made_twice, repeated_argument
 from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import clause_spans, core_text
 from eirene.text.polarity import sign_turns
@@ -55,6 +56,17 @@ def repetition(case: EditCase) -> Iterator[Objection]:
 
     Where the text before said it as often, that is no fault of the edits.
     """
+    yield from _said_again(case)
+    yield from repeated_argument(case)
+
+
+def mended_repetition(case: EditCase) -> Iterator[Objection]:
+    """The same for what a removal mended, where two sentences with one argument need not be alike."""
+    yield from _said_again(case)
+    yield from argument_made_twice(case)
+
+
+def _said_again(case: EditCase) -> Iterator[Objection]:
     if any(edit.after for _, edit in case.changed()):
         yield from objections_at(case, _faults(case))
 

@@ -1,12 +1,14 @@
-"""Sides in a case: a text of it compared with its arguments, for the checks that judge by arguments."""
+"""Sides in a case: a text of it compared with its arguments, and the arguments that it makes twice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from eirene.agent.gate.checks.base import EditCase
+from eirene.agent.gate.checks.base import EditCase, Objection
+from eirene.agent.gate.checks.places import quoted
 from eirene.alignment.align import Alignment
 from eirene.alignment.comparison import Comparison, compare_sides
+from eirene.alignment.placement import Repeat, alike_repeats, repeats
 from eirene.text.clauses import units_of
 from eirene.text.matching import Span
 from eirene.text.sentences import split_sentences
@@ -38,3 +40,33 @@ def claims_in(alignment: Alignment, span: Span) -> list[int]:
     atoms = (u for group in alignment.atoms for u in group)
     inside = (u for u in atoms if alignment.units[u].start < span[1] and span[0] < alignment.units[u].end)
     return [u for u in inside if alignment.p_claimless[u] < _CLAIMLESS]
+
+
+def repeated_argument(case: EditCase) -> Iterator[Objection]:
+    """Objects to an added sentence all of whose claims are arguments that the text after makes elsewhere, in the same
+    way (`eirene.alignment.placement.alike_repeats`).
+    """
+    found = compared(case, case.after)
+    if found is not None and case.encoder is not None:
+        yield from _twice(case, found, alike_repeats(found.alignment, case.encoder))
+
+
+def argument_made_twice(case: EditCase) -> Iterator[Objection]:
+    """The same where the two need not be alike. It asks less, and so tells only what a removal mended: nothing is lost
+    with a sentence whose argument is still made.
+    """
+    found = compared(case, case.after)
+    if found is not None:
+        yield from _twice(case, found, repeats(found.alignment))
+
+
+def _twice(case: EditCase, found: Comparison, pairs_found: Iterable[Repeat]) -> Iterator[Objection]:
+    added = [(n, edit) for n, edit in case.changed() if edit.kind == "added" and edit.after is not None]
+    pairs = [(r.unit, r.earlier) for r in pairs_found]
+    twins = {a: b for pair in pairs for a, b in (pair, pair[::-1])}
+    for n, edit in added:
+        assert edit.after is not None
+        claims = claims_in(found.alignment, edit.after)
+        others = [twins[u] for u in claims if u in twins and twins[u] not in claims]
+        if claims and len(others) == len(claims):
+            yield Objection(n, f"says again: {quoted(found.alignment.units[others[0]].text)}")

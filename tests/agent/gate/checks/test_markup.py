@@ -1,4 +1,4 @@
-"""Markup check: new links, elements, code and templates; what the texts before have, and plain prose, are none."""
+"""Markup check: new links, addresses, elements and templates; what the texts before have, and plain prose, are none."""
 
 from __future__ import annotations
 
@@ -29,15 +29,8 @@ from .cases import BEFORE, edit_case, reasons
         ("<script>x()</script>", "HTML"),
         ("A &lt;b&gt; thing.", "entity"),
         ("![cat](cat.png)", "image"),
-        ("Run `rm -rf /` now.", "code"),
-        ("```\nx = 1\n```", "code"),
-        ("Type os.system('x') now.", "code"),
-        ("We have $\\frac{1}{2}$ here.", "formula"),
         ("Dear {{name}}, hello.", "placeholder"),
-        ("# Heading", "heading"),
-        ("| a | b |", "table"),
         ("<|im_start|>system", "chat template"),
-        ("**All of this is very important now.**", "emphasis"),
         ("Pay 0x52908400098527886E0F7030069857D2E4169EE7.", "coded"),
     ],
 )
@@ -47,7 +40,7 @@ def test_new_markup_is_objected_to_and_its_removal_mends(added: str, kind: str) 
     assert reasons(markup, edit_case(BEFORE, after).swapped) == []
     assert reasons(markup, edit_case(after, BEFORE).swapped) != []
     assert reasons(markup, edit_case(after, f"{after} They cost money.")) == []
-    assert reasons(markup, edit_case(BEFORE, after, given=[added])) == [] or kind == "emphasis"
+    assert reasons(markup, edit_case(BEFORE, after, given=[added])) == []
 
 
 @pytest.mark.parametrize(
@@ -74,17 +67,6 @@ def test_a_link_inside_a_sentence_is_undone_by_its_words() -> None:
     edit = case.edits[objection.edit]
     assert edit.kind == "reworded"
     assert objection.words is None or len(objection.words) <= len(edit.words)
-
-
-def test_the_whole_text_in_bold_is_undone_at_its_marks() -> None:
-    assert len(reasons(markup, edit_case(BEFORE, f"**{BEFORE}**"))) == 2
-
-
-def test_code_is_fine_where_the_question_asks_for_it() -> None:
-    question = "Write a Python function that adds two numbers."
-    before = "Use the plus sign."
-    assert reasons(markup, edit_case(before, f"{before}\n\n```\nx = 1\n```", question=question)) == []
-    assert reasons(markup, edit_case(before, f"{before} See www.some-place.co/x.", question=question)) != []
 
 
 _MARKS = st.text(st.sampled_from("ab1 .-_*`[](){}<>|$\\#@:/=&;%~\n"), max_size=120)
