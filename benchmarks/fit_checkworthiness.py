@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import shipped_encoder
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.verification.checkworthiness import FIT, VECTOR_SCALE, form_of, words_of
 from eirene.verification.claims import MAY_BE_TALK, NO_CLAIM, claim_of, claims_nothing

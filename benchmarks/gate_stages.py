@@ -35,8 +35,7 @@ from eirene.core.grounding import grounding_for
 from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.models.encoder.runtime import Encoder
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import Encoder, shipped_encoder
 from eirene.models.verifier.runtime import Verifier
 
 WARM = 30

@@ -49,11 +49,11 @@ def main() -> None:
     from eirene.agent import run  # noqa: F401
 
     stages.done("Eirene's loop")
-    from eirene.models.encoder.shipped import shipped_encoder
+    from eirene.models.encoder.runtime import shipped_encoder
 
     shipped_encoder()
     stages.done("encoder: session, weights, tokenizer")
-    from eirene.models.verifier.shipped import shipped_verifier
+    from eirene.models.verifier.runtime import shipped_verifier
 
     shipped_verifier()
     stages.done("verifier")

@@ -25,7 +25,7 @@ from eirene.data.topics import read_topics
 from eirene.eval.base import case_of
 from eirene.eval.detectors.alignment import AlignmentDetector
 from eirene.eval.detectors.rouge import RougeDetector
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import shipped_encoder
 from eirene.npov import KnowledgeBase, respond
 
 

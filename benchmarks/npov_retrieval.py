@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.data.topics import read_topics
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import shipped_encoder
 from eirene.npov import KnowledgeBase
 from eirene.npov.knowledge import THRESHOLD
 

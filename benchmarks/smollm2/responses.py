@@ -44,7 +44,7 @@ from eirene.eval.base import case_of
 from eirene.eval.datasets import Labelled, read_labelled
 from eirene.eval.detectors.alignment import AlignmentDetector, ArrangementDetector
 from eirene.eval.detectors.rouge import RougeDetector
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.local.model import load_local
 from eirene.models.local.sampling import LocalSampling
 from eirene.npov.chat_writer import LocalWriter, resolve_writer

@@ -13,9 +13,9 @@ from eirene.agent.state import Parts
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import Structured
 from eirene.core.validation import described
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
-from eirene.models.verifier.shipped import shipped_verifier
+from eirene.models.verifier.runtime import shipped_verifier
 from eirene.prompts import PromptSet, prompt_set
 from eirene.prompts.history import HISTORY_PROMPT
 

@@ -52,7 +52,7 @@ from eirene.eval.base import Detector, case_of
 from eirene.eval.scoring import Scorer
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import shipped_encoder
 from eirene.prompts.history import history_lines
 from eirene.refiners.base import Refiner, RefineTask
 from eirene.refiners.edit import EditRefiner

@@ -177,7 +177,7 @@ def _present(record: Record, item: Item, n: int, total: int, *, as_json: bool, h
 def passage_sentences(item: Item) -> tuple[str, ...]:
     """Passage sentences that bear on the question, in the order in which the `alignment` detector numbers them."""
     from eirene.alignment import bearing_sentences
-    from eirene.models.encoder.shipped import shipped_encoder
+    from eirene.models.encoder.runtime import shipped_encoder
 
     return bearing_sentences(item.context or (), item.query, shipped_encoder())
 

@@ -102,7 +102,7 @@ class Resources:
         """The sentence encoder; it keeps the vectors of the latest few thousand texts."""
         if self.own_encoder is not None:
             return self.own_encoder
-        from eirene.models.encoder.shipped import shipped_encoder
+        from eirene.models.encoder.runtime import shipped_encoder
 
         return shipped_encoder()
 

@@ -20,7 +20,7 @@ from eirene.core.logs import get_logger
 from eirene.data import read_topics
 from eirene.data.json_rows import read_source
 from eirene.data.topics import Topic, key_of, parse_topic
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import shipped_encoder
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes

@@ -14,7 +14,7 @@ from eirene.core.records import Item, parse_item
 from eirene.core.signature import check_seed, derive_seed, digest, rng_for, signature
 from eirene.core.usage import Meter, Usage
 from eirene.data.topics import Topic, without_copies
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import shipped_encoder
 from eirene.npov.chat_writer import resolve_writer
 from eirene.npov.embedded import Check, EmbeddedWriter, check
 from eirene.npov.knowledge import THRESHOLD, KnowledgeBase, TopicHit, load_topics
@@ -121,7 +121,7 @@ async def arespond(
     Examples:
         >>> import asyncio
         >>> from eirene.npov import KnowledgeBase, arespond
-        >>> from eirene.models.encoder.shipped import shipped_encoder
+        >>> from eirene.models.encoder.runtime import shipped_encoder
         >>> from eirene.data.topics import parse_topic
         >>> sides = [{"name": "pro", "arguments": ["Cages are cruel."]}, {"name": "con", "arguments": ["Zoos teach."]}]
         >>> topic = parse_topic({"id": "zoos", "question": "Should zoos be closed?", "perspectives": sides})

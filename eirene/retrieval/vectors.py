@@ -139,7 +139,7 @@ def encoder_named(name: str = SHIPPED) -> Encodes:
     code of its own, whose weights hold NaN, or lack tensors: then its vectors are others at every load.
     """
     if name == SHIPPED:
-        from eirene.models.encoder.shipped import shipped_encoder
+        from eirene.models.encoder.runtime import shipped_encoder
 
         return shipped_encoder()
     _refuse_code(name)

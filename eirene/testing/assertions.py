@@ -90,7 +90,7 @@ def _default_loop() -> Loop:
 
 
 def _verifier() -> Any:
-    from eirene.models.verifier.shipped import shipped_verifier
+    from eirene.models.verifier.runtime import shipped_verifier
 
     return shipped_verifier()
 

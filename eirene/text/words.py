@@ -12,6 +12,7 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from eirene.text.remembered import remembered
@@ -133,3 +134,8 @@ def _stemmer() -> Callable[[str], str]:
 
     stem_word: Callable[[str], str] = snowballstemmer.stemmer("porter").stemWord
     return stem_word
+
+
+def table_lines(name: str) -> list[str]:
+    """The lines of a table of words that ships beside the code, `tables/NAME.txt`."""
+    return (files("eirene.text") / "tables" / f"{name}.txt").read_text("utf-8").splitlines()

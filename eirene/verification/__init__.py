@@ -5,8 +5,7 @@ from __future__ import annotations
 from eirene.verification.claims import not_checked
 from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.framed import ContextPiece
-from eirene.verification.items import verify_item
-from eirene.verification.verify import averify, verify
+from eirene.verification.verify import averify, verify, verify_item
 
 __all__ = [
     "ClaimReading",

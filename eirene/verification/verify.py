@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from pydantic import ConfigDict, Field
 
 from eirene.core.errors import InputError
-from eirene.core.records import PASSAGES
+from eirene.core.grounding import given_texts
+from eirene.core.records import PASSAGES, Item, found_ids
 from eirene.core.validation import CheckedModel, described
 from eirene.core.verification import ClaimVerdict, Evidence, Verification
-from eirene.models.verifier.shipped import shipped_verifier
+from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.cancellation import cancel_scope
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.thinking import masked_thinking
@@ -142,3 +143,16 @@ def _claim(sentence: Sentence, judged: JudgedSentence, ids: Sequence[str | None]
 def _evidence(piece: ContextPiece, ids: Sequence[str | None]) -> Evidence:
     number = piece.source
     return Evidence(passage=number + 1, id=ids[number], start=piece.start, end=piece.end, text=piece.text)
+
+
+def verify_item(item: Item, answer: str) -> Verification | None:
+    """`verify` of a text against what a run of the item scores it against; None where the item gives nothing.
+
+    Raises `InputError` for a blank answer.
+    """
+    given = given_texts(item)
+    if not given:
+        return None
+    if item.perspectives:
+        return verify_arguments(answer, given)
+    return verify(answer, given, passage_ids=found_ids(item) or None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eirene.alignment import align
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import shipped_encoder
 
 OTHER = "Trams are quiet and clean."
 

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from eirene.core.memo import once
-from eirene.models.encoder.shipped import shipped_encoder
-from eirene.models.verifier.shipped import shipped_verifier
+from eirene.models.encoder.runtime import shipped_encoder
+from eirene.models.verifier.runtime import shipped_verifier
 from eirene.retrieval.vectors import encoder_named
 
 

@@ -20,7 +20,7 @@ from eirene.feedback_model.embedded.reading import mends_by_reading
 from eirene.feedback_model.finding_vote import overlap, vote_on_findings
 from eirene.feedback_model.parsing.tagged import NO_REFERENCES, hallucination_messages, read_tagged_reply, sample_of
 from eirene.models.encoder import load_encoder
-from eirene.models.verifier.shipped import shipped_verifier
+from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.sentences import split_sentences
 
 ANSWER = "The tower was built in 1889. It is loved. It is 300 metres high."

@@ -10,7 +10,7 @@ import pytest
 
 from eirene.core.errors import InputError
 from eirene.data.topics import Topic, parse_topic, read_topics
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import shipped_encoder
 from eirene.npov import KnowledgeBase, knowledge, load_topics
 from eirene.npov.knowledge import KEPT_NAMES, THRESHOLD
 

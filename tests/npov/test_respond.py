@@ -12,7 +12,7 @@ import eirene
 from eirene.core.errors import InputError, NoTopicError
 from eirene.core.records import parse_item
 from eirene.data.topics import parse_topic
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import shipped_encoder
 from eirene.npov import KnowledgeBase, arespond, load_topics, respond
 
 EXAMPLES = str(Path(__file__).parents[2] / "examples" / "topics.jsonl")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.models.encoder.shipped import shipped_encoder
+from eirene.models.encoder.runtime import shipped_encoder
 from eirene.verification.claims import claim_of, claims_nothing, not_checked
 
 

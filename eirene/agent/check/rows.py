@@ -24,8 +24,8 @@ from eirene.eval.base import Detector, case_of
 from eirene.eval.detectors.alignment import AlignmentDetector
 from eirene.eval.detectors.verifier import VerifierDetector
 from eirene.eval.scoring import Scorer, workers_for
-from eirene.models.encoder.shipped import shipped_encoder
-from eirene.models.verifier.shipped import shipped_verifier
+from eirene.models.encoder.runtime import shipped_encoder
+from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.refusals import is_refusal
 from eirene.text.sentences import split_sentences
 from eirene.verification import verify

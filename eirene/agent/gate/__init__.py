@@ -5,7 +5,7 @@ object to what an edit carries and should not, and an edit that is objected to i
 scored and judged as one (`verdict`).
 """
 
-from eirene.agent.gate.unusable import unusable
+from eirene.agent.gate.decisions import unusable
 from eirene.agent.gate.verdict import Verdict, judge
 
 __all__ = ["Verdict", "judge", "unusable"]

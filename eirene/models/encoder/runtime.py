@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.core.errors import EncoderError
-from eirene.core.memo import Memo
+from eirene.core.memo import Memo, once
 from eirene.models.encoder.tokens import LAYERS, TokenLayers, with_outputs
 from eirene.text.cancellation import check_cancelled
 
@@ -310,3 +310,9 @@ def cut_windows(ids: Sequence[int], *, max_tokens: int = MAX_TOKENS) -> list[lis
     count = -(-len(body) // room)
     bounds = [len(body) * part // count for part in range(count + 1)]
     return [[first, *body[start:end], last] for start, end in pairwise(bounds)]
+
+
+@once
+def shipped_encoder() -> Encoder:
+    """The shipped encoder. Threads that ask while it is being loaded wait for it."""
+    return load_encoder()

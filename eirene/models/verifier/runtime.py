@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.core.errors import EncoderError
-from eirene.core.memo import Memo
+from eirene.core.memo import Memo, once
+from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.encoder.tokens import ReadsTokens
 from eirene.models.verifier.pairs import TokenText, pair_of, token_text
 from eirene.text.cancellation import check_cancelled
@@ -175,3 +176,9 @@ def load_verifier(encoder: ReadsTokens, path: Path | None = None) -> Verifier:
 
 def _line(error: Any) -> str:
     return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+@once
+def shipped_verifier() -> Verifier:
+    """The shipped verifier. Threads that ask while it is being loaded wait for it."""
+    return load_verifier(shipped_encoder())

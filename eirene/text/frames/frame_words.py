@@ -83,28 +83,8 @@ UNREAL = frozenset(["would", "could", "might"])
 ENDS = frozenset([";", ":", "(", ")", ".", "!", "?"])
 TURNS = frozenset(["but", "although", "though", "while", "whereas", "yet", "because", "which", "who"])
 PREPOSITIONS = frozenset(["contrary", "despite", "against", "notwithstanding", "regardless"])
-BEFORE_A_NOUN = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "this",
-        "that",
-        "these",
-        "those",
-        "his",
-        "her",
-        "its",
-        "their",
-        "our",
-        "my",
-        "of",
-        "in",
-        "with",
-        "for",
-        "by",
-    ]
-)
+_BEFORE_A_NOUN = "a an the this that these those his her its their our my of in with for by"
+BEFORE_A_NOUN = frozenset(_BEFORE_A_NOUN.split())
 PREDICATES = frozenset(["is", "was", "are", "were", "has", "have", "had", "turned", "remains", "proved", "proves"])
 PAST = frozenset(["was", "were", "had", "been", "once", "originally", "initially", "first"])
 ASKS = frozenset(["what", "why", "how", "when", "where", "which", "who", "whom", "whose"])

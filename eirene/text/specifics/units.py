@@ -5,71 +5,10 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from eirene.text.words import table_lines
+
 # Unit, its size in the base unit of its kind (nothing for what is not converted), spellings. "m" of money is a scale.
-_TABLE = """
-    fraction | 100 percent |
-    percent | | % percent pct percentage
-    dollar | | $ dollar dollars usd us$
-    pound | | £ pound pounds gbp quid
-    euro | | € euro euros eur
-    yen | | ¥ yen jpy
-    rupee | | ₹ rupee rupees inr rs
-    franc | | franc francs chf
-    cent | 1/100 dollar | cent cents
-    eurocent | 1/100 euro | cent cents
-    penny | 1/100 pound | penny pence
-    yuan | | yuan rmb renminbi cny
-    au$ | | au$ aud
-    ca$ | | ca$ cad
-    hk$ | | hk$ hkd
-    m | 1 m | m metre metres meter meters
-    km | 1000 m | km kms kilometre kilometres kilometer kilometers
-    cm | 1/100 m | cm centimetre centimetres centimeter centimeters
-    mm | 1/1000 m | mm millimetre millimetres millimeter millimeters
-    mile | 201168/125 m | mile miles mi
-    foot | 381/1250 m | foot feet ft
-    inch | 127/5000 m | inch inches
-    yard | 1143/1250 m | yard yards yd yds
-    g | 1 g | g gram grams gramme grammes
-    kg | 1000 g | kg kgs kilo kilos kilogram kilograms kilogramme kilogrammes
-    mg | 1/1000 g | mg milligram milligrams
-    tonne | 1000000 g | t tonne tonnes ton tons
-    lb | 45359237/100000 g | lb lbs pound pounds
-    ounce | 45359237/1600000 g | ounce ounces oz
-    litre | 1/1000 m3 | l litre litres liter liters
-    cl | 1/100000 m3 | cl centilitre centilitres
-    dl | 1/10000 m3 | dl decilitre decilitres
-    ml | 1/1000000 m3 | ml millilitre millilitres milliliter milliliters
-    gallon | 473176473/125000000000 m3 | gallon gallons gal
-    pint | 473176473/1000000000000 m3 | pint pints
-    acre | 316160658/78125 m2 | acre acres
-    hectare | 10000 m2 | hectare hectares ha
-    mph | 1397/3125 m/s | mph
-    km/h | 5/18 m/s | kph kmh
-    celsius | 1 celsius | °c celsius centigrade
-    fahrenheit | 5/9 celsius | °f fahrenheit
-    degree | | ° degree degrees
-    kw | 1 kw | kw kilowatt kilowatts
-    mw | 1000 kw | mw megawatt megawatts
-    gw | 1000000 kw | gw gigawatt gigawatts
-    kwh | 1 kwh | kwh
-    mwh | 1000 kwh | mwh
-    gb | 1 gb | gb gigabyte gigabytes
-    mb | 1/1000 gb | mb megabyte megabytes
-    tb | 1000 gb | tb terabyte terabytes
-    second | 1 s | sec secs seconds
-    minute | 60 s | min mins minute minutes
-    hour | 3600 s | h hr hrs hour hours
-    day | 86400 s | day days
-    week | 604800 s | week weeks
-    fortnight | 1209600 s | fortnight fortnights
-    month | 1 month | month months
-    year | 12 month | year years yr yrs
-    decade | 120 month | decade decades
-    century | 1200 month | century centuries
-    times | | times
-"""
-_ROWS = [[part.strip() for part in line.split("|")] for line in _TABLE.strip().splitlines()]
+_ROWS = [[part.strip() for part in line.split("|")] for line in table_lines("units")]
 UNITS: dict[str, tuple[str, ...]] = {}
 """The units of each spelling, in lower case; "pounds" are money or a weight."""
 _SIZES: dict[str, tuple[Fraction, str]] = {}

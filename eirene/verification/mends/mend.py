@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from eirene.text.cancellation import check_cancelled
+from eirene.text.fluency import broken_at, is_torn, strangeness
 from eirene.text.words import stems
 from eirene.verification.claims import claim_of
 from eirene.verification.context import ClaimReading, ContextReader
@@ -19,9 +20,28 @@ from eirene.verification.framed import ContextPiece
 from eirene.verification.mends.negations import negation_proposals
 from eirene.verification.mends.own_sentence import is_given_but_for
 from eirene.verification.mends.proposal import MendKind, Proposal, fitted
-from eirene.verification.mends.sense import stays_sentence
 from eirene.verification.mends.values import value_proposals
 from eirene.verification.mends.words import word_proposals
+
+_SLACK = {"entity": 0.4, "relation": 0.15}
+"""How much stranger a sentence may be read as a whole: a name that is rare costs so much."""
+_SLACK_HERE = 0.8
+_USUAL_HERE = -1.2
+"""Strangeness of the joints at the edit up to which nothing is odd there."""
+
+
+def stays_sentence(old: str, proposal: Proposal) -> bool:
+    """Whether a sentence is as much one with the proposal made as it is without."""
+    new, slack = proposal.applied(old), _SLACK[proposal.kind]
+    here, there = (proposal.start, proposal.end), (proposal.start, proposal.start + len(proposal.new))
+    if strangeness(new) > strangeness(old) + slack:
+        return False
+    if is_torn(new) is not None and is_torn(old) is None:
+        return False
+    if broken_at(new) is not None and broken_at(old) is None:
+        return False
+    return strangeness(new, there) <= max(strangeness(old, here) + _SLACK_HERE, _USUAL_HERE)
+
 
 OLD_SUPPORTED = 0.65
 """Probability of support up to which a sentence may be mended."""

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from eirene.text.matching import BoundedMatcher
-from eirene.text.opposites import OPPOSITES
-from eirene.text.polarity.antonyms import are_opposites
+from eirene.text.polarity.antonyms import are_opposites, listed_opposites
 from eirene.text.specifics.number_words import SMALL
 from eirene.text.words import STOP_WORDS, stem
 from eirene.verification.mends.proposal import Proposal
@@ -40,7 +39,7 @@ def _opposites(word: str, known: set[str], theirs: Sequence[tuple[str, int, int]
     """Given opposites that fit in form; none for a word that the given sentence has."""
     if stem(word) in known:
         return []
-    listed = OPPOSITES.get(word, ())
+    listed = listed_opposites(word)
     return list(dict.fromkeys(w for w, _, _ in theirs if w in listed or _has_opposite_form(word, w)))
 
 

@@ -12,7 +12,7 @@ from eirene.eval.base import case_of
 from eirene.eval.detectors.verifier import score_verifier
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.embedded.reading import faults_by_reading
-from eirene.models.verifier.shipped import shipped_verifier
+from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.sentences import split_sentences
 
 PASSAGES = [
