@@ -58,6 +58,8 @@ def _to_langchain(message: Json) -> BaseMessage:
     plain = {name: message[name] for name in _NAMED - {"tool_calls"} if message.get(name) is not None}
     if calls and message["role"] == "assistant":
         plain["tool_calls"] = [_call(call) for call in calls if isinstance(call, Mapping)]
+    if message["role"] == "tool":
+        plain.setdefault("tool_call_id", "")  # some clients answer a call without its number
     (made,) = convert_to_messages([{**plain, "content": message.get("content") or ""}])
     more = {name: value for name, value in message.items() if name not in _NAMED and value is not None}
     made.additional_kwargs = {**made.additional_kwargs, **more}

@@ -104,6 +104,12 @@ def test_no_arguments_of_a_call_block_a_chat(server: Served, upstream: LoopbackS
         assert "suffer" in message(server, model=MODEL, messages=said, **GIVEN)["content"]
 
 
+def test_an_answer_to_a_call_may_lack_its_number(server: Served, upstream: LoopbackServer) -> None:
+    messages = [*called("{}")[:-1], {"role": "tool", "content": "12:30"}]
+    message(server, messages=messages)
+    assert upstream.requests[-1].body["messages"] == messages
+
+
 @pytest.mark.parametrize("model", ["draft/test", MODEL])
 def test_thoughts_come_with_the_reply_whole_and_streamed(server: Served, model: str) -> None:
     found = message(server, model=model, **GIVEN)
