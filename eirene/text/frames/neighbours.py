@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from eirene.text.frames.frame_words import LABELS, OPEN, TRUE
+from eirene.text.frames.frame_words import LABELS, OPEN, SAYING, TRUE
 from eirene.text.frames.sentence import LONGEST, FrameKind, StatementFrame, frame_of
 from eirene.text.polarity.marks import read_marks
 
@@ -26,6 +26,7 @@ _TAKEN_BACK = re.compile(
 )
 _ERROR = re.compile(r"\ban?\s+(?:\w+\s+)?(?:error|misprint|typo|misunderstanding)\b", re.IGNORECASE)
 _YES, _NO = re.compile(r"\W*(?:yes|indeed|correct)\b", re.IGNORECASE), re.compile(r"\W*no\b\W", re.IGNORECASE)
+_TURNS_BACK = re.compile(r"[,;]\s+(?=(?:but|yet)\s+(?:this|that)\b)", re.IGNORECASE)
 _SHORT = 25
 """Words of a sentence that speaks of the one beside it."""
 
@@ -40,7 +41,8 @@ def frames_of(sentences: Sequence[str]) -> tuple[StatementFrame | None, ...]:
             lead = _said_before(sentences[n - 1]) if n else None
         after = sentences[n + 1] if n + 1 < len(sentences) else ""
         around = lead or _said_after(after)
-        found.append(StatementFrame(around, text) if around else _answered(frame_of(text), text, after))
+        own = None if around else _taken_back(text) or frame_of(text)
+        found.append(StatementFrame(around, text) if around else _answered(own, text, after))
     return tuple(found)
 
 
@@ -63,6 +65,15 @@ def _said_after(text: str) -> FrameKind | None:
     if pointer is None or _GOES_ON.search(text, pointer.end()):
         return None
     return "open" if _ERROR.search(text) else _label(text, words)
+
+
+def _taken_back(text: str) -> StatementFrame | None:
+    """What is told in a sentence that ends in "..., but that is a myth"."""
+    turn = _TURNS_BACK.search(text)
+    if turn is None or not SAYING & set(_words(text[: turn.start()])):
+        return None
+    kind = _said_after(text[turn.end() :])
+    return StatementFrame(kind, f"{text[: turn.start()]}.") if kind else None
 
 
 def _label(text: str, words: Sequence[str]) -> FrameKind | None:

@@ -95,6 +95,8 @@ def test_what_is_said_or_reported_has_no_frame(sentence: str) -> None:
         (f"Did the harbour freeze in 1709? No. {SAID}", ["denied", None, None]),
         ("Did the harbour freeze in 1709? Yes, for a month.", ["affirmed", None]),
         (f"{SAID} It is wrong to call that rare.", [None, None]),
+        ("Some say that the harbour froze in 1709, but that is untrue.", ["denied"]),
+        ("Thieves sold a painting, but that was a fake.", ["loose"]),
         (f"You may have read that. {SAID} That's untrue.", [None, "denied", None]),
         (f"{SAID} It is a myth that whales lived in it.", [None, "denied"]),
         (f"It is a myth that whales lived in it. {SAID}", ["denied", None]),
