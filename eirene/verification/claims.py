@@ -32,7 +32,7 @@ _OF_THE_DISCUSSION = "speaks of the discussion, and claims nothing of its matter
 _QUESTION = re.compile(r"[?？][\"'”’)\]*_]*\s*\Z")
 _LEADS_IN = re.compile(r"[:：][\"'”’)\]*_]*\s*\Z")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*\Z|__[^_]{1,80}__:?\s*\Z)")
-_LINK = re.compile(r"\s*<?(?:https?://|www\.)\S+\s*\Z")
+_LINK = re.compile(r"\s*(?:<?(?:https?://|www\.)\S+|!?\[[^\]\n]{1,200}\]\(\S+\))\s*\Z")
 _TABLE = re.compile(r"\s*\|")
 _SOURCE = (
     r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|information|excerpts?|paragraphs?|data|snippets?)"

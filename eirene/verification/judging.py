@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-_VERSION = 8
+_VERSION = 9
 VERSION = f"{RISK_VERSION}.{_VERSION}"
 """Goes up when the same texts may be judged otherwise; part of the versions of all that judges by it."""
 SUPPORTED = 0.5

@@ -70,3 +70,9 @@ def test_what_is_said_again_on_purpose_stays_and_what_only_repeats_goes() -> Non
     item = {"question": "How do I reset the router?", "context": [passage]}
     assert [eirene.refine(item | {"answer": answer}).answer for answer in on_purpose] == on_purpose
     assert eirene.refine(item | {"answer": f"{told} {steps[0]}"}).answer == told
+
+
+def test_a_sentence_with_a_value_of_its_own_repeats_none() -> None:
+    answer = "A coffee costs 3 euros in the museum's cafe. A tea costs 2 euros in the museum's cafe."
+    item = {"question": "What does the cafe cost?", "context": ["A coffee costs 3 euros. A tea costs 2 euros."]}
+    assert eirene.refine(item | {"answer": answer}).answer == answer

@@ -17,6 +17,7 @@ from eirene.verification.claims import claim_of, claims_nothing, not_checked
         ("These are the steps:", "leads in what follows"),
         ("| year | trains |", "a table row"),
         ("https://bridges.example/harbour?page=2", "a link"),
+        ("[Opening hours](https://bridges.example/hours)", "a link"),
         ("Yes.", "too short to claim anything"),
         ("(Passage 3)", "too short to claim anything"),
     ],

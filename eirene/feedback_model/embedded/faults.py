@@ -20,6 +20,7 @@ from eirene.feedback_model.embedded.removals import MARKER
 from eirene.text.language import other_language
 from eirene.text.quoting import one_line
 from eirene.text.sentences import Sentence
+from eirene.text.specifics.index import find_specifics, specifics_index
 from eirene.verification.claims import LEADS_IN, claims_nothing
 
 _FAINT = -6.0
@@ -162,7 +163,7 @@ def _repeated(comparison: Comparison, evidence: Evidence, critic: Critic) -> Ite
         if evidence.vectors[part[repeat.unit]] @ evidence.vectors[part[repeat.earlier]] < ALIKE:
             continue
         unit = alignment.units[repeat.unit]
-        if _sums_up(alignment.sentences, unit.sentence):
+        if _sums_up(alignment.sentences, unit.sentence) or _has_more(unit.text, alignment.units[repeat.earlier].text):
             continue
         both = min(float(alignment.p_says[repeat.argument, u]) for u in (repeat.unit, repeat.earlier))
         reason = _repeated_reason(unit.text)
@@ -176,6 +177,12 @@ def _sums_up(sentences: Sequence[Sentence], index: int) -> bool:
     if MARKER.match(text) or _SUMMARY.match(text):
         return True
     return bool(before) and claims_nothing(before) == LEADS_IN
+
+
+def _has_more(text: str, earlier: str) -> bool:
+    """Whether a text has a number, date or name that an earlier one has not: an encoder takes both for alike."""
+    known = specifics_index(earlier)
+    return any(not known.holds(mention) for mention in find_specifics(text) if not mention.is_weak)
 
 
 def _misplaced(comparison: Comparison, critic: Critic) -> Iterator[AnswerFault]:

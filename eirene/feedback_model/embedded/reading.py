@@ -26,7 +26,7 @@ from eirene.verification.risk import FAULTED
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
 
-VERSION = 9
+VERSION = 10
 """Goes up when the same readings may give other findings; part of the signature."""
 _FAINT = -6.0
 _SHOWN = 240

@@ -61,6 +61,10 @@ _CONCLUDES = re.compile(
     r"|,\s+so\b|\b(?:therefore|thus|hence|would|means?|probably|likely|perhaps|maybe|presumably|apparently|seems?)\b",
     re.IGNORECASE,
 )
+_STATES = re.compile(r"[.!…][\"'”’)\]*_]*\s*\Z")
+"""A statement ends as one does; a name or a line of a letter ends in nothing or a comma."""
+_LABEL = re.compile(r"\W{0,3}[^\W\d_][\w'’-]*(?:\s[\w'’-]+){0,2}:\s")
+"""What is named for what it is, "Short answer: ...", is meant as such."""
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 _FIRST_WORDS = 80
 """Characters at the beginning of a sentence that tell what it hangs on."""
@@ -107,12 +111,14 @@ class Removals:
         return float(vectors[0] @ vectors[1]) < FAR
 
     def _may_go(self, index: int) -> bool:
-        """Whether a sentence by itself may go: no list item, advice, torn quotation, other language, nor led in to."""
+        """Whether a sentence by itself may go: no list item, line of a letter, advice, foreign text, nor led in to."""
         sentence = self.sentences[index]
         line = self.answer[self.answer.rfind("\n", 0, sentence.text_start) + 1 : sentence.text_end]
         if MARKER.match(line) or any(sentence.text.count(a) != sentence.text.count(b) for a, b in _PAIRS):
             return False
         if sentence.text.count('"') % 2:
+            return False
+        if not _STATES.search(sentence.text) or _LABEL.match(sentence.text):
             return False
         if self._instructs(sentence.text) or likely_code(sentence.text) != "en":
             return False

@@ -51,9 +51,11 @@ _PERIODS = tuple(
     for words, often in (
         ("year|annual", (12.0, 52.0, 365.0)), ("quarter", (3.0,)), ("month", (4.0, 12.0, 30.0)), ("week", (7.0, 52.0)),
         (r"days?\b|daily\b", (24.0,)), ("hour|minute", (60.0,)),
+        (r"half\b|halv", (0.5,)), (r"(?:a|one)\s+third\b", (1 / 3,)), (r"twice\b|doubl", (2.0,)), ("tripl", (3.0,)),
     )
 )  # fmt: skip
-"""How often a shorter time goes into the one that a sentence speaks of, and that into a longer one."""
+"""How often a shorter time goes into the one that a sentence speaks of, and that into a longer one; parts and multiples
+("for half of it")."""
 Floats = NDArray[np.float64]
 
 

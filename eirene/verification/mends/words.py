@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 
+from eirene.text.leaning import refers
 from eirene.text.matching import BoundedMatcher
 from eirene.text.polarity.antonyms import are_opposites, listed_opposites
 from eirene.text.specifics.number_words import SMALL
@@ -16,6 +18,8 @@ _MOST_WORDS = 120
 _ENDINGS = ("ing", "ed", "est", "er", "ly", "s")
 _BESIDE = 2
 """Words that must be alike on one side of a word in another's place."""
+_SPELT_ALIKE = 0.6
+"""Share of letters in common, in order, from which two words are spellings of one."""
 _LONGEST = 3
 """Words that differ in a row, the first or last of which may be one in another's place."""
 
@@ -70,11 +74,13 @@ def _other_words(
 def _are_two(old: str, new: str) -> bool:
     """Whether two words are of one form, and not forms of one word."""
     said = _says_something(old) and _says_something(new)
+    if SequenceMatcher(None, old, new, autojunk=False).ratio() >= _SPELT_ALIKE:
+        return False  # "pleaded", "pled"; a slip of the passage
     return said and old[:4] != new[:4] and all(old.endswith(e) == new.endswith(e) for e in _ENDINGS)
 
 
 def _says_something(word: str) -> bool:
-    return len(word) > 2 and word not in STOP_WORDS and word not in SMALL
+    return len(word) > 2 and word not in STOP_WORDS and word not in SMALL and not refers(word)
 
 
 def _cased(new: str, old: str) -> str:

@@ -142,3 +142,10 @@ def test_not_everything_goes() -> None:
 def test_half_a_sentence_that_is_supported_holds_the_whole_one() -> None:
     half = "Cars pay a toll on weekdays, and the squirrels have elected a wise old mayor."
     assert removed(f"{BEFORE} {half}") == []
+
+
+@pytest.mark.parametrize(
+    "line", ["Squirrel Department", "Nuts from the third oak,\nBella & Olaf", "In brief: squirrels elected a mayor."]
+)
+def test_a_line_of_a_letter_and_what_is_named_for_what_it_is_stay(line: str) -> None:
+    assert removed(f"{BEFORE}\n\n{line}") == []

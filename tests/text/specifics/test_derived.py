@@ -32,6 +32,7 @@ FAIR = "The fair runs from 7 to 9 May 2021. Its field is 1.2 hectares large. It 
         ("It offers three things.", FAIR),
         ("The price doubled.", "It cost 40 euros in March and 80 euros in June."),
         ("In a week that makes 350 euros.", "A day costs 50 euros."),
+        ("For half the guests take 300 g of rice.", "Take 600 g of rice."),
     ],
 )
 def test_values_that_follow_from_the_given_ones_are_derivable(sentence: str, passage: str) -> None:

@@ -110,3 +110,15 @@ def test_the_first_word_of_a_sentence_keeps_its_capital_and_an_article_fits_what
     assert fitted(sentence, Proposal(9, 12, "enormous", "relation")).applied(sentence) == "It has an enormous arch."
     sentence = "It has an old arch."
     assert fitted(sentence, Proposal(10, 13, "new", "relation")).applied(sentence) == "It has a new arch."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "given"),
+    [
+        ("Leave the dough for ten minutes there.", "Leave the dough for ten mintues there."),  # a slip
+        ("The man pleaded guilty in March.", "The man pled guilty in March."),
+        ("Others were seen by night.", "Foxes were seen by night."),
+    ],
+)
+def test_no_word_takes_the_place_of_another_spelling_or_of_what_stands_for_others(sentence: str, given: str) -> None:
+    assert not made(word_proposals, sentence, given)
