@@ -38,6 +38,7 @@ SOUND = (
     "dangling",
     "structured",
 )
+FAULTY = ("contradicted", "unsupported")
 ROWS = Path(__file__).parent / "sound"
 
 
@@ -91,7 +92,7 @@ def of_contradicted(row: Row, record: Record) -> Judged:
         "flagged or mended": bool(faulted(record)),
         "verify: contradicted": "contradicted" in verdicts,
         "verify: supported, wrongly": "supported" in verdicts,
-        "verify and refine agree": bool(faulted(record)) == bool(verdicts & {"contradicted", "unsupported"}),
+        "verify and refine agree": bool(faulted(record)) == any(c.verdict in FAULTY for c in found.claims),
     }
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from eirene.core.verification import ClaimWord
 from eirene.text.frames import StatementFrame, frame_of, frames_of
 from eirene.text.language import other_language
-from eirene.verification.claims import claim_of, not_checked
+from eirene.verification.checkworthiness import talk_chances
+from eirene.verification.claims import LIKELY_TALK, claim_of, not_checked
 from eirene.verification.context import ClaimReading, ContextReader, opposes
 from eirene.verification.mends.mend import Mend, best_mend
 from eirene.verification.risk import FAULTED, sentence_risk
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-_VERSION = 9
+_VERSION = 10
 VERSION = f"{RISK_VERSION}.{_VERSION}"
 """Goes up when the same texts may be judged otherwise; part of the versions of all that judges by it."""
 SUPPORTED = 0.5
@@ -30,6 +31,8 @@ CONTRADICTED = 0.5
 _SUREST = 0.95
 _DISPUTED = 0.3
 """Least risk of what one sentence supports and another one denies: not faulted, and not sure."""
+_RISK_OF_TALK = 0.2
+"""Risk of what the texts do not hold and likely claims nothing: far enough below `FAULTED` to be faulted by no draw."""
 _LEAST_DENIED = 0.5
 """Least risk of what the texts deny, or have with another figure."""
 _SUPPOSED = "is denied, asked or supposed in the answer"
@@ -114,6 +117,8 @@ class SentenceJudge:
             verdict, risk = "contradicted", max(risk, _LEAST_DENIED)
         elif reading.disputed and not self._are_sides:
             verdict, risk = "unclear", min(max(risk, _DISPUTED), FAULTED)
+        elif risk > FAULTED and talk_chances([claim_of(sentence)], self.reader.encoder)[0] > LIKELY_TALK:
+            verdict, risk = "unclear", _RISK_OF_TALK
         elif risk > FAULTED:
             verdict = "unsupported"
         else:
