@@ -28,11 +28,13 @@ _REFUSAL = re.compile(
     r"|\broles must alternate\b|\bonly\W+(?:the )?\W*user\b.{0,10}\bassistant\b.{0,60}\broles?\b",
     re.IGNORECASE,
 )
+_SAID = 2_000
+"""Characters of an error that are read."""
 
 
 def refuses_system(said: str) -> bool:
     """Whether an error says that the model takes no system message."""
-    return _REFUSAL.search(said) is not None
+    return _REFUSAL.search(said[:_SAID]) is not None
 
 
 def has_system(messages: Sequence[Mapping[str, Any]]) -> bool:

@@ -18,6 +18,7 @@ from eirene.feedback_model.embedded.faults import AnswerFault
 from eirene.feedback_model.model import COMPLETENESS, HALLUCINATION
 from eirene.feedback_model.request import feedback_messages
 from eirene.models.encoder import load_encoder
+from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.sentences import split_sentences
 
 ENCODER = load_encoder(threads=1)
@@ -76,12 +77,12 @@ def test_a_model_is_shown_numbers_only_where_passages_were_found() -> None:
 
 
 def test_the_embedded_critics_name_the_passage_that_they_compared_with() -> None:
-    """An edit names the passage that holds the given words, something missing the one that says it."""
-    found = asyncio.run(drawn(EmbeddedHallucination(ENCODER), request(ITEM)))
+    """An edit names the passage that holds the given words; without found passages none is named."""
+    found = asyncio.run(drawn(EmbeddedHallucination(ENCODER, verifier=shipped_verifier), request(ITEM)))
     reasons = {f.reason for s in found for f in s.findings if f.kind == "entity"}
     assert reasons
     assert all(reason.endswith("[oslo (a)]") for reason in reasons)
-    plain = asyncio.run(drawn(EmbeddedHallucination(ENCODER), request(PLAIN)))
+    plain = asyncio.run(drawn(EmbeddedHallucination(ENCODER, verifier=shipped_verifier), request(PLAIN)))
     assert not any("[" in f.reason for s in plain for f in s.findings)
 
 

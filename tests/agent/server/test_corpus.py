@@ -21,19 +21,19 @@ pytestmark = pytest.mark.usefixtures("loopback")
 def test_a_chat_without_given_text_is_held_against_a_corpus(tmp_path: Path) -> None:
     """Passages found for the draft reach the loop and their ids the trace; a chat that brings text has none of them."""
     corpus = tmp_path / "c.jsonl"
-    rows = [{"id": "oslo", "text": "Oslo is the capital of Norway."}, {"id": "bread", "text": "Bread is baked."}]
+    rows = [{"id": "oslo", "text": "The capital of Norway is Oslo."}, {"id": "bread", "text": "Bread is baked."}]
     corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     encoder = load_encoder(threads=1)
     retriever = Retriever(open_index(str(corpus), encoder, folder=tmp_path / "i"), encoder, top=1)
     fill = functools.partial(with_context, retriever=retriever)
     with (
-        LoopbackServer("Bergen is the capital of Norway.") as up,
+        LoopbackServer("The capital of Norway is Bergen.") as up,
         served(embedded_engine(up, critic="hallucination", mode="edit", fill=fill)) as server,
     ):
         asked: list[Any] = [{"role": "user", "content": "What is the capital of Norway?"}]
         chat: Any = server.client().chat.completions.create(model="test", messages=asked)
         assert chat.eirene["records"][0]["passages"] == ["oslo"]
-        assert chat.choices[0].message.content == "Oslo is the capital of Norway."
+        assert chat.choices[0].message.content == "The capital of Norway is Oslo."
         given: Any = server.client().chat.completions.create(
             model="test", messages=asked, extra_body={"context": ["Bergen is the capital of Norway."]}
         )

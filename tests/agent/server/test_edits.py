@@ -102,7 +102,7 @@ def test_an_edit_that_two_critics_name_is_offered_once() -> None:
         httpx.get(f"{both.root}/v1/runs/{run}/events")  # until it has ended
         result = httpx.get(f"{both.root}/v1/runs/{run}/result").json()["result"]
     edits = [(edit["start"], edit["end"], edit["edit"]) for edit in result["rounds"][0]["critique"]["edits"]]
-    assert len(edits) >= 3 and len(set(edits)) == len(edits)
+    assert len(edits) >= 2 and len(set(edits)) == len(edits)
 
 
 browsing = [pytest.mark.browser, pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")]
@@ -116,7 +116,7 @@ def test_each_edit_is_accepted_or_rejected(tab: Browser, server: Served, width: 
     tab.complaints.clear()
     tab.screen(width=width, height=900, dark=dark)
     edits = reviewed(tab, server, BODY)
-    assert len(edits) >= 3
+    assert len(edits) >= 2
     text, everything = "document.getElementById('edited').textContent", set(range(len(edits)))
     assert tab.read(text) == wanted(edits, everything)
 

@@ -138,7 +138,7 @@ def trusts(call: ast.Call) -> bool:
 def test_every_loader_says_that_no_code_is_trusted() -> None:
     """Left out, the switch is a question on standard input."""
     found = {path: loaders(path.read_text("utf-8")) for path in ROOT.rglob("*.py")}
-    assert sum(map(len, found.values())) >= 4
+    assert sum(map(len, found.values())) >= 3
     assert [str(path) for path, calls in found.items() if any(map(trusts, calls))] == []
     assert trusts(loaders("AutoModel.from_pretrained(path)")[0])
 
