@@ -6,9 +6,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
 
 from eirene.text.clauses import Unit, units_of
 from eirene.text.form import form_spans
+from eirene.text.matching import Span
 from eirene.text.sentences import Sentence, split_sentences
 
 # Quote marks may stand before the marker; a number or a letter needs its point or bracket.
@@ -45,6 +48,11 @@ class Layout:
         self._markers = list(self._marked_lines())
         self._ends: dict[int, int] = {}
 
+    @cached_property
+    def _form(self) -> tuple[Span, ...]:
+        """The structured stretches in order, read once: a long text is asked for each of its sentences."""
+        return form_spans(self.text)
+
     def line_at(self, offset: int) -> int:
         """The number of the line (from 0) that holds an offset."""
         return max(bisect_right(self.starts, offset) - 1, 0)
@@ -72,8 +80,8 @@ class Layout:
 
     def is_block(self, offset: int) -> bool:
         """Whether a heading, a table row or structure stands at an offset: nothing can be added on the same line."""
-        is_inside = any(start <= offset < end for start, end in form_spans(self.text))
-        return is_inside or _BLOCK.match(self.lines[self.line_at(offset)]) is not None
+        at = bisect_right(self._form, offset, key=itemgetter(0)) - 1
+        return (at >= 0 and offset < self._form[at][1]) or _BLOCK.match(self.lines[self.line_at(offset)]) is not None
 
     def item_at(self, offset: int) -> ListItem | None:
         """The list item that holds an offset, its nested items included in its length."""
