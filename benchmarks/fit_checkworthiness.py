@@ -1,4 +1,4 @@
-"""Fits check-worthiness (`eirene.verification.checkworthiness`): which sentences claim nothing that could be checked.
+"""Fits check-worthiness (`eirene.verification.claims`): which sentences claim nothing that could be checked.
 
     python benchmarks/fit_checkworthiness.py SHARED_DATA [--write]
 
@@ -32,8 +32,16 @@ from sklearn.metrics import roc_auc_score
 
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.text.sentences import Sentence, split_sentences
-from eirene.verification.checkworthiness import FIT, VECTOR_SCALE, form_of, words_of
-from eirene.verification.claims import MAY_BE_TALK, NO_CLAIM, claim_of, claims_nothing
+from eirene.verification.claims import (
+    FIT,
+    MAY_BE_TALK,
+    NO_CLAIM,
+    VECTOR_SCALE,
+    claim_of,
+    claims_nothing,
+    form_of,
+    words_of,
+)
 
 HERE = Path(__file__).parent / "checkworthiness"
 LEAST = 4

@@ -1,4 +1,4 @@
-"""Fits the risk of a sentence (`eirene.verification.risk`): what the verifier and words say against what people marked.
+"""Fits the risk of a sentence (`eirene.verification.judging`): verifier and words against what people marked.
 
     python benchmarks/fit_reading.py SHARED_DATA [--verifier FOLDER]
 

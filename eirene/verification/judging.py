@@ -1,4 +1,9 @@
-"""Judgement: a sentence's verdict and risk by what given texts say; one for `verify`, critics, scores and checks."""
+"""Judgement: a sentence's verdict and risk by what given texts say; one for `verify`, critics, scores and checks.
+
+The risk is how likely it is that people would mark a sentence, or an answer, as not carried by the given texts: what
+the verifier reads and what words and sentence vectors tell, weighed by a logistic regression that is fitted on marked
+answers (`benchmarks/fit_reading.py`). Each sees faults that the other misses.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +15,16 @@ from typing import TYPE_CHECKING
 from eirene.core.verification import ClaimWord
 from eirene.text.frames import StatementFrame, frame_of, frames_of
 from eirene.text.language import other_language
-from eirene.verification.checkworthiness import talk_chances
-from eirene.verification.claims import LIKELY_TALK, claim_of, not_checked
+from eirene.verification.claims import LIKELY_TALK, claim_of, not_checked, talk_chances
 from eirene.verification.context import ClaimReading, ContextReader, opposes
-from eirene.verification.mends.mend import Mend, best_mend
-from eirene.verification.risk import FAULTED, sentence_risk
-from eirene.verification.risk import VERSION as RISK_VERSION
+from eirene.verification.mends import Mend, best_mend
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-_VERSION = 10
-VERSION = f"{RISK_VERSION}.{_VERSION}"
-"""Goes up when the same texts may be judged otherwise; part of the versions of all that judges by it."""
+VERSION = "2.10"
+"""Goes up when the same texts may be judged otherwise (fit of the risk, rules); part of what judges by it."""
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
 CONTRADICTED = 0.5
@@ -35,7 +36,36 @@ _RISK_OF_TALK = 0.2
 """Risk of what the texts do not hold and likely claims nothing: far enough below `FAULTED` to be faulted by no draw."""
 _LEAST_DENIED = 0.5
 """Least risk of what the texts deny, or have with another figure."""
+FAULTED = 0.35
+"""Risk above which a sentence is faulted."""
+_SUPPORT, _COSINE, _WORDS, _ANYWHERE, _BIAS = 0.804, -0.889, -0.776, -1.035, 0.136
+_BY_CHANCE = 0.4
+"""Chance of being derived up to which a sentence's values surely follow from those of the texts."""
+_SAME_MATTER = 0.4
+"""Cosine from which such a sentence speaks of what the texts do: of inventions with a number it was at most 0.31."""
+_FOLLOWS = 0.2
+"""Most risk of such a sentence: that is not faulted."""
+_CLOSEST = 1e-4
+"""Support is taken as no surer than this."""
 _SUPPOSED = "is denied, asked or supposed in the answer"
+
+
+def sentence_risk(reading: ClaimReading) -> float:
+    """The chance in (0, 1) that people would mark the sentence of a reading; near 1 without anything to read.
+
+    The verifier does not count: a sentence whose values follow from those of the texts is not at fault by its reading.
+    """
+    support = min(max(reading.supported, _CLOSEST), 1.0 - _CLOSEST)
+    odds = -math.log(support / (1.0 - support))
+    of_words = _COSINE * reading.cosine + _WORDS * reading.words + _ANYWHERE * reading.words_anywhere
+    risk = 1.0 / (1.0 + math.exp(-(_SUPPORT * odds + of_words + _BIAS)))
+    follows = reading.derived is not None and reading.derived <= _BY_CHANCE and reading.cosine >= _SAME_MATTER
+    return min(risk, _FOLLOWS) if follows else risk
+
+
+def answer_risk(risks: Sequence[float]) -> float:
+    """The chance that at least one of an answer's sentences would be marked, taken as independent; 0 without any."""
+    return 1.0 - math.prod(1.0 - risk for risk in risks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,8 @@ from eirene.text.cancellation import cancel_scope
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.thinking import masked_thinking
 from eirene.text.unicode import Text
-from eirene.verification.judging import VERSION, JudgedSentence, SentenceJudge
+from eirene.verification.judging import VERSION, JudgedSentence, SentenceJudge, answer_risk
 from eirene.verification.quotations import check_quotations
-from eirene.verification.risk import answer_risk
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
@@ -58,11 +57,6 @@ def verify(
         'The bridge was opened in 1932.'
     """
     return _verified(answer, context, passage_ids, verifier, are_sides=False)
-
-
-def verify_arguments(answer: str, arguments: Sequence[str]) -> Verification:
-    """`verify` against the arguments of sides: that one denies what another says disputes nothing."""
-    return _verified(answer, arguments, None, None, are_sides=True)
 
 
 async def averify(
@@ -153,6 +147,6 @@ def verify_item(item: Item, answer: str) -> Verification | None:
     given = given_texts(item)
     if not given:
         return None
-    if item.perspectives:
-        return verify_arguments(answer, given)
+    if item.perspectives:  # that one side denies what another says disputes nothing
+        return _verified(answer, given, None, None, are_sides=True)
     return verify(answer, given, passage_ids=found_ids(item) or None)

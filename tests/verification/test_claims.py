@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.verification.claims import claim_of, claims_nothing, not_checked
 
 
-@pytest.mark.parametrize(
-    ("sentence", "why"),
-    [
+def test_such_sentences_claim_nothing_by_their_form() -> None:
+    rows = [
         ("Is the bridge old?", "a question"),
         ("## Opening hours", "a heading"),
         ("**Ingredients**", "a heading"),
@@ -20,24 +17,19 @@ from eirene.verification.claims import claim_of, claims_nothing, not_checked
         ("[Opening hours](https://bridges.example/hours)", "a link"),
         ("Yes.", "too short to claim anything"),
         ("(Passage 3)", "too short to claim anything"),
-    ],
-)
-def test_such_sentences_claim_nothing_by_their_form(sentence: str, why: str) -> None:
-    assert claims_nothing(sentence) == why
+    ]
+    assert [claims_nothing(sentence) for sentence, _ in rows] == [why for _, why in rows]
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
+def test_claims_are_judged() -> None:
+    rows = [
         "The bridge was opened in 1932.",
         "1. Heat the oven to 200 degrees.",
         "- Trams do not pollute the air.",
         "No cars cross it.",
         "They do not provide parking, and it does not include breakfast.",
-    ],
-)
-def test_claims_are_judged(sentence: str) -> None:
-    assert claims_nothing(sentence) is None
+    ]
+    assert [sentence for sentence in rows if claims_nothing(sentence) is not None] == []
 
 
 TALK = """
@@ -98,9 +90,8 @@ def test_a_name_signs_an_answer_behind_a_closing_alone() -> None:
     assert not_checked(["The bridge is old and long.", "Iris Vogel"], shipped_encoder()) == [None, None]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "claim"),
-    [
+def test_openings_and_markers_are_left_out() -> None:
+    rows = [
         ("Based on the given passages, the bridge is old.", "The bridge is old."),
         ("According to passage 2, you should wait.", "You should wait."),
         ("According to passages 1, 2 and 3, you should wait.", "You should wait."),
@@ -113,7 +104,5 @@ def test_a_name_signs_an_answer_behind_a_closing_alone() -> None:
         ("- it rains often.", "It rains often."),
         ("The bridge is old.", "The bridge is old."),
         ("", ""),
-    ],
-)
-def test_openings_and_markers_are_left_out(sentence: str, claim: str) -> None:
-    assert claim_of(sentence) == claim
+    ]
+    assert [claim_of(sentence) for sentence, _ in rows] == [claim for _, claim in rows]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 import eirene
 from eirene.core.verification import ClaimVerdict
 
@@ -15,30 +13,27 @@ def judged(answer: str, *passages: str) -> ClaimVerdict:
     return found[-1]
 
 
-@pytest.mark.parametrize(
-    "passage",
-    [
-        "It is untrue that the castle burned down in 1604.",
-        "The belief that the castle burned down in 1604 is a misconception.",
-        "The following is a legend and a falsehood. The castle burned down in 1604.",
-        "The castle burned down in 1604. This claim was later debunked.",
-        "The owner denies that the castle burned down in 1604.",
-        "There is no proof that the castle burned down in 1604.",
-        "Suppose the castle burned down in 1604.",
-        "If the castle burned down in 1604, its papers were lost.",
-        "Villagers spread the rumour that the castle burned down in 1604.",
-        "Did the castle burn down in 1604?",
-    ],
-)
-def test_a_claim_is_not_supported_by_what_is_not_said(passage: str) -> None:
-    found = judged(CLAIM, passage)
-    assert found.verdict != "supported"
-    assert found.risk is not None and found.risk > 0.35
+def test_a_claim_is_not_supported_by_what_is_not_said() -> None:
+    found = {
+        passage: judged(CLAIM, passage)
+        for passage in [
+            "It is untrue that the castle burned down in 1604.",
+            "The belief that the castle burned down in 1604 is a misconception.",
+            "The following is a legend and a falsehood. The castle burned down in 1604.",
+            "The castle burned down in 1604. This claim was later debunked.",
+            "The owner denies that the castle burned down in 1604.",
+            "There is no proof that the castle burned down in 1604.",
+            "Suppose the castle burned down in 1604.",
+            "If the castle burned down in 1604, its papers were lost.",
+            "Villagers spread the rumour that the castle burned down in 1604.",
+            "Did the castle burn down in 1604?",
+        ]
+    }
+    assert [passage for passage, own in found.items() if own.verdict == "supported" or (own.risk or 0.0) <= 0.35] == []
 
 
-@pytest.mark.parametrize(
-    ("answer", "passage"),
-    [
+def test_what_is_said_in_its_frame_or_beside_one_stays_supported() -> None:
+    rows = [
         (CLAIM, "The chronicle reports that the castle burned down in 1604."),
         (CLAIM, "Did the castle burn down in 1604? Yes, the castle burned down in 1604."),
         (CLAIM, "If you visit, bring a lamp. The castle burned down in 1604."),
@@ -55,42 +50,37 @@ def test_a_claim_is_not_supported_by_what_is_not_said(passage: str) -> None:
             "The following is a myth. The castle burned down in 1604.",
             "It is false that the castle burned down in 1604.",
         ),
-    ],
-)
-def test_what_is_said_in_its_frame_or_beside_one_stays_supported(answer: str, passage: str) -> None:
-    assert judged(answer, passage).verdict == "supported"
+    ]
+    assert [row for row in rows if judged(*row).verdict != "supported"] == []
 
 
-@pytest.mark.parametrize(
-    ("answer", "passage"),
-    [
+def test_what_may_not_have_come_about_is_no_support_and_no_fault() -> None:
+    rows = [
         ("The club sold its stadium.", "The club tried to sell its stadium."),
         ("The chimney fell in the gale.", "The chimney nearly crashed down in the gale."),
         ("The clerk copied the keys.", "Her colleagues accuse the clerk of having copied the keys."),
         ("The crew would be home by Friday.", "Unless the wind turns, the crew would be home by Friday."),
         ("The office moved to Oslo.", "Instead of moving the office to Oslo, they closed it."),
-    ],
-)
-def test_what_may_not_have_come_about_is_no_support_and_no_fault(answer: str, passage: str) -> None:
-    assert judged(answer, passage).verdict == "unclear"
+    ]
+    assert [row for row in rows if judged(*row).verdict != "unclear"] == []
 
 
-@pytest.mark.parametrize(
-    ("answer", "passage"),
-    [
+def test_a_claim_with_the_same_reserve_stays_supported() -> None:
+    rows = [
         ("If the wind turns, the crew stays.", "The crew stays if the wind turns."),
         ("A crew that lost its sail stays in port.", "If a crew lost its sail, it stays in port."),
         ("The club hoped to sell its stadium.", "The club had hoped to sell its stadium."),
         ("The club sold its stadium.", "The club, which had hoped to keep it, sold its stadium."),
-    ],
-)
-def test_a_claim_with_the_same_reserve_stays_supported(answer: str, passage: str) -> None:
-    assert judged(answer, passage).verdict == "supported"
+    ]
+    assert [row for row in rows if judged(*row).verdict != "supported"] == []
 
 
-@pytest.mark.parametrize("denial", ["It is false that", "It is a myth that", "Some people wrongly say that"])
-def test_a_denial_of_what_the_passage_says_is_not_supported(denial: str) -> None:
-    assert judged(f"{denial} the castle burned down in 1604.", CLAIM).verdict not in ("supported", "not checked")
+def test_a_denial_of_what_the_passage_says_is_not_supported() -> None:
+    verdicts = [
+        judged(f"{denial} the castle burned down in 1604.", CLAIM).verdict
+        for denial in ["It is false that", "It is a myth that", "Some people wrongly say that"]
+    ]
+    assert not {"supported", "not checked"} & set(verdicts)
 
 
 def test_a_denied_claim_is_contradicted_by_the_sentence_that_denies_it() -> None:
@@ -99,12 +89,11 @@ def test_a_denied_claim_is_contradicted_by_the_sentence_that_denies_it() -> None
     assert found.evidence is not None and found.evidence.text.startswith("It is untrue")
 
 
-@pytest.mark.parametrize(
-    "other", ["It is a myth that the castle burned down in 1604.", "The castle burned down in 1640."]
-)
-def test_what_one_passage_says_and_another_denies_is_unclear(other: str) -> None:
-    assert judged(CLAIM, "The castle burned down in 1604.").verdict == "supported"
-    assert judged(CLAIM, "The castle burned down in 1604.", other).verdict == "unclear"
+def test_what_one_passage_says_and_another_denies_is_unclear() -> None:
+    said = "The castle burned down in 1604."
+    others = ["It is a myth that the castle burned down in 1604.", "The castle burned down in 1640."]
+    assert judged(CLAIM, said).verdict == "supported"
+    assert [judged(CLAIM, said, other).verdict for other in others] == ["unclear"] * len(others)
 
 
 def test_sides_may_deny_each_other() -> None:

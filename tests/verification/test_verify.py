@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 import eirene
 from eirene import ClaimVerdict
 from eirene.core.errors import InputError
+from eirene.core.records import FOUND_PASSAGES, Item
+from eirene.verification import verify_item
 from eirene.verification.judging import CONTRADICTED
 
 BRIDGE = (
@@ -24,20 +27,16 @@ def claims(answer: str, context: object = BRIDGE) -> tuple[ClaimVerdict, ...]:
     return eirene.verify(answer, context).claims  # type: ignore[arg-type]  # bad ones among them
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
+def test_a_right_sentence_is_supported_more_than_its_twin() -> None:
+    for right, wrong in [
         ("The bridge was opened in 1932.", "The bridge was opened in 1950."),
         ("Visitors may not climb the tower in winter.", "Visitors may climb the tower in winter."),
         ("The tower was built by Anna Lind.", "The tower was built by Maria Berg."),
         ("It carries trains and cars.", "It carries ships and planes."),
-    ],
-)
-def test_a_right_sentence_is_supported_more_than_its_twin(right: str, wrong: str) -> None:
-    (good,), (bad,) = claims(right), claims(wrong)
-    assert good.verdict == "supported"
-    assert good.supported is not None and bad.supported is not None
-    assert good.supported > bad.supported
+    ]:
+        (good,), (bad,) = claims(right), claims(wrong)
+        assert good.verdict == "supported", right
+        assert (good.supported or 0.0) > (bad.supported or 0.0), right
 
 
 def test_contradicted_is_what_the_passages_say_with_another_value() -> None:
@@ -85,24 +84,35 @@ def test_another_language_is_not_checked() -> None:
     assert found.why is not None and "German" in found.why
 
 
-@pytest.mark.parametrize(
-    "context", [None, 5, "", " \n", [], ["The bridge is old.", " "], [None], [1932], ["half \ud800"], {"words": "Hi."}]
-)
-def test_bad_passages_are_one_clear_error(context: object) -> None:
-    with pytest.raises(InputError, match="'context"):
-        claims("The bridge is old.", context)
+def test_bad_passages_are_one_clear_error() -> None:
+    for context in [
+        None,
+        5,
+        "",
+        " \n",
+        [],
+        ["The bridge is old.", " "],
+        [None],
+        [1932],
+        ["half \ud800"],
+        {"words": "Hi."},
+    ]:
+        with pytest.raises(InputError, match="'context"):
+            claims("The bridge is old.", context)
 
 
-@pytest.mark.parametrize("answer", [None, 5, "", " \n\t", "null \x00", "half \ud800"])
-def test_a_bad_answer_is_one_clear_error(answer: object) -> None:
-    with pytest.raises(InputError, match="'answer'"):
-        claims(answer)  # type: ignore[arg-type]
+def test_a_bad_answer_is_one_clear_error() -> None:
+    bad: list[Any] = [None, 5, "", " \n\t", "null \x00", "half \ud800"]
+    for answer in bad:
+        with pytest.raises(InputError, match="'answer'"):
+            claims(answer)
 
 
-@pytest.mark.parametrize("ids", ["ab", ["a"], ["a", 2], ["a", "b", "c"]])
-def test_ids_are_one_for_each_passage(ids: object) -> None:
-    with pytest.raises(InputError, match="one for each of the 2 passages"):
-        eirene.verify("The bridge is old.", BRIDGE, passage_ids=ids)  # type: ignore[arg-type]
+def test_ids_are_one_for_each_passage() -> None:
+    bad: list[Any] = ["ab", ["a"], ["a", 2], ["a", "b", "c"]]
+    for ids in bad:
+        with pytest.raises(InputError, match="one for each of the 2 passages"):
+            eirene.verify("The bridge is old.", BRIDGE, passage_ids=ids)
 
 
 def test_a_passage_has_its_number_and_its_id() -> None:
@@ -206,3 +216,28 @@ def test_the_same_texts_give_the_same_verdicts() -> None:
     assert eirene.verify(answer, BRIDGE) == eirene.verify(answer, BRIDGE)
     sentences = "The bridge was opened in 1932.", "The tower is 80 metres high."
     assert [s.supported for s in claims(answer)] == [claims(sentence)[0].supported for sentence in sentences]
+
+
+BEES = "The tower is 90 metres high. Bees built it."
+TOWER = ["The bridge is old.", "The tower is 90 metres high."]
+
+
+def item(**more: object) -> Item:
+    return Item.model_validate({"question": "What is it?", "answer": BEES, **more})
+
+
+def test_it_is_verify_with_the_passages_and_their_ids() -> None:
+    """Of the text that is passed, which need not be the item's answer."""
+    assert verify_item(item(context=TOWER), BEES) == eirene.verify(BEES, TOWER)
+    found = verify_item(item(context=TOWER, meta={FOUND_PASSAGES: ["a", "b"]}), "The bridge is old.")
+    assert found == eirene.verify("The bridge is old.", TOWER, passage_ids=["a", "b"])
+
+
+def test_arguments_go_before_passages_as_in_a_run() -> None:
+    sides = {"pro": ["The tower is 90 metres high."], "con": ["It casts a shadow."]}
+    found = verify_item(item(perspectives=sides, context=TOWER, meta={FOUND_PASSAGES: ["a", "b"]}), BEES)
+    assert found == eirene.verify(BEES, ["The tower is 90 metres high.", "It casts a shadow."])
+
+
+def test_without_given_text_there_is_nothing_to_say() -> None:
+    assert verify_item(item(), BEES) is None

@@ -14,8 +14,7 @@ from eirene.text.language import unsupported_language
 from eirene.text.sentences import split_sentences
 from eirene.verification import ContextReader
 from eirene.verification.claims import claim_of
-from eirene.verification.judging import VERSION, SentenceJudge
-from eirene.verification.risk import answer_risk
+from eirene.verification.judging import VERSION, SentenceJudge, answer_risk
 
 if TYPE_CHECKING:
     from eirene.models.encoder.tokens import ReadsTokens
@@ -28,8 +27,8 @@ NO_COVERAGE = "passages: reads what is said against them, not what is missing"
 class VerifierDetector:
     """Each sentence read beside the given texts by a small head on the encoder's token vectors.
 
-    Score: hallucination of a sentence = the chance that people would mark it (`eirene.verification.risk`: whether the
-        given texts support it, and how much of it stands there; unscored where it claims nothing: a question, a
+    Score: hallucination of a sentence = the chance that people would mark it (`eirene.verification.judging`): whether
+        the given texts support it, and how much of it stands there; unscored where it claims nothing (a question, a
         heading, a lead-in); of the answer = the chance that one of its sentences would be marked; coverage of an
         argument = the probability that the answer does not support it, of the answer = the worst argument; of passages
         unscored.

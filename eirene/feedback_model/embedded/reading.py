@@ -19,9 +19,8 @@ from eirene.feedback_model.embedded.removals import Removals
 from eirene.text.clauses import opening_length
 from eirene.text.quoting import one_line
 from eirene.text.sentences import Sentence
-from eirene.verification.judging import JudgedSentence, SentenceJudge, log_odds
-from eirene.verification.mends.mend import Mend
-from eirene.verification.risk import FAULTED
+from eirene.verification.judging import FAULTED, JudgedSentence, SentenceJudge, log_odds
+from eirene.verification.mends import Mend
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs

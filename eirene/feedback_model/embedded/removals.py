@@ -18,10 +18,9 @@ from eirene.text.orders import is_order
 from eirene.text.sentences import Sentence
 from eirene.text.specifics.derived import derivable
 from eirene.text.words import content_words, stems
-from eirene.verification.checkworthiness import talk_chances
-from eirene.verification.claims import LEADS_IN, MAY_BE_TALK, claim_of, claims_nothing
+from eirene.verification.claims import LEADS_IN, MAY_BE_TALK, claim_of, claims_nothing, talk_chances
 from eirene.verification.context import ClaimReading, ContextReader
-from eirene.verification.risk import sentence_risk
+from eirene.verification.judging import sentence_risk
 
 SURE = 0.75
 """Risk from which a sentence may go."""

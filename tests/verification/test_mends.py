@@ -9,9 +9,8 @@ import pytest
 
 from eirene.verification.claims import claim_of
 from eirene.verification.context import ClaimReading
-from eirene.verification.mends.mend import Mend, best_mend
-from eirene.verification.mends.own_sentence import is_given_but_for
-from eirene.verification.mends.proposal import Proposal
+from eirene.verification.mend_proposals import Proposal
+from eirene.verification.mends import Mend, best_mend, is_given_but_for
 from tests.feedback_model.embedded.reader import reader
 
 Reads = Callable[[Sequence[str]], list[ClaimReading]]
@@ -29,26 +28,22 @@ def mended(sentence: str, *passages: str, others: tuple[str, ...] = ()) -> str |
     return None if found is None else sentence[: found.start] + found.new + sentence[found.end :]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "wanted"),
-    [
+def test_a_contradicted_sentence_is_mended_in_a_few_words() -> None:
+    rows = [
         ("The harbour bridge was opened in 1899.", "The harbour bridge was opened in 1932."),
         ("- The harbour bridge was opened in 1899.", "- The harbour bridge was opened in 1932."),
         ("Fold the top left corner down to the centre.", "Fold the top right corner down to the centre."),
         ("The harbour bridge carries trains at night.", "The harbour bridge does not carry trains at night."),
-    ],
-)
-def test_a_contradicted_sentence_is_mended_in_a_few_words(sentence: str, wanted: str) -> None:
-    assert mended(sentence) == wanted
+    ]
+    assert [mended(sentence) for sentence, _ in rows] == [wanted for _, wanted in rows]
 
 
 def test_a_supported_sentence_is_left_alone() -> None:
     assert mended("The harbour bridge was opened in 1932.") is None
 
 
-@pytest.mark.parametrize(
-    ("sentence", "passage"),
-    [
+def test_a_value_is_replaced_only_in_a_sentence_of_the_passages_and_where_it_follows_from_none() -> None:
+    rows = [
         ("The mill made 4 tons more in June.", "The mill made 11 tons in May and 15 tons in June."),
         ("The mill lost 2 million euros.", "The mill earned 9 million euros. It spent 11 million euros."),
         ("The pipe is over 3 kilometres long.", "The pipe is 3,815 metres long."),
@@ -56,32 +51,26 @@ def test_a_supported_sentence_is_left_alone() -> None:
         ("The mill has 1,400 workers abroad.", "The mill has 900 workers. It sells flour abroad."),  # other words
         ("Dear Robin,", "The mill was built for Hugo Dorn."),
         ("Output: Last Step", "The mill was built for Hugo Dorn."),
-    ],
-)
-def test_a_value_is_replaced_only_in_a_sentence_of_the_passages_and_where_it_follows_from_none(
-    sentence: str, passage: str
-) -> None:
-    assert mended(sentence, passage) is None
+    ]
+    assert [row for row in rows if mended(*row) is not None] == []
 
 
 def test_a_year_is_put_right_where_the_given_sentence_has_its_month_too() -> None:
     assert mended("It was opened in 1899.", "The mill was opened in March 1890.") == "It was opened in 1890."
 
 
-@pytest.mark.parametrize(
-    ("sentence", "start", "new", "given", "is_given"),
-    [
+def test_a_sentence_is_a_given_one_but_for_a_value() -> None:
+    rows = [
         ("The mill has 90 rooms.", 13, "12", "The mill, built of stone, has 12 rooms and a yard.", True),
         ("It has 90 rooms.", 7, "12", "The mill has 12 rooms.", True),
         ("The mill makes 90 rooms warm.", 15, "12", "The mill has 12 rooms.", False),
         ("The mill has 90 rooms.", 13, "12", "The mill has 4 wheels and 12 rooms.", False),
         ("The rooms have 90.", 15, "12", "The mill has 12 rooms.", False),
-    ],
-)
-def test_a_sentence_is_a_given_one_but_for_a_value(
-    sentence: str, start: int, new: str, given: str, is_given: bool
-) -> None:
-    assert is_given_but_for(sentence, Proposal(start, start + 2, new, "entity"), given) is is_given
+    ]
+    assert [
+        sentence for sentence, start, new, given, is_given in rows
+        if is_given_but_for(sentence, Proposal(start, start + 2, new, "entity"), given) is not is_given
+    ] == []  # fmt: skip
 
 
 def test_a_sentence_about_something_else_is_not_bent_to_the_passages() -> None:

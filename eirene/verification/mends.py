@@ -13,15 +13,19 @@ from dataclasses import dataclass
 
 from eirene.text.cancellation import check_cancelled
 from eirene.text.fluency import broken_at, is_torn, strangeness
-from eirene.text.words import stems
+from eirene.text.specifics.index import find_specifics
+from eirene.text.words import content_words, stems
 from eirene.verification.claims import claim_of
 from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.framed import ContextPiece
-from eirene.verification.mends.negations import negation_proposals
-from eirene.verification.mends.own_sentence import is_given_but_for
-from eirene.verification.mends.proposal import MendKind, Proposal, fitted
-from eirene.verification.mends.values import value_proposals
-from eirene.verification.mends.words import word_proposals
+from eirene.verification.mend_proposals import (
+    MendKind,
+    Proposal,
+    fitted,
+    negation_proposals,
+    value_proposals,
+    word_proposals,
+)
 
 _SLACK = {"entity": 0.4, "relation": 0.15}
 """How much stranger a sentence may be read as a whole: a name that is rare costs so much."""
@@ -30,7 +34,7 @@ _USUAL_HERE = -1.2
 """Strangeness of the joints at the edit up to which nothing is odd there."""
 
 
-def stays_sentence(old: str, proposal: Proposal) -> bool:
+def _stays_sentence(old: str, proposal: Proposal) -> bool:
     """Whether a sentence is as much one with the proposal made as it is without."""
     new, slack = proposal.applied(old), _SLACK[proposal.kind]
     here, there = (proposal.start, proposal.end), (proposal.start, proposal.start + len(proposal.new))
@@ -124,7 +128,7 @@ def _proposals(sentence: str, given: Sequence[ContextPiece]) -> Iterator[Proposa
         seen.add(fit)
         if len(seen) > MOST:
             return
-        if stays_sentence(sentence, fit):
+        if _stays_sentence(sentence, fit):
             yield fit
 
 
@@ -186,3 +190,75 @@ def _is_rival(mend: Mend | Proposal, best: Mend | Proposal) -> bool:
     is_value = mend.kind == best.kind == "entity"
     is_alike = not is_value or len(mend.new.split()) == len(best.new.split())
     return is_alike and mend.new != best.new and mend.start < best.end and best.start < mend.end
+
+
+_FEWEST = 1
+"""Words that a sentence must have besides what is mended; of a name one more."""
+
+
+def is_given_but_for(sentence: str, proposal: Proposal, given: str) -> bool:
+    """Whether a given sentence says what the sentence says once the proposal is made.
+
+    All content words stand there in their order, the one next to the mend next to it, and no value between them that
+    the sentence has not.
+    """
+    start = len(sentence) - len(claim_of(sentence))  # what leads in ("According to the text, ...") is said of nothing
+    before = [stem for stem, at in _words(sentence) if start <= at < proposal.start]
+    after = [stem for stem, at in _words(sentence) if at >= proposal.end]
+    is_name = proposal.kind == "entity" and not _values(proposal.new)
+    if len(before) + len(after) < _FEWEST + is_name:
+        return False
+    said = {stem for stem, _ in _words(proposal.applied(sentence))}
+    words = _words(given)
+    return any(
+        _go_on_alike(before[::-1], [stem for stem, start in words if start < at][::-1], strange)
+        and _go_on_alike(after, [stem for stem, start in words if start >= end], strange)
+        and _is_beside(before, after, words, (at, end))
+        for at, end in _places(proposal, given, words)
+        for strange in [_values(given, beside=(at, end)) - said]
+    )
+
+
+def _words(text: str) -> list[tuple[str, int]]:
+    return [(word.stem, word.start) for word in content_words(text)]
+
+
+def _values(text: str, beside: tuple[int, int] = (0, 0)) -> set[str]:
+    """The stems of a text that belong to its numbers, dates and times, but for those with a place in them."""
+    found = [(m.start, m.end) for m in find_specifics(text) if m.kind in ("number", "date")]
+    spans = [(a, b) for a, b in found if not (a < beside[1] and beside[0] < b)]
+    return {stem for stem, at in _words(text) if any(a <= at < b for a, b in spans)}
+
+
+def _places(proposal: Proposal, given: str, words: Sequence[tuple[str, int]]) -> Iterator[tuple[int, int]]:
+    """Where a given sentence has what is put in; anywhere between two words for what is left out."""
+    new = proposal.new.strip().casefold()
+    if not new:
+        yield from ((at, at) for at in (*(start for _, start in words), len(given)))
+        return
+    text, at = given.casefold(), -1
+    while (at := text.find(new, at + 1)) >= 0:
+        yield at, at + len(new)
+
+
+def _is_beside(
+    before: Sequence[str], after: Sequence[str], words: Sequence[tuple[str, int]], place: tuple[int, int]
+) -> bool:
+    """Whether the word before a place, or the one after it, is the same."""
+    left = [stem for stem, start in words if start < place[0]]
+    right = [stem for stem, start in words if start >= place[1]]
+    return not before or not after or left[-1:] == before[-1:] or right[:1] == after[:1]
+
+
+def _go_on_alike(wanted: Sequence[str], given: Sequence[str], strange: set[str]) -> bool:
+    """Whether words stand in a text in their order, with no strange one before the last of them."""
+    at = 0
+    for stem in wanted:
+        while at < len(given) and given[at] != stem:
+            if given[at] in strange:
+                return False
+            at += 1
+        if at == len(given):
+            return False
+        at += 1
+    return True

@@ -1,0 +1,313 @@
+"""Proposals of mends: a few words of a sentence and what could stand in their place, by form alone.
+
+Values (numbers, dates, names), opposites and words between words that are alike, a "not" taken out or put in with the
+verb in its form. A proposal judges nothing: `eirene.verification.mends` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal
+
+from eirene.text.english import is_third_person, looks_like_base
+from eirene.text.leaning import refers
+from eirene.text.matching import BoundedMatcher
+from eirene.text.polarity.antonyms import are_opposites, listed_opposites
+from eirene.text.specifics.index import find_specifics, keys_of
+from eirene.text.specifics.mention import Mention
+from eirene.text.specifics.number_words import SMALL
+from eirene.text.words import STOP_WORDS, stem
+
+MendKind = Literal["entity", "relation"]
+_ARTICLE = re.compile(r"(?<![\w'’-])an?[ \t]\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """`sentence[start:end]` becomes `new`. `entity`: a number, date or name; `relation`: any other word."""
+
+    start: int
+    end: int
+    new: str
+    kind: MendKind
+
+    def applied(self, sentence: str) -> str:
+        """The sentence with the proposal made."""
+        return sentence[: self.start] + self.new + sentence[self.end :]
+
+
+def fitted(sentence: str, proposal: Proposal) -> Proposal:
+    """The proposal as it fits its place: the capital of a sentence's first word, "an" for "a" before a vowel."""
+    old, new, start = sentence[proposal.start : proposal.end], proposal.new, proposal.start
+    if new and start == 0 and old[:1].isupper():
+        new = new[0].upper() + new[1:]
+    article = _ARTICLE.search(sentence, max(0, start - 4), start) if old and new else None
+    if article and _is_vowel(old) != _is_vowel(new) and _is_vowel(old) == (article.group().strip().lower() == "an"):
+        word = article.group()[0] + ("n " if _is_vowel(new) else " ")
+        return Proposal(article.start(), proposal.end, word + new, proposal.kind)
+    return Proposal(start, proposal.end, new, proposal.kind)
+
+
+def _is_vowel(text: str) -> bool:
+    return text[:1].lower() in ("a", "e", "i", "o", "u")
+
+
+_VALUES = ("number", "date", "name")
+_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")
+_DAY = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
+_MONTH = re.compile(
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b",
+    re.IGNORECASE,
+)
+_PARTS = (_YEAR, _MONTH, _DAY)
+_ORDINAL = re.compile(r"\d(?:st|nd|rd|th)\b|(?:first|second|third|th|ieth)\b", re.IGNORECASE)
+_PEOPLE = ("ian", "ish", "ese", "ean", "can", "ench", "utch", "iard", "ans")
+_POSSESSIVE = ("'s", "’s")
+
+
+def value_proposals(sentence: str, given: str) -> Iterator[Proposal]:
+    """Values of `given` that the sentence has not, each in the place of one of the sentence's that `given` has not.
+
+    A number that stands more often in `given` may be meant once more; a name that the sentence has is not said again.
+    """
+    own, theirs = find_specifics(sentence), find_specifics(given)
+    known = keys_of(given, theirs)
+    new = [m for m in theirs if m.kind in _VALUES and _times(m, own) < (1 if m.kind == "name" else _times(m, theirs))]
+    for old in own:
+        if old.kind not in _VALUES or old.stands_in(known) or (old.is_weak and old.kind == "name"):
+            continue
+        for other in new:
+            yield from _in_place(sentence, old, given, other)
+
+
+def _times(value: Mention, mentions: Sequence[Mention]) -> int:
+    """How often a value is among some."""
+    return sum(value.is_same(other) for other in mentions if other.kind == value.kind)
+
+
+def _in_place(sentence: str, old: Mention, given: str, new: Mention) -> Iterator[Proposal]:
+    here, there = sentence[old.start : old.end], given[new.start : new.end]
+    if old.kind == "name":
+        if new.kind == "name" and not new.is_weak:
+            here, there = _bare_name(here), _bare_name(there)
+            if _is_people(here) == _is_people(there):
+                yield Proposal(old.start, old.start + len(here), there, "entity")
+        return
+    if new.kind == "name":
+        return
+    if old.kind == "date" or new.kind == "date":
+        found = _dated(here, there)
+        same = old.kind == new.kind and found is None and _date_kind(old) == _date_kind(new) != "month"
+        text = there if same else found
+    else:
+        text = _written_as(here, there, new) if _are_alike(here, old, there, new) else None
+    if text and text != here:
+        yield Proposal(old.start, old.end, text, "entity")
+
+
+def _bare_name(text: str) -> str:
+    return text[:-2] if text.endswith(_POSSESSIVE) else text
+
+
+def _is_people(name: str) -> bool:
+    """Whether a name is written as an adjective ("Italian"), which takes no country's place."""
+    return name.lower().endswith(_PEOPLE)
+
+
+def _dated(here: str, there: str) -> str | None:
+    """A date written as it was, with the other's year, month and day; None where these are not enough.
+
+    A day goes with its month; a year may stay.
+    """
+    found, at = here, []
+    for part in _PARTS:
+        mine, other = part.search(here), part.search(there)
+        if mine is None or (other is None and part is _YEAR):
+            continue
+        if other is None:
+            return None
+        at.append((mine.start(), mine.end(), other.group()))
+    for start, end, text in sorted(at, reverse=True):
+        found = found[:start] + text + found[end:]
+    return found if at else None
+
+
+def _written_as(here: str, there: str, number: Mention) -> str:
+    """A number in figures where the one before was, and without the capital of a sentence's first word."""
+    value = next((key[2:] for key in sorted(number.gives) if re.fullmatch(r"n:\d{1,9}", key)), None)
+    if here.isdecimal() and value is not None and not any(map(str.isdecimal, there)):
+        return value
+    return there[:1].lower() + there[1:] if here[:1].islower() and there[1:2].islower() else there
+
+
+def _date_kind(date: Mention) -> str:
+    """What a date tells first: a month, a weekday, a time, a decade, a century."""
+    return min(key.partition(":")[0] for keys in date.asks for key in keys)
+
+
+def _are_alike(here: str, old: Mention, there: str, new: Mention) -> bool:
+    """Whether two numbers are of one unit and one form, so that one can take the other's place in a sentence."""
+    forms = [(_units(m), bool(_ORDINAL.search(t)), bool(_YEAR.fullmatch(t))) for t, m in ((here, old), (there, new))]
+    return forms[0] == forms[1] and (bool(_units(old)) or ("n:1" in old.gives) == ("n:1" in new.gives))
+
+
+def _units(number: Mention) -> frozenset[str]:
+    return frozenset(key.partition(" ")[2] for key in number.gives if key.startswith("n:") and " " in key)
+
+
+_HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_MOST_WORDS = 120
+_ENDINGS = ("ing", "ed", "est", "er", "ly", "s")
+_BESIDE = 2
+"""Words that must be alike on one side of a word in another's place."""
+_SPELT_ALIKE = 0.6
+"""Share of letters in common, in order, from which two words are spellings of one."""
+_LONGEST = 3
+"""Words that differ in a row, the first or last of which may be one in another's place."""
+
+
+def word_proposals(sentence: str, given: str) -> Iterator[Proposal]:
+    """Opposites that `given` has first; then its words that stand in another's place."""
+    own, theirs = _words(sentence), _words(given)
+    known = {stem(word) for word, _, _ in theirs}
+    for word, start, end in own:
+        for new in _opposites(word, known, theirs):
+            yield Proposal(start, end, _cased(new, sentence[start:end]), "relation")
+    yield from _other_words(own, theirs, sentence, known)
+
+
+def _words(text: str) -> list[tuple[str, int, int]]:
+    found = [(m.group().lower(), m.start(), m.end()) for m in _HYPHENATED.finditer(text)]
+    return found[:_MOST_WORDS]
+
+
+def _opposites(word: str, known: set[str], theirs: Sequence[tuple[str, int, int]]) -> list[str]:
+    """Given opposites that fit in form; none for a word that the given sentence has."""
+    if stem(word) in known:
+        return []
+    listed = listed_opposites(word)
+    return list(dict.fromkeys(w for w, _, _ in theirs if w in listed or _has_opposite_form(word, w)))
+
+
+def _has_opposite_form(word: str, other: str) -> bool:
+    return are_opposites(word, other) and all(word.endswith(e) == other.endswith(e) for e in _ENDINGS)
+
+
+def _other_words(
+    own: Sequence[tuple[str, int, int]], theirs: Sequence[tuple[str, int, int]], sentence: str, known: set[str]
+) -> Iterator[Proposal]:
+    """One word in another's place, with words that are alike on either side; forms of one word are no two."""
+    a, b = [w for w, _, _ in own], [w for w, _, _ in theirs]
+    for tag, i, i_end, j, j_end in BoundedMatcher(a, b).get_opcodes():
+        if tag != "replace" or max(i_end - i, j_end - j) > _LONGEST:
+            continue
+        facing = []
+        if i >= _BESIDE and a[i - _BESIDE : i] == b[max(j - _BESIDE, 0) : j]:
+            facing.append((i, j))
+        behind = a[i_end : i_end + _BESIDE]
+        if behind and behind == b[j_end : j_end + _BESIDE]:
+            facing.append((i_end - 1, j_end - 1))
+        for mine, other in dict.fromkeys(facing):
+            old, start, end = own[mine]
+            if stem(old) not in known and _are_two(old, b[other]):
+                yield Proposal(start, end, _cased(b[other], sentence[start:end]), "relation")
+
+
+def _are_two(old: str, new: str) -> bool:
+    """Whether two words are of one form, and not forms of one word."""
+    said = _says_something(old) and _says_something(new)
+    if SequenceMatcher(None, old, new, autojunk=False).ratio() >= _SPELT_ALIKE:
+        return False  # "pleaded", "pled"; a slip of the passage
+    return said and old[:4] != new[:4] and all(old.endswith(e) == new.endswith(e) for e in _ENDINGS)
+
+
+def _says_something(word: str) -> bool:
+    return len(word) > 2 and word not in STOP_WORDS and word not in SMALL and not refers(word)
+
+
+def _cased(new: str, old: str) -> str:
+    return new.capitalize() if old[:1].isupper() and old[1:].islower() else new
+
+
+_PLAIN = r"is|are|was|were|has|have|had|can|could|will|would|should|may|might|must"
+_NOT = re.compile(rf"\b({_PLAIN})(?:\s+not\b|n['’]t\b)", re.IGNORECASE)
+_CANNOT = re.compile(r"\b(ca|wo)n['’]t\b|\bcannot\b", re.IGNORECASE)
+_CONTRACTED = {"ca": "can", "wo": "will"}
+_NEVER = re.compile(r"\b(?:never|not)[ \t]+", re.IGNORECASE)
+_DO_NOT = re.compile(r"\b(do|does|did)(?:\s+not|n['’]t)\s+([^\W\d_]{2,30})\b", re.IGNORECASE)
+_PLAIN_VERB = re.compile(rf"\b(?:{_PLAIN}|do|does|did)\b(?!\s+(?:not|never|no|only|also)\b)", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"(?:[^\W\d_]{2,14},\s)?(?:it|they|he|she|this|these|that|those|there|i|we|you|the\s(?:passages?|texts?|contexts?))\b",
+    re.IGNORECASE,
+)
+_HANGS_ON_IT = re.compile(
+    r"\b(?:any|anyone|anything|either|yet|ever|at\sall|anymore|but|only|until|nor|neither)\b", re.I
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_MOST_PLACES = 3
+"""Places of a sentence where a "not" is tried."""
+
+
+def negation_proposals(sentence: str, given: str) -> Iterator[Proposal]:
+    """What a sentence says without its negation; where it has none, with one.
+
+    None where the subject is a pronoun, which stands for something elsewhere, or where words hang on the negation.
+    """
+    if _PRONOUN.match(sentence) or _HANGS_ON_IT.search(sentence):
+        return
+    without = list(_without(sentence, given))
+    yield from without or _with(sentence, given)
+
+
+def _without(sentence: str, given: str) -> Iterator[Proposal]:
+    for match in _DO_NOT.finditer(sentence):
+        form = _form(match.group(1).lower(), match.group(2), given)
+        if form:
+            yield Proposal(match.start(), match.end(), form, "relation")
+    for match in _CANNOT.finditer(sentence):
+        yield Proposal(match.start(), match.end(), _CONTRACTED.get((match.group(1) or "").lower(), "can"), "relation")
+    taken = []
+    for match in _NOT.finditer(sentence):
+        taken.append(match.span())
+        yield Proposal(match.end(1), match.end(), "", "relation")
+    for match in _NEVER.finditer(sentence):
+        if not any(start <= match.start() < end for start, end in taken) and match.group().lower().startswith("never"):
+            yield Proposal(match.start(), match.end(), "", "relation")
+
+
+def _form(auxiliary: str, verb: str, given: str) -> str | None:
+    """The verb as it stands without "do not": as the given sentence has it, or by rule but for the past."""
+    if auxiliary == "do":
+        return verb
+    wanted = stem(verb.lower())
+    found = [w for w in _WORD.findall(given) if stem(w.lower()) == wanted and w.lower() != verb.lower()]
+    if auxiliary == "does":
+        ended = [w for w in found if is_third_person(w.lower())]
+        return ended[0] if ended else _third_person(verb)
+    past = [w for w in found if w.endswith("ed")]
+    return past[0] if past else None
+
+
+def _third_person(verb: str) -> str:
+    if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return verb + "es"
+    if verb.endswith("y") and verb[-2:-1] not in ("a", "e", "i", "o", "u"):
+        return verb[:-1] + "ies"
+    return verb + "s"
+
+
+def _with(sentence: str, given: str) -> Iterator[Proposal]:
+    for n, match in enumerate(_PLAIN_VERB.finditer(sentence)):
+        if n == _MOST_PLACES:
+            return
+        is_can = match.group().lower() == "can"
+        yield Proposal(match.end(), match.end(), "not" if is_can else " not", "relation")
+    for match in _DO_NOT.finditer(given):
+        verb, wanted = match.group(2), stem(match.group(2).lower())
+        for own in _WORD.finditer(sentence):
+            if stem(own.group()) == wanted and (looks_like_base(verb) or own.group() != verb):
+                yield Proposal(own.start(), own.end(), f"{match.group(1).lower()} not {verb}", "relation")
