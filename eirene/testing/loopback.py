@@ -13,21 +13,22 @@ import json
 import socket
 import threading
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Literal, Self
 
-from eirene.testing.openai_wire import (
+from eirene.testing.script import (
+    BrokenReply,
+    HttpError,
+    RawReply,
+    Script,
+    ScriptedRequest,
+    TextReply,
     completion_body,
     error_body,
-    send,
-    send_error,
-    send_json,
-    send_stream,
     shared_beginning,
     stream_events,
     token_counts,
 )
-from eirene.testing.script import BrokenReply, HttpError, RawReply, Script, ScriptedRequest, TextReply
 
 _READ_LIMIT = 2**24  # bytes of a request's head
 _BACKLOG = 512
@@ -147,7 +148,7 @@ class LoopbackServer:
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         method, path, _ = first.split(" ", 2)
         if (method, path) not in (("POST", "/v1/chat/completions"), ("POST", "/v1/completions")):
-            return await send_json(writer, 404, error_body(HttpError(404, f"no such path: {path}")))
+            return await _send_error(writer, HttpError(404, f"no such path: {path}"))
         request = self._noted(body, headers)
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
@@ -168,7 +169,7 @@ class LoopbackServer:
     ) -> bool:
         refused = self._refusal(request)
         if refused is not None:
-            return await send_error(writer, refused)
+            return await _send_error(writer, refused)
         if request.n == 1:
             await self._together()
         if self.latency_s:
@@ -178,7 +179,7 @@ class LoopbackServer:
         for index in range(wanted):
             outcome = self._script(request, index)
             if isinstance(outcome, HttpError):
-                return await send_error(writer, outcome)
+                return await _send_error(writer, outcome)
             if isinstance(outcome, RawReply):
                 return await self._send_raw(writer, outcome)
             if isinstance(outcome, BrokenReply):
@@ -190,8 +191,8 @@ class LoopbackServer:
         self.input_tokens += counts["prompt_tokens"]  # first: who has the reply may ask for these at once
         self.output_tokens += counts["completion_tokens"]
         if request.body.get("stream"):
-            return await send_stream(writer, stream_events(choices[0], counts))
-        return await send_json(writer, 200, completion_body(request, choices, counts))
+            return await _send_stream(writer, stream_events(choices[0], counts))
+        return await _send_json(writer, 200, completion_body(request, choices, counts))
 
     def _cached(self, request: ScriptedRequest) -> int | None:
         """How many words a prompt shares with the beginning of one that was answered; it is kept as well."""
@@ -219,10 +220,10 @@ class LoopbackServer:
 
     async def _send_broken(self, writer: asyncio.StreamWriter, broken: BrokenReply, *, is_stream: bool) -> bool:
         if broken.how == "garbage":
-            return await send(writer, 200, b'{"choices": [{"message": ', "application/json")
+            return await _send(writer, 200, b'{"choices": [{"message": ')
         if broken.how == "cut" and is_stream:
             events = list(stream_events(TextReply("a reply that is cut in the middle"), {}))
-            await send_stream(writer, events[: len(events) // 2], is_whole=False)
+            await _send_stream(writer, events[: len(events) // 2], is_whole=False)
         elif broken.how == "cut":
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n")
             writer.write(b'{"choices": [{"message": {"content": "a reply that is cut')
@@ -247,3 +248,38 @@ async def _streams(
     protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
     transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection)
     return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+
+async def _send_error(writer: asyncio.StreamWriter, error: HttpError) -> bool:
+    """Sends an error; True, as the connection stays open. So do the next three."""
+    return await _send_json(writer, error.status, error_body(error), error.headers)
+
+
+async def _send_json(
+    writer: asyncio.StreamWriter, status: int, body: object, headers: Mapping[str, str] | None = None
+) -> bool:
+    return await _send(writer, status, json.dumps(body).encode("utf-8"), headers)
+
+
+async def _send(
+    writer: asyncio.StreamWriter, status: int, body: bytes, headers: Mapping[str, str] | None = None
+) -> bool:
+    all_headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **(headers or {})}
+    head = f"HTTP/1.1 {status} -\r\n" + "".join(f"{k}: {v}\r\n" for k, v in all_headers.items()) + "\r\n"
+    writer.write(head.encode("latin-1") + body)
+    await writer.drain()
+    return True
+
+
+async def _send_stream(
+    writer: asyncio.StreamWriter, events: Iterator[str] | Sequence[str], *, is_whole: bool = True
+) -> bool:
+    """Sends server-sent events in chunks; without the last chunk where the stream is not whole."""
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+    for event in events:
+        data = f"data: {event}\n\n".encode()
+        writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+    if is_whole:
+        writer.write(b"0\r\n\r\n")
+    await writer.drain()
+    return True

@@ -1,9 +1,15 @@
-"""Scripts of test doubles: what is asked, and the reply to it: a text, an error, or a broken reply."""
+"""Scripts of test doubles: what is asked, the reply (a text, an error, a broken one), and OpenAI's form of both.
+
+`answer_requests` is a fake batch endpoint on files: it and a `LoopbackServer` with one script give the same replies.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Self
 
 
@@ -75,3 +81,114 @@ class RawReply:
 ScriptedReply = str | TextReply | HttpError | BrokenReply | RawReply
 Script = Callable[[ScriptedRequest, int], ScriptedReply]
 """The reply to a request, by the index of a choice; an error, broken or raw one at index 0 is the whole reply."""
+
+
+def token_counts(
+    request: ScriptedRequest, choices: Sequence[TextReply], *, cached: int | None = None
+) -> dict[str, Any]:
+    """The `usage` of a reply; a token is a word, and `cached` of the prompt's came from a cache, where there is one."""
+    read, written = len(request.text.split()), sum(len(c.text.split()) for c in choices)
+    details = {} if cached is None else {"prompt_tokens_details": {"cached_tokens": cached}}
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written, **details}
+
+
+def shared_beginning(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many first tokens two prompts have in common: what a prompt cache saves."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def completion_body(
+    request: ScriptedRequest, choices: Sequence[TextReply], counts: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A completion in OpenAI's form, with `counts` for its usage."""
+    is_plain = "prompt" in request.body
+    return {
+        "id": f"loopback-{request.number}",
+        "object": "text_completion" if is_plain else "chat.completion",
+        "created": 0,
+        "model": request.body.get("model", "test"),
+        "choices": [
+            {
+                "index": i,
+                **({"text": choice.text} if is_plain else {"message": _message(choice)}),
+                "finish_reason": choice.finish_reason,
+                "logprobs": choice.logprobs,
+            }
+            for i, choice in enumerate(choices)
+        ],
+        "usage": token_counts(request, choices) if counts is None else counts,
+    }
+
+
+def _message(choice: TextReply) -> dict[str, Any]:
+    return {"role": "assistant", "content": choice.text, **choice.fields}
+
+
+def stream_events(choice: TextReply, counts: Mapping[str, Any]) -> Iterator[str]:
+    """The server-sent events of a streamed reply, a word each."""
+    common = {"id": "loopback", "object": "chat.completion.chunk", "created": 0, "model": "test"}
+    for word in choice.text.split(" "):
+        delta = {"role": "assistant", "content": word + " "}
+        yield json.dumps({**common, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+    yield json.dumps({**common, "choices": [{"index": 0, "delta": {}, "finish_reason": choice.finish_reason}]})
+    yield json.dumps({**common, "choices": [], "usage": counts})
+    yield "[DONE]"
+
+
+def error_body(error: HttpError) -> dict[str, Any]:
+    """An error in OpenAI's form."""
+    body = {"message": error.message, "type": error.code or "error", "param": error.param, "code": error.code}
+    return {"error": body}
+
+
+FILE_LIMITS = (50_000, 200 * 10**6)
+"""Requests and bytes that a file may have at most; one beyond them is refused, as the real endpoint refuses it."""
+
+
+def answer_requests(files: Iterable[str | Path], script: Script) -> list[str]:
+    """The lines that the endpoint gives back for the requests in the files, in the requests' order.
+
+    An `HttpError` of the script is a request that failed; a `BrokenReply` or `RawReply` one never comes back. Raises
+    `ValueError` for files that the real endpoint would refuse: too large, an id twice, two models, another method or
+    address.
+    """
+    lines, seen, models = [], set(), set()
+    for file in files:
+        data = Path(file).read_bytes()
+        requests = [json.loads(line) for line in data.splitlines()]
+        if len(requests) > FILE_LIMITS[0] or len(data) > FILE_LIMITS[1]:
+            raise ValueError(f"{file} is too large: {len(requests)} requests, {len(data)} bytes")
+        for request in requests:
+            if set(request) != {"custom_id", "method", "url", "body"} or len(request["custom_id"]) > 64:
+                raise ValueError(f"not a request: {sorted(request)}")
+            if (request["method"], request["url"]) != ("POST", "/v1/chat/completions"):
+                raise ValueError(f"another endpoint: {request['method']} {request['url']}")
+            if request["custom_id"] in seen:
+                raise ValueError(f"the id {request['custom_id']} occurs twice")
+            seen.add(request["custom_id"])
+            models.add(request["body"]["model"])
+            line = _answer(request, len(seen), script)
+            lines += [] if line is None else [json.dumps(line)]
+    if len(models) > 1:
+        raise ValueError(f"more than one model: {sorted(models)}")
+    return lines
+
+
+def _answer(asked: dict[str, Any], number: int, script: Script) -> dict[str, Any] | None:
+    request = ScriptedRequest(number, 1, asked["body"], {})
+    choices: list[TextReply] = []
+    status, body = 200, None
+    for index in range(request.n):
+        outcome = script(request, index)
+        if isinstance(outcome, BrokenReply | RawReply):
+            return None
+        if isinstance(outcome, HttpError):
+            status, body = outcome.status, error_body(outcome)
+            break
+        choices.append(TextReply(outcome) if isinstance(outcome, str) else outcome)
+    response = {
+        "status_code": status,
+        "request_id": f"fake-{number}",
+        "body": body or completion_body(request, choices),
+    }
+    return {"id": f"batch_req_{number}", "custom_id": asked["custom_id"], "response": response, "error": None}

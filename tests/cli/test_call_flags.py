@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from eirene.testing.batch_endpoint import answer_requests
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import BrokenReply, ScriptedReply, ScriptedRequest
+from eirene.testing.script import BrokenReply, ScriptedReply, ScriptedRequest, answer_requests
 from tests.cli.run import Run, assert_error, write
 
 REWRITE = "Trams are quiet and pollute less. Buses are cheap."

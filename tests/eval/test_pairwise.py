@@ -22,9 +22,8 @@ from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
 from eirene.prompts import Message
-from eirene.testing.gullible_judge import ScriptedGullibleJudge
+from eirene.testing.judges import ScriptedGullibleJudge, ScriptedPairJudge, compared_answers
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.pair_judge import ScriptedPairJudge, compared_answers
 from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest, TextReply
 
 PAIR = Pair("Trams or buses?", "Trams are quiet.", "Trams are quiet, and pollute less than cars.")

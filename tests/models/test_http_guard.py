@@ -36,8 +36,7 @@ from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.openai_wire import completion_body
-from eirene.testing.script import HttpError, RawReply, ScriptedReply, ScriptedRequest, TextReply
+from eirene.testing.script import HttpError, RawReply, ScriptedReply, ScriptedRequest, TextReply, completion_body
 
 pytestmark = pytest.mark.usefixtures("loopback")
 

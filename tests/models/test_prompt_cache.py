@@ -20,7 +20,7 @@ from eirene.prompts import Message
 from eirene.refiners.base import RefineTask, Rejection
 from eirene.refiners.model import refine_messages
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.openai_wire import shared_beginning
+from eirene.testing.script import shared_beginning
 from eirene.text.sentences import split_sentences
 from tests.models.json_server import json_server
 

@@ -24,8 +24,7 @@ from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel
 from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.model import ChatRefiner
-from eirene.testing.batch_endpoint import answer_requests
-from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest, TextReply
+from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest, TextReply, answer_requests
 
 SETTINGS = Settings(samples=6, seed=3)
 TAGS = ("1. [Complete]\n2. [Complete]", "1. [Incomplete] Reasons: Cost is missing.\n2. [Complete]",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from eirene.core.records import Item
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.testing.word_verifier import WordVerifier
 from eirene.text.sentences import split_sentences
 from eirene.verification.context import ContextReader
 from tests.word_overlap import WordOverlapEncoder
+from tests.word_verifier import WordVerifier
 
 
 def verifier() -> WordVerifier:
