@@ -18,9 +18,9 @@ from typing import Any
 from rich.console import Console
 from verifier_data import parts
 
-from eirene.agent.experiments.calibrate import acalibrate
+from eirene.agent.experiments.detectors import acalibrate
 from eirene.core.signature import signature
-from eirene.eval.calibration.report import CalibrationPlan
+from eirene.eval.calibration_fit import CalibrationPlan
 from eirene.eval.datasets import Labelled, read_labelled
 from eirene.eval.registry import build_detectors
 from eirene.eval.resources import Resources

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from verifier_answers import read
 
-from eirene.agent.check.comparison import compare
+from eirene.agent.check.baseline import compare
 from eirene.agent.check.rows import RowMeasure
 from eirene.core.quality import QualityRow
 from eirene.eval.datasets.base import Labelled

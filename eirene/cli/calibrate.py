@@ -17,7 +17,7 @@ from eirene.cli.results_folder import resumable
 from eirene.cli.terminal import console, output, say
 
 if TYPE_CHECKING:
-    from eirene.agent.experiments.calibrate import CalibrationRun
+    from eirene.agent.experiments.detectors import CalibrationRun
 
 FILE, PAGE = "calibration.json", "calibration.md"
 
@@ -63,7 +63,7 @@ def calibrate(
         from eirene.agent.experiments.detectors import EvaluateOptions
         from eirene.core.extras import require
         from eirene.data.output import check_output, make_folder, write_text
-        from eirene.eval.calibration.report import CalibrationPlan, check_calibratable
+        from eirene.eval.calibration_fit import CalibrationPlan, check_calibratable
         from eirene.eval.datasets import read_labelled
         from eirene.eval.registry import build_detectors, parse_names
         from eirene.views.calibration import calibration_page
@@ -97,7 +97,7 @@ def calibrate(
 def _run(cases: Any, built: Any, *rest: Any) -> CalibrationRun:
     import asyncio
 
-    from eirene.agent.experiments.calibrate import acalibrate
+    from eirene.agent.experiments.detectors import acalibrate
 
     folder, plan, work, on_row = rest
     return asyncio.run(acalibrate(cases, built, out=folder, plan=plan, work=work, on_row=on_row))

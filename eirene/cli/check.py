@@ -16,7 +16,7 @@ from eirene.cli.terminal import console, output, say
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
-    from eirene.agent.check import RowMeasure
+    from eirene.agent.check.rows import RowMeasure
     from eirene.core.quality import Condition, QualityReport, QualityRow
     from eirene.data import Dataset
 
@@ -71,7 +71,9 @@ def check(
     config: flags.Config = None,
 ) -> None:
     """Check answers in CI: exit code 3 if a condition holds, such as more than 2% of them worse than the baseline's."""
-    from eirene.agent.check import NONE_LOST, baseline_text, make_report, parse_condition, read_baseline
+    from eirene.agent.check.baseline import baseline_text, read_baseline
+    from eirene.agent.check.conditions import NONE_LOST, parse_condition
+    from eirene.agent.check.report import make_report
     from eirene.agent.settings import Settings
     from eirene.data.output import write_text
 
@@ -125,7 +127,7 @@ def _step_summary() -> str:
 
 
 def _measure(names: str | None, models: ScoreFlags, concurrency: int) -> RowMeasure:
-    from eirene.agent.check import RowMeasure
+    from eirene.agent.check.rows import RowMeasure
     from eirene.eval.registry import build_detectors, parse_names
 
     chosen = [] if names is None else parse_names(names)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eirene.agent.backends import BackendOptions
     from eirene.agent.state import Parts
     from eirene.eval.base import Need
-    from eirene.eval.calibration.file import Calibration
+    from eirene.eval.calibration import Calibration
     from eirene.eval.resources import Resources
     from eirene.models.cache import CallCache
     from eirene.models.costs import Price
@@ -54,7 +54,7 @@ WordMaps = Annotated[
 
 def _read_calibration(path: str) -> Calibration:
     """Read here and not where detectors are built: every worker then has the same one."""
-    from eirene.eval.calibration.file import read_calibration
+    from eirene.eval.calibration import read_calibration
 
     return read_calibration(path)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from langchain_core.language_models import BaseChatModel
 
-    from eirene.eval.calibration.file import Calibration
+    from eirene.eval.calibration import Calibration
     from eirene.models.cache import CallCache
     from eirene.models.chat import ChatModel
     from eirene.models.costs import Price
@@ -154,7 +154,7 @@ class Resources:
     @cached_property
     def fitted(self) -> Calibration:
         """The calibration. Raises `InputError` where none is named, and what `read_calibration` raises."""
-        from eirene.eval.calibration.file import read_calibration
+        from eirene.eval.calibration import read_calibration
 
         if self.calibration is None:
             raise InputError("no calibration is named", field="calibration")

@@ -1,24 +1,37 @@
-"""Baseline files of a check: JSON Lines, a first line that says how the rows were measured, then a row each.
+"""Baseline of a check: rows measured before, in a file of JSON Lines, and what has become of each since.
 
-Every line has a checksum. A baseline that was measured otherwise is refused: its scores say nothing about today's.
+The first line says how the rows were measured, and has their checksum. A baseline that was changed, or measured
+otherwise, is refused: its scores say nothing about today's.
+
+An answer is worse if the gate would not let it take the place of the baseline's, and better if that holds the other way
+round alone. One that was scored before and cannot be judged now (a refusal, dots, another language) is lost. The
+tolerance is wider than the gate's: the gate compares two wordings of one answer, a check two answers.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
+from eirene.agent.gate.verdict import harm_by_scores
+from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
 from eirene.core.quality import QualityRow
+from eirene.core.signature import digest
 from eirene.core.validation import FrozenModel, described, validated
-from eirene.data.json_rows import JsonBytes, Row, read_source
-from eirene.data.line_checksum import DamagedError, check_seal, sealed, without_seal
+from eirene.data.json_rows import Row, read_source
 
 _KEY = "eirene_baseline"
-_FORM = 1
+_FORM = 2
 _ANEW = "write it anew with --write-baseline, from the answers that it was made of"
+
+TOLERANCE = 0.2
+"""Of error scores in [0, 1]; benchmarks/results/check.md has what this and others call worse."""
+_WORSE = "worse than before: "
+
+ChangeKind = Literal["worse", "better", "same", "lost", "changed question", "unscored", "new"]
 
 
 @dataclass(frozen=True)
@@ -32,33 +45,32 @@ class Baseline:
 class _Head(FrozenModel):
     eirene_baseline: int
     measured_by: dict[str, str]
-    rows: int
+    checksum: str
 
 
 def baseline_text(rows: Sequence[QualityRow], versions: Mapping[str, str]) -> str:
     """The text of a baseline file."""
-    head = _Head(eirene_baseline=_FORM, measured_by=dict(versions), rows=len(rows))
-    return "".join(_line(value.model_dump(mode="json")) for value in (head, *rows))
+    head = _Head(eirene_baseline=_FORM, measured_by=dict(versions), checksum=_checksum(rows))
+    values = (value.model_dump(mode="json") for value in (head, *rows))
+    return "".join(f"{json.dumps(v, ensure_ascii=False, allow_nan=False, separators=(',', ':'))}\n" for v in values)
 
 
-def _line(value: Mapping[str, Any]) -> str:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return sealed(text.encode("utf-8")).decode("utf-8") + "\n"
+def _checksum(rows: Iterable[QualityRow]) -> str:
+    return digest([row.model_dump(mode="json") for row in rows])
 
 
 def read_baseline(path: str, versions: Mapping[str, str]) -> Baseline:
-    """The baseline in a file; raises `InputError` for another file, a damaged one, and one measured otherwise."""
+    """The baseline in a file; raises `InputError` for another file, a changed one, and one measured otherwise."""
     source = read_source(path)
     if not source.data.strip():
         raise InputError(f"is empty and no baseline; {_ANEW}", where=path)
     lines = iter(source.rows())
     head = _head(next(lines), path)
-    _check_seals(source)
     _check_versions(head.measured_by, versions, path)
-    rows = dict(_rows(lines))
-    if len(rows) != head.rows:
-        raise InputError(f"has {len(rows)} rows of the {head.rows} that were written; {_ANEW}", where=path)
-    return Baseline(path, rows)
+    rows = [validated(QualityRow, line.data, where=line.where) for line in lines]
+    if _checksum(rows) != head.checksum:
+        raise InputError(f"was changed since it was written, its checksum does not fit; {_ANEW}", where=path)
+    return Baseline(path, {row.id: row for row in rows})
 
 
 def _head(row: Row, path: str) -> _Head:
@@ -67,30 +79,7 @@ def _head(row: Row, path: str) -> _Head:
         raise InputError(f"is no baseline of `eirene check`, its first line is {described(data)}", where=path)
     if data[_KEY] != _FORM:
         raise InputError(f"is a baseline of form {data[_KEY]!r}, and this version reads {_FORM}; {_ANEW}", where=path)
-    return validated(_Head, without_seal(data), where=row.where)
-
-
-def _check_seals(source: JsonBytes) -> None:
-    """Raises `InputError` for a line without its checksum: who took it out may have changed the rest as well."""
-    for n, line in enumerate(source.data.splitlines(), start=1):
-        try:
-            is_whole = not line.strip() or check_seal(line)
-        except DamagedError:
-            return  # which reading the rows says, with the place
-        if not is_whole:
-            said = f"has no checksum, so that nobody can tell what it was; {_ANEW}"
-            raise InputError(said, where=f"{source.name}, line {n}")
-
-
-def _rows(lines: Iterable[Row]) -> Iterable[tuple[str, QualityRow]]:
-    seen: set[str] = set()
-    for line in lines:
-        data = without_seal(line.data) if isinstance(line.data, dict) else line.data
-        row = validated(QualityRow, data, where=line.where)
-        if row.id in seen:
-            raise InputError(f"has the id {row.id!r} twice", where=line.where)
-        seen.add(row.id)
-        yield row.id, row
+    return validated(_Head, data, where=row.where)
 
 
 def _check_versions(old: Mapping[str, str], new: Mapping[str, str], path: str) -> None:
@@ -102,3 +91,45 @@ def _check_versions(old: Mapping[str, str], new: Mapping[str, str], path: str) -
     raise InputError(
         f"was measured otherwise ({was}; this run: {now}), so that the scores cannot be compared; {_ANEW}", where=path
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """A row beside its own in the baseline (`old`; None for a new one), and what has become of it, with the reason."""
+
+    row: QualityRow
+    old: QualityRow | None
+    kind: ChangeKind
+    why: str | None = None
+
+
+def compare(rows: Sequence[QualityRow], old: Mapping[str, QualityRow], *, tolerance: float) -> Iterator[RowChange]:
+    """What has become of each row, in their order. Raises `InputError` for a tolerance outside [0, 1]."""
+    settings = Settings.of(tolerance=tolerance)
+    for row in rows:
+        before = old.get(row.id)
+        yield RowChange(row, before, *_change(row, before, settings))
+
+
+def _change(row: QualityRow, old: QualityRow | None, settings: Settings) -> tuple[ChangeKind, str | None]:
+    if old is None:
+        return "new", None
+    if row.given != old.given:
+        return "changed question", None
+    if old.why:
+        return "unscored", f"in the baseline: {old.why}"
+    if row.why:
+        return "lost", f"not judged any more: {row.why}"
+    return _by_scores(row, old, settings)
+
+
+def _by_scores(row: QualityRow, old: QualityRow, settings: Settings) -> tuple[ChangeKind, str | None]:
+    worse = harm_by_scores(old.scores, row.scores, settings=settings)
+    better = harm_by_scores(row.scores, old.scores, settings=settings)
+    if worse is not None and worse.test == "unmeasured":
+        return "lost", worse.why
+    if better is not None and better.test == "unmeasured":
+        return "unscored", better.why
+    if worse is not None:
+        return "worse", worse.why.removeprefix(_WORSE)
+    return ("same" if better is None else "better"), None

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from eirene.agent.check.baseline import Baseline
-from eirene.agent.check.comparison import TOLERANCE, ChangeKind, RowChange, compare
+from eirene.agent.check.baseline import TOLERANCE, Baseline, ChangeKind, RowChange, compare
 from eirene.agent.check.conditions import ERRORS, judge
 from eirene.core.quality import Condition, Figure, QualityReport, QualityRow, RowReport
 from eirene.core.scores import number

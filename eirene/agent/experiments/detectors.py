@@ -1,9 +1,9 @@
-"""Evaluation of detectors on labelled answers: a journal row for each answer and detector."""
+"""Evaluation and calibration of detectors on labelled answers: a journal row for each answer and detector."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from eirene.core.signature import signature
 from eirene.core.usage import Usage
 from eirene.data.output import make_folder
 from eirene.eval.base import Case, Detector, case_of, unmet
+from eirene.eval.calibration import Calibration
+from eirene.eval.calibration_fit import CalibrationPlan, calibrate
 from eirene.eval.datasets import Labelled
 from eirene.eval.metrics.detectors import (
     DetectorRow,
@@ -140,3 +142,44 @@ def _part(
 ) -> ScoredCases:
     scores: dict[str, Any] = {d.name: [rows[by_name[d.name]].scores for by_name in keys] for d in detectors}
     return ScoredCases(tuple(cases), scores)
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationRun:
+    """A calibration, the scored rows behind it, and how many answers are left out since a detector failed on them."""
+
+    calibration: Calibration
+    scored: Evaluated
+    n_failed: int
+
+
+async def acalibrate(
+    data: Sequence[Labelled],
+    detectors: Sequence[Detector],
+    *,
+    out: str | Path,
+    plan: CalibrationPlan | None = None,
+    work: EvaluateOptions | None = None,
+    on_row: OnRow | None = None,
+) -> CalibrationRun:
+    """Scores the answers by the detectors, in a folder as `aevaluate_detectors` does, and fits what these scores allow.
+
+    An answer on which a detector failed is left out: a failure is no value to be fitted. One that a detector cannot
+    score (nothing was given, say) is a value of its own. Raises what `aevaluate_detectors` and `calibrate` raise.
+    """
+    plan = CalibrationPlan() if plan is None else plan
+    plan.check()
+    work = EvaluateOptions(seed=plan.seed) if work is None else work
+    found = await aevaluate_detectors(data, detectors, out=out, work=work, on_row=on_row)
+    cases = [case_of(labelled.item) for labelled in data]
+    kept = [
+        i for i, case in enumerate(cases)
+        if not any(found.rows[row_key(case, d, seed=work.seed)].failed for d in detectors)
+    ]  # fmt: skip
+    scores = {name: [by_case[i] for i in kept] for name, by_case in found.data.scores.items()}
+    whole = ScoredCases([data[i] for i in kept], scores)
+    made = calibrate(whole, {d.name: d.version for d in detectors}, plan)
+    failed = len(data) - len(kept)
+    if failed:
+        made = made.model_copy(update={"figures": {**made.figures, "failed": failed}})
+    return CalibrationRun(made, replace(found, data=whole), failed)

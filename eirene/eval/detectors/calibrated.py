@@ -9,7 +9,7 @@ from eirene.core.errors import InputError
 from eirene.core.scores import Score, Scores, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, NOTHING, Case, Detector, Need, only_computes, unmet
-from eirene.eval.calibration.file import Calibration, Error, sigmoid
+from eirene.eval.calibration import Calibration, Error, sigmoid
 from eirene.eval.registry import detector, shared_detectors
 from eirene.eval.resources import Resources
 

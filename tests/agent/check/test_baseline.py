@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from eirene.agent.check import baseline_text, read_baseline
+from eirene.agent.check.baseline import baseline_text, read_baseline
 from eirene.core.errors import InputError
 
 from .quality_rows import faulty, row
@@ -27,31 +26,25 @@ def test_a_baseline_is_read_as_it_was_written(file: Path) -> None:
     assert list(read_baseline(str(file), VERSIONS).rows.values()) == ROWS
 
 
-@pytest.mark.parametrize(
-    ("versions", "said"),
-    [
+def test_a_baseline_measured_otherwise_is_refused(file: Path) -> None:
+    for versions, said in [
         ({**VERSIONS, "alignment": "x=2"}, "alignment x=1; this run: alignment x=2"),
-        ({**VERSIONS, "eirene": "2"}, "eirene 1; this run: eirene 2"),
         ({"eirene": "1", "rouge": ""}, "without rouge; this run: rouge"),
         ({"eirene": "1"}, "alignment x=1; this run: without alignment"),
-    ],
-)
-def test_a_baseline_measured_otherwise_is_refused(file: Path, versions: dict[str, str], said: str) -> None:
-    with pytest.raises(InputError, match="scores cannot be compared") as raised:
-        read_baseline(str(file), versions)
-    assert said in str(raised.value)
+    ]:
+        with pytest.raises(InputError, match="scores cannot be compared") as raised:
+            read_baseline(str(file), versions)
+        assert said in str(raised.value)
 
 
 def test_damage_is_seen(file: Path) -> None:
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
     for text, said in [
-        ("".join(lines).replace("0.25", "0.15"), "does not fit its checksum"),
-        ("".join(lines[:-1]), "has 2 rows of the 3"),
-        ("".join([*lines, lines[-1]]), "has the id 'c' twice"),
-        (re.sub(r',"line_crc32":"\w+"', "", "".join(lines)), "line 1: has no checksum, .* --write-baseline"),
-        ("".join([*lines[:-1], re.sub(r',"line_crc32":"\w+"', "", lines[-1])]), "line 4: has no checksum"),
-        ("".join(lines).replace(',"line_crc32":', ', "line_crc32": '), "line 1: has no checksum"),
-        ("".join(lines).replace('"id":"c"', '"id":"c","id":"c"'), "does not fit its checksum"),
+        ("".join(lines).replace("0.25", "0.15"), "its checksum does not fit"),
+        ("".join(lines[:-1]), "its checksum does not fit"),
+        ("".join([*lines, lines[-1]]), "its checksum does not fit"),
+        ("".join([lines[0], lines[2], lines[1], lines[3]]), "its checksum does not fit"),
+        ("".join(lines).replace('"checksum"', '"sum"'), "line 1"),
         ('{"id": "a"}\n', "is no baseline"),
         ('{"eirene_baseline": 9}\n', "of form 9"),
         ("", "is empty"),

@@ -13,57 +13,53 @@ def parsed(text: str, *, has_baseline: bool = True) -> Condition:
     return parse_condition(text, ("alignment", "chainpoll-adherence"), has_baseline=has_baseline)
 
 
-@pytest.mark.parametrize(
-    ("text", "again"),
-    [
-        ("worse > 2%", "worse > 2%"),
-        ("  worse>=2.50 % ", "worse >= 2.5%"),
-        ("contradicted > 3", "contradicted > 3"),
-        ("better < 5%", "better < 5%"),
-        ("alignment.coverage > 0.3", "alignment.coverage > 0.3"),
-        ("chainpoll-adherence.hallucination >= 1", "chainpoll-adherence.hallucination >= 1"),
-    ],
-)
-def test_a_condition_is_a_quantity_a_comparison_and_a_limit(text: str, again: str) -> None:
-    assert str(parsed(text)) == again
-    assert parsed(again) == parsed(text)
+def test_a_condition_is_a_quantity_a_comparison_and_a_limit() -> None:
+    for text, again in {
+        "worse > 2%": "worse > 2%",
+        "  worse>=2.50 % ": "worse >= 2.5%",
+        "contradicted > 3": "contradicted > 3",
+        "better < 5%": "better < 5%",
+        "alignment.coverage > 0.3": "alignment.coverage > 0.3",
+        "chainpoll-adherence.hallucination >= 1": "chainpoll-adherence.hallucination >= 1",
+    }.items():
+        assert str(parsed(text)) == again
+        assert parsed(again) == parsed(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("worse", "must be QUANTITY > LIMIT"),
-        ("worse > two", "must be QUANTITY > LIMIT"),
-        ("worse > -1%", "must be QUANTITY > LIMIT"),
-        ("worse > 2% or better < 3", "must be QUANTITY > LIMIT"),
-        ("worse > 1e400%", "must be QUANTITY > LIMIT"),
-        ("wrose > 2%", "unknown quantity 'wrose'; known: worse, better"),
-        ("worse > 101%", "at most 100%"),
-        ("worse > 2.5", "a whole number; for a share write %"),
-        ("worse < 2%", "fewer are better: it takes > or >="),
-        ("better > 2%", "good rows: it takes < or <="),
-        ("alignment.coverage < 0.9", "fewer are better"),
-        ("alignment.coverage > 20%", "takes no %"),
-        ("alignment.coverage > 2", "at most 1"),
-        ("alignment.recall > 0.2", "a detector has hallucination and coverage"),
-        ("rouge.coverage > 0.2", "the detector 'rouge' does not score here; those that do: alignment"),
-    ],
-)
-def test_what_is_no_condition_is_refused_with_what_was_wanted(text: str, said: str) -> None:
-    with pytest.raises(InputError, match="--fail-if: ") as raised:
-        parsed(text)
-    assert said in str(raised.value)
+REFUSED = {
+    "worse": "must be QUANTITY > LIMIT",
+    "worse > two": "must be QUANTITY > LIMIT",
+    "worse > -1%": "must be QUANTITY > LIMIT",
+    "worse > 2% or better < 3": "must be QUANTITY > LIMIT",
+    "worse > 1e400%": "must be QUANTITY > LIMIT",
+    "wrose > 2%": "unknown quantity 'wrose'; known: worse, better",
+    "worse > 101%": "at most 100%",
+    "worse > 2.5": "a whole number; for a share write %",
+    "worse < 2%": "fewer are better: it takes > or >=",
+    "better > 2%": "good rows: it takes < or <=",
+    "alignment.coverage < 0.9": "fewer are better",
+    "alignment.coverage > 20%": "takes no %",
+    "alignment.coverage > 2": "at most 1",
+    "alignment.recall > 0.2": "a detector has hallucination and coverage",
+    "rouge.coverage > 0.2": "the detector 'rouge' does not score here; those that do: alignment",
+}
 
 
-@pytest.mark.parametrize("name", ["worse", "net", "missing", "new"])
-def test_a_comparison_needs_a_baseline(name: str) -> None:
-    with pytest.raises(InputError, match="compares with a baseline"):
-        parsed(f"{name} > 0", has_baseline=False)
+def test_what_is_no_condition_is_refused_with_what_was_wanted() -> None:
+    wrong = {}
+    for text, said in REFUSED.items():
+        with pytest.raises(InputError, match="--fail-if: ") as raised:
+            parsed(text)
+        if said not in str(raised.value):
+            wrong[text] = str(raised.value)
+    assert wrong == {}
+    for name in ("worse", "net", "missing", "new"):
+        with pytest.raises(InputError, match="compares with a baseline"):
+            parsed(f"{name} > 0", has_baseline=False)
 
 
-@pytest.mark.parametrize(
-    ("text", "rows", "n", "state"),
-    [
+def test_shares_are_judged_exactly() -> None:
+    table = [
         ("worse > 2%", 4, 200, "passed"),
         ("worse > 2%", 5, 200, "holds"),
         ("worse >= 2%", 4, 200, "holds"),
@@ -72,11 +68,12 @@ def test_a_comparison_needs_a_baseline(name: str) -> None:
         ("worse > 3", 4, 1000, "holds"),
         ("better < 5%", 0, 10, "holds"),
         ("net > 0", -3, 10, "passed"),
-    ],
-)
-def test_shares_are_judged_exactly(text: str, rows: int, n: int, state: str) -> None:
-    condition = parsed(text)
-    assert judge(condition, Figure(condition.quantity, rows / n, rows, n)).state == state
+    ]
+    found = []
+    for text, rows, n, _ in table:
+        condition = parsed(text)
+        found.append((text, rows, n, judge(condition, Figure(condition.quantity, rows / n, rows, n)).state))
+    assert found == table
 
 
 def test_a_quantity_that_could_not_be_measured_is_no_pass() -> None:

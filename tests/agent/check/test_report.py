@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from eirene.agent.check import Baseline, make_report, parse_condition
+from eirene.agent.check.baseline import Baseline
+from eirene.agent.check.conditions import parse_condition
+from eirene.agent.check.report import make_report
 from eirene.core.errors import InputError
 from eirene.core.quality import Figure, QualityReport, QualityRow
 

@@ -14,8 +14,7 @@ from eirene.core.grounding import Grounding
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, only_computes
-from eirene.eval.calibration import Calibration, Fitted, Weighed
-from eirene.eval.calibration.file import sigmoid
+from eirene.eval.calibration import Calibration, Fitted, Weighed, sigmoid
 from eirene.eval.detectors.calibrated import Calibrated
 from eirene.eval.registry import build_detectors
 from eirene.eval.resources import Resources

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from eirene.agent.experiments.calibrate import acalibrate
+from eirene.agent.experiments.detectors import acalibrate
 from eirene.core.errors import BackendError
 from eirene.core.records import Item
 from eirene.core.scores import Scores, Unscored
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need
-from eirene.eval.calibration.report import CalibrationPlan
+from eirene.eval.calibration_fit import CalibrationPlan
 from eirene.eval.datasets import Labelled
 
 PLAN = CalibrationPlan(draws=50)

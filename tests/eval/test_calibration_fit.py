@@ -12,13 +12,22 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, f1_score
 
 from eirene.core.errors import InputError
-from eirene.eval.calibration.file import logit, sigmoid
-from eirene.eval.calibration.fit import FEWEST_UNSCORED, LabelledScores, cross_validated, fit, folds_of, log_odds
-from eirene.eval.calibration.losses import best_cut, counts_of, loss_of
-from eirene.eval.calibration.report import CalibrationPlan, calibrate
+from eirene.eval.calibration import logit, sigmoid
+from eirene.eval.calibration_fit import (
+    FEWEST_UNSCORED,
+    CalibrationPlan,
+    LabelledScores,
+    best_cut,
+    calibrate,
+    counts_of,
+    cross_validated,
+    fit,
+    folds_of,
+    loss_of,
+)
 from eirene.eval.metrics.levels import levels
 from eirene.views.calibration import calibration_page, verdict
-from tests.eval.calibration.made import low, made, noise, upside_down
+from tests.eval.calibration_scores import low, made, noise, upside_down
 
 PLAN = CalibrationPlan(draws=200)
 VERSIONS = {"a": "1", "b": "2", "c": ""}
@@ -77,7 +86,7 @@ def test_an_answer_is_called_by_a_fit_that_has_not_seen_its_label() -> None:
         training = np.setdiff1d(np.arange(120), test)
         found, _ = fit(LabelledScores(turned, data.clusters, data.values).part(training), "balanced")
         assert found is not None
-        expected = log_odds(found, data.part(test)) >= found.threshold
+        expected = data.part(test).log_odds(found) >= found.threshold
         assert called[test].tolist() == expected.tolist()
 
 
@@ -88,7 +97,7 @@ def test_weights_are_those_of_logistic_regression_on_standardised_log_odds() -> 
     x = np.array([[logit(v) for v in data.values[name]] for name in ("a", "b")]).T
     model = LogisticRegression(tol=1e-10, max_iter=10_000).fit((x - x.mean(0)) / x.std(0), data.labels)
     expected = model.predict_proba((x - x.mean(0)) / x.std(0))[:, 1]
-    assert [sigmoid(v) for v in log_odds(found, data)] == pytest.approx(expected.tolist(), abs=1e-4)
+    assert [sigmoid(v) for v in data.log_odds(found)] == pytest.approx(expected.tolist(), abs=1e-4)
 
 
 def test_a_detector_whose_score_falls_where_there_are_errors_has_no_part() -> None:
