@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from eirene.agent.gate.carrying import BY_ARGUMENTS, BY_PASSAGES, CarriedByMeaning, premises_of
 from eirene.agent.gate.checks.relevance import MEASURES, AnswerBefore
+from eirene.agent.gate.checks.support import BY_ARGUMENTS, BY_PASSAGES, ClaimSupport, premises_of
 from eirene.models.encoder import load_encoder
 from eirene.text.clauses import clause_spans, core_text
 from eirene.text.sentences import split_sentences
@@ -80,9 +80,9 @@ def collected(data: Path, foreign: list[str], limit: int) -> Iterator[Row]:
             source = "context" if check == "passages" else "perspectives"
             premises = premises_of(source=source, given=given)
             if check == "passages":
-                found = CarriedByMeaning(question, encoder, None).by_passages(premises, claims)
+                found = ClaimSupport(question, encoder, None).by_passages(premises, claims)
             else:
-                found = CarriedByMeaning(question, encoder, before).by_arguments(premises, claims)
+                found = ClaimSupport(question, encoder, before).by_arguments(premises, claims)
         for values in found:
             yield {"check": check, "kind": kind, "carried": carried, "values": [float(v) for v in values]}
 

@@ -4,7 +4,7 @@
 
 Made-up topics (`verbatim_topics.json`), each with each of its arguments left out; the rewrite adds it (`good`), or adds
 it with a "not" and a made-up figure, which are undone (`mixed`). The texts before are scored already, as in a round;
-rewrites are scored alone, after the warrant step without the verifier, and after the whole step, in turn. Processor
+rewrites are scored alone, after the checks of edits without the verifier, and after the whole step, in turn. Processor
 time.
 """
 
@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from eirene.agent.backends import resolve_backend
-from eirene.agent.gate.warrant import Rewrite, warrant
+from eirene.agent.gate.edits import Rewrite, check_edits
 from eirene.agent.state import Parts
 from eirene.core.grounding import grounding_for
 from eirene.core.records import Item
@@ -113,7 +113,7 @@ def measured(found: list[Round]) -> dict[str, Any]:
         if n % 3:
             given = grounding_for(one.item)
             rewrite = Rewrite(one.item.question, one.item.answer, one.written, given)
-            text = warrant(rewrite, parts.checks, parts.encoder, parts.verifier if n % 3 == 2 else None).text
+            text = check_edits(rewrite, parts.checks, parts.encoder, parts.verifier if n % 3 == 2 else None).text
         score(parts, one.item, text)
         times[n % 3].append(time.process_time() - began)
     plain, checked, read = (1000 * statistics.median(values) for values in times)

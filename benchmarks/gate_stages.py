@@ -29,7 +29,7 @@ from rows import rewrite, row
 import eirene.alignment.comparison
 from eirene.agent.backends import resolve_backend
 from eirene.agent.gate.checks.registry import NamedCheck
-from eirene.agent.gate.warrant import Rewrite, warrant
+from eirene.agent.gate.edits import Rewrite, check_edits
 from eirene.agent.state import Parts
 from eirene.core.grounding import grounding_for
 from eirene.core.records import Item
@@ -97,7 +97,7 @@ def prepared(stages: Stages) -> Parts:
 
 def process(numbers: Iterable[int], parts: Parts, stages: Stages) -> None:
     """Gate and detectors of some rows."""
-    checked = stages.timed(warrant, "the rest of the gate")
+    checked = stages.timed(check_edits, "the rest of the gate")
     for n in numbers:
         item = Item.model_validate({name: value for name, value in row(n).items() if name != "statements"})
         given = grounding_for(item, None)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from eirene.agent.gate.checks.registry import CHECKS
-from eirene.agent.gate.warrant import Rewrite, warrant
+from eirene.agent.gate.edits import Rewrite, check_edits
 from eirene.core.grounding import ArgumentGroup, Grounding
 
 TEXTS = Path(__file__).parents[1] / "tests" / "text" / "edits_in_languages.toml"
@@ -109,7 +109,7 @@ def objections(text: dict[str, Any], after: str) -> list[str]:
     """What the gate undoes of a rewrite, each edit with the check that objects and why."""
     given = Grounding("context", (ArgumentGroup("context", tuple(text["given"])),))
     rewrite = Rewrite(text["question"], text["answer"], after, given)
-    done = warrant(rewrite, CHECKS, None)  # the encoder and the verifier are asked about no other language than English
+    done = check_edits(rewrite, CHECKS, None)  # the encoder and the verifier read English alone
     return [f"{decision.check}: {decision.why}" for decision in done.undone]
 
 

@@ -28,7 +28,7 @@ async def votes_on_rewrite(state: State, parts: Parts, settings: Settings, meter
     before = load_scores(state.get("best_scores", {}))
     gated = {name: scores for name, scores in before.items() if name not in parts.advisory}
     mended, sound = state.get("mended", []), load_scores(state.get("sound_scores", {}))
-    if harm_by_scores(gated, after, settings=settings, mended=mended, sound=sound) is not None:
+    if harm_by_scores(gated, after, settings=settings, mended=mended, without_errors=sound) is not None:
         return None
     seed = derive_seed(state["seed"], item.id, "pairwise", state.get("round", 1))
     pair = Pair(item.question, best_text(state), candidate, tuple(item.history or ()))

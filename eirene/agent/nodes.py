@@ -17,10 +17,10 @@ from eirene.agent.comparison import votes_on_rewrite
 from eirene.agent.critics import critics_of, critique_from_notes, selected
 from eirene.agent.detectors.findings import detectors_for
 from eirene.agent.gate import Verdict, judge, unusable
+from eirene.agent.gate.edits import CheckedRewrite, Rewrite, check_edits
 from eirene.agent.gate.verdict import harm_by_scores
-from eirene.agent.gate.warrant import Rewrite, Warranted, warrant
-from eirene.agent.record import failure, new_round, reach_of, why_kept
-from eirene.agent.rejections import rejections, told_undone, undone_before
+from eirene.agent.record import critique_scope, failure, new_round, why_kept
+from eirene.agent.rejections import describe_undone, rejections, undone_before
 from eirene.agent.run_span import tell_run
 from eirene.agent.settings import Settings
 from eirene.agent.state import (
@@ -163,7 +163,7 @@ class Nodes:
                 self.emit(state, "select_critique", "critique", text=f"abstained: {selection.abstained}")
                 return ended(state, "abstained", selection.abstained or "no usable critique")
             critique = selection.critique
-        reach = reach_of(critique, item_of(state), self.parts, self.settings)
+        reach = critique_scope(critique, item_of(state), self.parts, self.settings)
         critique = critique.model_copy(update={"unchecked": reach.unchecked})
         found = len(critique.incomplete)
         text = f"{found} of {len(critique.sentences)} sentences incomplete"
@@ -260,12 +260,12 @@ class Nodes:
             history=history_lines(item.history),
         )
         with span("gate checks", shown_as="GUARDRAIL") as traced:
-            found = await asyncio.to_thread(self._warranted, rewrite)
+            found = await asyncio.to_thread(self._checked_edits, rewrite)
             if traced is not None:
                 tell_checks(traced, found)
         edits = [d.model_dump(mode="json") for d in found.decisions]
         checked: Json = {"candidate": candidate, "unusable": None, "edits": edits, "mended": list(found.mended)}
-        checked["sound"] = found.sound
+        checked["sound"] = found.without_errors
         why = self._refused(state, found)
         if why is not None:
             return {**checked, "unusable": why}
@@ -287,15 +287,15 @@ class Nodes:
         )
         return dump_scores(found.get(sound, {}))
 
-    def _warranted(self, rewrite: Rewrite) -> Warranted:
+    def _checked_edits(self, rewrite: Rewrite) -> CheckedRewrite:
         parts = self.parts
         if not parts.checks:
-            return warrant(rewrite, (), None)
-        return warrant(rewrite, parts.checks, parts.encoder or shipped_encoder(), parts.verifier)
+            return check_edits(rewrite, (), None)
+        return check_edits(rewrite, parts.checks, parts.encoder or shipped_encoder(), parts.verifier)
 
-    def _refused(self, state: State, found: Warranted) -> str | None:
+    def _refused(self, state: State, found: CheckedRewrite) -> str | None:
         """Why nothing of a checked rewrite is scored, or None where what is left of it is."""
-        said = told_undone(found.undone)
+        said = describe_undone(found.undone)
         if not said:
             return None
         if self.settings.partial == "reject":
@@ -316,7 +316,7 @@ class Nodes:
             load_scores(state.get("candidate_scores", {})),
             gain_measurable=state.get("gain_measurable", False),
             mended=state.get("mended", []),
-            sound=load_scores(state.get("sound_scores", {})),
+            without_errors=load_scores(state.get("sound_scores", {})),
             pairwise=load_pairwise(state),
             settings=self.settings,
         )

@@ -20,7 +20,7 @@ from eirene.core.errors import EireneError, InputError
 from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids
 from eirene.core.signature import canonical, signature
 from eirene.core.usage import Usage
-from eirene.feedback_model.base import Limited, Reach
+from eirene.feedback_model.base import LimitedScope, Scope
 from eirene.prompts.history import history_version
 from eirene.text.unicode import mend_surrogates
 
@@ -204,10 +204,10 @@ def _failed(kind: str, message: str) -> Json:
     return {"status": "failed", "why": f"{_FAILED}: {message}", "error": {"kind": kind, "message": message}}
 
 
-def reach_of(critique: Critique, item: Item, parts: Parts, settings: Settings) -> Reach:
+def critique_scope(critique: Critique, item: Item, parts: Parts, settings: Settings) -> Scope:
     """What was looked for in an answer, and what was not: by the critics that voted, or by a person."""
     if settings.mode == "human":
-        return Reach("no sentence has a note")
+        return Scope("no sentence has a note")
     vote = critique.hallucination
     no_vote = {
         "completeness": critique.abstained is not None,
@@ -218,19 +218,19 @@ def reach_of(critique: Critique, item: Item, parts: Parts, settings: Settings) -
     if first is None:
         return found["hallucination"]
     if "hallucination" in found and first.unchecked is None:
-        return Reach("no fault was found")
+        return Scope("no fault was found")
     if no_vote["hallucination"] and first.unchecked is None:
-        return Reach(first.nothing_found, "whether something said is false")
+        return Scope(first.nothing_found, "whether something said is false")
     return first
 
 
-def _reach(kind: str, critic: object, item: Item) -> Reach:
-    limited = critic.reach(item) if isinstance(critic, Limited) else None
+def _reach(kind: str, critic: object, item: Item) -> Scope:
+    limited = critic.scope(item) if isinstance(critic, LimitedScope) else None
     if limited is not None:
         return limited
     if kind == "hallucination":
-        return Reach("no hallucination was found", "whether something is missing")
-    return Reach("nothing incomplete was found")
+        return Scope("no hallucination was found", "whether something is missing")
+    return Scope("nothing incomplete was found")
 
 
 def why_kept(state: State, last: str) -> str:

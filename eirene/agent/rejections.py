@@ -23,10 +23,10 @@ def undone_before(state: State) -> tuple[str, ...]:
     """
     accepted = [r for r in state.get("rounds", []) if r["decision"] == "accept"]
     found = [EditDecision.model_validate(e) for r in accepted for e in r.get("edits", []) if not e["taken"]]
-    return tuple(told_undone([edit]) for edit in found[-_MOST_UNDONE:])
+    return tuple(describe_undone([edit]) for edit in found[-_MOST_UNDONE:])
 
 
-def told_undone(undone: Sequence[EditDecision]) -> str:
+def describe_undone(undone: Sequence[EditDecision]) -> str:
     """The edits that may not stay, each with its reason, as a reader and a refiner are told; "" without any."""
     said = [f"{_quoted(d.new or d.old)} ({d.check}: {d.why})" for d in undone[:_MOST_UNDONE]]
     more = len(undone) - len(said)
@@ -58,7 +58,9 @@ def rejections(state: State, *, advisory: Set[str]) -> tuple[Rejection, ...]:
             scores = load_scores(done["scores"])
             deciding = {name: s for name, s in scores.items() if name not in advisory}
             named = list(faults(deciding, done["candidate"], given))
-            undone = told_undone([e for d in done.get("edits", []) if not (e := EditDecision.model_validate(d)).taken])
+            undone = describe_undone(
+                [e for d in done.get("edits", []) if not (e := EditDecision.model_validate(d)).taken]
+            )
             why = done["why"] if not named else f"{done['why']}. Wrong with it: {'; '.join(named)}"
             if undone and undone not in why:
                 why = f"{why}. Undone in it: {undone}"

@@ -14,7 +14,7 @@ from eirene.core.tracing import Attributes, OpenSpan, span
 from eirene.core.usage import Usage
 
 if TYPE_CHECKING:
-    from eirene.agent.gate.warrant import Warranted
+    from eirene.agent.gate.edits import CheckedRewrite
 
 
 def step_span(name: str, state: State) -> AbstractContextManager[OpenSpan | None]:
@@ -53,7 +53,7 @@ def tell_step(found: OpenSpan, changes: Json, spent: Usage) -> None:
         found.failed(error["kind"], error["message"])
 
 
-def tell_checks(found: OpenSpan, checked: Warranted) -> None:
+def tell_checks(found: OpenSpan, checked: CheckedRewrite) -> None:
     """Adds how many edits the checks looked at, and how many they undid."""
     found.set({
         "eirene.edits": len(checked.decisions),

@@ -59,7 +59,7 @@ class DrawsTogether(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class Scope:
     """What a vote without a find says: what was looked for, and what was not (None where nothing was left out)."""
 
     nothing_found: str
@@ -72,9 +72,9 @@ class Reach:
 
 
 @runtime_checkable
-class Limited(Protocol):
+class LimitedScope(Protocol):
     """A feedback model that looks for a part only of what its kind of critic is asked for, and says so."""
 
-    def reach(self, item: Item) -> Reach | None:
+    def scope(self, item: Item) -> Scope | None:
         """What it looks for in answers to `item`; None where that is all."""
         ...

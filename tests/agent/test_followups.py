@@ -257,7 +257,7 @@ def test_the_record_has_the_history_and_its_signature_how_it_is_shown(server: Lo
 def test_a_rewrite_may_take_up_what_the_conversation_said(server: LoopbackServer) -> None:
     """The gate takes names from the conversation for known, as it does those of the question."""
     from eirene.agent.gate.checks.registry import CHECKS
-    from eirene.agent.gate.warrant import Rewrite, warrant
+    from eirene.agent.gate.edits import Rewrite, check_edits
     from eirene.core.grounding import Grounding
     from eirene.models.encoder import load_encoder
 
@@ -266,7 +266,7 @@ def test_a_rewrite_may_take_up_what_the_conversation_said(server: LoopbackServer
     nothing = Grounding("derived", ())
 
     def text(history: str) -> str:
-        return warrant(Rewrite(item.query, item.answer, new, nothing, history=history), CHECKS, load_encoder()).text
+        return check_edits(Rewrite(item.query, item.answer, new, nothing, history=history), CHECKS, load_encoder()).text
 
     assert text("") == item.answer
     assert text(history_lines(item.history)) == new

@@ -1,18 +1,26 @@
-"""Decisions on the edits of a rewrite: which were taken, which were undone, by which check and why."""
+"""Decisions on the edits of a rewrite: taken or undone, by which check and why; and the faults that they mended.
+
+Where a given argument is no longer said, that is harm, unless nothing but a mended falsehood said it: a claim turned
+into its opposite sounds like the argument. Other faults are no such excuse (`Objection.falsifies`): a sentence in bad
+form, or with more in it than was given, says the argument all the same.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from eirene.agent.gate.checks.base import Objection
+from eirene.agent.gate.checks.base import EditCase, Objection
+from eirene.agent.gate.checks.places import quoted
+from eirene.agent.gate.checks.registry import NamedCheck
 from eirene.core.records import EditDecision
+from eirene.text.clauses import units_of
 from eirene.text.edits import SentenceEdit
 from eirene.text.matching import Span
 from eirene.text.new_characters import CharacterEdit
-from eirene.text.refusals import opens_as_refusal
+from eirene.text.sentences import split_sentences
 
 Undo = dict[int, tuple[int, ...] | None]
 """Edits to be undone, by index: some of the changed words, or all of it (None)."""
@@ -108,30 +116,72 @@ class JudgedEdits:
 
 def _told(reasons: Sequence[tuple[str, Objection]]) -> tuple[str, str]:
     if not reasons:
-        return "warrant", "it could not be told from what may not stay"
+        return "undo", "it could not be told from what may not stay"
     return reasons[0][0], "; ".join(dict.fromkeys(objection.why for _, objection in reasons))
 
 
-_TIMES, _MORE = 4, 4_000
-"""A rewrite may have so many times the characters of the answer, or so many more: a model that runs on would have the
-detectors read for minutes what nobody wants to read."""
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A fault that the edits took out: what was changed, in words, and where it stood in the text before (offsets).
 
-
-def unusable(candidate: str, *, answer: str, best: str, rejected: Iterable[str]) -> str | None:
-    """Why `candidate` is a rejected round without any score, or None if it may be scored.
-
-    `answer` is the original, `best` the text that was to be rewritten.
+    `falsifies`: an argument that was said there alone was never said.
     """
-    if not candidate.strip():
-        return "the rewrite is empty"
-    most = max(_TIMES * len(answer), len(answer) + _MORE)
-    if len(candidate) > most:
-        return f"the rewrite has {len(candidate)} characters; for an answer of {len(answer)} at most {most} are read"
-    if candidate.strip() == best.strip():
-        return "the refiner returned the text unchanged"
-    if any(candidate.strip() == r.strip() for r in rejected):
-        return "the rewrite repeats one that was already rejected"
-    # Only a text that does not share it with the original: an answer about refusals may well begin so.
-    if opens_as_refusal(candidate) and not opens_as_refusal(best):
-        return "the reply is a refusal, not a rewrite"
-    return None
+
+    check: str
+    change: str
+    places: tuple[Span, ...]
+    falsifies: bool
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.change}"
+
+
+def mended_faults(case: EditCase, checks: Sequence[NamedCheck]) -> Iterator[Mended]:
+    """The faults that the edits of a case took out, check by check."""
+    if case.before == case.after:
+        return
+    turned = case.swapped
+    for check in checks:
+        if check.tells(case):
+            for objection in turned.objections(check.mended or check.find):
+                places = tuple(_places(turned, objection))
+                # Where nothing was given, "arguments" are the text's own sentences, with whatever was wrong in them.
+                falsifies = objection.falsifies or not case.has_given
+                yield Mended(check.name, _change(turned, objection), places, falsifies)
+
+
+def without_errors(before: str, mended: Sequence[Mended]) -> str | None:
+    """The text before without the clauses and sentences that mended faults made false; None where none did."""
+    places = [place for fault in mended if fault.falsifies for place in fault.places]
+    if not places:
+        return None
+    sentences = split_sentences(before)
+    units = units_of(before, sentences)
+    cut = {u.sentence for u in units if u.is_clause}
+    atoms = [(u.start, u.end) for u in units if u.is_clause or u.sentence not in cut]
+    false = [(a, b) for a, b in atoms if any(start <= b and a <= end for start, end in places)]
+    kept, at = [], 0
+    for start, end in false:
+        kept.append(before[at:start])
+        at = end
+    return "".join([*kept, before[at:]]).strip()
+
+
+def _places(turned: EditCase, objection: Objection) -> Iterator[Span]:
+    """Where an objection of the case the other way round is at: the changed words, or the whole edit."""
+    edit = turned.edits[objection.edit]
+    if objection.words:
+        yield from (edit.words[k].after for k in objection.words if k < len(edit.words))
+    elif edit.after is not None:
+        yield edit.after
+
+
+def _change(turned: EditCase, objection: Objection) -> str:
+    """What an edit took out and put in, told from the case the other way round: what came there is what went here."""
+    edit = turned.edits[objection.edit]
+    words = [edit.words[k] for k in objection.words or () if k < len(edit.words)]
+    gone = " ... ".join(turned.after[slice(*w.after)].strip() for w in words) if words else turned.new(edit)
+    put = " ... ".join(turned.before[slice(*w.before)].strip() for w in words) if words else turned.old(edit)
+    if gone.strip(" .") and put.strip(" ."):
+        return f"{quoted(put)} for {quoted(gone)}"
+    return f"{quoted(gone)} taken out" if gone.strip(" .") else f"{quoted(put)} put in"

@@ -6,7 +6,7 @@ pairwise judge where nothing was given). What cannot be measured is named, never
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
@@ -14,6 +14,7 @@ from typing import Literal
 from eirene.agent.settings import Settings
 from eirene.core.pairwise import PairVotes
 from eirene.core.scores import Score, Scores, Unscored, number
+from eirene.text.refusals import opens_as_refusal
 
 _SAID = 0.5
 """Error score of an argument under which it counts as said, of a sentence under which it counts as supported."""
@@ -75,20 +76,21 @@ def judge(
     gain_measurable: bool,
     settings: Settings,
     mended: Sequence[str] = (),
-    sound: Mapping[str, Scores] = MappingProxyType({}),
+    without_errors: Mapping[str, Scores] = MappingProxyType({}),
     pairwise: PairVotes | None = None,
 ) -> Verdict:
     """Compares the best text's scores with the candidate's, detector by detector.
 
-    `mended`: faults of the best text that the candidate took out, as the checks found them; each is a gain. `sound`:
-    the scores of the best text without what those faults made false. An argument that it does not say was not said.
+    `mended`: faults of the best text that the candidate took out, as the checks found them; each is a gain.
+    `without_errors`: the scores of the best text without what those faults made false. An argument that it does not say
+    was not said.
 
     `gain_measurable` is False where the scores can only show what was kept (nothing given, no critique, no judge).
     A score that the best text has and the candidate has not counts as harm that cannot be ruled out. `pairwise`: the
     votes of the pairwise judge where it was asked. They tell of harm, and of gain in place of the scores; without a
     readable one nothing is accepted. In mode human a rewrite that does what the notes ask needs no majority.
     """
-    harm = harm_by_scores(before, after, settings=settings, mended=mended, sound=sound)
+    harm = harm_by_scores(before, after, settings=settings, mended=mended, without_errors=without_errors)
     if harm is not None:
         return harm
     gains_otherwise = bool(mended) or settings.mode == "human"
@@ -110,27 +112,27 @@ def harm_by_scores(
     *,
     settings: Settings,
     mended: Sequence[str] = (),
-    sound: Mapping[str, Scores] = MappingProxyType({}),
+    without_errors: Mapping[str, Scores] = MappingProxyType({}),
 ) -> Verdict | None:
     """The verdict against a candidate whose scores tell of harm, or cannot rule it out; None where there is none.
 
-    `mended` and `sound` are what `judge` takes: what nothing but a mended falsehood said can go without harm. Where a
-    fault is mended, the worst argument's score may have been the fault's; each argument is looked at by itself then.
+    `mended` and `without_errors` are what `judge` takes: what nothing but a mended falsehood said can go without
+    harm. Where a fault is mended, the worst argument's score may have been the fault's: each is looked at by itself.
     """
     changes = list(_changes(before, after))
     compared = [c for c in changes if not (mended and c.fine and c.of_arguments)]
-    said = {name: _said_by(scores, sound.get(name)) for name, scores in before.items()}
+    said = {name: _said_by(scores, without_errors.get(name)) for name, scores in before.items()}
     return _unmeasured(changes) or _worse(compared, said, after, settings)
 
 
-def _said_by(scores: Scores, sound: Scores | None) -> Scores:
-    """The scores of a text with the coverage of its arguments by its sound part, where that is worse."""
-    if sound is None or not scores.arguments:
+def _said_by(scores: Scores, rest: Scores | None) -> Scores:
+    """The scores of a text with the coverage of its arguments without its errors, where that is worse."""
+    if rest is None or not scores.arguments:
         return scores
-    rest = {(a.group, a.n): number(a.coverage) for a in sound.arguments}
+    covered = {(a.group, a.n): number(a.coverage) for a in rest.arguments}
     arguments = []
     for a in scores.arguments:
-        whole, part = number(a.coverage), rest.get((a.group, a.n))
+        whole, part = number(a.coverage), covered.get((a.group, a.n))
         is_worse = whole is not None and part is not None and part > whole
         arguments.append(a.model_copy(update={"coverage": part}) if is_worse else a)
     return scores.model_copy(update={"arguments": tuple(arguments)})
@@ -242,3 +244,28 @@ def _why_unscored(changes: Sequence[_Change]) -> str:
 def _shown(score: Score) -> str:
     value = number(score)
     return f"unscored ({score.unscored})" if isinstance(score, Unscored) else f"{value:.2f}"
+
+
+_TIMES, _MORE = 4, 4_000
+"""A rewrite may have so many times the characters of the answer, or so many more: a model that runs on would have the
+detectors read for minutes what nobody wants to read."""
+
+
+def unusable(candidate: str, *, answer: str, best: str, rejected: Iterable[str]) -> str | None:
+    """Why `candidate` is a rejected round without any score, or None if it may be scored.
+
+    `answer` is the original, `best` the text that was to be rewritten.
+    """
+    if not candidate.strip():
+        return "the rewrite is empty"
+    most = max(_TIMES * len(answer), len(answer) + _MORE)
+    if len(candidate) > most:
+        return f"the rewrite has {len(candidate)} characters; for an answer of {len(answer)} at most {most} are read"
+    if candidate.strip() == best.strip():
+        return "the refiner returned the text unchanged"
+    if any(candidate.strip() == r.strip() for r in rejected):
+        return "the rewrite repeats one that was already rejected"
+    # Only a text that does not share it with the original: an answer about refusals may well begin so.
+    if opens_as_refusal(candidate) and not opens_as_refusal(best):
+        return "the reply is a refusal, not a rewrite"
+    return None

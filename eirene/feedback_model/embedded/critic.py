@@ -24,7 +24,7 @@ from eirene.core.memo import Memo
 from eirene.core.records import Item, found_ids
 from eirene.core.signature import digest, rng_for
 from eirene.core.usage import Meter
-from eirene.feedback_model.base import FeedbackRequest, Reach
+from eirene.feedback_model.base import FeedbackRequest, Scope
 from eirene.feedback_model.citation import cite_passage
 from eirene.feedback_model.embedded.calibration import Critic, OperatingPoint, load_critic
 from eirene.feedback_model.embedded.evidence import gather, texts_of
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
     from eirene.models.verifier.runtime import ReadsPairs
 
-_OF_PASSAGES = Reach(
+_OF_PASSAGES = Scope(
     "no sentence was found unsupported by the passages", "whether something of the passages is missing"
 )
 """Which of the passages' sentences an answer ought to use, closeness cannot tell (docs/concepts/embedded.md)."""
@@ -81,7 +81,7 @@ class EmbeddedFeedback(_EmbeddedCritic):
     help.
     """
 
-    def reach(self, item: Item) -> Reach | None:
+    def scope(self, item: Item) -> Scope | None:
         """Against passages it looks for what they do not support; against arguments for all that a critic is to."""
         return _OF_PASSAGES if _has_passages(item) else None
 

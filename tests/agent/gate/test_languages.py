@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from eirene.agent.gate.checks.registry import CHECKS
-from eirene.agent.gate.warrant import Rewrite, warrant
+from eirene.agent.gate.edits import Rewrite, check_edits
 from eirene.core.grounding import ArgumentGroup, Grounding
 
 FILE = Path(__file__).parents[2] / "text" / "edits_in_languages.toml"
@@ -26,7 +26,7 @@ def undone(text: dict[str, Any], after: str) -> list[str | None]:
     """The checks that undo an edit of a text's answer."""
     given = Grounding("context", (ArgumentGroup("context", tuple(text["given"])),))
     rewrite = Rewrite(text["question"], text["answer"], after, given)
-    return [decision.check for decision in warrant(rewrite, CHECKS, None).undone]
+    return [decision.check for decision in check_edits(rewrite, CHECKS, None).undone]
 
 
 @pytest.mark.parametrize(("language", "text"), CASES)
@@ -64,11 +64,11 @@ def test_english_is_told_without_the_identifier_of_languages(question: str, adde
     code = """
 import sys
 from eirene.agent.gate.checks.registry import CHECKS
-from eirene.agent.gate.warrant import Rewrite, warrant
+from eirene.agent.gate.edits import Rewrite, check_edits
 from eirene.core.grounding import Grounding
 
 before = "Trams are quiet and they are used by people of every age. Critics say that the tracks take room. " * 5
-found = warrant(Rewrite(sys.argv[1], before, before + sys.argv[2], Grounding("derived", ())), CHECKS, None)
+found = check_edits(Rewrite(sys.argv[1], before, before + sys.argv[2], Grounding("derived", ())), CHECKS, None)
 print(len(found.decisions) > 0, "py3langid" in sys.modules)
 """
     run = [sys.executable, "-c", code, question, added]

@@ -35,7 +35,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class EditCase:
-    """The edits between two texts of one item, and what may warrant them.
+    """The edits between two texts of one item, and what may justify them.
 
     `given`: arguments or passages; with source `derived` nothing was given. `asked`: what the text before is to be
     changed for. `drafts`: earlier texts (the original answer) whose words may come back. `is_judged`: a model will

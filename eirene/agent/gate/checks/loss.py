@@ -14,7 +14,7 @@ from eirene.agent.gate.checks.markup import markup
 from eirene.agent.gate.checks.repetition import repetition
 from eirene.agent.gate.checks.shouting import shouting
 from eirene.agent.gate.checks.sides import claims_in, compared
-from eirene.agent.gate.checks.support import carried_parts, support
+from eirene.agent.gate.checks.support import support, supported_parts
 from eirene.agent.gate.checks.talk import talk
 from eirene.alignment.placement import SURE_TWICE
 from eirene.text.clauses import units_of
@@ -43,8 +43,8 @@ def loss(case: EditCase) -> Iterator[Objection]:
     """Objects to sentences that are gone, and to words left out, where nothing found fault with them.
 
     A sentence may go that a finding or a reason names as wrong, that is said elsewhere, that the given text does not
-    carry, or whose form alone has no place in an answer. What it says beside the fault, and the given text carries, may
-    not: the sentence is to be mended.
+    carry, or whose form alone has no place in an answer. What it says beside the fault, and the given text supports,
+    may not: the sentence is to be mended.
     """
     faulty = _faulty(case)
     for n, edit in case.changed():
@@ -66,13 +66,13 @@ def _faulty(case: EditCase) -> set[int]:
 
 
 def _loses_more(case: EditCase, n: int, edit: SentenceEdit) -> bool:
-    """Whether parts of a sentence that is gone were carried by the given text, and no sentence says them now.
+    """Whether parts of a sentence that is gone were supported by the given text, and no sentence says them now.
 
     Not asked of a sentence in disguised characters: it resembles no sentence that says the same in plain ones.
     """
     if any(objection.edit == n for objection in case.swapped.objections(characters)):
         return False
-    parts = carried_parts(case.swapped, case.swapped.edits[n])
+    parts = supported_parts(case.swapped, case.swapped.edits[n])
     if not parts or case.encoder is None:
         return False
     units = [u.text for u in units_of(case.after, split_sentences(case.after)) if u.text.strip()]

@@ -101,7 +101,7 @@ class _Judge:
             elif self._is_put_in(mention, edit) and self._is_out_of_place(mention, edit, _LEAST_INSIDE):
                 yield Objection(n, self._misplaced(mention), _clause(self._case, edit, words))
         for pair in exchanged:
-            if not self._is_warranted(pair, edit, exchanged):
+            if not self._is_justified(pair, edit, exchanged):
                 at_fault = {*_touched(edit, after=pair.new), *_touched(edit, before=pair.old)}
                 old = self._case.before[pair.old.start : pair.old.end][:_QUOTED]
                 why = f'"{self._said(pair.new)}" in the place of "{old}"'
@@ -142,7 +142,7 @@ class _Judge:
     def _is_a_name(self, mention: Mention) -> bool:
         return any(not mention.asks[0].isdisjoint(index.names) for index in self._known)
 
-    def _is_warranted(self, pair: SlotChange, edit: SentenceEdit, all_pairs: Sequence[SlotChange]) -> bool:
+    def _is_justified(self, pair: SlotChange, edit: SentenceEdit, all_pairs: Sequence[SlotChange]) -> bool:
         """Whether the new value is known at its place, and the old one is not, or somebody asked for the new one."""
         if self._is_asked(pair.new, edit):
             return True

@@ -1,4 +1,4 @@
-"""Warrant: the edits of a rewrite that may stay, and those that are undone because a check objects to them.
+"""Edit checks: which edits of a rewrite may stay, and which are undone because a check objects to them.
 
 Every edit is undone by itself: a sentence restored, an addition dropped, a word put back. What is left is checked again
 until nothing is objected to. Where that cannot be reached, every edit is undone.
@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from eirene.agent.gate.checks.base import Asked, EditCase, Objection
 from eirene.agent.gate.checks.registry import NamedCheck
 from eirene.agent.gate.checks.sides import texts_compared
-from eirene.agent.gate.decisions import JudgedEdits, Reasons, Undo
-from eirene.agent.gate.mended import mended_faults, without_falsehoods
+from eirene.agent.gate.decisions import JudgedEdits, Reasons, Undo, mended_faults, without_errors
 from eirene.core.critique import Critique
 from eirene.core.grounding import Grounding
 from eirene.core.records import EditDecision
@@ -38,7 +37,7 @@ _MOST_TURNS = 8
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A rewrite to be warranted: the text before, what the refiner wrote, and what it was asked for.
+    """A rewrite to be checked: the text before, what the refiner wrote, and what it was asked for.
 
     `given` is what the scores are compared with; `drafts` are earlier texts whose words may come back.
     `is_judged`: a model compares what is left with the text before. `is_marked`: what is to be removed stays,
@@ -58,16 +57,16 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Warranted:
+class CheckedRewrite:
     """The rewrite as it may stand, each edit with what became of it, and the faults that it mended.
 
-    `sound`: the text before without what those faults made false; None where they made nothing false.
+    `without_errors`: the text before without what those faults made false; None where they made nothing false.
     """
 
     text: str
     decisions: tuple[EditDecision, ...]
     mended: tuple[str, ...]
-    sound: str | None = None
+    without_errors: str | None = None
 
     @property
     def undone(self) -> tuple[EditDecision, ...]:
@@ -75,15 +74,15 @@ class Warranted:
         return tuple(d for d in self.decisions if not d.taken)
 
 
-def warrant(
+def check_edits(
     rewrite: Rewrite, checks: Sequence[NamedCheck], encoder: Encodes | None, verifier: Verifier | None = None
-) -> Warranted:
+) -> CheckedRewrite:
     """The rewrite with every edit undone that a check objects to; the same rewrite gives the same result.
 
     `encoder` compares sentences, `verifier` reads them against what was given; None for words alone. Neither is asked
     about texts in a language that it cannot read.
     """
-    return _Work(rewrite, checks, encoder, verifier).done()
+    return _EditChecks(rewrite, checks, encoder, verifier).done()
 
 
 def asked_for(critique: Critique | None, before: str, *, marked: bool = False) -> tuple[Asked, ...]:
@@ -104,7 +103,7 @@ def asked_for(critique: Critique | None, before: str, *, marked: bool = False) -
 
 
 @dataclass
-class _Work:
+class _EditChecks:
     """The work on one rewrite: what is undone so far, and why."""
 
     rewrite: Rewrite
@@ -114,7 +113,7 @@ class _Work:
     undo: Undo = field(default_factory=dict)
     why: Reasons = field(default_factory=dict)
 
-    def done(self) -> Warranted:
+    def done(self) -> CheckedRewrite:
         case = self._settled()
         if case is None:
             self.undo = {n: None for n, edit in enumerate(self.edits) if edit.kind != "kept"}
@@ -123,8 +122,8 @@ class _Work:
         rewrite = self.rewrite
         judged = JudgedEdits(rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why)
         mended = tuple(mended_faults(case, self.checks))
-        sound = without_falsehoods(case.before, mended)
-        return Warranted(case.after, tuple(judged.decisions()), tuple(dict.fromkeys(map(str, mended))), sound)
+        rest = without_errors(case.before, mended)
+        return CheckedRewrite(case.after, tuple(judged.decisions()), tuple(dict.fromkeys(map(str, mended))), rest)
 
     def _settled(self) -> EditCase | None:
         """The rewrite as it stands when nothing more is objected to; None where that takes too many turns."""

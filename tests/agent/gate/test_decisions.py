@@ -10,7 +10,7 @@ import eirene
 from eirene.agent.gate import judge
 from eirene.agent.gate.checks.base import EditCase
 from eirene.agent.gate.checks.loss import loss
-from eirene.agent.gate.mended import Mended, without_falsehoods
+from eirene.agent.gate.decisions import Mended, without_errors
 from eirene.agent.settings import Settings
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import ArgumentScore, Scores
@@ -86,7 +86,7 @@ def test_what_a_mended_falsehood_alone_said_is_no_loss(sound: float, accept: boo
         gain_measurable=True,
         settings=Settings(),
         mended=["polarity: x"],
-        sound={"d": scores(sound)},
+        without_errors={"d": scores(sound)},
     )
     assert found.accept == accept
     assert found.test == ("gain" if accept else "harm")
@@ -102,8 +102,8 @@ def test_the_text_without_falsehoods_keeps_every_other_clause() -> None:
     before = "Trams are quiet, but they do not carry people. They cost money."
     at = before.index("do not")
     false = Mended("polarity", "x", ((at, at + 6),), falsifies=True)
-    kept = without_falsehoods(before, [false])
+    kept = without_errors(before, [false])
     assert kept is not None
     assert "do not carry" not in kept
     assert "They cost money." in kept
-    assert without_falsehoods(before, [replace(false, falsifies=False)]) is None
+    assert without_errors(before, [replace(false, falsifies=False)]) is None

@@ -1,4 +1,4 @@
-"""Edits without a warrant are undone by themselves, the rest stays; whatever comes, nothing raises."""
+"""Edits that a check objects to are undone by themselves, the rest stays; whatever comes, nothing raises."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eirene.agent.gate.checks.base import EditCase, Objection
 from eirene.agent.gate.checks.registry import CHECKS, NamedCheck
-from eirene.agent.gate.warrant import Rewrite, Warranted, warrant
+from eirene.agent.gate.edits import CheckedRewrite, Rewrite, check_edits
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.models.encoder import load_encoder
 
@@ -35,8 +35,8 @@ def keeps_all(case: EditCase) -> Iterator[Objection]:
     return (Objection(n, "gone") for n, edit in case.changed() if edit.kind == "removed")
 
 
-def of(written: str, *checks: NamedCheck, before: str = BEFORE) -> Warranted:
-    return warrant(Rewrite("Trams?", before, written, NOTHING), checks, None)
+def of(written: str, *checks: NamedCheck, before: str = BEFORE) -> CheckedRewrite:
+    return check_edits(Rewrite("Trams?", before, written, NOTHING), checks, None)
 
 
 def test_without_objections_a_rewrite_stays_byte_for_byte() -> None:
@@ -143,7 +143,7 @@ GAIN = " Supporters add that homework takes away time for play."
     ids=["negation", "link", "insult", "number", "capitals", "other mouth", "sentence lost", "said again"],
 )
 def test_the_shipped_checks_undo_a_harm_and_keep_the_argument(written: str) -> None:
-    found = warrant(Rewrite("Should homework be banned?", DRAFT, written, SIDES), CHECKS, load_encoder())
+    found = check_edits(Rewrite("Should homework be banned?", DRAFT, written, SIDES), CHECKS, load_encoder())
     assert found.text == DRAFT + GAIN
     assert found.undone
 
@@ -151,7 +151,7 @@ def test_the_shipped_checks_undo_a_harm_and_keep_the_argument(written: str) -> N
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_whatever_comes_nothing_raises(before: str, written: str) -> None:
-    found = warrant(Rewrite("Trams?", before, written, NOTHING), CHECKS, None)
+    found = check_edits(Rewrite("Trams?", before, written, NOTHING), CHECKS, None)
     for decision in found.decisions:
         if decision.after is not None:
             assert 0 <= decision.after[0] <= decision.after[1] <= len(written)
