@@ -20,11 +20,12 @@ from typing import Any
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.batch.engine import open_batch
-from eirene.agent.batch.journal import BatchJournal
+from eirene.agent.batch.journal import line_text
 from eirene.agent.batch.runner import RowOutcome, RowWork
 from eirene.agent.record import RowHash, failed_record
 from eirene.agent.settings import Settings
 from eirene.data import open_dataset
+from eirene.data.journal import Journal
 
 
 def main() -> None:
@@ -53,7 +54,7 @@ def make(folder: Path, n: int) -> None:
     settings = Settings.of()
     parts = resolve_backend("embedded")
     hashes, some = RowHash(parts, settings), []
-    with BatchJournal(folder / "o.jsonl") as journal:
+    with Journal(folder / "o.jsonl") as journal:
         template = None
         for at, item in enumerate(open_dataset(str(folder / "i.jsonl")).items()):
             if at == n - 1:
@@ -62,9 +63,9 @@ def make(folder: Path, n: int) -> None:
             template = template or failed_record(work.item, ValueError("made up"), parts=parts, settings=settings)
             some.append(RowOutcome(work, template.model_copy(update={"id": item.id, "question": item.question})))
             if len(some) == 20_000:
-                journal.append(some)
+                journal.append(map(line_text, some))
                 some = []
-        journal.append(some)
+        journal.append(map(line_text, some))
 
 
 def again(folder: Path) -> dict[str, float]:

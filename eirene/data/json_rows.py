@@ -17,7 +17,7 @@ from typing import BinaryIO, Protocol, TypeVar
 
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
-from eirene.data.line_checksum import DamagedError, check_seal
+from eirene.data.line_checksum import DamagedError, unsealed
 
 STDIN = "-"
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
@@ -69,7 +69,7 @@ def json_rows(file: BinaryIO, name: str, *, take: Sequence[int] | None = None, b
             yield Row(where, _checked(line, where))
         return
     file.seek(0)
-    value = parse_json(file.read().removeprefix(_BOM), where=name)
+    value = _checked(file.read().removeprefix(_BOM), name)
     if not isinstance(value, list):
         yield from taken([Row(name, value)], take)
         return
@@ -79,14 +79,12 @@ def json_rows(file: BinaryIO, name: str, *, take: Sequence[int] | None = None, b
 
 
 def _checked(line: bytes, where: str) -> object:
-    """The value of a line, which fits its checksum where it is one that Eirene has written
-    (`eirene.data.line_checksum`).
-    """
+    """The value of a line. One that Eirene wrote fits its checksum (`eirene.data.line_checksum`), which is left out."""
     try:
-        check_seal(line)
+        text = unsealed(line)
     except DamagedError as error:
         raise InputError(str(error), where=where) from None
-    return parse_json(line, where=where)
+    return parse_json(text, where=where)
 
 
 def count_json_rows(file: BinaryIO, name: str, *, by_line: bool = False) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -13,19 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.agent.batch.control import Budget, Control, Limits
-from eirene.agent.batch.entries import DAMAGED, ENTRY, Entries, Totals, failed
-from eirene.agent.batch.journal import BatchJournal, save_unwritten
+from eirene.agent.batch.journal import BatchLine, Totals, line_text, read_lines, save_unwritten
 from eirene.agent.batch.rows import run_rows
 from eirene.agent.batch.runner import RowOutcome, RowWork, Runner
 from eirene.agent.critics import critique_from_notes
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
+from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
 from eirene.data import Dataset
 from eirene.data.dataset import id_number
-from eirene.data.journal_file import OnScan
+from eirene.data.journal import Journal, JournalLine, OnScan
 from eirene.text.sentences import split_sentences
+
+logger = get_logger(__name__)
 
 OnRow = Callable[[Record], None]
 OnLook = Callable[[int], None]
@@ -48,20 +51,20 @@ class Batch:
 
     `n_rows` in the data, `n_done` of them in the journal before the run; `n_others`: lines that no row asks for.
     `totals` are the journal's, `made` those of this run; `under_way` is the work that a runner has, by id. `stopped`
-    says why the run ended with rows left, None where it did not. `outdated`: lines that a run takes out of the journal
-    before it makes their rows again; until then, and where nothing is run, they stay.
+    says why the run ended with rows left, None where it did not. `outdated`: where lines begin and end that a run takes
+    out of the journal, and the place of their row (below 0 for a damaged line); where nothing is run, they stay.
     """
 
-    journal: BatchJournal
+    journal: Journal
     dataset: Dataset
     hashes: RowHash
     n_rows: int
     n_done: int
     n_others: int
     totals: Totals
-    made: Totals
     missing: array[int]
-    outdated: NDArray[np.bool_]
+    outdated: NDArray[np.int64]
+    made: Totals = field(default_factory=Totals)
     under_way: dict[str, RowWork] = field(default_factory=dict)
     stopped: str | None = None
 
@@ -82,10 +85,21 @@ class Batch:
     def only(self, places: Iterable[int]) -> None:
         """Leaves a run no more than these of the missing rows; the lines of the others stay in the journal."""
         self.missing = array("q", sorted(places))
-        if self.outdated.any():
-            ids = [id_number(item.id) for item in self.items()]
-            entries = self.journal.entries
-            self.outdated = self.outdated & (np.isin(entries["id"], ids) | (entries["status"] == DAMAGED))
+        of_row = self.outdated[:, 2]
+        self.outdated = self.outdated[np.isin(of_row, self.missing) | (of_row < 0)]
+
+    def drop_outdated(self) -> None:
+        """Takes the outdated lines out of the journal. Damaged ones go to a file beside it: they may be all that is
+        left of what was paid for."""
+        lost = self.outdated[self.outdated[:, 2] < 0]
+        if len(lost):
+            beside = self.journal.path.with_name(f"{self.journal.path.name}.damaged")
+            with beside.open("ab") as file:
+                file.writelines(self.journal.read(int(begin), int(end)) for begin, end, _ in lost)
+            logger.warning("%d damaged lines of %s are in %s now", len(lost), self.journal.path, beside)
+        if len(self.outdated):
+            self.journal.drop([(int(begin), int(end)) for begin, end, _ in self.outdated])
+        self.outdated = self.outdated[:0]
 
 
 @contextmanager
@@ -105,41 +119,29 @@ def open_batch(
     for one that is damaged or whose rows were made with another configuration, unless `again` says so.
     """
     again = Again() if again is None else again
-    with BatchJournal(out, on_scan=on_scan, damaged_ok=again.damaged) as journal:
-        batch = _opened(journal, dataset, hashes, _read_wanted(dataset, hashes, settings, on_look), again)
-        journal.mend()  # not before it is known that the run goes on in this file
-        yield batch
+    with Journal(out) as journal:
+        wanted = _WantedRows.read(dataset, hashes, settings, on_look)
+        found = _JournalMatch(journal.path, wanted, again)
+        lines = journal.lines(on_scan=on_scan, damaged_ok=True)  # a damaged line is named by `read_lines`
+        for line, row in read_lines(journal.path, lines, damaged_ok=again.damaged):
+            found.add(line, row)
+        if found.changed is not None and not again.changed:
+            raise InputError(_changed(found.changed, found.n_changed, hashes), where=str(journal.path))
+        missing = array("q", np.sort(wanted.places[np.frombuffer(found.state, np.int8) != _DONE]).tobytes())
+        yield Batch(
+            journal, dataset, hashes, n_rows=len(wanted.ids), n_done=len(wanted.ids) - len(missing),
+            n_others=found.n_others, totals=found.totals, missing=missing,
+            outdated=np.frombuffer(found.outdated, np.int64).reshape(-1, 3),
+        )  # fmt: skip
 
 
-def _opened(journal: BatchJournal, dataset: Dataset, hashes: RowHash, wanted: WantedRows, again: Again) -> Batch:
-    found = _matched(wanted, journal.entries)
-    if found.changed.any() and not again.changed:
-        raise InputError(_changed(journal, hashes, int(found.changed.argmax()), int(found.changed.sum())),
-                         where=str(journal.path))  # fmt: skip
-    outdated = found.changed | (journal.entries["status"] == DAMAGED)
-    if again.failed:
-        outdated |= failed(journal.entries) & np.isin(journal.entries["id"], wanted.ids)
-    kept = journal.entries
-    if outdated.any():
-        kept = kept[~outdated]
-        found = _matched(wanted, kept)
-    else:
-        journal.entries = np.empty(0, ENTRY)  # a line each: no more needed
-    return Batch(
-        journal, dataset, hashes, n_rows=len(wanted.ids), n_done=found.n_done, n_others=found.n_others,
-        totals=Totals.of(kept), made=Totals(), missing=array("q", found.missing.tobytes()), outdated=outdated,
-    )  # fmt: skip
-
-
-def _changed(journal: BatchJournal, hashes: RowHash, at: int, n: int) -> str:
-    line = journal.record(at)
-    before = line.get("signature")
-    why = "another input row, or other models" if before == hashes.signature else (
-        f"other settings: {before}, now {hashes.signature}"
+def _changed(row: BatchLine, n: int, hashes: RowHash) -> str:
+    why = "another input row, or other models" if row.signature == hashes.signature else (
+        f"other settings: {row.signature}, now {hashes.signature}"
     )  # fmt: skip
     more = f" (and {n - 1} more)" if n > 1 else ""
     return (
-        f"has the row {line.get('id')!r}{more} made from {why}; name another file for --out, or give --replace-changed "
+        f"has the row {row.id!r}{more} made from {why}; name another file for --out, or give --replace-changed "
         "to have such rows made again"
     )
 
@@ -153,79 +155,97 @@ async def run_batch(
     so is the `OSError` of a disk that takes no more, whose message says where rows stand that it did not take.
     """
 
+    def write(outcomes: Sequence[RowOutcome]) -> None:
+        batch.journal.append(map(line_text, outcomes))
+
     def on_written(outcome: RowOutcome) -> None:
         batch.totals.add(outcome.record)
         batch.made.add(outcome.record)
         if on_row is not None:
             on_row(outcome.record)
 
-    if batch.outdated.any():
-        batch.journal.drop(batch.outdated)
-        batch.journal.entries, batch.outdated = np.empty(0, ENTRY), np.zeros(0, np.bool_)
+    batch.drop_outdated()
     budget = Budget(Limits() if limits is None else limits, batch.totals, batch.made)
     try:
         await run_rows(
-            runner.run, batch.work(), write=batch.journal.append, on_written=on_written, control=control, budget=budget,
+            runner.run, batch.work(), write=write, on_written=on_written, control=control, budget=budget,
             under_way=batch.under_way, save_unwritten=save_unwritten,
         )  # fmt: skip
     finally:
         batch.stopped = control.reason
 
 
-@dataclass(frozen=True, slots=True)
-class WantedRows:
-    """The rows of the data in their order, 16 bytes each: what stands for the id, and the hash."""
-
-    ids: NDArray[np.uint64]
-    hashes: NDArray[np.uint64]
+_ABSENT, _OUTDATED, _DONE = 0, 1, 2
+"""What a journal has of a row."""
 
 
 @dataclass(frozen=True, slots=True)
-class JournalMatch:
-    """What a journal has of the rows that are wanted.
+class _WantedRows:
+    """The rows of the data by what stands for their ids, rising, with their hashes and places: 24 bytes a row."""
 
-    `missing`: places in the data; `changed`: which entries of the journal have the id of a row and another hash;
-    `n_others`: entries that no row of the data asks for.
-    """
+    ids: array[int]
+    hashes: array[int]
+    places: NDArray[np.int64]
 
-    missing: NDArray[np.int64]
-    changed: NDArray[np.bool_]
-    n_done: int
-    n_others: int
+    @classmethod
+    def read(cls, dataset: Dataset, hashes: RowHash, settings: Settings, on_look: OnLook | None) -> _WantedRows:
+        """Reads all rows before anything is spent on one.
+
+        Raises `InputError` for one that cannot be used, two with one id, and in mode human for one without its notes.
+        """
+        ids, found = array("Q"), array("Q")
+        for n, item in enumerate(dataset.checked(), start=1):
+            if settings.mode == "human":
+                try:
+                    critique_from_notes(item, split_sentences(item.answer))
+                except InputError as error:
+                    raise InputError(str(error), field=error.field, where=f"row {item.id!r}") from None
+            ids.append(id_number(item.id))
+            found.append(int(hashes.of(item), 16))
+            if on_look is not None:
+                on_look(n)
+        order = np.argsort(np.frombuffer(ids, np.uint64))
+        by_id = [array("Q", np.frombuffer(column, np.uint64)[order].tobytes()) for column in (ids, found)]
+        return cls(by_id[0], by_id[1], order)
+
+    def find(self, name: str) -> int | None:
+        """Which of them has the id."""
+        number = id_number(name)
+        at = bisect_left(self.ids, number)
+        return at if at < len(self.ids) and self.ids[at] == number else None
 
 
-def _read_wanted(dataset: Dataset, hashes: RowHash, settings: Settings, on_look: OnLook | None = None) -> WantedRows:
-    """Reads all rows before anything is spent on one.
+class _JournalMatch:
+    """What the lines of a journal are to the rows that are wanted, line by line."""
 
-    Raises `InputError` for one that cannot be used, for two with one id, and in mode human for one without its notes.
-    """
-    ids, found = array("Q"), array("Q")
-    for n, item in enumerate(dataset.checked(), start=1):
-        if settings.mode == "human":
-            try:
-                critique_from_notes(item, split_sentences(item.answer))
-            except InputError as error:
-                raise InputError(str(error), field=error.field, where=f"row {item.id!r}") from None
-        ids.append(id_number(item.id))
-        found.append(int(hashes.of(item), 16))
-        if on_look is not None:
-            on_look(n)
-    return WantedRows(np.frombuffer(ids, np.uint64), np.frombuffer(found, np.uint64))
+    def __init__(self, path: Path, wanted: _WantedRows, again: Again) -> None:
+        self.state = bytearray(len(wanted.ids))
+        self.totals = Totals()
+        self.n_others = self.n_changed = 0
+        self.changed: BatchLine | None = None
+        self.outdated = array("q")
+        self._path, self._wanted, self._again = path, wanted, again
 
-
-def _matched(wanted: WantedRows, entries: Entries) -> JournalMatch:
-    """Holds the rows against the journal."""
-    changed = np.zeros(len(entries), np.bool_)
-    if not len(entries):
-        return JournalMatch(np.arange(len(wanted.ids)), changed, 0, 0)
-    order = np.argsort(entries["id"], kind="stable")
-    at = order[np.minimum(np.searchsorted(entries["id"][order], wanted.ids), len(entries) - 1)]
-    is_there = entries["id"][at] == wanted.ids
-    is_same = is_there & (entries["hash"][at] == wanted.hashes)
-    changed[at[is_there & ~is_same]] = True
-    return JournalMatch(
-        missing=np.flatnonzero(~is_same),
-        changed=changed,
-        n_done=int(is_same.sum()),
-        n_others=len(entries) - int(is_there.sum()),
-    )
+    def add(self, line: JournalLine, row: BatchLine | None) -> None:
+        """One more; raises `InputError` for the second line of a row."""
+        at = None if row is None else self._wanted.find(row.id)
+        if row is None:
+            self.outdated.extend((line.begin, line.end, -1))
+            return
+        if at is None:
+            self.n_others += 1
+            self.totals.add(row)
+            return
+        if self.state[at] != _ABSENT:
+            said = f"has the id {row.id!r} of an earlier line; take one of the lines out"
+            raise InputError(said, where=f"{self._path}, line {line.number}")
+        is_changed = int(row.hash, 16) != self._wanted.hashes[at]
+        if is_changed:
+            self.n_changed += 1
+            self.changed = self.changed or row
+        if is_changed or (self._again.failed and row.status == "failed"):
+            self.state[at] = _OUTDATED
+            self.outdated.extend((line.begin, line.end, int(self._wanted.places[at])))
+            return
+        self.state[at] = _DONE
+        self.totals.add(row)

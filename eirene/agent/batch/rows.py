@@ -7,9 +7,11 @@ it. `RowJournal` makes a row of each case and keeps the rows in a journal of the
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar
@@ -21,7 +23,7 @@ from eirene.core.concurrency import run_bounded
 from eirene.core.errors import FormError, InputError
 from eirene.core.logs import get_logger
 from eirene.core.validation import validated
-from eirene.data.journal import Journal, KeyOf, Line, key_field
+from eirene.data.journal import Line, open_journal
 
 logger = get_logger(__name__)
 
@@ -181,9 +183,12 @@ V = TypeVar("V")
 Row = TypeVar("Row", bound=BaseModel)
 
 
+_key_of: Callable[[BaseModel], str] = attrgetter("key")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowKind(Generic[Row]):
-    """How rows are read and told apart. `name`: what they are in words, such as `rows of a critic`.
+    """How rows, which have a `key`, are read. `name`: what they are in words, such as `rows of a critic`.
 
     `fault`: why a row of the journal cannot be gone on from, said of the journal; None where it can. `place`: what is
     to be named anew then.
@@ -193,7 +198,6 @@ class RowKind(Generic[Row]):
     name: str
     is_failed: Callable[[Row], bool]
     fault: Callable[[Row], str | None] = lambda _: None
-    key_of: KeyOf = key_field
     place: str = "file"
 
 
@@ -225,7 +229,7 @@ class RowJournal(Generic[Row]):
     def __init__(self, path: str | Path | None, kind: RowKind[Row]) -> None:
         self.rows: dict[str, Row] = {}
         self._kind = kind
-        self._journal = None if path is None else Journal(path, on_line=self._take, key_of=kind.key_of)
+        self._journal = None if path is None else open_journal(path, on_line=self._take)
 
     def __enter__(self) -> Self:
         return self
@@ -252,9 +256,9 @@ class RowJournal(Generic[Row]):
         if concurrency < 1:
             raise InputError(f"concurrency must be at least 1, got {concurrency}", field="concurrency")
         wanted = list(cases)
-        if retry_failed:
-            self._drop({key for key, _ in wanted if key in self.rows and self._kind.is_failed(self.rows[key])})
         keys = {key for key, _ in wanted}
+        if retry_failed:
+            self._drop({key for key in keys if key in self.rows and self._kind.is_failed(self.rows[key])})
         todo: dict[str, Case] = {}
         for key, case in wanted:
             if key not in self.rows:
@@ -284,14 +288,18 @@ class RowJournal(Generic[Row]):
         fault = kind.fault(row)
         if fault is not None:
             raise InputError(f"{fault}; name another {kind.place}")
-        self.rows[kind.key_of(line)] = row
+        self.rows[_key_of(row)] = row
 
     def _write(self, some: Sequence[_KeyedValue[Row]]) -> None:
         if self._journal is not None:
-            self._journal.extend([made.value.model_dump(mode="json") for made in some])
+            self._journal.append([made.value.model_dump(mode="json") for made in some])
 
     def _drop(self, keys: set[str]) -> None:
-        if self._journal is not None:
-            self._journal.drop(keys)
+        """Takes the rows of these keys out; other lines stay byte for byte."""
+        if self._journal is not None and keys:
+            lines = ((line, json.loads(line.text)) for line in self._journal.lines())
+            self._journal.drop(
+                [(line.begin, line.end) for line, value in lines if _key_of(validated(self._kind.model, value)) in keys]
+            )
         for key in keys:
             del self.rows[key]

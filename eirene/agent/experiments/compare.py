@@ -17,7 +17,6 @@ from eirene.agent.experiments.compare_rows import (
     JudgedText,
     jobs_for,
     judged_case,
-    row_key_of,
     text_key,
 )
 from eirene.agent.run import arefine, make_settings
@@ -129,7 +128,7 @@ async def acompare(
     jobs = {job.key: job for job in jobs_for(items, parts, plan.settings, modes=plan.modes, seeds=plan.seeds)}
     kind = RowKind(
         model=CompareRow, name="rows of a comparison", is_failed=lambda row: row.record.status == "failed",
-        fault=lambda row: _fault(row, jobs.get(row.key)), key_of=row_key_of, place="folder",
+        fault=lambda row: _fault(row, jobs.get(row.key)), place="folder",
     )  # fmt: skip
     with ExitStack() as stack:
         rows = stack.enter_context(RowJournal(folder / ROWS, kind))

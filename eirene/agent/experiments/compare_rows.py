@@ -22,7 +22,6 @@ from eirene.core.scores import Scores, Unscored, number
 from eirene.core.signature import digest
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel
-from eirene.data.journal import Line
 from eirene.eval.base import Case
 from eirene.eval.detectors.judge import Judgement
 from eirene.eval.statistics.bootstrap import Array
@@ -87,14 +86,6 @@ class CompareJob:
 def row_key(item_id: str, mode: str, seed: int) -> str:
     """The key of a row: item, mode and seed as JSON, so that no id can pass for another."""
     return json.dumps([item_id, mode, seed], ensure_ascii=False)
-
-
-def row_key_of(line: Line) -> str:
-    """The key of a line of `rows.jsonl`; raises `ValueError` for any other line."""
-    try:
-        return row_key(line["id"], line["mode"], line["seed"])
-    except KeyError as error:
-        raise ValueError(f"has no {error.args[0]!r}") from None
 
 
 def jobs_for(

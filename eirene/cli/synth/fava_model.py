@@ -191,15 +191,15 @@ class _Journals:
 
         Raises `InputError` for a file beside the rows that is none of such a run: it was not named, and stays.
         """
-        from eirene.data.journal import Journal
+        from eirene.data.journal import open_journal
 
         if Path(_dropped(out)).exists():
-            Journal(_dropped(out)).close()
+            open_journal(_dropped(out), on_line=_drop_key).close()
         if not anew and not _is_card(Path(_card(out))):
             raise InputError("exists already and is no card; name another file for --out", where=_card(out))
-        rows = stack.enter_context(Journal(out, on_line=self._row, key_of=_key, anew=anew, seal_depth=2))
-        dropped = stack.enter_context(Journal(_dropped(out), on_line=self._drop, anew=anew))
-        self._append = {True: rows.extend, False: dropped.extend}
+        rows = stack.enter_context(open_journal(out, on_line=self._row, anew=anew))
+        dropped = stack.enter_context(open_journal(_dropped(out), on_line=self._drop, anew=anew))
+        self._append = {True: rows.append, False: dropped.append}
 
     def missing(self, order: Order, recipe: FavaRecipe) -> Iterator[PassagePlan]:
         """The plans that are not done."""
@@ -242,17 +242,17 @@ class _Journals:
         }  # fmt: skip
 
     def _row(self, line: dict[str, Any]) -> None:
-        meta = line["meta"]
+        key, meta = _key(line), line["meta"]
         self._count(meta)
         self.made.rows += 1
         self.made.clean += not meta["findings"]
         self.made.errors.update(finding["kind"] for finding in meta["findings"])
         self.made.genres.update([meta["genre"]] if meta.get("genre") else [])
-        self._finished(bytes.fromhex(meta["key"]))
+        self._finished(key)
 
     def _drop(self, line: dict[str, Any]) -> None:
+        key = _drop_key(line)
         self._count(line)
-        key = bytes.fromhex(line["key"])
         if line["failed"]:
             self.failed.add(key)
             self.made.failed = len(self.failed)
@@ -273,8 +273,15 @@ class _Journals:
         self.made.usage = self.spent.usage
 
 
-def _key(line: dict[str, Any]) -> str:
+def _key(line: dict[str, Any]) -> bytes:
     key = line["meta"].get("key") if isinstance(line.get("meta"), dict) else None
     if not isinstance(key, str):
-        raise ValueError("has no 'meta.key'")
-    return key
+        raise ValueError("it has no 'meta.key'")
+    return bytes.fromhex(key)
+
+
+def _drop_key(line: dict[str, Any]) -> bytes:
+    key = line.get("key")
+    if not isinstance(key, str):
+        raise ValueError("it has no 'key'")
+    return bytes.fromhex(key)

@@ -155,7 +155,6 @@ async def test_a_changed_case_is_done_anew(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("not json\n", "is not JSON"),
-        ('{"id": "x"}\n', "has no 'key'"),
         ("[]\n", "is no JSON object"),
         ('{"key": "x"}\n', "holds something else than rows of an evaluation"),
     ],

@@ -66,7 +66,7 @@ def test_every_changed_byte_of_a_journal_is_told_or_changes_nothing(run: Run, tm
             result = run(*flags(server, file, out))
             if told(result) and result.code:
                 assert out.read_bytes() == other
-                assert "is damaged in line" in result.err
+                assert "--replace-damaged has such rows made again" in result.err
                 assert run("batch", "status", out).code == 2
                 assert run(*flags(server, file, out, "--replace-damaged")).code == 0
             assert bare(lines(out)) == want
@@ -126,7 +126,7 @@ def _without_a_line(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        (_zeros, "is damaged in line 2"), (_doubled, "has the same id as line 1"), (_cut, "was cut off"),
+        (_zeros, "line 2: does not fit its checksum"), (_doubled, "of an earlier line"), (_cut, "was cut off"),
         (_without_a_line, "made 1 rows"),
     ],
 )  # fmt: skip
@@ -170,7 +170,10 @@ def test_the_rows_of_a_comparison_are_checked(run: Run, tmp_path: Path) -> None:
         whole = rows.read_bytes()
         rows.write_bytes(whole.replace(b"cages make", b"wages make", 1))
         result = run(*command)
-        assert result.code == 2 and "rows.jsonl, line 1: does not fit its checksum" in result.err
+        assert (
+            result.code == 2
+            and "rows.jsonl, line 1: is no line of a journal: it does not fit its checksum" in result.err
+        )
         assert run("report", rows, "-o", tmp_path / "page.html").code == 2
         rows.write_bytes(b"".join(whole.splitlines(keepends=True)[1:]))
         assert run(*command).code == 0

@@ -15,7 +15,7 @@ import pytest
 from eirene.core.critique import HALLUCINATIONS, Finding
 from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.tags import parse_tagged
-from eirene.data.journal_file import JournalFile
+from eirene.data.journal import Journal
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest, TextReply
 from tests.cli.run import Result, Run, assert_error, write
@@ -270,7 +270,7 @@ def test_what_force_takes_away_is_made_again(run: Run, corpus: Path) -> None:
         assert_error(make(run, server, corpus, "--force"), "corpus.jsonl")
         assert corpus.with_name("rows.jsonl").read_bytes() == before != b""
         corpus.write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
-        with JournalFile(corpus.with_name("rows.jsonl")):
+        with Journal(corpus.with_name("rows.jsonl")):
             assert_error(make(run, server, corpus, "--force"), "in use")
     assert corpus.with_name("rows.jsonl").read_bytes() == before
 
@@ -293,7 +293,7 @@ def test_a_row_that_was_changed_on_disk_is_named(run: Run, corpus: Path) -> None
     out = corpus.with_name("rows.jsonl")
     with LoopbackServer(reply) as server:
         assert make(run, server, corpus, "--limit", "3").code == 0
-        assert all(len(json.loads(line)["meta"]["line_crc32"]) == 8 for line in out.read_text().splitlines())
+        assert all(len(json.loads(line)["line_crc32"]) == 8 for line in out.read_text().splitlines())
         assert run("refine", out, "--id", json.loads(out.read_text().splitlines()[0])["id"], "--json").code == 0
         out.write_text(out.read_text().replace("harbour", "arbour").replace("Harbour", "Arbour"))
         assert_error(make(run, server, corpus, "--limit", "3"), "line 1: does not fit its checksum")
