@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -38,14 +40,30 @@ def run_blocks(blocks: list[str], page: str) -> dict[str, object]:
 
 
 def is_there(name: str) -> bool:
-    """Whether a dotted name is a module, or a name in one, perhaps an attribute of a class."""
+    """Whether a dotted name is a module, or a name in one, perhaps an attribute of a class.
+
+    Its source is read, so that no heavy package is loaded; a module with names that only it knows is imported.
+    """
     parts = name.split(".")
     for cut in range(len(parts), 0, -1):
-        try:
-            found: object = importlib.import_module(".".join(parts[:cut]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[cut:]:
-            found = getattr(found, part, None)
-        return found is not None
+        base, rest = ROOT.joinpath(*parts[:cut]), parts[cut:]
+        source = next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.exists()), None)
+        if source is not None:
+            return set(rest) <= _names_in(source) or _has(importlib.import_module(".".join(parts[:cut])), rest)
     return False
+
+
+def _has(found: object, names: list[str]) -> bool:
+    for name in names:
+        found = getattr(found, name, None)
+    return found is not None
+
+
+@cache
+def _names_in(source: Path) -> frozenset[str]:
+    """The names that a module defines or imports, in whatever block."""
+    nodes = [node for node in ast.walk(ast.parse(source.read_text("utf-8")))]
+    defined = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
+    assigned = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    imported = {a.asname or a.name for n in nodes if isinstance(n, ast.ImportFrom) for a in n.names}
+    return frozenset(defined | assigned | imported)

@@ -1,4 +1,4 @@
-"""The shell lines of README and docs run as they are written, in a folder with the examples, one page after the other.
+"""The shell lines of README and docs run as they are written, each page in a folder with the examples.
 
 Left out are those that need a paid model, a server, training or an extra download, and those that show a form
 (`FILE`, `[flags]`, `...`) and no command.
@@ -32,18 +32,22 @@ def runnable(page: Path) -> list[str]:
     return [line for line in lines if not any(kind.search(line) for kind in (A_FORM, ELSEWHERE, LONG))]
 
 
-RUNNABLE = [page for page in PAGES if runnable(page)]
+SLOW = {"synthetic.md", "calibrate.md", "compare.md", "training.md", "detectors.md"}
 
 
-@pytest.mark.parametrize("page", RUNNABLE, ids=[str(page.relative_to(ROOT)) for page in RUNNABLE])
-def test_the_shell_lines_of_a_page_run(page: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["quick pages", "slow pages"])
+def test_the_shell_lines_of_every_page_run(
+    slow: bool, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     failed = {}
-    for line in runnable(page):
-        result = run(*shlex.split(line)[1:])
-        if result.code != 0:
-            failed[line] = result.err or result.out
+    for n, page in enumerate(page for page in PAGES if (page.name in SLOW) == slow):
+        folder = tmp_path / str(n)
+        shutil.copytree(ROOT / "examples", folder / "examples")
+        monkeypatch.chdir(folder)
+        for line in runnable(page):
+            result = run(*shlex.split(line)[1:])
+            if result.code != 0:
+                failed[f"{page.name}: {line}"] = result.err or result.out
     assert failed == {}
 
 
