@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from pydantic import ConfigDict, ValidationInfo, field_validator
+from pydantic import ConfigDict, model_validator
 
-from eirene.core.loop_settings import Critic, LoopSettings, Setting
-from eirene.core.validation import CheckedModel, short_repr
+from eirene.core.loop_settings import LoopSettings, Setting
+from eirene.core.validation import CheckedModel
 
 
 class Settings(CheckedModel, LoopSettings):
@@ -18,32 +18,18 @@ class Settings(CheckedModel, LoopSettings):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    key_name: ClassVar[str] = "setting"
 
-    @field_validator("critic")
-    @classmethod
-    def _has_edits(cls, critic: Critic, others: ValidationInfo) -> Critic:
-        if others.data.get("mode") == "edit" and critic == "completeness":
+    @model_validator(mode="after")
+    def _has_edits(self) -> Self:
+        if self.mode == "edit" and self.critic == "completeness":
             raise ValueError("mode edit carries out the edits of hallucinations; take critic hallucination or both")
-        return critic
+        return self
 
     @classmethod
     def of(cls, **values: Any) -> Self:
         """Settings from keyword values; raises `InputError` that names the setting, the rule and the value."""
         return cls(**values)
-
-    @classmethod
-    def own_message(cls, problem: Any) -> str | None:
-        """A setting's name stands bare in messages, as it does in calls and in files."""
-        name, kind = str(problem["loc"][0]), problem["type"]
-        if kind == "frozen_instance":
-            return None
-        if kind == "extra_forbidden":
-            return f"unknown setting {name!r}; known: {', '.join(cls.model_fields)}"
-        if kind == "value_error":
-            return str(problem["ctx"]["error"])
-        if kind != "literal_error" and not kind.startswith(("greater_", "less_")):
-            return None
-        return f"{name} must {problem['msg'].lower().removeprefix('input should ')}, got {short_repr(problem['input'])}"
 
     @property
     def recursion_limit(self) -> int:

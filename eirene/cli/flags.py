@@ -110,10 +110,10 @@ class LoopFlags(LoopSettings):
             return Settings.of(**{**vars(self), **fixed})
         except InputError as error:
             name = error.field or ""
-            if name in fixed or not str(error).startswith(f"{name} "):
+            if name in fixed or not str(error).startswith(f"'{name}' "):
                 raise
             flag = next(t for t in Settings.model_fields[name].metadata if isinstance(t, Setting)).flag_of(name)
-            raise InputError(f"{flag}{str(error)[len(name) :]}", field=name) from None
+            raise InputError(f"{flag}{str(error)[len(name) + 2 :]}", field=name) from None
 
 
 OUTPUT = "Output"

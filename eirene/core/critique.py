@@ -7,7 +7,7 @@ follows the answer's sentences as `eirene.text.sentences` cuts them.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, ClassVar, Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -23,7 +23,6 @@ class FeedbackNote(FrozenModel):
     """A person's remark on one sentence of the answer. Sentences count from 1."""
 
     model_config = ConfigDict(strict=True)
-    example: ClassVar[str] = '{"sentence": 1, "reason": "..."}'
 
     sentence: Annotated[int, Field(ge=1)]
     """The sentence's number, from 1."""
@@ -40,8 +39,6 @@ class Review(FrozenModel):
     - `stop`: nothing is rewritten, whatever the critique says.
     - `save`: keep these edits, and ask again. Never in a record.
     """
-
-    whole_name: ClassVar[str] = "a review"
 
     action: Action
     replace: tuple[FeedbackNote, ...] = ()
@@ -81,7 +78,7 @@ def parse_review(data: object) -> Review:
     try:
         return validated(Review, data)
     except InputError as error:
-        raise InputError(str(error), field="review") from None
+        raise InputError(f"review: {error}", field="review") from None
 
 
 Tag = Literal["Complete", "Incomplete"]

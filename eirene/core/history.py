@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict
 
@@ -35,7 +35,6 @@ class HistoryTurn(CheckedModel):
     """One message of a conversation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-    example: ClassVar[str] = '{"role": "user", "content": "..."}'
 
     role: Role
     """Who speaks; `tool` is what a tool returned for an earlier question."""

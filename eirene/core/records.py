@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
@@ -64,8 +64,6 @@ _OneOrMoreTexts = str | list[str | None]
 
 class Perspective(_InputModel):
     """One side of a question with the arguments that an answer is to carry; one argument may be a text alone."""
-
-    example: ClassVar[str] = '{"name": "pro", "arguments": ["..."]}'
 
     name: Text
     """The side's name, such as "pro"; no two sides of an item share one."""

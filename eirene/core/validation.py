@@ -1,16 +1,16 @@
-"""Validation: pydantic models whose errors are one sentence of ours (what came, what was wanted, what to change).
+"""Validation: pydantic models whose errors are one sentence (what came, what was wanted, where).
 
-Pydantic checks; its own messages, several lines with an address, are never shown. `CheckedModel` is the base of models
-that a user constructs or feeds; `validated` reads data with any model.
+`CheckedModel` is the base of models that a user constructs or feeds; `validated` reads data with any model. The wording
+is pydantic's; one formatter puts it into a sentence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -25,15 +25,8 @@ class CheckedModel(BaseModel):
     That is: the constructor, `model_validate`, `model_validate_json`, and setting an attribute of a frozen one.
     """
 
-    whole_name: ClassVar[str] = ""
-    """What messages call the whole model, such as "a review"; empty where a field's name says enough."""
-    example: ClassVar[str] = ""
-    """A valid value in JSON, added to the message about an invalid one."""
-
-    @classmethod
-    def own_message(cls, problem: Any) -> str | None:
-        """A message of the model's own for a problem as pydantic describes it; None for the usual one."""
-        return None
+    key_name: ClassVar[str] = "key"
+    """What messages call a field."""
 
     # Type checkers make the constructor up from the fields.
     if not TYPE_CHECKING:
@@ -112,37 +105,10 @@ def _form_errors(model: type[BaseModel]) -> Iterator[None]:
 
 Path = tuple[int | str, ...]
 
-_WANTED = {
-    "string_type": "a text (a JSON string)",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "an object with keys and values",
-    "model_type": "an object with keys and values",
-    "model_attributes_type": "an object with keys and values",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "callable_type": "a function",
-    "invalid-json-value": "plain JSON",
-}
-"""What was wanted, by pydantic's type of the error."""
-_BOUNDS = {
-    "greater_than_equal": ("at least", "ge"),
-    "greater_than": ("more than", "gt"),
-    "less_than_equal": ("at most", "le"),
-    "less_than": ("less than", "lt"),
-}
-_LENGTHS = {
-    "string_too_short": "have at least {min_length} characters",
-    "string_too_long": "have at most {max_length} characters",
-    "too_long": "have at most {max_length} entries",
-    "is_instance_of": "be a {class}",
-}
+_MEMBER = re.compile(
+    r"dict|list|tuple|str|int|float|bool|(dict|list|tuple)\[.*|(function|constrained)-.*|[A-Z]\w*", re.DOTALL
+)
+"""What pydantic calls a union's member in a location: `float`, `list[str]`, `function-after[...]`, a model's class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,129 +121,74 @@ class Problem:
 
 
 def first_problem(error: ValidationError, model: type[BaseModel], *, under: str = "") -> Problem:
-    """The first problem of a validation of `model`, and how many more there are."""
+    """The first problem of a validation of `model`, and at how many other places there are more."""
     problems = error.errors(include_url=False)
-    paths = [_field_path(model, p["loc"]) for p in problems]
-    first, path = problems[0], ((under,) if under else ()) + paths[0]
-    kinds = [p["type"] for p, at in zip(problems, paths, strict=True) if at == paths[0]]
-    text = model.own_message(first) if issubclass(model, CheckedModel) else None
-    text = problem_text(first, path, kinds, model) if text is None else text
-    # Pydantic has a problem for each member of a union: they count as one.
-    more = len({*paths} - {paths[0]})
+    paths = [_path(problem) for problem in problems]
+    first, path = problems[0], paths[0]
+    here = [problem for problem, at in zip(problems, paths, strict=True) if at == path]  # one for each union member
+    text = problem_text(here, ((under,) if under else ()) + path, model)
+    more = len({*paths} - {path})
     others = f" (and {more} more problem{'s' if more > 1 else ''})" if more else ""
-    return Problem(path, text + others, is_missing=first["type"] == "missing")
+    return Problem(((under,) if under else ()) + path, text + others, is_missing=first["type"] == "missing")
 
 
-def problem_text(problem: Any, path: Path, kinds: list[str], model: type[BaseModel]) -> str:
-    """One sentence on a problem as pydantic describes it; `kinds` are those of all problems at `path`."""
-    kind = "invalid_key" if path[-1:] == ("[key]",) else problem["type"]
-    whole: str = getattr(model, "whole_name", "")
-    name = repr(path_text(path)) if path else whole or "the whole"
-    if kind in _WHOLE:
-        return _WHOLE[kind](name, f" in {whole}" if whole else "", problem, model)
-    if "error" in problem.get("ctx", {}):  # raised by a validator of ours
-        return f"{name} {problem['ctx']['error']}" if path else str(problem["ctx"]["error"])
-    wanted, came = _wanted(problem, kinds), problem["input"]
-    # A value of the right type needs no word for its type.
-    got = short_repr(came) if kind in _BOUNDS or kind == "literal_error" else described(came)
-    example = getattr(_model_at(model, problem["loc"]), "example", "") if kind in _WANTED else ""
-    said = f"{name} of {whole}" if whole and path else name
-    return f"{said} must {wanted}, got {got}" + (f"; write {example}" if example else "")
+def problem_text(problems: list[Any], path: Path, model: type[BaseModel]) -> str:
+    """One sentence on the problems at a place, as pydantic describes them."""
+    first, name = problems[0], repr(path_text(path)) if path else "the whole"
+    if first["type"] == "missing":
+        return f"{name} is missing"
+    if first["type"] == "extra_forbidden":
+        return _unknown_key(name, first["loc"], model)
+    if first["type"] == "invalid_key":
+        return f"keys must be strings, got {described(first['input'])}"
+    if first["type"] == "frozen_instance":
+        change = f"model_copy(update={{{name}: ...}}) makes a changed copy"
+        return f"{model.__name__} is frozen, so {name} cannot be set; {change}"
+    if "error" in first.get("ctx", {}):  # raised by a validator of ours
+        return f"{name} {first['ctx']['error']}" if path else str(first["ctx"]["error"])
+    rules = " or ".join(dict.fromkeys(_rule(problem["msg"]) for problem in problems))
+    is_of_the_type = first["type"].startswith(("literal", "greater", "less"))
+    return f"{name} must {rules}, got {(short_repr if is_of_the_type else described)(first['input'])}"
 
 
-def _unknown(name: str, inside: str, problem: Any, model: type[BaseModel]) -> str:
-    known = ", ".join((_model_at(model, problem["loc"][:-1]) or model).model_fields)
-    free = " (free data goes under 'meta')" if "meta" in model.model_fields else ""
-    return f"unknown key {name}{inside}; known keys: {known}{free}"
+def _rule(message: str) -> str:
+    """What follows "must": "List should have at least 1 item after validation, not 0" without its ends."""
+    rule = message.replace("input was not", "it should be").partition(" should ")[2]
+    return re.sub(" after validation.*|, unable.*", "", rule) or f"be otherwise ({message})"
 
 
-def _empty(name: str, inside: str, problem: Any, model: type[BaseModel]) -> str:
-    least = problem["ctx"]["min_length"]
-    wanted = "one entry" if least == 1 else f"{least} entries"
-    return f"{name}{inside} is empty; give at least {wanted}, or leave the key out"
+def _unknown_key(name: str, loc: Path, model: type[BaseModel]) -> str:
+    held = _model_at(model, loc[:-1])
+    word: str = getattr(held, "key_name", "key")
+    free = " (free data goes under 'meta')" if "meta" in held.model_fields else ""
+    return f"unknown {word} {name}; known {word}s: {', '.join(held.model_fields)}{free}"
 
 
-_WHOLE: dict[str, Callable[[str, str, Any, type[BaseModel]], str]] = {
-    "missing": lambda name, inside, _, __: f"{name} is missing{inside}",
-    "extra_forbidden": _unknown,
-    "too_short": _empty,
-    "invalid_key": lambda _, __, problem, ___: f"keys must be texts, got {described(problem['input'])}",
-    "frozen_instance": lambda name, _, __, model: (
-        f"{model.__name__} is frozen, so {name} cannot be set; model_copy(update={{{name}: ...}}) makes a changed copy"
-    ),
-}
-"""Problems of another form than "must be ..., got ..."."""
-
-
-def _wanted(problem: Any, kinds: list[str]) -> str:
-    """What follows "must"."""
-    kind, limits = problem["type"], problem.get("ctx", {})
-    if kind in _BOUNDS:
-        words, key = _BOUNDS[kind]
-        return f"be {words} {limits[key]}"
-    if kind in _LENGTHS:
-        return _LENGTHS[kind].format(**limits)
-    if kind in _WANTED:
-        return "be " + " or ".join(dict.fromkeys(_WANTED[k] for k in kinds if k in _WANTED))
-    rule = problem["msg"].removeprefix("Input should ")
-    return rule if rule != problem["msg"] else f"be otherwise ({rule[:1].lower()}{rule[1:]})"
-
-
-def _field_path(model: type[BaseModel], loc: Path) -> Path:
+def _path(problem: Any) -> Path:
     """Where in the data a problem is: pydantic's location without the names of a union's members."""
-    found: list[int | str] = []
-    annotation: Any = model
+    *above, last = problem["loc"] or ("",)
+    kept = tuple(part for part in above if not _is_member(part))
+    if last == "" or (_is_member(last) and problem["type"] not in ("missing", "extra_forbidden")):
+        return kept
+    return (*kept, last)
+
+
+def _is_member(part: int | str) -> bool:
+    return isinstance(part, str) and _MEMBER.fullmatch(part) is not None
+
+
+def _model_at(model: type[BaseModel], loc: Path) -> type[BaseModel]:
+    """The model of the data at a location, whose parts may also be keys of mappings and members of unions."""
     for part in loc:
-        annotation = _only_member(annotation)
-        if get_origin(annotation) in (Union, UnionType):
-            members = [m for m in map(_only_member, get_args(annotation)) if _is_called(m, part)]
-            annotation = members[0] if members else None
-            continue
-        if annotation is None and isinstance(part, str) and _is_tag(part):
-            continue
-        found.append(part)
-        annotation = _inner(annotation, part)
-    return tuple(found)
+        field = model.model_fields.get(str(part))
+        model = (None if field is None else _model_in(field.annotation)) or model
+    return model
 
 
-def _only_member(annotation: Any) -> Any:
-    """The annotation without `Annotated` and without a None beside it."""
-    while get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
-    if not isinstance(annotation, type) and get_origin(annotation) is None:
-        return None  # a name for another type, such as pydantic's for JSON
-    if get_origin(annotation) in (Union, UnionType):
-        members = [m for m in get_args(annotation) if m is not NoneType]
-        return _only_member(members[0]) if len(members) == 1 else annotation
-    return annotation
-
-
-def _is_called(member: Any, tag: int | str) -> bool:
-    return isinstance(member, type) and member.__name__ == tag
-
-
-def _is_tag(part: str) -> bool:
-    return part in ("dict", "list", "str", "int", "float", "bool") or part.startswith(("list[", "dict[", "function-"))
-
-
-def _inner(annotation: Any, part: int | str) -> Any:
-    """The annotation under a key or index; None if it is unknown."""
+def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        field = annotation.model_fields.get(str(part))
-        return None if field is None else field.annotation
-    arguments = get_args(annotation)
-    if get_origin(annotation) is dict and len(arguments) == 2:
-        return arguments[1] if arguments[1] is not Any else None
-    return arguments[0] if isinstance(part, int) and arguments else None
-
-
-def _model_at(model: type[BaseModel], loc: Path) -> type[BaseModel] | None:
-    """The model that is wanted at a location, if one is."""
-    annotation: Any = model
-    for part in loc:
-        annotation = _inner(_only_member(annotation), part)
-    found = _only_member(annotation)
-    return found if isinstance(found, type) and issubclass(found, BaseModel) else None
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)
 
 
 def path_text(path: Path) -> str:

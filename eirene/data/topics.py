@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
@@ -143,8 +143,6 @@ class _ParaphraseRow(_StrictForm):
 
 
 class _ArgumentRow(_StrictForm):
-    example: ClassVar[str] = '{"text": "..."}, or the text alone'
-
     text: Text
     id: _Id | None = None
     paraphrases: list[Annotated[_ParaphraseRow, BeforeValidator(_as_object)]] = Field(default_factory=list)
@@ -171,8 +169,6 @@ _Id = Annotated[Text, BeforeValidator(as_id)]
 
 
 class _SideRow(_StrictForm):
-    example: ClassVar[str] = '{"name": "pro", "arguments": ["..."]}'
-
     name: Text
     arguments: _Arguments
     speakers: Text | None = None

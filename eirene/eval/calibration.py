@@ -76,8 +76,6 @@ class Fitted(_Part):
 class Calibration(_Part):
     """What `eirene calibrate` writes. `detectors`: the version of each detector when it was fitted."""
 
-    whole_name = "a calibration"
-
     format: Literal["eirene calibration"] = "eirene calibration"
     version: Literal[1] = 1
     criterion: Criterion

@@ -13,14 +13,14 @@ from eirene.core.errors import InputError
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"max_rounds": 0}, "max_rounds must be greater than or equal to 1, got 0"),
-        ({"samples": 2}, "samples must be greater than or equal to 3, got 2"),
-        ({"mode": "best"}, "mode must be 'improve', 'generic', 'fine-grained', 'human' or 'edit', got 'best'"),
-        ({"stop": "soon"}, "stop must be 'auto', 'none', 'exact' or 'beta', got 'soon'"),
-        ({"seed": -1}, "seed must be greater than or equal to 0, got -1"),
-        ({"min_consistency": 2.0}, "min_consistency must be less than or equal to 1, got 2.0"),
-        ({"tolerance": float("nan")}, "tolerance must be"),
-        ({"colour": 1}, "unknown setting 'colour'; known: mode,"),
+        ({"max_rounds": 0}, "'max_rounds' must be greater than or equal to 1, got 0"),
+        ({"samples": 2}, "'samples' must be greater than or equal to 3, got 2"),
+        ({"mode": "best"}, "'mode' must be 'improve', 'generic', 'fine-grained', 'human' or 'edit', got 'best'"),
+        ({"stop": "soon"}, "'stop' must be 'auto', 'none', 'exact' or 'beta', got 'soon'"),
+        ({"seed": -1}, "'seed' must be greater than or equal to 0, got -1"),
+        ({"min_consistency": 2.0}, "'min_consistency' must be less than or equal to 1, got 2.0"),
+        ({"tolerance": float("nan")}, "'tolerance' must be"),
+        ({"colour": 1}, "unknown setting 'colour'; known settings: mode,"),
     ],
 )
 def test_a_bad_value_is_named_with_its_rule(values: dict[str, Any], said: str) -> None:

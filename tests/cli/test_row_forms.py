@@ -75,14 +75,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "sides that are a number": ({"perspectives": 5}, SIDES_ARE),
     "sides that are a text": ({"perspectives": "pro"}, SIDES_ARE),
     "broken JSON": ({"perspectives": '{"pro": ['}, SIDES_ARE),
-    "a side that is a text": ({"perspectives": ["pro"]}, 'write {"name": "pro", "arguments": ["..."]}'),
+    "a side that is a text": ({"perspectives": ["pro"]}, "a valid dictionary or instance of Perspective"),
     "arguments that are a number": (
         {"perspectives": {"pro": 5}},
         "must be a text or a list of texts, got the number 5",
     ),
     "an argument that is a number": (
         {"perspectives": {"pro": [5]}},
-        "must be a text (a JSON string), got the number 5",
+        "must be a valid string, got the number 5",
     ),
     "a blank argument": ({"perspectives": {"pro": [" "]}}, "must not be blank"),
     "a name twice": ({"perspectives": [SIDES[0], SIDES[0]]}, "has the name 'pro' twice"),

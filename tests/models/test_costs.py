@@ -58,10 +58,10 @@ def test_the_shipped_list_says_when_and_where_it_was_taken() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("models = 3", "'models' must be an object with keys and values, got the number 3"),
+        ("models = 3", "'models' must be a valid dictionary, got the number 3"),
         ("", "'models' is missing"),
         ('[models."a:b"]\ninput = 1', "'models.a:b.output' is missing"),
-        ('[models."a:b"]\ninput = -1\noutput = 1', "'models.a:b.input' must be at least 0.0, got -1"),
+        ('[models."a:b"]\ninput = -1\noutput = 1', "'models.a:b.input' must be greater than or equal to 0, got -1"),
         ('[models."a:b"]\ninput = nan\noutput = 1', "'models.a:b.input' must be a "),
         ('[models."a:b"]\ninput = "1"\noutput = 1', "'models.a:b.input' must be a "),
         ('[models."a:b"]\ninput = true\noutput = 1', "'models.a:b.input' must be a "),

@@ -57,7 +57,7 @@ def test_a_project_of_one_file_passes_and_fails_with_sentence_and_evidence(tmp_p
     ("told", "said"),
     [
         ("samples", "a setting must be KEY=VALUE"),
-        ("samples=two", "'samples' must be a whole number"),
+        ("samples=two", "'samples' must be a valid integer"),
         ("no_such=1", "unknown setting 'no_such'"),
     ],
 )

@@ -298,7 +298,7 @@ def _add_error_handlers(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)
         problem = error.errors()[0]
         field = str(problem["loc"][-1])
-        said = problem_text(problem, (field,), [problem["type"]], BaseModel)
+        said = problem_text([problem], (field,), BaseModel)
         return to_response(ApiError(400, said, param=field, code="invalid_value"))
 
     async def client_gone(request: Request, error: Exception) -> Response:

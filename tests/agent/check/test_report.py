@@ -42,7 +42,7 @@ def test_the_tolerance_is_how_much_worse_a_row_may_get() -> None:
     before, now = [row("a", 0.55)], [row("a", 0.7)]
     assert figure(report(now, before), "worse").rows == 0
     assert figure(report(now, before, tolerance=0.1), "worse").rows == 1
-    with pytest.raises(InputError, match="tolerance must be"):
+    with pytest.raises(InputError, match="'tolerance' must be"):
         report(now, before, tolerance=1.5)
 
 

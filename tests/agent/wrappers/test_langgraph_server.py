@@ -66,7 +66,7 @@ def test_a_run_may_ask_for_a_review() -> None:
 
 
 def test_a_setting_that_cannot_be_used_is_named() -> None:
-    with pytest.raises(eirene.InputError, match="samples must be"):
+    with pytest.raises(eirene.InputError, match="'samples' must be"):
         graph({"configurable": {"samples": 1}})
 
 

@@ -149,7 +149,10 @@ def test_own_rows_say_what_they_know(tmp_path: Path) -> None:
     ("labels_given", "message"),
     [
         ({"missing": [{"group": "con", "n": 1}]}, "no argument 1 of 'con'"),
-        ({"missing": [{"group": "pro", "n": 0}]}, r"line 1: 'meta.labels.missing\[0\].n' must be at least 1, got 0\Z"),
+        (
+            {"missing": [{"group": "pro", "n": 0}]},
+            r"line 1: 'meta.labels.missing\[0\].n' must be greater than or equal to 1, got 0\Z",
+        ),
         ({"spans": [{"start": 7, "end": 13}]}, "within the answer"),
         ({"spans": [{"start": 5, "end": 5}]}, "within the answer"),
         ({"hallucination": "yes"}, "meta.labels.hallucination"),
