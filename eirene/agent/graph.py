@@ -10,7 +10,6 @@ The mode decides where a run begins: `human` has its critique, `improve` and `ge
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
@@ -23,15 +22,12 @@ from langgraph.utils.runnable import RunnableCallable  # type: ignore[attr-defin
 from eirene.agent.detectors.findings import with_findings
 from eirene.agent.nodes import Nodes
 from eirene.agent.review import review_step
-from eirene.agent.run_span import held_run_span
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State
 from eirene.agent.thinking import NOTHING_ELSE, answer_alone, is_thinking_alone
-from eirene.agent.traced_graph import TracedGraph
 from eirene.core.concurrency import run_blocking
 from eirene.core.errors import InputError
 from eirene.core.records import CRITIQUED_MODES, VOTED_MODES, Item, parse_item
-from eirene.core.tracing import Tracing
 
 Graph = CompiledStateGraph[State, None, State, State]
 STEPS = ("sample_feedback", "select_critique", "refine", "rescore", "gate")
@@ -46,29 +42,25 @@ def compile_graph(
     *,
     checkpointer: BaseCheckpointSaver[Any] | Literal[False] | None = None,
     review: bool = False,
-    tracing: Tracing | None = None,
 ) -> Graph:
     """The loop over the given models as a compiled LangGraph graph; rounds and supersteps are bounded by `settings`.
 
     With `review` it stops once for every critique, before the rewriting, and goes on with `Command(resume=...)`; that
     takes a checkpointer, here or in the graph around it. With False there is none, whatever the graph around it has.
-    With `tracing` whoever runs it has spans, a trace a run; `Loop` makes its own.
     Raises `InputError` for a mode that has no critique to review.
     """
     if review and settings.mode not in CRITIQUED_MODES:
         raise InputError(
             f"a review needs a critique, and mode {settings.mode} has none; take fine-grained or human", field="mode"
         )
-    nodes = Nodes(with_findings(parts, settings), settings, review=review, tells_run=tracing is not None)
+    nodes = Nodes(with_findings(parts, settings), settings, review=review)
     steps = {name: nodes.node(getattr(nodes, name)) for name in STEPS}
     if review:
         steps["review"] = nodes.node(review_step(settings))
     graph = _layout(steps, settings)
     compiled = graph.compile(checkpointer=checkpointer, name="eirene")
     compiled.config = {**(compiled.config or {}), "recursion_limit": settings.recursion_limit}
-    if tracing is None:
-        return compiled
-    return TracedGraph.of(compiled, functools.partial(held_run_span, parts=parts, settings=settings, tracing=tracing))
+    return compiled
 
 
 def _layout(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[State, None, State, State]:

@@ -16,8 +16,8 @@ from eirene.agent.critics import critique_from_notes
 from eirene.agent.graph import Graph, compile_graph, initial_state
 from eirene.agent.guarded_saver import GuardedSaver
 from eirene.agent.record import RowHash, failed_record, late_record, late_state, make_record
-from eirene.agent.run_span import RunSpan, run_span
 from eirene.agent.settings import Settings
+from eirene.agent.spans import run_span
 from eirene.agent.state import Event, Json, Parts, State
 from eirene.core.concurrency import in_thread, off_loop, run_blocking
 from eirene.core.errors import InputError
@@ -179,11 +179,11 @@ class Loop:
         here. What runs beside the event loop by then is left behind.
         """
         told = self.config(thread_id, config)
-        with self._span(start if before is None else before, thread_id) as span:
+        with self._span(start if before is None else before, thread_id) as ended:
             reached = self._reached(
                 start, told, before=before, deadline_s=deadline_s, on_event=on_event, on_state=on_state
             )
-            return span.ended(await reached)
+            return ended(await reached)
 
     async def _reached(
         self,
@@ -230,11 +230,11 @@ class Loop:
         reached, limit_s = [cast(State, start)], self.settings.deadline_s
         told = self.config(thread_id, config)
         work = functools.partial(self._reached, start, told, on_event=on_event, on_state=reached.append)
-        with self._span(start, thread_id) as span:
+        with self._span(start, thread_id) as ended:
             try:
-                return span.ended(run_blocking(work, name="eirene-refine", timeout_s=limit_s + SLACK_S))
+                return ended(run_blocking(work, name="eirene-refine", timeout_s=limit_s + SLACK_S))
             except TimeoutError:
-                return span.ended(late_state(reached[-1], limit_s))
+                return ended(late_state(reached[-1], limit_s))
 
     def invoke_sync(
         self,
@@ -258,15 +258,15 @@ class Loop:
                 elif kind == "custom" and on_event is not None:
                     on_event(cast(Event, value))
 
-        with self._span(start, thread_id) as span:
+        with self._span(start, thread_id) as ended:
             try:
                 in_thread(work, name="eirene-refine", timeout_s=limit_s, grace_s=SLACK_S)
             except TimeoutError:
-                return span.ended(late_state(reached[-1], limit_s))
+                return ended(late_state(reached[-1], limit_s))
             finally:
                 if saver is not None:
                     saver.settle(SLACK_S)
-            return span.ended(reached[-1])
+            return ended(reached[-1])
 
     @functools.cached_property
     def _guarded_graph(self) -> tuple[Graph, GuardedSaver | None]:
@@ -290,7 +290,7 @@ class Loop:
             config["configurable"] = {**config.get("configurable", {}), "thread_id": thread_id}
         return config
 
-    def _span(self, state: Any, thread_id: str | None) -> AbstractContextManager[RunSpan]:
+    def _span(self, state: Any, thread_id: str | None) -> AbstractContextManager[Callable[[State], State]]:
         return run_span(state, self.parts, self.settings, tracing=self.tracing, thread_id=thread_id)
 
     def _thread(self, thread_id: str) -> str | None:

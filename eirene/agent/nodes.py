@@ -21,8 +21,8 @@ from eirene.agent.gate.edits import CheckedRewrite, Rewrite, check_edits
 from eirene.agent.gate.verdict import harm_by_scores
 from eirene.agent.record import critique_scope, failure, new_round, why_kept
 from eirene.agent.rejections import describe_undone, rejections, undone_before
-from eirene.agent.run_span import tell_run
 from eirene.agent.settings import Settings
+from eirene.agent.spans import step_span, tell_checks, tell_step
 from eirene.agent.state import (
     Event,
     EventKind,
@@ -37,7 +37,6 @@ from eirene.agent.state import (
     load_pairwise,
     load_scores,
 )
-from eirene.agent.step_span import step_span, tell_checks, tell_step
 from eirene.core.concurrency import off_loop
 from eirene.core.critique import Sample
 from eirene.core.errors import EireneError, UnsupportedLanguageError, UnusableReplyError
@@ -75,12 +74,11 @@ class _Node(Protocol):
 class Nodes:
     """The node functions, bound to the models and settings of a graph."""
 
-    def __init__(self, parts: Parts, settings: Settings, *, review: bool = False, tells_run: bool = False) -> None:
+    def __init__(self, parts: Parts, settings: Settings, *, review: bool = False) -> None:
         self.parts = parts
         self.settings = settings
         edits = settings.mode == "edit"
         self.refiner: Refiner = EditRefiner(removal=settings.removal) if edits else parts.refiner
-        self.tells_run = tells_run  # to the span of the run, for a graph that somebody else runs
         self.review = review  # a person is asked, and so may bring the notes that a row lacks
 
     def node(self, step: Step) -> _Node:
@@ -109,10 +107,7 @@ class Nodes:
             seconds = time.perf_counter() - began
             self.emit(state, step.__name__, "node_finished", seconds=seconds)
             # Parts are other people's code, too: what no UTF-8 text can hold goes no further than this.
-            changes = {**mend_json(changes), "usage": (meter.total + Usage(seconds=seconds)).model_dump()}
-            if self.tells_run:
-                tell_run(found, state, changes)
-            return changes
+            return {**mend_json(changes), "usage": (meter.total + Usage(seconds=seconds)).model_dump()}
 
         return run
 

@@ -16,7 +16,7 @@ from eirene.agent.loop import Loop, OnEvent
 from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
 from eirene.core.records import Item, Record, parse_item
-from eirene.core.tracing import Tracing, as_tracing
+from eirene.core.tracing import Tracing
 from eirene.core.validation import described
 
 if TYPE_CHECKING:
@@ -111,13 +111,11 @@ def build_graph(
     review: bool = False,
     base_url: str | None = None,
     backend_options: BackendOptions | Mapping[str, Any] | None = None,
-    tracing: Tracing | bool = False,
     **options: Unpack[SettingKeywords],
 ) -> Graph:
     """The loop as a compiled LangGraph graph. Run it on `initial_state(item, seed)`; `make_record` reads its result.
 
     With `review` it stops for a person before the rewriting (docs/guides/people.md); that takes a checkpointer.
-    `tracing` is that of `refine`; a run with a review is a trace for each stretch between two questions.
 
     Examples:
         >>> import eirene
@@ -126,7 +124,7 @@ def build_graph(
     """
     parts = resolve_backend(backend, make_backend_options(backend_options, base_url))
     told = make_settings(settings, options)
-    return compile_graph(parts, told, checkpointer=checkpointer, review=review, tracing=as_tracing(tracing))
+    return compile_graph(parts, told, checkpointer=checkpointer, review=review)
 
 
 def make_item(item: Item | Mapping[str, Any] | None, options: Mapping[str, Any]) -> tuple[Item, dict[str, Any]]:

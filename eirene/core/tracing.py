@@ -70,7 +70,7 @@ class Tracing:
             if self.provider is None and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
                 _warn_of_no_provider()
             tracer = trace.get_tracer("eirene", __version__, tracer_provider=self.provider)
-            around = _Here(self, tracer, _api(), None if around is None else around.span)
+            around = _Here(self, tracer, None if around is None else around.span)
         token = _here.set(around)
         try:
             yield
@@ -84,19 +84,18 @@ class _Here:
 
     tracing: Tracing
     tracer: Tracer
-    api: _Api
     span: OpenSpan | None = None
 
 
 _here: ContextVar[_Here | None] = ContextVar("eirene_tracing", default=None)
+_NOTHING: AbstractContextManager[None] = nullcontext()
 
 
 class OpenSpan:
-    """A span under way; `around`: the one that it is part of, if that is ours."""
+    """A span under way."""
 
-    def __init__(self, span: Span, tracing: Tracing, around: OpenSpan | None = None) -> None:
+    def __init__(self, span: Span, tracing: Tracing) -> None:
         self._span, self._most = span, tracing.max_characters
-        self.around = around
         self._records = span.is_recording()  # not where it was sampled out
         self.has_content = tracing.content and self._records
 
@@ -149,6 +148,7 @@ def current_tracing() -> Tracing | None:
     return None if here is None else here.tracing
 
 
+@contextmanager
 def root_span(
     name: str,
     make: Callable[[], Attributes],
@@ -156,17 +156,18 @@ def root_span(
     tracing: Tracing | None = None,
     kind: SpanKind = "internal",
     headers: Mapping[str, str] | None = None,
-) -> AbstractContextManager[OpenSpan | None]:
+) -> Iterator[OpenSpan | None]:
     """A span that may begin a trace: part of the span under way, else of the one that `headers` (`traceparent`) name.
 
     None where nothing is traced. `tracing` turns it on for the body.
     """
-    if tracing is not None:
-        return _activated(tracing, lambda: root_span(name, make, kind=kind, headers=headers))
-    here = _here.get()
-    if here is None:
-        return _NOTHING
-    return _Opening(here, name, make, kind, context=_parent(headers) if here.span is None else None)
+    with _NOTHING if tracing is None else tracing.active():
+        here = _here.get()
+        if here is None:
+            yield None
+            return
+        with _opened(here, name, make, kind=kind, context=_parent(headers) if here.span is None else None) as found:
+            yield found
 
 
 def span(
@@ -184,7 +185,7 @@ def span(
     here = _here.get()
     if here is None or here.span is None:
         return _NOTHING
-    return _Opening(here, name, make, kind, shown_as, passing)
+    return _opened(here, name, make, kind=kind, shown_as=shown_as, passing=passing)
 
 
 def note(make: Callable[[], Attributes]) -> None:
@@ -194,132 +195,38 @@ def note(make: Callable[[], Attributes]) -> None:
         here.span.set(make())
 
 
-def note_text(name: str, make: Callable[[], str]) -> None:
-    """The same for a text of people or models."""
-    here = _here.get()
-    if here is not None and here.span is not None:
-        here.span.set_text(name, make)
-
-
-_NOTHING: AbstractContextManager[None] = nullcontext()
-"""Of which there needs to be one: a place that makes no span costs a look at a variable."""
-
-
 @contextmanager
-def _activated(
-    tracing: Tracing, opened: Callable[[], AbstractContextManager[OpenSpan | None]]
-) -> Iterator[OpenSpan | None]:
-    with tracing.active(), opened() as found:
+def _opened(
+    here: _Here,
+    name: str,
+    make: Callable[[], Attributes],
+    *,
+    kind: SpanKind,
+    shown_as: ShownAs = "CHAIN",
+    passing: tuple[type[BaseException], ...] = (),
+    context: Context | None = None,
+) -> Iterator[OpenSpan]:
+    """The span around the body; with a `context` it goes on a trace from elsewhere."""
+    from opentelemetry import context as contexts
+    from opentelemetry import trace
+
+    attributes = _whole({"openinference.span.kind": shown_as, **make()})
+    begun = here.tracer.start_span(
+        _named(name), context, trace.SpanKind[kind.upper()], attributes, record_exception=False
+    )
+    found = OpenSpan(begun, here.tracing)
+    inside = _here.set(_Here(here.tracing, here.tracer, found))
+    attached = contexts.attach(trace.set_span_in_context(begun))
+    try:
         yield found
-
-
-@dataclass(slots=True)
-class _Opening:
-    """A span as a context manager; with a `context` it goes on a trace from elsewhere."""
-
-    here: _Here
-    name: str
-    attributes: Callable[[], Attributes]
-    kind: SpanKind
-    shown_as: ShownAs = "CHAIN"
-    passing: tuple[type[BaseException], ...] = ()
-    context: Context | None = None
-    span: Span | None = None
-    found: OpenSpan | None = None
-    tokens: tuple[Any, Any] | None = None
-
-    def start(self) -> OpenSpan:
-        """Begins the span, and puts it nowhere yet."""
-        api, here = self.here.api, self.here
-        attributes = _whole({"openinference.span.kind": self.shown_as, **self.attributes()})
-        kind = api.kinds[self.kind]
-        self.span = here.tracer.start_span(_named(self.name), self.context, kind, attributes, record_exception=False)
-        self.found = OpenSpan(self.span, here.tracing, here.span)
-        return self.found
-
-    def attach(self) -> None:
-        """Makes it the span under way."""
-        assert self.span is not None
-        api, here = self.here.api, self.here
-        inside = _here.set(_Here(here.tracing, here.tracer, api, self.found))
-        self.tokens = (inside, api.attach(api.set_span_in_context(self.span)))
-
-    def detach(self) -> None:
-        """Puts what was under way before in its place again."""
-        assert self.tokens is not None
-        self.here.api.detach(self.tokens[1])
-        _here.reset(self.tokens[0])
-
-    def end(self, error: BaseException | None = None) -> None:
-        """Ends the span, by the error that ended its body if there was one."""
-        assert self.span is not None and self.found is not None
-        if error is not None and not isinstance(error, self.passing):
-            self.found.left_by(error)
-        self.span.end()
-
-    def __enter__(self) -> OpenSpan:
-        found = self.start()
-        self.attach()
-        return found
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        self.detach()
-        self.end(error)
-
-
-class HeldSpan:
-    """A span whose body runs in pieces, such as the turns of a generator: under way in each, and not between them."""
-
-    def __init__(self, opening: _Opening) -> None:
-        self._opening = opening
-        opening.start()
-
-    @contextmanager
-    def piece(self) -> Iterator[None]:
-        """Around each piece."""
-        self._opening.attach()
-        try:
-            yield
-        finally:
-            self._opening.detach()
-
-    @contextmanager
-    def whole(self) -> Iterator[None]:
-        """Around all pieces: it ends with them."""
-        try:
-            yield
-        except BaseException as error:
-            self._opening.end(error)
-            raise
-        self._opening.end()
-
-
-def held_span(name: str, make: Callable[[], Attributes], *, tracing: Tracing) -> HeldSpan:
-    """A span that may begin a trace, as `root_span`, for a body that runs in pieces."""
-    with tracing.active():
-        here = _here.get()
-        assert here is not None
-        return HeldSpan(_Opening(here, name, make, "internal"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Api:
-    """What is used of OpenTelemetry at each span, imported once."""
-
-    kinds: Mapping[SpanKind, Any]
-    attach: Callable[[Context], Any]
-    detach: Callable[[Any], None]
-    set_span_in_context: Callable[[Span], Context]
-
-
-@functools.cache
-def _api() -> _Api:
-    from opentelemetry import context, trace
-
-    kinds: Mapping[SpanKind, Any] = {
-        "internal": trace.SpanKind.INTERNAL, "client": trace.SpanKind.CLIENT, "server": trace.SpanKind.SERVER,
-    }  # fmt: skip
-    return _Api(kinds, context.attach, context.detach, trace.set_span_in_context)
+    except BaseException as error:
+        if not isinstance(error, passing):
+            found.left_by(error)
+        raise
+    finally:
+        contexts.detach(attached)
+        _here.reset(inside)
+        begun.end()
 
 
 def _parent(headers: Mapping[str, str] | None) -> Context | None:
@@ -333,15 +240,13 @@ def _parent(headers: Mapping[str, str] | None) -> Context | None:
 
 def _whole(attributes: Attributes) -> dict[str, Any]:
     """What an exporter can encode: no None, no half surrogate pair, names and lists of bounded length."""
-    return {
-        name: _named(value) if isinstance(value, str) else _listed(value) if isinstance(value, Sequence) else value
-        for name, value in attributes.items()
-        if value is not None
-    }
 
+    def encodable(value: AttributeValue) -> Any:
+        if isinstance(value, str):
+            return _named(value)
+        return [_named(each) for each in value[:_MOST_LISTED]] if isinstance(value, Sequence) else value
 
-def _listed(values: Sequence[str]) -> list[str]:
-    return [_named(value) for value in values[:_MOST_LISTED]]
+    return {name: encodable(value) for name, value in attributes.items() if value is not None}
 
 
 def _named(text: str) -> str:

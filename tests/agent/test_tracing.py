@@ -7,23 +7,19 @@ import dataclasses
 import json
 import subprocess
 import sys
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.errors import GraphRecursionError
-from langgraph.graph import START, StateGraph
-from langgraph.types import Command
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 import eirene
 from eirene.agent.session import ReviewedRun
-from eirene.agent.state import State
 from eirene.core.errors import InputError, MissingExtraError
 from eirene.core.tracing import Tracing
 from eirene.testing.loopback import LoopbackServer
@@ -56,6 +52,9 @@ def refined(server: LoopbackServer, tracing: Tracing | bool, **options: Any) -> 
     return eirene.refine(ITEM, **{**backend, "tracing": tracing, "max_rounds": 1, "stop": "none", **options})
 
 
+STEPS = ["sample_feedback", "select_critique", "refine", "rescore", "gate"]
+
+
 def no_texts_in(collector: Collector) -> bool:
     sent = b"".join(collector.raw)
     return not any(word in sent for word in (b"Basel", b"Supporters", b"suffer", b"Incomplete"))
@@ -81,7 +80,7 @@ def test_a_run_with_twenty_samples_is_one_tree_with_every_call_in_it(policy: Any
         assert root.attributes["eirene.status"] == record.status == "accepted"
         assert root.attributes["eirene.usage.calls"] == server.calls == record.usage.calls
         steps = [span.name for span in collector.spans if span.parent == root.id]
-        assert steps == ["sample_feedback", "select_critique", "refine", "rescore", "gate"]
+        assert steps == STEPS
         calls = collector.named("chat ")
         assert len(calls) == server.calls
         good = [call for call in calls if not call.failed]
@@ -182,108 +181,24 @@ def test_a_run_is_part_of_the_span_around_it() -> None:
     assert [run.parent.span_id for run in runs if run.parent] == [mine.get_span_context().span_id]
 
 
-STEPS = ["sample_feedback", "select_critique", "refine", "rescore", "gate"]
-
-
-def traced_graph(**options: Any) -> tuple[Any, InMemorySpanExporter]:
+async def test_a_reviewed_run_is_a_tree_for_each_stretch() -> None:
     provider, kept = in_memory()
-    tracing = Tracing(provider=provider)
-    return eirene.build_graph(eirene.resolve_backend("embedded"), tracing=tracing, **options), kept
-
-
-def trees(kept: InMemorySpanExporter) -> list[tuple[ReadableSpan, list[str]]]:
-    """Each run, and the names of the steps in it, in their order."""
+    reviewed = ReviewedRun(
+        eirene.Item.model_validate(ITEM), parts=eirene.resolve_backend("embedded"), settings=eirene.Settings(),
+        checkpointer=InMemorySaver(), tracing=Tracing(provider=provider),
+    )  # fmt: skip
+    await reviewed.begin()
+    await reviewed.answer({"action": "go on"})
     spans = kept.get_finished_spans()
     roots = [span for span in spans if span.name == "invoke_workflow eirene"]
-    return [
-        (root, [s.name for s in spans if s.parent and root.context and s.parent.span_id == root.context.span_id])
+    told = [{**(root.attributes or {})} for root in roots]
+    assert [each["eirene.status"] for each in told] == ["waiting", "accepted"]
+    assert {(each["eirene.item.id"], each["gen_ai.conversation.id"]) for each in told} == {("zoos", reviewed.thread_id)}
+    steps = [
+        [s.name for s in spans if s.parent and root.context and s.parent.span_id == root.context.span_id]
         for root in roots
     ]
-
-
-def test_whoever_runs_a_built_graph_has_one_tree_a_run() -> None:
-    graph, kept = traced_graph()
-    final = graph.invoke(eirene.initial_state(ITEM, 0))
-    asyncio.run(graph.ainvoke(eirene.initial_state(ITEM, 0)))
-    updates = list(graph.stream(eirene.initial_state(ITEM, 0), stream_mode="updates"))
-    assert [step for update in updates for step in update] == STEPS
-    usual = eirene.build_graph().invoke(eirene.initial_state(ITEM, 0))
-    assert (final["status"], final["best"]) == (usual["status"], usual["best"])
-    assert len(trees(kept)) == 3 and {span.name for span in kept.get_finished_spans()} >= {"gate checks"}
-    for root, steps in trees(kept):
-        told = root.attributes or {}
-        assert steps == STEPS and root.parent is None
-        assert (told["eirene.status"], told["eirene.rounds"], told["eirene.item.id"]) == ("accepted", 1, "zoos")
-        assert told["eirene.usage.calls"] == 0 and not any("Basel" in str(value) for value in told.values())
-
-
-def test_what_a_reader_does_between_two_pieces_of_a_stream_is_no_part_of_the_run() -> None:
-    graph, kept = traced_graph()
-    provider, mine = in_memory()
-    for _ in graph.stream(eirene.initial_state(ITEM, 0)):
-        with provider.get_tracer("user").start_as_current_span("mine"):
-            pass
-    assert len(mine.get_finished_spans()) == len(STEPS)
-    assert all(span.parent is None for span in mine.get_finished_spans())
-    assert [steps for _, steps in trees(kept)] == [STEPS]
-
-
-def test_a_stream_that_is_left_ends_its_span() -> None:
-    graph, kept = traced_graph()
-    for _ in graph.stream(eirene.initial_state(ITEM, 0)):
-        break
-    ((root, steps),) = trees(kept)
-    assert (root.attributes or {})["eirene.cancelled"] is True and steps == STEPS[:1]
-
-
-def test_a_built_graph_that_fails_is_a_failed_trace() -> None:
-    graph, kept = traced_graph()
-    with pytest.raises(GraphRecursionError):
-        graph.invoke(eirene.initial_state(ITEM, 0), {"recursion_limit": 2})
-    ((root, _),) = trees(kept)
-    assert (root.status.status_code, (root.attributes or {})["error.type"]) == (
-        trace.StatusCode.ERROR, "GraphRecursionError",
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", ["graph", "async graph", "session"])
-def test_a_reviewed_run_is_a_tree_for_each_stretch(kind: str) -> None:
-    provider, kept = in_memory()
-    tracing, saver, parts = Tracing(provider=provider), InMemorySaver(), eirene.resolve_backend("embedded")
-    if kind == "session":
-        reviewed = ReviewedRun(
-            eirene.Item.model_validate(ITEM), parts=parts, settings=eirene.Settings(), checkpointer=saver,
-            tracing=tracing,
-        )  # fmt: skip
-        thread = reviewed.thread_id
-        asyncio.run(reviewed.begin())
-        asyncio.run(reviewed.answer({"action": "go on"}))
-    else:
-        graph, thread = eirene.build_graph(parts, checkpointer=saver, review=True, tracing=tracing), "t1"
-        config: Any = {"configurable": {"thread_id": thread}}
-        for start in (eirene.initial_state(ITEM, 0), Command(resume={"action": "go on"})):
-            if kind == "graph":
-                graph.invoke(start, config)
-            else:
-                asyncio.run(graph.ainvoke(start, config))
-    (first, before), (second, after) = trees(kept)
-    assert before == ["sample_feedback", "select_critique", "review"]
-    assert after == ["review", "refine", "rescore", "gate"]
-    told = [{**(root.attributes or {})} for root in (first, second)]
-    assert [each["eirene.status"] for each in told] == ["waiting", "accepted"]
-    assert [each["eirene.item.id"] for each in told] == ["zoos", "zoos"]
-    assert [each["gen_ai.conversation.id"] for each in told] == [thread, thread]
-
-
-def test_a_built_graph_in_another_graph_is_part_of_the_span_around_it() -> None:
-    graph, kept = traced_graph()
-    outer = StateGraph(State).add_node("inner", graph).add_edge(START, "inner").compile()
-    provider, _ = in_memory()
-    with provider.get_tracer("user").start_as_current_span("mine") as mine:
-        assert outer.invoke(cast(Any, eirene.initial_state(ITEM, 0)))["status"] == "accepted"
-    ((root, steps),) = trees(kept)
-    assert root.parent is not None and root.parent.span_id == mine.get_span_context().span_id
-    assert steps == STEPS
+    assert steps == [["sample_feedback", "select_critique", "review"], ["review", *STEPS[2:]]]
 
 
 async def test_runs_side_by_side_keep_their_spans_apart() -> None:
@@ -343,43 +258,28 @@ def test_half_a_surrogate_pair_loses_no_span() -> None:
         assert one_tree(collector).attributes["eirene.status"]
 
 
-@pytest.mark.parametrize("given", ["yes", 1, {"content": True}])
-def test_what_asks_for_no_tracing_is_refused(given: Any) -> None:
-    with pytest.raises(InputError, match="tracing must be True, False or"):
-        eirene.refine(ITEM, tracing=given)
-
-
-def test_a_length_below_one_is_refused() -> None:
+def test_what_asks_for_no_tracing_is_refused() -> None:
+    for given in ("yes", 1, {"content": True}):
+        with pytest.raises(InputError, match="tracing must be True, False or"):
+            eirene.refine(ITEM, tracing=given)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="max_characters must be at least 1, got 0"):
         Tracing(max_characters=0)
 
 
-def in_own_process(code: str) -> str:
-    head = f"import sys, eirene\nITEM = {ITEM!r}\n"
-    done = subprocess.run([sys.executable, "-c", head + code], check=False, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
-
-
-def test_a_run_that_is_not_traced_needs_no_opentelemetry() -> None:
-    """LangSmith's client takes it where it is installed, and does without."""
-    blocked = """
+def test_a_process_traces_by_its_global_provider_warns_without_one_and_needs_none_untraced() -> None:
+    """LangSmith's client takes OpenTelemetry where it is installed, and does without."""
+    code = f"""
+import sys, eirene
+ITEM = {ITEM!r}
 class Blocked:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == "opentelemetry":
             raise ImportError(name)
 sys.meta_path.insert(0, Blocked())
-"""
-    assert in_own_process(f"{blocked}print(eirene.refine(ITEM).status)").strip() == "accepted"
-
-
-def test_without_a_provider_a_warning_says_so_once() -> None:
-    said = in_own_process("import logging; logging.basicConfig()\nfor _ in range(2): eirene.refine(ITEM, tracing=True)")
-    assert said.count("no OpenTelemetry tracer provider is configured") == 1
-
-
-def test_a_provider_that_is_configured_globally_is_used() -> None:
-    code = """
+print(eirene.refine(ITEM).status)
+del sys.meta_path[0]
+import logging; logging.basicConfig()
+for _ in range(2): eirene.refine(ITEM, tracing=True)
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -388,11 +288,12 @@ kept, provider = InMemorySpanExporter(), TracerProvider()
 provider.add_span_processor(SimpleSpanProcessor(kept))
 trace.set_tracer_provider(provider)
 eirene.refine(ITEM)
-assert not kept.get_finished_spans()
 eirene.refine(ITEM, tracing=True)
 print(sum(span.parent is None for span in kept.get_finished_spans()))
 """
-    assert in_own_process(code).strip() == "1"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.split()) == (0, ["accepted", "1"]), done.stderr
+    assert done.stderr.count("no OpenTelemetry tracer provider is configured") == 1
 
 
 def test_a_missing_extra_names_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,13 +28,13 @@ from eirene.agent.batch.pool import Pool
 from eirene.agent.batch.processes import environment
 from eirene.agent.batch.runner import RowOutcome, RowWork
 from eirene.agent.batch.worker import MakeParts, RowActor, log_here, log_level
-from eirene.agent.batch.worker_spans import WorkerTracing
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError, WorkerError
 from eirene.core.extras import importing
 from eirene.core.logs import get_logger
+from eirene.core.otlp import WorkerSpans
 from eirene.core.records import Record
 from eirene.data.json_rows import reason
 
@@ -183,7 +183,7 @@ class _ActorHandle:
 
     async def _start(self) -> None:
         errors = self.ray.exceptions
-        tracing = WorkerTracing.here()
+        tracing = WorkerSpans.for_workers()
         remote = self.ray.remote(RowActor).options(
             num_cpus=self.shape.cpus, num_gpus=self.shape.gpus, max_concurrency=self.shape.side_by_side,
             max_restarts=0, max_task_retries=0,  # a death must be seen here, to be counted against its rows

@@ -17,7 +17,6 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from eirene.agent.batch.runner import RowWork, one_row
-from eirene.agent.batch.worker_spans import WorkerSpans, WorkerTracing
 from eirene.agent.detectors.cache import cached
 from eirene.agent.loop import Loop
 from eirene.agent.record import RowHash
@@ -25,7 +24,9 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import EireneError
 from eirene.core.logs import get_logger
+from eirene.core.otlp import WorkerSpans
 from eirene.core.records import Record
+from eirene.core.tracing import Tracing
 from eirene.feedback_model.embedded.critic import EmbeddedFeedback
 
 _OURS = "eirene"
@@ -94,12 +95,12 @@ class Inherited:
 
     variables: dict[str, str]
     level: int
-    tracing: WorkerTracing | None = None
+    tracing: Tracing | None = None
 
     @classmethod
     def here(cls) -> Inherited:
         """That of this process, as it is now."""
-        return cls(dict(os.environ), log_level(), WorkerTracing.here())
+        return cls(dict(os.environ), log_level(), WorkerSpans.for_workers())
 
 
 def serve(pipe: Connection, make: MakeParts, settings: Settings, inherited: Inherited) -> None:
@@ -195,7 +196,7 @@ class ChunkRunner:
 class RowActor:
     """One slot of the cluster. Rows of several calls are made side by side, as many as `max_concurrency` lets in."""
 
-    def __init__(self, make: MakeParts, settings: Settings, level: int, tracing: WorkerTracing | None = None) -> None:
+    def __init__(self, make: MakeParts, settings: Settings, level: int, tracing: Tracing | None = None) -> None:
         self._make = make
         self._tracing = tracing
         self._settings = settings
