@@ -16,7 +16,7 @@ from collections import Counter
 import numpy as np
 
 from eirene.core.critique import Tag
-from eirene.feedback_model.parsing.reply import read_reply
+from eirene.feedback_model.reply import read_reply
 from eirene.feedback_model.request import render_reply
 from eirene.text.sentences import Sentence, split_sentences
 
@@ -42,9 +42,10 @@ def whole_reply(rng: np.random.Generator, n_sentences: int) -> str:
     rows = [{"n": n, "tag": t, "reason": r} for n, (t, r) in enumerate(zip(tags, reasons, strict=True), start=1)]
     match int(rng.integers(4)):
         case 0:
-            return json.dumps(rows, indent=2)
+            held = {str(r["n"]): r["tag"] + (f": {r['reason']}" if r["reason"] else "") for r in rows}
+            return json.dumps(held, indent=2)
         case 1:
-            return "\n".join(f"| {r['n']} | {r['tag']} | {r['reason'] or ''} |" for r in rows)
+            return "\n".join(f"**Statement {r['n']}:** {r['tag']}. {r['reason'] or ''}" for r in rows)
         case 2:
             return "<think>hm, 1. [Complete]?</think>\n" + render_reply(tags, reasons)
         case _:

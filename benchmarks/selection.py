@@ -17,8 +17,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from eirene.core.critique import Sample, Tag
-from eirene.feedback_model.vote import select, word_tokens
+from eirene.feedback_model.vote import select
 from eirene.text.sentences import Sentence, split_sentences
+from eirene.text.words import lower_words
 
 WORDS_PER_SAMPLE = 80
 N_SENTENCES = 8
@@ -47,7 +48,7 @@ def naive_scores(samples: Sequence[Sample], *, rows: int | None = None) -> tuple
     n = len(samples)
     by_tags = [sum(a.tags == b.tags for b in samples) / n for a in samples]
     survivors = [i for i, share in enumerate(by_tags) if share == max(by_tags)]
-    said = {i: [w for reason in samples[i].reasons if reason for w in word_tokens(reason)] for i in survivors}
+    said = {i: [w for reason in samples[i].reasons if reason for w in lower_words(reason)] for i in survivors}
     scores = []
     for i in survivors[:rows]:
         total = 0

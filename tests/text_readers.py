@@ -21,8 +21,8 @@ from eirene.eval.detectors.judge import read_judgement
 from eirene.eval.detectors.verdict import read_verdict
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import resolved
-from eirene.feedback_model.parsing.reply import read_reply
-from eirene.feedback_model.parsing.tagged import split_reasons
+from eirene.feedback_model.hallucination import split_reasons
+from eirene.feedback_model.reply import read_reply
 from eirene.feedback_model.request import feedback_messages
 from eirene.models.costs import rough_count
 from eirene.models.encoder.tokens import TokenLayers
@@ -32,7 +32,7 @@ from eirene.models.reply_text import unwrapped
 from eirene.models.verifier.pairs import pair_of, token_text
 from eirene.models.verifier.windows import Rarity, pieces_of
 from eirene.npov.chat_writer import read_generated, read_response
-from eirene.prompts.loader import break_control_tokens
+from eirene.prompts.fence import break_control_tokens
 from eirene.refiners.embedded.plan import Addition, Changes, exact_repeats
 from eirene.refiners.embedded.rewrite import rewrite
 from eirene.retrieval.passages import cut

@@ -14,7 +14,7 @@ from eirene.core.signature import digest
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import LocalFeedback
-from eirene.feedback_model.reply_forms import lines_grammar
+from eirene.feedback_model.request import lines_grammar
 from eirene.models.local.model import LocalModel
 
 

@@ -32,9 +32,10 @@ from eirene.core.records import Item, parse_item
 from eirene.core.usage import Meter
 from eirene.eval.detectors.judge import wilson
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.vote import select, word_tokens
+from eirene.feedback_model.vote import select
 from eirene.models.gguf.spec import idle_threads
 from eirene.text.sentences import Sentence, split_sentences
+from eirene.text.words import lower_words
 
 MOST_SENTENCES = 6
 PASSAGE = 600
@@ -99,7 +100,7 @@ def material(votes: list[tuple[list[Sample], tuple[Sentence, ...]]]) -> str:
     """What the vote has to work with: incomplete sentences, words of a reason, and the two scores of the winners."""
     valid = [sample for drawn, _ in votes for sample in drawn if sample.is_valid]
     tags = [tag for sample in valid for tag in sample.tags]
-    words = [len(word_tokens(reason)) for sample in valid for reason in sample.reasons if reason]
+    words = [len(lower_words(reason)) for sample in valid for reason in sample.reasons if reason]
     chosen = [select(drawn, sentences, n_requested=len(drawn)).critique for drawn, sentences in votes]
     scores = [(c.tag_consistency, c.reason_consistency) for c in chosen if c is not None]
     said = f"incomplete {tags.count('Incomplete')} of {len(tags)} sentences; "

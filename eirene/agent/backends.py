@@ -155,8 +155,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
     """One chat model as feedback model and refiner, with one limit and one memory of what its provider takes."""
     from eirene.eval.pairwise import PAIRWISE_PROMPTS, ChatPairwise
     from eirene.feedback_model.model import HALLUCINATION, ChatFeedback
-    from eirene.feedback_model.reply_forms import COMPLETENESS_JSON_PROMPT
-    from eirene.feedback_model.request import CHAT_PROMPT
+    from eirene.feedback_model.request import CHAT_PROMPT, COMPLETENESS_JSON_PROMPT
     from eirene.models.resolve import resolve_chat
     from eirene.refiners.model import PARTS, PROMPTS, ChatRefiner
 
@@ -184,8 +183,7 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
     """One local model as feedback model and refiner."""
     from eirene.eval.pairwise import PAIRWISE_PROMPTS, LocalPairwise
     from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
-    from eirene.feedback_model.reply_forms import COMPLETENESS_JSON_PROMPT
-    from eirene.feedback_model.request import CHAT_PROMPT, INSTRUCT_PROMPT
+    from eirene.feedback_model.request import CHAT_PROMPT, COMPLETENESS_JSON_PROMPT, INSTRUCT_PROMPT
     from eirene.models.local.model import load_local
     from eirene.refiners.model import PARTS, PROMPTS, LocalRefiner
 
@@ -286,8 +284,7 @@ def _made_of(detectors: Iterable[Detector]) -> str:
 def _hallucination_prompt(own: PromptSet) -> str:
     """What stands for the wording of the hallucination critic's prompt, its definitions of the kinds included."""
     from eirene.core.findings.kinds import KINDS
-    from eirene.feedback_model.parsing.tagged import HALLUCINATION_PROMPT
-    from eirene.feedback_model.reply_forms import HALLUCINATION_JSON_PROMPT
+    from eirene.feedback_model.hallucination import HALLUCINATION_JSON_PROMPT, HALLUCINATION_PROMPT
 
     kinds = hashlib.sha256("\n".join(kind.definition for kind in KINDS.values()).encode("utf-8")).hexdigest()[:8]
     return f"hallucination={own.digest_of([HALLUCINATION_PROMPT, HALLUCINATION_JSON_PROMPT, HISTORY_PROMPT])}/{kinds}"

@@ -13,7 +13,7 @@ import typer
 from eirene.cli.terminal import say
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import Structured
-from eirene.prompts.own import SHIPPED, PromptSet, read_prompts
+from eirene.prompts.loader import SHIPPED, PromptSet, read_prompts
 
 if TYPE_CHECKING:
     from eirene.agent.backends import BackendOptions

@@ -9,7 +9,7 @@ import typer
 
 from eirene.cli import flags
 from eirene.cli.terminal import console, output, say
-from eirene.prompts.own import SHIPPED, PromptSet, read_prompts
+from eirene.prompts.loader import SHIPPED, PromptSet, read_prompts
 
 Own = Annotated[
     PromptSet | None,
@@ -37,7 +37,7 @@ def prompts(prompts: Own = None, out: Out = None, names: Names = None, force: fl
 def _show(found: PromptSet) -> None:
     from rich.table import Table
 
-    from eirene.prompts.own import replaceable_names
+    from eirene.prompts.loader import replaceable_names
 
     shown = Table(box=None)
     for title in ("prompt", "digest", "", "fields"):
@@ -53,8 +53,7 @@ def _write(out: str, names: tuple[str, ...], *, force: bool) -> None:
     """Writes the files once it is sure that all of them can be written."""
     from eirene.core.errors import InputError
     from eirene.data.output import check_output, make_folder, write_text
-    from eirene.prompts.loader import shipped_text
-    from eirene.prompts.own import replaceable_names
+    from eirene.prompts.loader import replaceable_names, shipped_text
 
     known = replaceable_names()
     unknown = next((name for name in names if name not in known), None)

@@ -7,17 +7,16 @@ a text of many faults in the same way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from eirene.core.critique import Critique, Finding, FindingVote, Sample
-from eirene.core.errors import InputError
+from eirene.core.critique import Critique, Finding, FindingVote, Sample, Tag
 from eirene.core.findings.tags import in_order
-from eirene.feedback_model.parsing.tagged import sample_of
 from eirene.feedback_model.vote import (
     VoteResult,
     check_sample,
     count_distinct,
+    findings_by_sentence,
     has_quorum,
     tagged_sentences,
     why_no_quorum,
@@ -59,8 +58,6 @@ def vote_on_findings(
     often. A sentence with a kept finding is Incomplete. Quorum and `min_consistency` are those of `select`; the floor
     holds against the share of drawn samples whose sentence tags are just the vote's.
     """
-    if not 0.0 <= min_consistency <= 1.0:
-        raise InputError(f"min_consistency must lie in [0, 1], got {min_consistency!r}", field="min_consistency")
     samples = [check_sample(s, sentences) for s in samples]
     n_valid = sum(s.is_valid for s in samples)
     if not has_quorum(len(samples), n_valid):
@@ -121,6 +118,17 @@ def overlap(a: Finding, b: Finding) -> float:
         return float((a.start, a.end) == (b.start, b.end))
     both = min(a.end, b.end) - max(a.start, b.start)
     return max(both, 0) / (max(a.end, b.end) - min(a.start, b.start))
+
+
+def sample_of(findings: Iterable[Finding], sentences: Sequence[Sentence]) -> Sample:
+    """Findings as a sample of the hallucination critic: a sentence is Incomplete where it has one."""
+    findings = tuple(findings)
+    tags: list[Tag] = []
+    reasons: list[str | None] = []
+    for found in findings_by_sentence(findings, sentences):
+        tags.append("Incomplete" if found else "Complete")
+        reasons.append(" ".join(dict.fromkeys(f.reason for f in found)) or None)
+    return Sample(tags=tuple(tags), reasons=tuple(reasons), findings=findings, critic="hallucination")
 
 
 def joined_critiques(

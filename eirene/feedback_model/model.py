@@ -15,26 +15,32 @@ from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import with_ids
-from eirene.feedback_model.parsing.faults_json import is_fault_entries, read_fault_entries
-from eirene.feedback_model.parsing.reply import read_reply
-from eirene.feedback_model.parsing.tagged import HALLUCINATION_PROMPT, hallucination_messages, read_tagged_reply
-from eirene.feedback_model.reply_forms import (
-    COMPLETENESS_JSON_PROMPT,
+from eirene.feedback_model.hallucination import (
     HALLUCINATION_JSON_PROMPT,
+    HALLUCINATION_PROMPT,
+    hallucination_form,
+    hallucination_messages,
+    read_hallucinations,
+)
+from eirene.feedback_model.reply import read_reply
+from eirene.feedback_model.request import (
+    CHAT_PROMPT,
+    COMPLETENESS_JSON_PROMPT,
+    INSTRUCT_PROMPT,
     LONGEST_REASON,
     LONGEST_WORDS,
     MOST_SENTENCES,
     completeness_form,
-    hallucination_form,
+    feedback_instruct,
+    feedback_messages,
     lines_grammar,
 )
-from eirene.feedback_model.request import CHAT_PROMPT, INSTRUCT_PROMPT, feedback_instruct, feedback_messages
 from eirene.feedback_model.vote import count_distinct
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.local.layout import Role, carried
 from eirene.models.local.model import LocalModel
-from eirene.models.structured import ReplyForm, json_object
+from eirene.models.structured import ReplyForm
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
 
 if TYPE_CHECKING:
@@ -83,14 +89,6 @@ class CriticSpec:
         return Sample(invalid=why, critic=None if self.critic == "completeness" else self.critic)
 
 
-def _read_hallucinations(text: str, request: FeedbackRequest, ended: str | None) -> Sample:
-    """A reply in either form."""
-    entries = json_object(text)
-    if entries is not None and is_fault_entries(entries):
-        return read_fault_entries(entries, request)
-    return read_tagged_reply(text, request, finish_reason=ended)
-
-
 COMPLETENESS = CriticSpec(
     critic="completeness",
     role="feedback",
@@ -108,7 +106,7 @@ HALLUCINATION = CriticSpec(
     prompt=HALLUCINATION_PROMPT,
     form=hallucination_form,
     json_prompt=HALLUCINATION_JSON_PROMPT,
-    read=_read_hallucinations,
+    read=read_hallucinations,
     in_own_words=False,
 )
 
@@ -160,35 +158,27 @@ class ChatFeedback:
         messages = self._asking.messages(request, prompts=self.prompts)
         return Drawing(messages, sampling, seeds)
 
-    async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
+    def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncGenerator[Sample, None]:
         """Samples `start` to `start + count - 1`, in this order; closing the generator cancels the calls under way.
 
         A call that failed for good is an invalid sample with the cause. Raises `BackendError` when the key or the
         quota is the cause, or when no call of the request's first draw succeeds.
         """
-        drawn = self._drawn(request, start=start, count=count, meter=meter, together=False)
-        async with aclosing(drawn):
-            async for sample in drawn:
-                yield sample
+        return self._drawn(request, start=start, count=count, meter=meter, together=False)
 
     @property
     def draws_together(self) -> bool:
         """Whether several samples may be asked for in one request; a guess until a request has found out."""
         return self._chat.takes_n
 
-    async def draw_together(
-        self, request: FeedbackRequest, *, count: int, meter: Meter
-    ) -> AsyncGenerator[Sample, None]:
+    def draw_together(self, request: FeedbackRequest, *, count: int, meter: Meter) -> AsyncGenerator[Sample, None]:
         """The first `count` samples as far as one request gives them. Raises what `draw` raises."""
-        drawn = self._drawn(request, start=0, count=count, meter=meter, together=True)
-        async with aclosing(drawn):
-            async for sample in drawn:
-                yield sample
+        return self._drawn(request, start=0, count=count, meter=meter, together=True)
 
     async def _drawn(
         self, request: FeedbackRequest, *, start: int, count: int, meter: Meter, together: bool
     ) -> AsyncGenerator[Sample, None]:
-        self._check_temperature(start + count)
+        _warn_of_zero(self.name, self._sampling.temperature, start + count)
         asked = self.asks(request, start=start, count=count)
         replies = draw_replies(
             self._chat, asked.messages, sampling=asked.sampling, seeds=asked.seeds, meter=meter, together=together
@@ -218,13 +208,6 @@ class ChatFeedback:
             raise failures[-1]
         self._check_distinct(drawn)
 
-    def _check_temperature(self, wanted: int) -> None:
-        if self._sampling.temperature == 0 and wanted > 1:
-            logger.warning(
-                "%s: at temperature 0 all samples are alike, and their agreement says nothing; use 1.0, or 1 sample",
-                self.name,
-            )
-
     def _check_distinct(self, samples: Sequence[Sample]) -> None:
         """Warns of copies. Replies without a reason may well be equal word for word, so they are no sign."""
         valid = [s for s in samples if s.is_valid]
@@ -236,6 +219,13 @@ class ChatFeedback:
                 self.name,
                 len(valid),
             )
+
+
+def _warn_of_zero(name: str, temperature: float | None, wanted: int) -> None:
+    if temperature == 0 and wanted > 1:
+        logger.warning(
+            "%s: at temperature 0 all samples are alike, and their agreement says nothing; use 1.0, or 1 sample", name
+        )
 
 
 class LocalFeedback:
@@ -289,8 +279,7 @@ class LocalFeedback:
 
         Raises `BackendError` for a prompt longer than the model's context, and when memory runs out.
         """
-        if self._sampling.temperature == 0 and start + count > 1:
-            logger.warning("%s: at temperature 0 all samples are alike, and their agreement says nothing", self.name)
+        _warn_of_zero(self.name, self._sampling.temperature, start + count)
         seeds = [derive_seed(request.seed, "sample", i) for i in range(start, start + count)]
         form = self._form(request)
         ids = self.prompt_ids(request, form=form)

@@ -1,4 +1,4 @@
-"""The prompts that ask for a critique: chat messages, and the instruct layout of HaluQuestQA.
+"""The prompts that ask for a critique of completeness: chat messages, JSON by schema, HaluQuestQA's instruct layout.
 
 Everything of the item is untrusted. Each statement, argument and passage is shown on one line of its own, so that none
 can pass for two; chat control words and our own headings are taken apart; the chat layout puts the whole between two
@@ -8,19 +8,29 @@ lines with a word that does not occur in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from eirene.core.critique import Tag
 from eirene.core.errors import InputError
 from eirene.core.records import Item, found_ids
 from eirene.feedback_model.base import FeedbackRequest
+from eirene.models.structured import ReplyForm, choice_schema, object_schema, text_schema
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
-from eirene.prompts.fence import fence_word
+from eirene.prompts.fence import fence_word, one_line, shown_line
 from eirene.prompts.history import history_part
-from eirene.prompts.lines import one_line, shown_line
 from eirene.text.sentences import Sentence
 
 CHAT_PROMPT = "feedback"
 INSTRUCT_PROMPT = "feedback_instruct"
+COMPLETENESS_JSON_PROMPT = "feedback_json"
+MOST_SENTENCES = 100
+"""A longer answer is asked about as text: strict servers bound the size of a schema."""
+LONGEST_LACK = 200
+"""Characters of what a sentence lacks: the twenty words that are asked for, with room to spare."""
+LONGEST_REASON = 300
+"""Characters of a reason: room for two sentences; a small model that has no more to say goes on all the same."""
+LONGEST_WORDS = 200
+"""Characters of the words that are found faulty, and of those in their place."""
 
 _NUMBERED = "Context, in numbered passages; a reason may name the passage that it rests on by its number, as [N]:"
 
@@ -56,6 +66,38 @@ def feedback_instruct(
     words = layout.system if instruction is None else instruction.strip()
     material = f"{_given(request.item, prompts)}\n{_answer(request)}"
     return layout.fill({"instruction": words, "material": material})[-1].content + "\n"
+
+
+def completeness_form(request: FeedbackRequest, prompts: PromptSet = SHIPPED) -> ReplyForm | None:
+    """The JSON of a completeness critique; a complete sentence is that one word. None for too many sentences."""
+    schema = schema_by_sentence(request, [choice_schema(["Complete"]), text_schema(LONGEST_LACK, after="Incomplete: ")])
+    if schema is None:
+        return None
+    prompt = prompts.load(COMPLETENESS_JSON_PROMPT)
+    return ReplyForm.of("critique", schema, feedback_messages(request, prompt=prompt, prompts=prompts))
+
+
+def schema_by_sentence(request: FeedbackRequest, shapes: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """An object with one entry a sentence under its number, so that none is missing; None for too many sentences."""
+    count = len(request.sentences)
+    if not 1 <= count <= MOST_SENTENCES:
+        return None
+    schema = object_schema({str(n): {"$ref": "#/$defs/entry"} for n in range(1, count + 1)})
+    return {**schema, "$defs": {"entry": {"anyOf": shapes}}}
+
+
+def lines_grammar(count: int) -> str:
+    """The numbered lines of `render_reply` for so many sentences, as a grammar of llguidance.
+
+    For models that were trained to write them. A reason begins with a letter and ends with its line. A bracket in it
+    opens a citation, as in [2], and never a tag: with a second one a line could not be read.
+    """
+    numbers = range(1, count + 1)
+    lines = [f'line{n}: "{n}. [" ("Complete]" | "Incomplete] Reasons: " REASON)' for n in numbers]
+    start = "start: " + ' "\\n" '.join(f"line{n}" for n in numbers)
+    letter, more = r"[^\x00-\x40\x5B-\x60\x7B-\x7F［【〔]", r"([^\x00-\x1F\x5B\x7F［【〔]|\x5B[0-9])"
+    reason = f"REASON: /{letter}{more}{{2,{LONGEST_REASON - 1}}}/"
+    return "\n".join(["%llguidance {}", start, *lines, reason])
 
 
 def render_reply(tags: Sequence[Tag], reasons: Sequence[str | None]) -> str:

@@ -5,18 +5,17 @@ The two scores are equations 1 and 2 of Sachdeva et al. 2024 (section 4.1), with
 
 from __future__ import annotations
 
-import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from eirene.core.critique import Critique, Finding, Sample, Tag, TaggedSentence
+from eirene.core.critique import Critique, Finding, Sample, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import StopRule
 from eirene.text.sentences import Sentence
-from eirene.text.unicode import is_unspaced
+from eirene.text.words import lower_words
 
 MIN_VALID = 3
 """A vote needs at least this many valid samples, and at least half of those drawn."""
@@ -81,9 +80,8 @@ def tag_consistency(samples: Sequence[Sample]) -> list[float]:
 
     Invalid samples have no tags to agree on: their share is 0.
     """
-    sequences = [_normal_tags(s) for s in samples]
-    counts = Counter(tags for tags in sequences if tags is not None)
-    return [0.0 if tags is None else counts[tags] / len(samples) for tags in sequences]
+    counts = Counter(s.tags for s in samples if s.is_valid)
+    return [counts[s.tags] / len(samples) if s.is_valid else 0.0 for s in samples]
 
 
 def reason_consistency(samples: Sequence[Sample], survivors: Sequence[int]) -> list[float]:
@@ -94,23 +92,10 @@ def reason_consistency(samples: Sequence[Sample], survivors: Sequence[int]) -> l
     a sample without a word (all sentences Complete) the equation divides by 0; here it gets the number of survivors
     that have no word either: saying nothing is then the one thing that is said.
     """
-    cut = _Chunks()
-    words = [list(chain.from_iterable(map(cut.words, filter(None, samples[i].reasons)))) for i in survivors]
+    words = [lower_words("\n".join(filter(None, samples[i].reasons))) for i in survivors]
     used_by = Counter(chain.from_iterable(map(set, words)))
     n_silent = sum(not said for said in words)
     return [sum(map(used_by.__getitem__, said)) / len(said) if said else float(n_silent) for said in words]
-
-
-def word_tokens(text: str) -> list[str]:
-    """The lower-cased words of a text: maximal runs of letters, marks and digits (Unicode L, M, N), in NFC.
-
-    Apostrophes are dropped, so that "doesn't" is one word; everything else separates. In scripts without spaces
-    (Han, kana, Thai, Lao, Khmer, Burmese) each character is a word.
-    """
-    lowered = text.lower()
-    if not lowered.isascii():
-        lowered = unicodedata.normalize("NFC", lowered)
-    return lowered.translate(_WORD_CHARACTERS).split()
 
 
 def has_quorum(n_drawn: int, n_valid: int) -> bool:
@@ -139,45 +124,6 @@ def check_sample(sample: Sample, sentences: Sequence[Sentence]) -> Sample:
             why = f"a finding at {f.start} to {f.end} lies outside the answer's {last} characters"
             return Sample(invalid=why, critic=sample.critic)
     return sample
-
-
-class _Chunks(dict[str, list[str]]):
-    """Chunks between white space to their words, remembered: samples of one answer say much the same."""
-
-    def words(self, text: str) -> Iterable[str]:
-        """What `word_tokens` gives, by the faster way: ASCII at once, other text by chunks, as no word spans two."""
-        return word_tokens(text) if text.isascii() else chain.from_iterable(map(self.__getitem__, text.split()))
-
-    def __missing__(self, chunk: str) -> list[str]:
-        self[chunk] = words = [chunk.lower()] if chunk.isascii() and chunk.isalnum() else word_tokens(chunk)
-        return words
-
-
-class _WordCharacters(dict[int, str | None]):
-    """Character code to what stands for it when words are cut; computed when a code is first met."""
-
-    def __missing__(self, code: int) -> str | None:
-        char = chr(code)
-        value: str | None
-        if char in "'’ʼ＇":
-            value = None
-        elif unicodedata.category(char)[0] not in "LMN":
-            value = " "
-        elif is_unspaced(char):
-            # A mark stays with the letter before it; kana and Han (from U+3040) have none after composition.
-            value = char if unicodedata.category(char)[0] == "M" else f" {char}" if code < 0x3040 else f" {char} "
-        else:
-            value = char
-        self[code] = value
-        return value
-
-
-_WORD_CHARACTERS = _WordCharacters()
-
-
-def _normal_tags(sample: Sample) -> tuple[str, ...] | None:
-    """The tags as they are compared, without regard to case and surrounding white space; None if invalid."""
-    return tuple(t.strip().lower() for t in sample.tags) if sample.is_valid else None
 
 
 def why_no_quorum(samples: Sequence[Sample], n_valid: int, n_requested: int) -> str:
@@ -220,13 +166,9 @@ def tagged_sentences(winner: Sample, sentences: Sequence[Sentence]) -> tuple[Tag
             text=s.text,
             start=s.text_start,
             end=s.text_end,
-            tag=_tag(tag),
+            tag=tag,
             reason=(reason or "").strip() or None,
             findings=tuple(found),
         )
         for s, tag, reason, found in zip(sentences, winner.tags, winner.reasons, findings, strict=True)
     )
-
-
-def _tag(text: str) -> Tag:
-    return "Complete" if text.strip().lower() == "complete" else "Incomplete"

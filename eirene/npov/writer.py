@@ -8,8 +8,7 @@ from typing import Protocol, runtime_checkable
 from eirene.core.usage import Meter
 from eirene.data.topics import Side, Topic
 from eirene.prompts import Message, load_prompt
-from eirene.prompts.fence import fence_word
-from eirene.prompts.loader import break_control_tokens
+from eirene.prompts.fence import break_control_tokens, fence_word
 
 PROMPT = "npov_response"
 

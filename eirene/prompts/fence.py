@@ -1,4 +1,4 @@
-"""The fence around untrusted texts in prompts: a word on the lines before and after, of which no text has a look-alike.
+"""Untrusted texts in prompts: the fence, a word on the lines around them; one line each; no chat control tokens.
 
 Who writes one of the texts must not be able to end it: no text holds the word, and a text is searched as a model may
 see it: without case, accents, invisible characters, spaces and hyphens, foreign letters as the Latin ones
@@ -69,3 +69,31 @@ def _latin(char: str) -> str:
         char = named[1].lower()
         return _SHAPES.get(char, char)
     return char if named is not None and char.isalpha() else ""
+
+
+# What tokenizers and chat templates read as control: <|...|>, <s>, [INST], <<SYS>>, turns, thinking.
+_CONTROL = re.compile(
+    r"<(?=[|｜][^<>\s]{1,60}>|/?s>|/?(?:bos|eos|pad|unk)>|(?:start|end)_of_turn>|/?think(?:ing)?>|<?/?SYS>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"(?<!#)#{2,}+(?=\s*+(?:instruction|input|response)\b)", re.IGNORECASE)
+_CODE = re.compile(r"^[ \t]{0,3}(?:`{3}|~{3})|^(?: {4}|\t)\S", re.MULTILINE)
+_UNSEEN = {c: " " for c in (*range(0x20), *range(0x7F, 0xA0))} | dict.fromkeys((0x200B, 0x2060, 0xFEFF))
+
+
+def break_control_tokens(text: str) -> str:
+    """The text with a space inside each chat control token; anything else is unchanged."""
+    return _CONTROL.sub(lambda found: found.group() + " ", text)
+
+
+def one_line(text: str) -> str:
+    """The text on one line: a line break becomes a space, in code a visible ⏎; control characters are dropped."""
+    joint = " ⏎ " if _CODE.search(text) else " "
+    lines = (" ".join(line.translate(_UNSEEN).split()) for line in text.strip().splitlines())
+    return joint.join(line for line in lines if line)
+
+
+def shown_line(text: str) -> str:
+    """`one_line` without what a chat template or our own layout would read as more than text."""
+    return _HEADING.sub("#", break_control_tokens(one_line(text)))

@@ -10,8 +10,8 @@ import hashlib
 from collections.abc import Sequence
 
 from eirene.core.history import HistoryTurn, Role, query_in_place
-from eirene.prompts.lines import shown_line
-from eirene.prompts.own import SHIPPED, PromptSet
+from eirene.prompts.fence import shown_line
+from eirene.prompts.loader import SHIPPED, PromptSet
 
 HISTORY_CHARACTERS = 4_000
 """What a prompt shows of a history at most, about 1,000 tokens: a small model's context has to hold the rest, too."""

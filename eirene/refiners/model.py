@@ -15,9 +15,8 @@ from eirene.models.local.model import LocalModel
 from eirene.models.replies import Reply
 from eirene.models.reply_text import check_ending, unwrapped
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
-from eirene.prompts.fence import fence_word
+from eirene.prompts.fence import break_control_tokens, fence_word
 from eirene.prompts.history import history_lines
-from eirene.prompts.loader import break_control_tokens
 from eirene.refiners.base import RefineTask, Rejection
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from eirene.text.remembered import remembered
+from eirene.text.unicode import is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,6 +135,34 @@ def _stemmer() -> Callable[[str], str]:
 
     stem_word: Callable[[str], str] = snowballstemmer.stemmer("porter").stemWord
     return stem_word
+
+
+_APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ＇"))
+
+
+def lower_words(text: str) -> list[str]:
+    """All words of a text in lower case: maximal runs of letters, marks and digits (Unicode L, M, N), in NFC.
+
+    Apostrophes are dropped, so that "doesn't" is one word; everything else separates. In scripts without spaces
+    (Han, kana, Thai, Lao, Khmer, Burmese) each character is a word.
+    """
+    lowered = unicodedata.normalize("NFC", text.lower()).translate(_APOSTROPHES)
+    return [word for chunk in lowered.split() for word in _words_of(chunk)]
+
+
+@lru_cache(maxsize=16384)
+def _words_of(chunk: str) -> tuple[str, ...]:
+    return (chunk,) if chunk.isascii() and chunk.isalnum() else tuple("".join(map(_apart, chunk)).split())
+
+
+def _apart(char: str) -> str:
+    """A character with a space where a word ends beside it; a mark stays with the letter before it."""
+    kind = unicodedata.category(char)[0]
+    if kind not in "LMN":
+        return " "
+    if kind == "M" or not is_unspaced(char):
+        return char
+    return f" {char}" if char < "\u3040" else f" {char} "  # kana and Han have no marks after composition
 
 
 def table_lines(name: str) -> list[str]:

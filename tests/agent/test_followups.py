@@ -25,7 +25,7 @@ from eirene.eval.detectors.likelihood import gptscore_messages
 from eirene.eval.registry import build_detectors
 from eirene.eval.resources import Resources
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.parsing.tagged import hallucination_messages, read_tagged_reply
+from eirene.feedback_model.hallucination import hallucination_messages, read_hallucinations
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import SHIPPED, PromptSet, read_prompts
 from eirene.prompts.history import HISTORY_CHARACTERS, history_lines, history_version
@@ -202,7 +202,7 @@ def test_the_reasons_of_a_critique_are_read_behind_own_words(own: PromptSet) -> 
     text = hallucination_messages(request, prompts=own)[-1].content
     mark = next(line for line in text.splitlines() if line.startswith("TEXT-"))
     reply = f"<invented>{ITEMS[0].answer}</invented>\n{mark}\n1. Nobody says so."
-    (finding,) = read_tagged_reply(reply, request).findings
+    (finding,) = read_hallucinations(reply, request).findings
     assert finding.reason == "Nobody says so."
 
 

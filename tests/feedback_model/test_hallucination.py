@@ -17,8 +17,8 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.embedded.critic import EmbeddedHallucination
 from eirene.feedback_model.embedded.faults import AnswerFault
 from eirene.feedback_model.embedded.reading import mends_by_reading
-from eirene.feedback_model.finding_vote import overlap, vote_on_findings
-from eirene.feedback_model.parsing.tagged import NO_REFERENCES, hallucination_messages, read_tagged_reply, sample_of
+from eirene.feedback_model.finding_vote import overlap, sample_of, vote_on_findings
+from eirene.feedback_model.hallucination import NO_REFERENCES, hallucination_messages, read_hallucinations
 from eirene.models.encoder import load_encoder
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.sentences import split_sentences
@@ -54,7 +54,7 @@ def test_the_prompt_defines_the_kinds_and_fences_what_it_is_given() -> None:
 
 def test_a_reply_is_read_as_findings_and_tags() -> None:
     """Thinking is dropped; a sentence with a finding is Incomplete with its reason."""
-    read = read_tagged_reply(f"<think>\nhm <invented>x</invented>\n</think>\n{ENTITY}", request())
+    read = read_hallucinations(f"<think>\nhm <invented>x</invented>\n</think>\n{ENTITY}", request())
     assert read.tags == ("Incomplete", "Complete", "Complete") and read.critic == "hallucination"
     assert [(f.kind, f.start, f.end, f.edit) for f in read.findings] == [("entity", 23, 27, "1887")]
 
@@ -70,7 +70,7 @@ def test_a_reply_is_read_as_findings_and_tags() -> None:
 )
 def test_what_is_no_copy_of_the_answer_does_not_vote(reply: str, ended: str | None, why: str) -> None:
     """Refusals, cut-offs, essays: invalid with the cause, never a verdict that nothing is wrong."""
-    read = read_tagged_reply(reply, request(), finish_reason=ended)
+    read = read_hallucinations(reply, request(), finish_reason=ended)
     assert not read.is_valid and why in (read.invalid or "") and read.critic == "hallucination"
 
 
@@ -136,7 +136,7 @@ LIST = "1. It was 1887.\n2. By whom?"
 )
 def test_reasons_below_the_copy_are_the_findings_own(reply: str) -> None:
     """One a line behind the mark, numbered or not; a sentence's reason is that of its findings."""
-    read = read_tagged_reply(reply, request())
+    read = read_hallucinations(reply, request())
     assert [(f.kind, f.reason) for f in read.findings] == [("entity", "It was 1887."), ("subjective", "By whom?")]
     assert read.reasons == ("It was 1887.", "By whom?", None)
 
@@ -147,23 +147,23 @@ def test_reasons_below_the_copy_are_the_findings_own(reply: str) -> None:
 )
 def test_reasons_that_fit_no_finding_are_left_out(tail: str) -> None:
     """Too few, too many or out of order: the findings stand, with the reasons that tags alone give."""
-    read = read_tagged_reply(f"{BOTH}\n{MARK}\n{tail}", request())
-    assert read.findings == read_tagged_reply(BOTH, request()).findings
+    read = read_hallucinations(f"{BOTH}\n{MARK}\n{tail}", request())
+    assert read.findings == read_hallucinations(BOTH, request()).findings
 
 
 def test_a_reason_that_denies_its_finding_makes_the_sample_invalid() -> None:
     """Which of the two was meant cannot be told."""
-    read = read_tagged_reply(f"{BOTH}\n{MARK}\n1. It was 1887.\n2. The statement is correct.", request())
+    read = read_hallucinations(f"{BOTH}\n{MARK}\n1. It was 1887.\n2. The statement is correct.", request())
     assert (read.invalid, read.critic) == ("contradiction: reason 2 says that there is no error", "hallucination")
 
 
 def test_a_reply_that_was_cut_off_below_its_copy_counts() -> None:
     """The copy is whole where the mark follows it; cut off before, nothing is known of the rest."""
     for tail in ("", "1. It was", "1. It was 1887.\n2. By wh"):
-        read = read_tagged_reply(f"{BOTH}\n{MARK}\n{tail}", request(), finish_reason="length")
-        assert read.findings == read_tagged_reply(BOTH, request()).findings
+        read = read_hallucinations(f"{BOTH}\n{MARK}\n{tail}", request(), finish_reason="length")
+        assert read.findings == read_hallucinations(BOTH, request()).findings
     for reply in (BOTH, f"{MARK}\n{BOTH}", f"One.\n{MARK}\n{BOTH}"):
-        assert read_tagged_reply(reply, request(), finish_reason="length").invalid == "cut off"
+        assert read_hallucinations(reply, request(), finish_reason="length").invalid == "cut off"
 
 
 def test_a_list_in_the_answer_is_no_list_of_reasons() -> None:
@@ -174,14 +174,14 @@ def test_a_list_in_the_answer_is_no_list_of_reasons() -> None:
     mark = re.findall(r"TEXT-[a-z]+", shown)[0]
     tagged = answer.replace("It fell.", "<invented>It fell.</invented>")
     for reply in (tagged, f"{mark}\n{tagged}\n{mark}", shown.split("\n\n")[1].replace(answer, tagged)):
-        (only,) = read_tagged_reply(reply, asked).findings
+        (only,) = read_hallucinations(reply, asked).findings
         assert answer[only.start : only.end] == "It fell."
 
 
 @given(st.text(alphabet="12.- <>/inveted[]\n" + MARK[-3:], max_size=60))
 def test_whatever_stands_below_changes_no_place(tail: str) -> None:
     """A tail of any kind leaves the findings where they are, or makes the sample invalid."""
-    read = read_tagged_reply(f"{BOTH}\n{MARK}\n{tail}", request())
+    read = read_hallucinations(f"{BOTH}\n{MARK}\n{tail}", request())
     assert not read.is_valid or {(f.start, f.edit) for f in read.findings} >= {(23, "1887"), (29, "")}
 
 
@@ -195,9 +195,9 @@ def test_whatever_stands_below_changes_no_place(tail: str) -> None:
 )
 def test_an_answer_with_headings_or_invisible_characters_can_be_read(answer: str) -> None:
     """A faithful copy is a valid sample: what our own formats are made of is the answer's where it has it."""
-    read = read_tagged_reply(answer, request(answer))
+    read = read_hallucinations(answer, request(answer))
     assert (read.invalid, read.findings) == (None, ())
-    further = read_tagged_reply(f"{answer}\n\n### Instruction\n<invented>{answer}</invented>", request(answer))
+    further = read_hallucinations(f"{answer}\n\n### Instruction\n<invented>{answer}</invented>", request(answer))
     assert (further.invalid, further.findings) == (None, ())
 
 

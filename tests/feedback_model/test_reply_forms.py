@@ -10,8 +10,9 @@ import pytest
 
 from eirene.core.records import Item
 from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.hallucination import hallucination_form
 from eirene.feedback_model.model import COMPLETENESS, HALLUCINATION
-from eirene.feedback_model.reply_forms import MOST_SENTENCES, completeness_form, hallucination_form, lines_grammar
+from eirene.feedback_model.request import MOST_SENTENCES, completeness_form, lines_grammar
 from eirene.text.sentences import split_sentences
 
 ANSWER = "The lamp was lit in 1871. Its keeper was Tom. It is a joy."

@@ -10,9 +10,9 @@ from eirene.core.critique import Tag
 from eirene.core.errors import InputError, PromptError
 from eirene.core.records import Item, Perspective
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.parsing.reply import read_reply
+from eirene.feedback_model.reply import read_reply
 from eirene.feedback_model.request import feedback_instruct, feedback_messages, render_reply
-from eirene.prompts.lines import one_line
+from eirene.prompts.fence import one_line
 from eirene.prompts.loader import load_prompt, parse_prompt
 from eirene.text.sentences import split_sentences
 

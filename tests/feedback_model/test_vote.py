@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -19,9 +16,9 @@ from eirene.feedback_model.vote import (
     reason_consistency,
     select,
     tag_consistency,
-    word_tokens,
 )
 from eirene.text.sentences import Sentence, split_sentences
+from eirene.text.words import lower_words
 
 C: Tag = "Complete"
 X: Tag = "Incomplete"
@@ -48,7 +45,7 @@ def naive_tags(samples: list[Sample]) -> list[float]:
 
 
 def naive_reasons(samples: list[Sample], survivors: list[int]) -> list[float]:
-    said = [[w for r in samples[i].reasons if r is not None for w in word_tokens(r)] for i in survivors]
+    said = [[w for r in samples[i].reasons if r is not None for w in lower_words(r)] for i in survivors]
     scores = []
     for mine in said:
         if not mine:
@@ -144,13 +141,6 @@ def test_the_same_reason_for_two_sentences_stays_at_both() -> None:
     assert [s.reason for s in chosen.critique.sentences] == ["No figures.", "No figures."]
 
 
-def test_tags_vote_trimmed_and_without_regard_to_case() -> None:
-    odd = Sample.model_construct(tags=(" complete", "INCOMPLETE "), reasons=(None, "x"), findings=(), invalid=None)
-    chosen = select([odd, sample(None, "x"), sample(None, "x")], TWO, n_requested=3)
-    assert chosen.critique is not None and chosen.critique.tag_consistency == 1.0
-    assert [s.tag for s in chosen.critique.sentences] == [C, X]
-
-
 def test_sentences_carry_number_text_and_offsets() -> None:
     answer = "  First one.\n\n- Second one.  "
     chosen = select([sample(None, "x")] * 3, split_sentences(answer), n_requested=3)
@@ -214,41 +204,6 @@ def test_no_samples_at_all_abstain() -> None:
     assert select([], TWO, n_requested=20) == VoteResult(
         abstained="0 of 0 samples could be used; a vote needs at least 3 and half of those drawn"
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        ("", []),
-        ("?! … —", []),
-        ("The Answer, the-answer!", ["the", "answer", "the", "answer"]),
-        ("It doesn't, it doesn’t", ["it", "doesnt", "it", "doesnt"]),
-        ("3.5% of 2,000", ["3", "5", "of", "2", "000"]),
-        ("snake_case", ["snake", "case"]),
-        ("café cafe\u0301", ["café", "café"]),
-        ("हिन्दी में।", ["हिन्दी", "में"]),
-        ("السَّلام عليكم؟", ["السَّلام", "عليكم"]),
-        ("数据abc 12", ["数", "据", "abc", "12"]),
-        ("ไม่มี", ["ไ", "ม่", "มี"]),
-        ("👍🏽 ok", ["ok"]),
-        ("ΟΔΟΣ", ["οδος"]),
-    ],
-)
-def test_word_tokens(text: str, tokens: list[str]) -> None:
-    assert word_tokens(text) == tokens
-
-
-@given(st.text())
-def test_word_tokens_hold_letters_marks_and_digits_alone(text: str) -> None:
-    assert all(unicodedata.category(c)[0] in "LMN" for w in word_tokens(text) for c in w)
-    assert all(word_tokens(text))
-
-
-@given(st.text(st.characters(max_codepoint=0x24F)))
-def test_word_tokens_of_latin_text_are_what_a_regular_expression_finds(text: str) -> None:
-    folded = re.sub("['’]", "", unicodedata.normalize("NFC", text.lower()))
-    spaced = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in folded)
-    assert word_tokens(text) == spaced.split()
 
 
 def test_sentences_may_be_many_and_samples_a_thousand() -> None:

@@ -12,8 +12,7 @@ import pytest
 import eirene
 from eirene.core.errors import InputError
 from eirene.prompts import SHIPPED, PromptSet, load_prompt, prompt_set, read_prompts
-from eirene.prompts.loader import shipped_names, shipped_text
-from eirene.prompts.own import MAX_CHARACTERS, replaceable_names
+from eirene.prompts.loader import MAX_CHARACTERS, replaceable_names, shipped_names, shipped_text
 
 OWN = "# about\nOurs.\n\n# user\nOUR WORDS {{question}} {{mark}} {{answer}} {{given}} {{rejected}}\n"
 

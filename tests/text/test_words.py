@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.text.words import STOP_WORDS, content_words, stem, stems, word_spans
+from eirene.text.words import STOP_WORDS, content_words, lower_words, stem, stems, word_spans
 
 
 def test_words_are_split_at_white_space_and_punctuation_and_stop_words_are_dropped() -> None:
@@ -71,3 +73,38 @@ def test_words_are_ordered_disjoint_and_inside_any_text(text: str) -> None:
 def test_the_short_way_through_plain_text_gives_what_the_long_way_gives(text: str) -> None:
     spans = [(text[a:b].lower(), a, b) for a, b in word_spans(text)]
     assert list(content_words(text)) == [(stem(word), a, b) for word, a, b in spans if word not in STOP_WORDS]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", []),
+        ("?! … —", []),
+        ("The Answer, the-answer!", ["the", "answer", "the", "answer"]),
+        ("It doesn't, it doesn’t", ["it", "doesnt", "it", "doesnt"]),
+        ("3.5% of 2,000", ["3", "5", "of", "2", "000"]),
+        ("snake_case", ["snake", "case"]),
+        ("café cafe\u0301", ["café", "café"]),
+        ("हिन्दी में।", ["हिन्दी", "में"]),
+        ("السَّلام عليكم؟", ["السَّلام", "عليكم"]),
+        ("数据abc 12", ["数", "据", "abc", "12"]),
+        ("ไม่มี", ["ไ", "ม่", "มี"]),
+        ("👍🏽 ok", ["ok"]),
+        ("ΟΔΟΣ", ["οδος"]),
+    ],
+)
+def test_lower_words(text: str, tokens: list[str]) -> None:
+    assert lower_words(text) == tokens
+
+
+@given(st.text())
+def test_lower_words_hold_letters_marks_and_digits_alone(text: str) -> None:
+    assert all(unicodedata.category(c)[0] in "LMN" for w in lower_words(text) for c in w)
+    assert all(lower_words(text))
+
+
+@given(st.text(st.characters(max_codepoint=0x24F)))
+def test_lower_words_of_latin_text_are_what_a_regular_expression_finds(text: str) -> None:
+    folded = re.sub("['’]", "", unicodedata.normalize("NFC", text.lower()))
+    spaced = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in folded)
+    assert lower_words(text) == spaced.split()

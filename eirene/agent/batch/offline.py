@@ -23,8 +23,7 @@ from eirene.data.json_rows import cannot_read, reason
 from eirene.data.output import check_output
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import ChatFeedback
-from eirene.feedback_model.reply_forms import COMPLETENESS_JSON_PROMPT
-from eirene.feedback_model.request import CHAT_PROMPT
+from eirene.feedback_model.request import CHAT_PROMPT, COMPLETENESS_JSON_PROMPT
 from eirene.models.cache import is_whole
 from eirene.models.redaction import redacted
 from eirene.models.replies import Reply, choices_of, usage_of

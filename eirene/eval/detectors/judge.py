@@ -26,9 +26,8 @@ from eirene.eval.detectors.reply_forms import errors_form
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.reply_text import inside_fence
 from eirene.prompts import SHIPPED, Message, PromptSet
-from eirene.prompts.fence import fence_word
+from eirene.prompts.fence import break_control_tokens, fence_word
 from eirene.prompts.history import HISTORY_PROMPT, history_part
-from eirene.prompts.loader import break_control_tokens
 from eirene.text.refusals import denies_fault
 from eirene.text.thinking import without_thinking
 

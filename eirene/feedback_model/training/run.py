@@ -16,7 +16,7 @@ from eirene.data import Dataset, RowSource, Shape, opened
 from eirene.data.haluquestqa import TaggedAnswer, published_split, read_tagged_answers
 from eirene.data.line_checksum import sealed_value
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.parsing.tagged import TUNED_PROMPT, hallucination_messages
+from eirene.feedback_model.hallucination import TUNED_PROMPT, hallucination_messages
 from eirene.feedback_model.training.examples import CriticRecipe, FeedbackRecipe, describe_rows, markdown
 from eirene.models.local.layout import CarriedPrompt, as_text
 from eirene.models.local.spec import PROMPT_FILE, Layout

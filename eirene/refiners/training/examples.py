@@ -15,7 +15,7 @@ from eirene.models.local.spec import LAYOUTS, Layout
 from eirene.models.training.examples import IGNORED, EncodedExample, check_lengths, collate, encode_example
 from eirene.models.training.recipe import Method, Schedule, TrainingRecipe, check_known
 from eirene.prompts import Message, Prompt, load_prompt
-from eirene.prompts.loader import break_control_tokens
+from eirene.prompts.fence import break_control_tokens
 from eirene.refiners.base import RefineTask
 from eirene.refiners.model import PROMPTS, refine_messages
 from eirene.refiners.training.pairs import ChatTurn, PreferencePair

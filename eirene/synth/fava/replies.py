@@ -20,8 +20,7 @@ from eirene.models.replies import Reply
 from eirene.models.reply_text import unwrapped
 from eirene.models.resolve import ChatOptions, resolve_model
 from eirene.prompts import Message, load_prompt
-from eirene.prompts.fence import fence_word
-from eirene.prompts.loader import break_control_tokens
+from eirene.prompts.fence import break_control_tokens, fence_word
 from eirene.synth.fava.rules import TextChange
 from eirene.text.matching import token_spans, tokens
 from eirene.text.unicode import mend_surrogates

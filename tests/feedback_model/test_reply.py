@@ -7,23 +7,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.critique import Tag
-from eirene.feedback_model.parsing.reply import read_reply
+from eirene.feedback_model.reply import is_contradicted, read_reply
 from eirene.feedback_model.request import render_reply
 from eirene.text.sentences import Sentence, split_sentences
 
-CORPUS = [
-    json.loads(line)
-    for file in sorted((Path(__file__).parent / "replies").glob("*.jsonl"))
-    for line in file.read_text(encoding="utf-8").split("\n")
-    if line
-]
-CAUSES = ("empty", "cut off", "withheld", "too long", "refusal", "no verdict", "broken JSON", "echo", "example",
-          "ambiguous", "conflict", "contradiction", "missing", "extra", "no reason")  # fmt: skip
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(__file__).with_name(name).read_text("utf-8").split("\n") if line]
+
+
+CAUSES = ("empty", "cut off", "withheld", "too long", "refusal", "no verdict", "ambiguous", "conflict", "contradiction",
+          "missing", "extra", "no reason")  # fmt: skip
 
 
 def sentences(texts: list[str]) -> tuple[Sentence, ...]:
@@ -37,22 +35,24 @@ def sentences(texts: list[str]) -> tuple[Sentence, ...]:
 THREE = sentences(["Trams are quiet.", "Buses are cheap.", "Bikes are both."])
 
 
-def test_the_corpus_is_large_and_its_cases_differ() -> None:
-    assert len({(*c["answer_sentences"], c["reply"], c.get("finish_reason")) for c in CORPUS}) == len(CORPUS)
-    invalid = sum("invalid" in case["expect"] for case in CORPUS)
-    assert invalid >= 200
-    assert len(CORPUS) - invalid >= 120
+def test_every_reply_of_the_corpus_is_read_as_a_careful_reader_would_or_not_at_all() -> None:
+    wrong = []
+    for case in rows("replies.jsonl"):
+        sample = read_reply(case["reply"], sentences(case["answer_sentences"]), finish_reason=case.get("finish_reason"))
+        expect = case["expect"]
+        if "invalid" in expect:
+            is_right = (sample.invalid or "valid").partition(":")[0] == expect["invalid"] in CAUSES
+        else:
+            is_right = (list(sample.tags), list(sample.reasons)) == (expect["tags"], expect["reasons"])
+        if not is_right:
+            wrong.append((case["name"], sample.invalid or sample.tags, sample.reasons, expect))
+    assert not wrong
 
 
-@pytest.mark.parametrize("case", [pytest.param(c, id=c["name"]) for c in CORPUS])
-def test_a_reply_is_read_as_the_corpus_says(case: dict[str, Any]) -> None:
-    sample = read_reply(case["reply"], sentences(case["answer_sentences"]), finish_reason=case.get("finish_reason"))
-    expect = case["expect"]
-    if "invalid" in expect:
-        assert (sample.invalid or "valid").startswith(expect["invalid"])
-        assert expect["invalid"].startswith(CAUSES)
-    else:
-        assert (sample.invalid, list(sample.tags), list(sample.reasons)) == (None, expect["tags"], expect["reasons"])
+def test_only_a_comment_that_plainly_denies_its_tag_contradicts_it() -> None:
+    cases = rows("contradictions.jsonl")
+    assert {(c["tag"], c["contradicts"]) for c in cases} == {(t, c) for t in ("Complete", "Incomplete") for c in (0, 1)}
+    assert not [c for c in cases if is_contradicted(c["tag"], c["comment"]) is not c["contradicts"]]
 
 
 # The styles that a known critique is written in and must be read back from.
@@ -88,20 +88,10 @@ STYLES: dict[str, Style] = {
     "no numbers": lines("- {verdict}"),
     "lower case": lines("{n}. {verdict}", "[complete]", "[incomplete] reasons: {reason}"),
     "bare": lines("{n}. {verdict}", "Complete", "Incomplete. Reason: {reason}"),
-    "german": lines("Satz {n}: {verdict}", "[Vollständig]", "[Unvollständig] Gründe: {reason}"),
-    "chinese": lines("{n}、{verdict}", "【完整】", "【不完整】原因：{reason}"),
     "next line": lines("{n}. {verdict}", "[Complete]", "[Incomplete]\n   Reasons: {reason}"),
-    "headings": lines("### Statement {n}\n{verdict}\n"),
-    "table": lines("| {n} | {verdict} |", "Complete | ", "Incomplete | {reason}"),
     "fenced": lambda reasons: "```\n" + STYLES["as asked"](reasons) + "\n```",
     "after thinking": lambda reasons: "<think>1. [Complete]\nhm</think>\n" + STYLES["as asked"](reasons),
-    "entries": lambda reasons: json.dumps(entries(reasons)),
-    "wrapped": lambda reasons: (
-        "Here it is:\n```json\n" + json.dumps({"sentences": entries(reasons)}, indent=1) + "\n```"
-    ),
     "map": lambda reasons: json.dumps({e.pop("n"): e for e in entries(reasons)}),
-    "parallel": lambda reasons: json.dumps({"tags": tags_of(reasons), "reasons": list(reasons)}),
-    "values a line": lambda reasons: "\n".join(map(json.dumps, entries(reasons))),
 }
 SAID = (
     "the",
@@ -175,24 +165,24 @@ def test_no_reply_raises_and_every_one_is_whole_or_invalid(
 def test_a_tag_is_only_read_where_the_reply_holds_that_tag(reply: str) -> None:
     sample = read_reply(reply, THREE)
     told = reply.casefold()
-    assert "Incomplete" not in sample.tags or "incomplete" in told or "unvollständig" in told
+    assert "Incomplete" not in sample.tags or "incomplete" in told
     assert "Complete" not in sample.tags or "complete" in told.replace("incomplete", "")
 
 
 UNITS = (
-    "1. [Complete]\n", "1. [Complete] ", "[", "{", "[{\n", '{"a":\n', "<think>", "</think>\n", "| 1 |\n", "Reasons: ",
-    '"', "[Incomplete] ", " ", "\n", "*\n", "1. Item number", "a:\n", "\u0327\u0301", "i can't ", "as an ai ", "> ",
+    "1. [Complete]\n", "1. [Complete] ", "[", "{", '{"a":\n', "<think>", "</think>\n", "Reasons: ", '"',
+    "[Incomplete] ",
+    " ", "\n", "*\n", "-\n\n", "1. Item number", "\u0327\u0301", "i can't ", "it is not ", "no a ", "> ",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("n_sentences", [3, 250])
-def test_a_reply_of_a_megabyte_is_read_in_linear_time(unit: str, n_sentences: int) -> None:
+def test_a_reply_of_a_megabyte_is_read_in_linear_time() -> None:
     """250 sentences leave room for a megabyte. No time is asserted; anything quadratic would take minutes here."""
-    answer = sentences([f"Item number {n}" for n in range(n_sentences)])
-    reply = "1. [Incomplete] Reasons: x " + unit * (1_000_000 // len(unit))
-    assert read_reply(reply, answer).invalid is not None
-    assert read_reply(unit + reply, answer).invalid is not None
+    answer = sentences([f"Item number {n}" for n in range(250)])
+    for unit in UNITS:
+        reply = "1. [Incomplete] Reasons: x " + unit * (1_000_000 // len(unit))
+        assert read_reply(reply, answer).invalid is not None
+        assert read_reply(unit + reply, answer).invalid is not None
 
 
 def test_a_long_valid_reply_is_read_and_an_endless_one_is_not() -> None:
@@ -206,5 +196,5 @@ def test_an_answer_without_sentences_has_no_critique() -> None:
 
 
 def test_half_a_surrogate_pair_in_a_reason_is_replaced() -> None:
-    sample = read_reply('{"1": "Incomplete: half \\ud800 a pair", "2": "Complete", "3": "Complete"}', THREE)
+    sample = read_reply("1. [Incomplete] Reasons: half \ud800 a pair\n2. [Complete]\n3. [Complete]", THREE)
     assert sample.reasons[0] == "half \ufffd a pair"

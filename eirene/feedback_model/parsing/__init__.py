@@ -1,1 +1,0 @@
-"""Parsing: from a model's reply to a checked critique."""
