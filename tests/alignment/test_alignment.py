@@ -204,6 +204,7 @@ def test_any_text_gives_finite_numbers_in_range(arguments: list[str], answer: st
     assert ((places.wrong >= 0) & (places.wrong <= 1)).all() and 0 <= places.disorder <= 1
 
 
+@pytest.mark.slow
 def test_a_200000_word_answer_is_aligned_whole() -> None:
     sentences = [" ".join([word] * 20) + "." for word in ("abc", "ede", "bad")]
     answer = " ".join(sentences[n % 3] for n in range(10_000))

@@ -32,6 +32,7 @@ from eirene.text.sentences import split_sentences
 from tests.agent.server.serving import running
 from tests.llm.conftest import LlamaServer
 
+SLOW = pytest.mark.slow
 pytestmark = [pytest.mark.llm, pytest.mark.usefixtures("loopback")]
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +54,10 @@ async def critiques(
     return [sample async for sample in model.draw(request, start=0, count=count, meter=meter)], meter.total
 
 
-@pytest.mark.parametrize(("kind", "count"), [("completeness", 20), ("hallucination", 6)])
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [("completeness", 4), pytest.param("completeness", 20, marks=SLOW), pytest.param("hallucination", 6, marks=SLOW)],
+)
 async def test_critiques_are_one_call_and_can_be_read(gguf_file: Path, kind: str, count: int) -> None:
     samples, usage = await critiques(named(gguf_file), kind=kind, count=count)
     assert sum(sample.is_valid for sample in samples) >= count - 1
@@ -61,6 +65,7 @@ async def test_critiques_are_one_call_and_can_be_read(gguf_file: Path, kind: str
     assert usage.output_tokens >= count * 6  # of all of them: the shortest reply has more tokens than that
 
 
+@pytest.mark.slow
 async def test_a_seed_holds_whatever_ran_before(gguf_file: Path) -> None:
     first, _ = await critiques(named(gguf_file), count=4)
     await resolve_chat(named(gguf_file)).ask([Message("user", "Hello.")], sampling=Sampling(seed=1), meter=Meter())
@@ -89,6 +94,7 @@ def test_refine_keeps_the_original_or_says_what_it_accepted(gguf_file: Path) -> 
     assert record.usage.cost_usd == 0.0
 
 
+@pytest.mark.slow
 async def test_a_follow_up_is_judged_in_its_conversation_within_the_models_context(gguf_file: Path) -> None:
     history = [("user", "What burns in old lamps? " * 40), ("assistant", "Whale oil. " * 80)] * 24
     item = Item(question="And who lights them?", answer="The keeper does.", history=history)
@@ -99,6 +105,7 @@ async def test_a_follow_up_is_judged_in_its_conversation_within_the_models_conte
     assert 800 < meter.total.input_tokens - meter.total.cached_tokens < 2048  # forty times as much was said
 
 
+@pytest.mark.slow
 async def test_three_modes_are_compared(gguf_file: Path, tmp_path: Path) -> None:
     settings = {"samples": 3, "max_rounds": 1, "judge_votes": 0}
     plan = ComparePlan(modes=("improve", "generic", "fine-grained"), settings=settings)  # type: ignore[arg-type]  # made
@@ -118,6 +125,7 @@ async def test_chainpoll_reads_its_polls(gguf_file: Path) -> None:
     assert sum(poll.error is not None for poll in scores.polls.replies) >= 2
 
 
+@pytest.mark.slow
 async def test_an_npov_response_is_written(gguf_file: Path) -> None:
     sides = tuple(Side(name, (Argument(name, text),)) for name, text in SIDES.items())
     topic = Topic("trams", "Should the town build a tram line?", sides)
@@ -130,6 +138,7 @@ async def test_an_npov_response_is_written(gguf_file: Path) -> None:
     assert 20 < meter.total.output_tokens <= 120
 
 
+@pytest.mark.slow
 async def test_a_server_of_llama_cpp_takes_the_schema_and_every_token_is_counted(
     llama_server: LlamaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +160,7 @@ async def test_a_server_of_llama_cpp_takes_the_schema_and_every_token_is_counted
     assert ours.total.output_tokens == came
 
 
+@pytest.mark.slow
 def test_serve_answers_openai_s_client_in_one_piece_and_streamed(gguf_file: Path) -> None:
     ask: Any = [
         {"role": "user", "content": ITEM.question},
@@ -167,6 +177,7 @@ def test_serve_answers_openai_s_client_in_one_piece_and_streamed(gguf_file: Path
     assert str(gguf_file.parent) not in model
 
 
+@pytest.mark.slow
 async def test_a_local_model_and_a_gguf_file_are_held_to_the_same_schema(gguf_file: Path, tmp_path: Path) -> None:
     make_folder = runpy.run_path(str(ROOT / "benchmarks" / "smollm2" / "model.py"))["make_folder"]
     samples, usage = await critiques(make_folder(tmp_path / "smollm2"), count=2)

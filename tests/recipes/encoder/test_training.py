@@ -28,6 +28,8 @@ from recipes.encoder.fit import EncoderRecipe, fit  # noqa: E402
 from recipes.encoder.graph import PackedBert  # noqa: E402
 from recipes.encoder.run import mean_weights, train_encoder  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 SMALL = EncoderRecipe(epochs=2, rank=2, alpha=4)
 
 

@@ -15,6 +15,8 @@ from recipes.verifier.cache import cached_pairs
 from recipes.verifier.data import VerifierRow, read_rows
 from tests.recipes.verifier.verifier_rows import rows_of, write_rows
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[VerifierRow]:

@@ -17,6 +17,8 @@ from recipes.verifier.__main__ import main
 from tests.cli.run import Run, assert_error
 from tests.recipes.verifier.verifier_rows import rows_of, write_data, write_rows
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("--max-steps", "2", "--workers", "1")
 
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from recipes.verifier.data import VerifierRow
 from recipes.verifier.temperature import fit_temperature, log_loss, tempered
 
+pytestmark = pytest.mark.slow
+
 
 def rows_with(labels: list[Any]) -> list[VerifierRow]:
     return [VerifierRow("own", ("Rain fell.",), "It rained.", label) for label in labels]

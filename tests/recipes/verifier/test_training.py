@@ -24,6 +24,8 @@ from recipes.verifier.graph import HeadShape
 from recipes.verifier.run import TrainedVerifier, VerifierStep, train_verifier
 from tests.recipes.verifier.verifier_rows import rows_of, write_data, write_rows
 
+pytestmark = pytest.mark.slow
+
 SMALL = VerifierRecipe(epochs=2, batch=8, edits=0.0, shape=HeadShape(width=16, heads=2, layers=1))
 Train = Callable[..., TrainedVerifier]
 
