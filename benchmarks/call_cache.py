@@ -18,8 +18,7 @@ from pathlib import Path
 
 from eirene.core.usage import Meter
 from eirene.models.cache import CallCache, reply_keys
-from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
+from eirene.models.chat import ChatModel, Sampling, draw_replies
 from eirene.models.replies import Reply
 from eirene.models.scripted import ScriptedChatModel
 from eirene.prompts import Message

@@ -128,8 +128,8 @@ def build_engine(
     `--base-url` is the server of each of the two that is a chat model; `timeout_s`: of an attempt of a call to either,
     and to the judge; `fill` finds passages. Raises `InputError`, `MissingExtraError`.
     """
+    from eirene.agent.server.drafts import Upstream
     from eirene.agent.server.engine import Engine
-    from eirene.agent.server.upstream import Upstream
     from eirene.models.resolve import ChatOptions, chat_builder
 
     loop_is_chat = is_named(models.backend)

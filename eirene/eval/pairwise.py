@@ -23,8 +23,7 @@ from eirene.core.usage import Meter
 from eirene.eval.detectors.judge import Section, fenced, question_sections
 from eirene.eval.detectors.reply_forms import PAIRWISE_JSON_PROMPT, pairwise_form
 from eirene.eval.detectors.verdict import cleaned
-from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
+from eirene.models.chat import ChatModel, Sampling, draw_replies
 from eirene.models.replies import Reply
 from eirene.models.structured import json_object
 from eirene.prompts import SHIPPED, Message, PromptSet

@@ -1,35 +1,37 @@
-"""The call layer: one `ChatModel` for every role that calls a LangChain chat model.
+"""The call layer: one `ChatModel` for every role that calls a LangChain chat model, and draws of many replies.
 
 What it adds to the model: retries of our own, a time limit for each attempt, a limit on concurrent calls, and the usage
-of every attempt. What it takes away: the client's own retries, response caches (twenty equal prompts would become one
-call, and so twenty equal critiques) and streaming (which gives one choice, whatever `n` says). A call cache of our own
-(`eirene.models.cache`) knows samples of one prompt apart.
+of every attempt (`eirene.models.calls`). What it takes away: the client's own retries, response caches (twenty equal
+prompts would become one call, and so twenty equal critiques) and streaming (which gives one choice, whatever `n` says).
+A call cache of our own (`eirene.models.cache`) knows samples of one prompt apart.
+
+What a server takes is found out by asking. It is asked for everything; a field that it refuses is left out from then
+on, `n`, the system message and the JSON schema among them, and so is one that it ignores.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence, Set
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from eirene.core.errors import MalformedReplyError
+from eirene.core.errors import PERMANENT_ERRORS, BackendError, MalformedReplyError
 from eirene.core.logs import get_logger
 from eirene.core.loop_settings import Structured
-from eirene.core.signature import rng_for
 from eirene.core.usage import Meter, Usage
-from eirene.models.attempt import Attempt, reply_limit, try_call
 from eirene.models.cache import CallCache, reply_keys
 from eirene.models.call_spans import TracedCall, note_response, response_of
-from eirene.models.choice_tokens import ChoiceTokens
+from eirene.models.calls import Caller, Outcome, Request, reply_limit
 from eirene.models.clients import ModelPerLoop, identity_of, server_address
-from eirene.models.costs import Price, priced
-from eirene.models.faults import Fault
+from eirene.models.costs import Price, rough_count
+from eirene.models.faults import RESPONSE_FORMAT
 from eirene.models.http_guard import current_call
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
-from eirene.models.messages import SYSTEM, has_system, wants_breakpoint, with_breakpoint, without_system
+from eirene.models.messages import SYSTEM, has_system, without_system
 from eirene.models.replies import Reply, Tokens, replies_of, tokens_of
-from eirene.models.structured import PARAMETER, ReplyForm, SchemaRequest, SchemaSupport, guided_replies
+from eirene.models.structured import ReplyForm, asks_for_schemas, guided_replies, json_object, schema_fields
 from eirene.prompts import Message
 
 if TYPE_CHECKING:
@@ -40,7 +42,13 @@ logger = get_logger(__name__)
 
 NOSTREAM = "nostream"
 """LangGraph's tag for calls whose tokens stay out of `stream_mode="messages"`: drafts are not for the reader."""
+LEAST_TOKENS = 1024
+"""A shorter prompt Anthropic does not keep in its prompt cache (some models want more, and ignore the breakpoint)."""
 _SEED_BITS = 31  # the widest that every provider's seed field takes
+_COUNTS_ALL = ("api.openai.com", ".openai.azure.com", "api.anthropic.com")
+"""Servers whose usage is that of every choice. llama.cpp's speaks of the first one whatever `n` is."""
+_LONG_TOKEN = 8
+"""Characters; no tokenizer's average token is as long. Where more came than that, choices were left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +89,8 @@ class ChatModel:
 
     `model` is copied, never changed. `price` None leaves costs unknown; `rebuild` makes such a model anew for another
     event loop; `sleep` is what waits between attempts. Replies that `cache` knows are not asked for again. `structured`
-    says whether replies are asked for by JSON schema (`eirene.models.structured`).
+    says whether replies are asked for by JSON schema. Raises `InputError` where they must be, and the model's class has
+    no place for one.
     """
 
     def __init__(
@@ -101,48 +110,50 @@ class ChatModel:
         self.name = name or model_name(model)
         self.cache = cache
         self.structured = structured
-        self._schema = SchemaSupport(model, structured, name=self.name)
-        self._counting = ChoiceTokens(server_address(model))
+        self._has_schemas = asks_for_schemas(model, structured)
+        self._holds_to_schemas = False  # a reply has shown it
+        address = server_address(model)
+        # Whether usage is that of all choices; None until a request for several has shown it.
+        self._counts_all = True if address is None or any(known in address for known in _COUNTS_ALL) else None
         self._identity = identity_of(model, name)
         self._fields = frozenset(type(model).model_fields)
         self._models = ModelPerLoop(model, name=self.name, rebuild=rebuild)
-        self._limiter = Limiter() if limiter is None else limiter
-        self._retry = RetryPolicy() if retry is None else retry
-        self._timeout_s = timeout_s
-        self._price = price
-        self._sleep = sleep
+        self._calls = Caller(
+            self.name, limiter=limiter, retry=retry, timeout_s=timeout_s, price=price, sleep=sleep
+        )  # fmt: skip
         # `disable_streaming` is LangChain's switch; OpenAI's class sends its own field `streaming` all the same.
-        self._ours = {
-            "cache": False,
-            "disable_streaming": True,
-            **({"streaming": False} if "streaming" in self._fields else {}),
-        }
-        self._refused: set[str] = set()
-        self._has_answered = False
-        self._takes_n = self._has_field("n")
+        self._ours = {"cache": False, "disable_streaming": True}
+        if "streaming" in self._fields:
+            self._ours["streaming"] = False
 
     @property
     def model(self) -> BaseChatModel:
         """The model as it was given."""
         return self._models.given
 
-    def form_of(self, sampling: Sampling) -> ReplyForm | None:
+    def form_of(self, sampling: Sampling, refused: Set[str] | None = None) -> ReplyForm | None:
         """The JSON that a request with `sampling` asks for, as far as is known; None where it asks for text."""
-        return sampling.form if self._schema.is_usable else None
+        refused = self._calls.refused if refused is None else refused
+        return sampling.form if self._has_schemas and RESPONSE_FORMAT not in refused else None
 
     def wants_breakpoint(self, messages: Sequence[Message], sampling: Sampling) -> bool:
-        """Whether requests that share this prompt should say so, for the provider to keep it."""
-        form = self.form_of(sampling)
-        return wants_breakpoint(self.model, messages if form is None or not form.messages else form.messages)
+        """Whether requests that share this prompt should say so: Anthropic keeps what stands before a breakpoint.
+
+        OpenAI, llama.cpp and vLLM know the beginning of a prompt again by themselves.
+        """
+        if "anthropic_api_key" not in self._fields:
+            return False
+        return sum(rough_count(m.content) for m in _asked(messages, self.form_of(sampling))) >= LEAST_TOKENS
 
     @property
     def takes_n(self) -> bool:
         """Whether several replies may be asked for in one request. Starts as a guess; a request finds out."""
-        return self._takes_n and "n" not in self._refused
+        return "n" in self._fields and "n" not in self._calls.refused
 
-    def settable(self, sampling: Sampling) -> dict[str, Any]:
+    def settable(self, sampling: Sampling, refused: Set[str] | None = None) -> dict[str, Any]:
         """The fields of `sampling` that this model has and that the provider has not refused so far."""
-        return {k: v for k, v in sampling.fields().items() if self._has_field(k) and k not in self._refused}
+        refused = self._calls.refused if refused is None else refused
+        return {k: v for k, v in sampling.fields().items() if k in self._fields and k not in refused}
 
     async def ask(self, messages: Sequence[Message], *, sampling: Sampling, meter: Meter) -> Reply:
         """The model's one reply, from the call cache where it is there. Raises what `send` raises."""
@@ -207,109 +218,89 @@ class ChatModel:
     async def _answered(
         self, messages: Sequence[Message], sampling: Sampling, meter: Meter, *, n: int, is_kept: bool
     ) -> tuple[Reply, ...]:
-        """The replies of one request, retried as the policy says; none where the provider refuses `n`.
+        """The replies of one request; none where the provider refuses `n`.
 
-        A server that turns out to take no schema is asked for text at once; where it fails within for the second time
-        and no schema has worked yet, text is tried once.
+        Log-probabilities that come for the count of tokens alone are nobody's.
         """
-        refused = 0
-
-        async def ask(before: int) -> tuple[Reply, ...] | Fault:
-            nonlocal refused
-            form = self.form_of(sampling)
-            several = n if n > 1 and self.takes_n else 1
-            counts = self._counting.wants_logprobs(several)
-            counted = replace(sampling, top_logprobs=1) if counts and not sampling.top_logprobs else sampling
-            fields = self.settable(counted)
-            if several > 1:
-                fields["n"] = n
-            asked = messages if form is None or not form.messages else form.messages
-            outcome = await self._attempt(asked, fields, form, meter=meter, tries=before + refused, is_kept=is_kept)
-            if isinstance(outcome, Fault) and form is not None and before == 1 and self._schema.is_suspect(outcome):
-                fault, form = outcome, None
-                tries = before + refused + 1
-                outcome = await self._attempt(messages, fields, None, meter=meter, tries=tries, is_kept=is_kept)
-                if not isinstance(outcome, Fault):
-                    self._schema.refused(fault.error)
-            if isinstance(outcome, Fault):
-                if outcome.parameter is None or (outcome.parameter == PARAMETER and not self._schema.may_fall_back):
-                    return outcome
-                self._give_up(outcome.parameter, outcome)
-                refused += 1  # none of the policy's attempts: it has told us something, and cannot happen twice
-                return () if outcome.parameter == "n" else await ask(before)
-            if form is not None:
-                self._schema.look_at(outcome)
-            if len(outcome) < fields.get("n", 1):
-                logger.info("%s gave %d of %d replies: one a request from now on", self.name, len(outcome), n)
-                self._takes_n = False
-            # Log-probabilities that came for the count alone are nobody's.
-            return outcome[:n] if sampling.top_logprobs else tuple(replace(reply, tokens=()) for reply in outcome[:n])
-
-        return await self._retry.run(ask, rng=rng_for(sampling.seed or 0, "retry"), sleep=self._sleep)
-
-    async def _attempt(
-        self,
-        messages: Sequence[Message],
-        fields: Mapping[str, Any],
-        form: ReplyForm | None,
-        *,
-        meter: Meter,
-        tries: int,
-        is_kept: bool,
-    ) -> tuple[Reply, ...] | Fault:
-        """One request. It is on the meter from the moment it is sent, so that a cancelled one is not forgotten."""
-        model = self._models.here()
-        by_schema = SchemaRequest({}, {}) if form is None else self._schema.request(model, form)
-        model = model.model_copy(update={**self._ours, **fields, **by_schema.fields})
-        asked = [{"role": message.role, "content": message.content} for message in messages]
-        if SYSTEM in self._refused:
-            asked = without_system(asked)
-        told = {*fields, *([] if form is None else [PARAMETER]), *([SYSTEM] if has_system(asked) else [])}
-        address = server_address(model)
-        attempt = Attempt(
-            model, self.name, self._timeout_s, reply_limit(model), frozenset(told), address, self._has_answered
+        several = n if n > 1 and self.takes_n else 1
+        counts = several > 1 and not self._counts_all and not sampling.top_logprobs
+        asked = replace(sampling, top_logprobs=1) if counts else sampling
+        replies, form = await self._calls.run(
+            lambda refused: self._request(messages, asked, refused, n=several, is_kept=is_kept),
+            meter=meter,
+            seed=sampling.seed or 0,
         )
+        if form is not None:
+            self._look_at(replies)
+        if 0 < len(replies) < several:
+            self._calls.refuse({"n"})
+        return tuple(replace(r, tokens=()) for r in replies[:n]) if not sampling.top_logprobs else replies[:n]
+
+    def _request(
+        self, messages: Sequence[Message], sampling: Sampling, refused: Set[str], *, n: int, is_kept: bool
+    ) -> Request[tuple[tuple[Reply, ...], ReplyForm | None]]:
+        """The request as it is to be sent to a server that refuses these fields."""
+        form = self.form_of(sampling, refused)
+        fields = self.settable(sampling, refused) | ({"n": n} if n > 1 else {})
+        model = self._models.here()
+        more, arguments = ({}, {}) if form is None else schema_fields(model, form)
+        model = model.model_copy(update={**self._ours, **fields, **more})
+        asked = [{"role": m.role, "content": m.content} for m in _asked(messages, form)]
+        asked = without_system(asked) if SYSTEM in refused else asked
         lc_messages = _to_langchain(asked, is_kept=is_kept)
-        call = TracedCall(
-            self.name, model, fields, ((m["role"], m["content"]) for m in asked), tries, address,
+
+        async def send() -> Outcome[tuple[tuple[Reply, ...], ReplyForm | None]]:
+            replies, tokens = await _answer(model, lc_messages, form, arguments)
+            if not replies:
+                raise MalformedReplyError(f"{self.name}: the reply holds no choice")
+            return Outcome((replies, form), self._all_tokens(tokens, replies), replies)
+
+        may_be_text = form is not None and self.structured == "auto"
+        optional = {*fields, *([RESPONSE_FORMAT] if may_be_text else []), *([SYSTEM] if has_system(asked) else [])}
+        span = TracedCall(
+            self.name, model, fields, ((m["role"], m["content"]) for m in asked), address=server_address(model),
             output=None if form is None else "json",
         )  # fmt: skip
-        async with self._limiter.slot() as slot:
-            unpriced = None if self._price is None else 0.0
-            meter.add(Usage(calls=1, retries=int(tries > 0), cost_usd=unpriced))
-            with call.open() as found:
-                outcome = await try_call(lambda: _answer(model, lc_messages, by_schema), attempt)
-                if isinstance(outcome, Fault):
-                    call.told(found, outcome)
-                    return slot.failed(outcome)
-                replies, tokens = outcome
-                tokens = self._counting.settled(tokens, replies)
-                nothing = Fault(MalformedReplyError(f"{self.name}: the reply holds no choice"), retryable=True)
-                call.told(found, replies or nothing, tokens)
-        meter.add(self._usage(tokens))
-        self._has_answered |= bool(replies)
-        return replies or nothing
+        # Servers that compile a schema fail in many ways, and some say no more than "internal server error".
+        doubtful = RESPONSE_FORMAT if may_be_text and not self._holds_to_schemas else None
+        return Request(send, span, reply_limit(model), frozenset(optional), doubtful, without_n=((), None))
 
-    def _usage(self, tokens: Tokens) -> Usage:
-        if tokens.is_unknown:
-            logger.info("%s reports no token usage; it counts as 0 tokens", self.name)
-        return priced(
-            self._price, input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached,
-            written_tokens=tokens.written,
-        )  # fmt: skip
+    def _look_at(self, replies: Sequence[Reply]) -> None:
+        """Learns from the replies to a request with a schema: text says that the server has ignored it.
 
-    def _give_up(self, parameter: str, fault: Fault) -> None:
-        if parameter == PARAMETER:
-            self._schema.refused(fault.error)
+        One JSON object settles it. Nothing is said by replies that are blank, cut off or filtered. What came stands:
+        it was asked for as JSON by the prompt as well, and its reader takes both. Raises `MalformedReplyError` for
+        text where a schema is insisted on.
+        """
+        told = [r for r in replies if r.text.strip() and not r.is_cut_off and not r.is_filtered]
+        self._holds_to_schemas |= any(json_object(r.text) is not None for r in told)
+        if self._holds_to_schemas or not told:
             return
-        if parameter in self._refused:  # a concurrent call has found it out, too
-            return
-        self._refused.add(parameter)
-        tell = logger.info if parameter == "n" else logger.warning
-        tell("%s does not take %r, going on without it: %s", self.name, parameter, fault.error)
+        if self.structured == "schema":
+            raise MalformedReplyError(
+                f"{self.name}: the server was sent a JSON schema and replied with text "
+                f"({' '.join(told[0].text.split())[:60]!r}); use --structured auto or text"
+            )
+        self._calls.refuse({RESPONSE_FORMAT})
 
-    def _has_field(self, name: str) -> bool:
-        return name in self._fields
+    def _all_tokens(self, tokens: Tokens, replies: Sequence[Reply]) -> Tokens:
+        """The usage of a request with these choices, put right where the server counted one of them.
+
+        Log-probabilities come one a token, so that their number is the count.
+        """
+        if len(replies) < 2 or tokens.is_unknown:
+            return tokens
+        counted = sum(len(reply.tokens) for reply in replies)
+        if all(reply.tokens for reply in replies):
+            self._counts_all = counted <= tokens.output
+            return replace(tokens, output=max(counted, tokens.output))
+        characters = sum(len(reply.text) for reply in replies)
+        if characters <= _LONG_TOKEN * tokens.output:
+            self._counts_all = True if self._counts_all is None else self._counts_all
+            return tokens
+        guessed = round(tokens.output * characters / max(1, len(replies[0].text)))
+        logger.info("the server counts one choice of %d: about %d tokens came", len(replies), guessed)
+        return replace(tokens, output=max(tokens.output, guessed))
 
 
 def model_name(model: BaseChatModel) -> str:
@@ -321,19 +312,23 @@ def model_name(model: BaseChatModel) -> str:
     return type(model).__name__
 
 
+def _asked(messages: Sequence[Message], form: ReplyForm | None) -> Sequence[Message]:
+    return messages if form is None or not form.messages else form.messages
+
+
 def _to_langchain(messages: Sequence[dict[str, Any]], *, is_kept: bool) -> list[BaseMessage]:
-    """The messages; the provider is to keep them for later requests where `is_kept`."""
+    """The messages; where `is_kept`, with a breakpoint at the end, in the form of Anthropic's API."""
     from langchain_core.messages import HumanMessage, SystemMessage
 
     kinds: dict[str, type[SystemMessage | HumanMessage]] = {"system": SystemMessage, "user": HumanMessage}
     contents: list[Any] = [message["content"] for message in messages]
     if is_kept:
-        contents[-1] = with_breakpoint(contents[-1])
+        contents[-1] = [{"type": "text", "text": contents[-1], "cache_control": {"type": "ephemeral"}}]
     return [kinds[m["role"]](content=content) for m, content in zip(messages, contents, strict=True)]
 
 
 async def _answer(
-    model: BaseChatModel, messages: list[BaseMessage], by_schema: SchemaRequest
+    model: BaseChatModel, messages: list[BaseMessage], form: ReplyForm | None, arguments: Mapping[str, Any]
 ) -> tuple[tuple[Reply, ...], Tokens]:
     """What a request gives: every choice, where `ainvoke` keeps the first, as a child of the caller's run."""
     from langchain_core.runnables.config import ensure_config
@@ -344,11 +339,104 @@ async def _answer(
         callbacks=config.get("callbacks"),
         tags=[*config.get("tags", []), NOSTREAM],
         metadata=config.get("metadata"),
-        **by_schema.arguments,
+        **arguments,
     )
     note_response(response_of(result))
-    replies = replies_of(result, tool=(by_schema.arguments.get("tool_choice") or {}).get("name"))
-    if by_schema.is_empty or all(reply.text.strip() for reply in replies):
+    replies = replies_of(result, tool=(arguments.get("tool_choice") or {}).get("name"))
+    if form is None or all(reply.text.strip() for reply in replies):
         return replies, tokens_of(result)
     call = current_call()
     return guided_replies(replies, result, b"" if call is None else call.body), tokens_of(result)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Several replies to be drawn to one prompt: the prompt, how they are drawn, and the seed of each."""
+
+    messages: tuple[Message, ...]
+    sampling: Sampling
+    seeds: tuple[int, ...]
+
+
+async def draw_replies(
+    chat: ChatModel,
+    messages: Sequence[Message],
+    *,
+    sampling: Sampling,
+    seeds: Sequence[int],
+    meter: Meter,
+    together: bool = False,
+) -> AsyncGenerator[Reply | BackendError, None]:
+    """One reply a seed, in the order of the seeds; a call that failed for good gives its error in that place.
+
+    What the call cache knows is taken from it, the rest is drawn: by one request for all of it (with the first seed)
+    while the provider takes `n`; what is then still missing, and everything where it does not, by concurrent calls.
+    With `together` nothing is asked for one by one: the replies end where the one request for all gave no more.
+    Closing the generator cancels the calls under way. Raises `PERMANENT_ERRORS`.
+    """
+    known = await chat.recall(messages, sampling=sampling, seeds=seeds, meter=meter)
+    missing = [seed for seed, reply in zip(seeds, known, strict=True) if reply is None]
+    fresh = _fresh(chat, messages, sampling=sampling, seeds=missing, meter=meter, together=together)
+    async with aclosing(fresh):  # a generator that is merely dropped would leave its calls running
+        for reply in known:
+            outcome = await anext(fresh, None) if reply is None else reply
+            if outcome is None:
+                return
+            yield outcome
+
+
+async def _fresh(
+    chat: ChatModel,
+    messages: Sequence[Message],
+    *,
+    sampling: Sampling,
+    seeds: Sequence[int],
+    meter: Meter,
+    together: bool,
+) -> AsyncGenerator[Reply | BackendError, None]:
+    done = 0
+    if len(seeds) > 1 and chat.takes_n:
+        try:
+            replies = await chat.send(messages, sampling=sampling, seeds=seeds, meter=meter)
+        except PERMANENT_ERRORS:
+            raise
+        except BackendError as error:
+            for _ in seeds:
+                yield error
+            return
+        for reply in replies:
+            yield reply
+        done = len(replies)
+    if together and len(seeds) > 1:
+        return
+    rest = _concurrently(chat, messages, sampling=sampling, seeds=seeds[done:], meter=meter)
+    async with aclosing(rest):
+        async for outcome in rest:
+            yield outcome
+
+
+async def _concurrently(
+    chat: ChatModel, messages: Sequence[Message], *, sampling: Sampling, seeds: Sequence[int], meter: Meter
+) -> AsyncGenerator[Reply | BackendError, None]:
+    async def one(seed: int) -> Reply:
+        return (await chat.send(messages, sampling=sampling, seeds=[seed], meter=meter, is_shared=True))[0]
+
+    # A provider that writes the prompt to a cache has it there for those only that ask when the first is answered.
+    at_once = 1 if chat.wants_breakpoint(messages, sampling) else len(seeds)
+    tasks = [asyncio.create_task(one(seed)) for seed in seeds[:at_once]]
+    try:
+        for place in range(len(seeds)):
+            if place == len(tasks):
+                tasks += [asyncio.create_task(one(seed)) for seed in seeds[place:]]
+            task = tasks[place]
+            try:
+                yield await task
+            except PERMANENT_ERRORS:
+                raise
+            except BackendError as error:
+                yield error
+    finally:
+        for task in tasks:
+            task.cancel()
+        # Waits for the cancelled, and takes note of the errors of those that nobody will look at any more.
+        await asyncio.gather(*tasks, return_exceptions=True)

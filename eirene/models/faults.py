@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,10 +29,25 @@ from eirene.core.errors import (
     RequestRefusedError,
     UnreachableError,
 )
-from eirene.models.connection import diagnose
 from eirene.models.messages import SYSTEM, refuses_system
 from eirene.models.redaction import redacted
 
+_NO_ADDRESS = frozenset({"InvalidURL", "LocationParseError", "UnsupportedProtocol"})
+_NO_TLS = frozenset({"HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "WRONG_VERSION_NUMBER"})
+_LATE = frozenset({"ConnectTimeout", "ConnectionTimeoutError"})
+_WRONG_NAME = (62, 64)  # OpenSSL's codes for a certificate of another host or IP address
+
+Diagnosis = tuple[type[BackendError], str]
+RESPONSE_FORMAT = "response_format"
+"""What a refused schema is called, whatever field it was sent in."""
+LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+"""The two names of one limit: servers know the one, the other, or both."""
+_NO_NAME = re.compile(
+    r"\bnot? (?:support|permit|allow|longer)|\bextra\b|extra_|\bun(?:supported|known|expected|recogni[sz]ed)\b"
+    r"|\badditional propert|\bdeprecated\b|\binstead\b|\binvalid (?:parameter|field|argument)",
+    re.IGNORECASE,
+)
+"""How servers say that they do not know a name, rather than that its value is wrong."""
 _RETRYABLE = (RateLimitError, BackendTimeoutError, UnreachableError, MalformedReplyError)
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _QUOTA_TEXT = re.compile(r"insufficient_quota|credit balance is too low|billing_hard_limit_reached", re.IGNORECASE)
@@ -162,20 +179,19 @@ def _where(status: int, message: str) -> str:
 
 def _refused_parameter(error: Exception, parameters: frozenset[str]) -> str | None:
     """The sent field that a refusal names: the body's `param`, else the first that the message speaks of as a name."""
-    named = _detail(error).get("param")
-    if isinstance(named, str) and named in parameters:
-        return named
     text = _whole(error)
-    told = _told_of(text, parameters)
-    if told is not None:
-        return told
-    for field in sorted(parameters - {SYSTEM}):
-        # A one-letter field must look like a field: 'n', `n`, "n", n=, n >, n must, n is, parameter n.
-        looks = rf"""['"`]{field}['"`]|\b(?:parameter|field|argument|option|value of) {field}\b|\b{field}\s*[=><:]"""
-        loose = rf"|\b{field} (?:must|is|should|can|cannot|greater|larger)\b" if field == "n" else rf"|\b{field}\b"
-        if re.search(looks + loose, text):
-            return field
-    return None
+    named = _detail(error).get("param")
+    found = named if isinstance(named, str) and named in parameters else _told_of(text, parameters)
+    found = found or next((f for f in sorted(parameters - {SYSTEM}) if re.search(_looks_of(f), text)), None)
+    # A limit's value may be wrong as well, which another name for it does not mend.
+    return None if found in LIMITS and _NO_NAME.search(text) is None else found
+
+
+def _looks_of(field: str) -> str:
+    """How a message speaks of a field. A one-letter one must look like one: 'n', `n`, n=, n >, n must, parameter n."""
+    looks = rf"""['"`]{field}['"`]|\b(?:parameter|field|argument|option|value of) {field}\b|\b{field}\s*[=><:]"""
+    loose = rf"|\b{field} (?:must|is|should|can|cannot|greater|larger)\b" if field == "n" else rf"|\b{field}\b"
+    return looks + loose
 
 
 def _is_quota(status: int, error: Exception) -> bool:
@@ -216,7 +232,7 @@ def _told_of(text: str, parameters: frozenset[str]) -> str | None:
         return "n"
     if SYSTEM in parameters and refuses_system(text):
         return SYSTEM
-    return "response_format" if "response_format" in parameters and _SCHEMA.search(text) else None
+    return RESPONSE_FORMAT if RESPONSE_FORMAT in parameters and _SCHEMA.search(text) else None
 
 
 def _whole(error: BaseException) -> str:
@@ -275,6 +291,44 @@ def _is_malformed(error: Exception) -> bool:
     if isinstance(error, AttributeError):  # a client that took one kind of JSON value for another
         return _NOT_THAT_KIND.match(str(error)) is not None
     return "ResponseValidation" in type(error).__name__
+
+
+def diagnose(error: BaseException) -> Diagnosis | None:
+    """The kind of a failed connection and a sentence of what to do; None where nothing below the exception tells.
+
+    Clients wrap what happened in exceptions of their own, often with nothing but "Connection error." in them; what the
+    system said stands further down the chain. Names no address.
+    """
+    return next(filter(None, map(_diagnosis_of, error_chain(error))), None)
+
+
+def _diagnosis_of(link: BaseException) -> Diagnosis | None:
+    name = type(link).__name__
+    is_bad_port = isinstance(link, OverflowError) and "port must be" in str(link)
+    if name in _NO_ADDRESS or is_bad_port or (isinstance(link, UnicodeError) and "idna" in str(link)):
+        return AddressError, "no request can be sent to this address (base_url); http://HOST:PORT/v1 is wanted"
+    if isinstance(link, ssl.SSLError):
+        return _tls(link)
+    if isinstance(link, socket.gaierror):
+        return UnreachableError, "the name of its host is not known (DNS); is it spelt right, and the network up?"
+    if isinstance(link, ConnectionRefusedError):
+        return UnreachableError, "connection refused; is the server up, and is this its port?"
+    if name in _LATE:
+        return BackendTimeoutError, "no connection in time; is the host right, and no firewall between?"
+    return None
+
+
+def _tls(error: ssl.SSLError) -> Diagnosis:
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        if error.reason in _NO_TLS:
+            return AddressError, "no TLS is spoken there; does its address begin with http:// rather than https://?"
+        return UnreachableError, f"TLS failed ({error.reason or type(error).__name__}); is it a server of https://?"
+    if error.verify_code in _WRONG_NAME:
+        return AddressError, "its TLS certificate is for another host; name the server as its certificate does"
+    return AddressError, (
+        f"its TLS certificate is not trusted here ({error.verify_message or 'not verified'}); "
+        "let the environment's SSL_CERT_FILE name a file with the authority that signed it"
+    )
 
 
 def _with_root(error: Exception, secrets: frozenset[str]) -> str:

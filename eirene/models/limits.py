@@ -6,22 +6,17 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from eirene.core.errors import BackendTimeoutError, InputError, RateLimitError
-from eirene.core.logs import get_logger
-from eirene.models.address import logged_error
 from eirene.models.faults import Fault
 
 if TYPE_CHECKING:
     from anyio import CapacityLimiter
 
-logger = get_logger(__name__)
-
-T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
 """What waits between attempts, in seconds."""
 DEFAULT_CONCURRENCY = 32
@@ -145,25 +140,6 @@ class RetryPolicy:
     def __post_init__(self) -> None:
         if self.attempts < 1:
             raise InputError(f"attempts must be at least 1, got {self.attempts}", field="attempts")
-
-    async def run(
-        self, ask: Callable[[int], Awaitable[T | Fault]], *, rng: np.random.Generator, sleep: Sleep = asyncio.sleep
-    ) -> T:
-        """What `ask` gives, tried again while it gives faults that may pass; raises the last fault's `BackendError`.
-
-        `ask` is called with the number of attempts before this one.
-        """
-        attempt = 0
-        while True:
-            outcome = await ask(attempt)
-            if not isinstance(outcome, Fault):
-                return outcome
-            attempt += 1
-            wait_s = self.wait_s(outcome, attempt=attempt, rng=rng)
-            if wait_s is None:
-                raise logged_error(outcome)
-            logger.info("attempt %d failed, next in %.1f s: %s", attempt, wait_s, outcome.error)
-            await sleep(wait_s)
 
     def wait_s(self, fault: Fault, *, attempt: int, rng: np.random.Generator) -> float | None:
         """Seconds to wait after attempt number `attempt` (from 1) failed; None when there is to be no other.

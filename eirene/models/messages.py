@@ -1,17 +1,10 @@
-"""Messages as a model takes them: without a system role (Gemma, Mistral), with breakpoints for a prompt cache.
-
-OpenAI, llama.cpp and vLLM know the beginning of a prompt again by themselves; prompts here begin with what requests
-share. Anthropic keeps what stands before a breakpoint, and only what is long enough.
-"""
+"""The system role: which errors refuse it (Gemma, Mistral), and the messages without it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-from eirene.models.costs import rough_count
-from eirene.prompts import Message
 
 SYSTEM = "system"
 """What a refused system message is called among the fields that a server does not take."""
@@ -59,19 +52,3 @@ def _text(content: object) -> str:
     if not isinstance(content, list):
         return str(content or "")
     return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-
-
-LEAST_TOKENS = 1024
-"""A shorter prompt Anthropic does not keep (some models want more, and ignore the breakpoint)."""
-
-
-def wants_breakpoint(model: object, messages: Sequence[Message]) -> bool:
-    """Whether the model's provider keeps a prompt only if told to, and these messages are long enough to be kept."""
-    if "anthropic_api_key" not in getattr(type(model), "model_fields", ()):
-        return False
-    return sum(rough_count(message.content) for message in messages) >= LEAST_TOKENS
-
-
-def with_breakpoint(content: str) -> list[dict[str, Any]]:
-    """A message's content with a breakpoint at its end, in the form of Anthropic's API."""
-    return [{"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}]

@@ -21,8 +21,8 @@ from eirene.models.address import check_address
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel
 from eirene.models.clients import server_address
-from eirene.models.connection import diagnose
 from eirene.models.costs import Price
+from eirene.models.faults import diagnose
 from eirene.models.gguf.spec import PREFIX as GGUF
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter, RetryPolicy
 from eirene.models.local.model import LocalModel, load_local

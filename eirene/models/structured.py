@@ -1,8 +1,7 @@
 """Structured replies: a JSON schema goes with the request, and the server (or this process) holds the reply to it.
 
 Servers differ. OpenAI, vLLM, llama.cpp and LM Studio take the schema as `response_format`, Ollama as `format`,
-Anthropic as the one tool that the model must call; others take none, and some say nothing and ignore it. Which it is
-shows with the first requests, and is remembered for the life of the model.
+Anthropic as the one tool that the model must call; others take none, and some say nothing and ignore it.
 """
 
 from __future__ import annotations
@@ -13,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from eirene.core.errors import InputError, MalformedReplyError
+from eirene.core.errors import InputError
 from eirene.core.json import parse_json
-from eirene.core.logs import get_logger
 from eirene.core.loop_settings import Structured
-from eirene.models.faults import Fault
+from eirene.models.faults import RESPONSE_FORMAT
 from eirene.models.replies import Reply, read_completion
 from eirene.models.reply_text import inside_fence
 from eirene.prompts import Message
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.outputs import LLMResult
 
-logger = get_logger(__name__)
-
 STRUCTURED: tuple[Structured, ...] = get_args(Structured)
 _UNBOUNDED = 768
 _LONGEST_TEXT = 200  # tokens of a bounded text in a reply
@@ -36,8 +32,6 @@ _BOUND = re.compile(r"\{(?:\d+,)?(\d+)\}")
 _LONGEST_REPEAT = 128
 """Of a pattern in one go: xgrammar, by which vLLM holds replies, fails on more (0.2.8)."""
 _REASONING = ("reasoning_content", "reasoning")
-PARAMETER = "response_format"
-"""What a refused schema is called, whatever field it was sent in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,99 +74,35 @@ def check_structured(value: str) -> Structured:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaRequest:
-    """What is added to a request for a schema: `fields` of the client's class, and arguments of the call itself."""
+def asks_for_schemas(model: BaseChatModel, mode: Structured) -> bool:
+    """Whether replies of a model are asked for by schema in this mode.
 
-    fields: Mapping[str, Any]
-    arguments: Mapping[str, Any]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether text is asked for."""
-        return not self.fields and not self.arguments
-
-
-class SchemaSupport:
-    """Whether one model's server takes a schema: guessed from its class, found out by requests, and remembered.
-
-    Raises `InputError` where a schema is wanted of a class that has no place for one.
+    Raises `InputError` for an unknown mode, and where schemas are insisted on and the model's class has no place for
+    one.
     """
-
-    def __init__(self, model: BaseChatModel, mode: Structured, *, name: str) -> None:
-        self._mode = check_structured(mode)
-        self._name = name
-        self._is_refused = False
-        self._is_proven = False  # a reply has shown that the server holds to schemas
-        self._has_place = _place(model) is not None
-        if mode == "schema" and not self._has_place:
-            raise InputError(
-                f"structured 'schema' was asked for, and {type(model).__name__} has no field for a JSON schema; "
-                "use 'auto' or 'text'",
-                field="structured",
-            )
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether the next request is to carry a schema."""
-        return self._has_place and self._mode != "text" and not self._is_refused
-
-    @property
-    def may_fall_back(self) -> bool:
-        """Whether text is asked for where a schema is not taken."""
-        return self._mode == "auto"
-
-    def request(self, model: BaseChatModel, form: ReplyForm) -> SchemaRequest:
-        """What to add to a request to `model`, whose class must have a place for it."""
-        place = _place(model)
-        schema = json.loads(form.schema)
-        if place == "format":
-            return SchemaRequest({"format": schema}, {})
-        if place == "tool":
-            tool = {"name": form.name, "description": "Gives the reply.", "input_schema": schema}
-            return SchemaRequest({}, {"tools": [tool], "tool_choice": {"type": "tool", "name": form.name}})
-        if place == PARAMETER:
-            return SchemaRequest({PARAMETER: form.response_format}, {})
-        # As an argument of the call langchain-openai would hand it to the SDK's parser, which raises for a reply cut
-        # off, and with it drops the others of the request.
-        return SchemaRequest(
-            {"extra_body": {**(getattr(model, "extra_body", None) or {}), PARAMETER: form.response_format}}, {}
+    has_place = _place(model) is not None
+    if check_structured(mode) == "schema" and not has_place:
+        raise InputError(
+            f"structured 'schema' was asked for, and {type(model).__name__} has no field for a JSON schema; "
+            "use 'auto' or 'text'",
+            field="structured",
         )
+    return has_place and mode != "text"
 
-    def refused(self, error: Exception) -> None:
-        """Notes that the server said no."""
-        if not self._is_refused:
-            self._is_refused = True
-            logger.info("%s takes no JSON schema, replies are asked for as text: %s", self._name, error)
 
-    def is_suspect(self, fault: Fault) -> bool:
-        """Whether a server's internal error may be the schema's doing: text is then worth a try.
-
-        Servers that compile a schema fail in many ways, and some say no more than "internal server error".
-        """
-        return fault.is_internal and self.may_fall_back and not self._is_proven
-
-    def look_at(self, replies: Sequence[Reply]) -> None:
-        """Learns from the replies to a request with a schema: text says that the server has ignored it.
-
-        One JSON object settles it. Nothing is said by replies that are blank, cut off or filtered. What came stands:
-        it was asked for as JSON by the prompt as well, and its reader takes both. Raises `MalformedReplyError` for
-        text where a schema is insisted on.
-        """
-        if self._is_proven:
-            return
-        told = [r for r in replies if r.text.strip() and not r.is_cut_off and not r.is_filtered]
-        self._is_proven = any(json_object(r.text) is not None for r in told)
-        if self._is_proven or not told:
-            return
-        if not self.may_fall_back:
-            raise MalformedReplyError(
-                f"{self._name}: the server was sent a JSON schema and replied with text "
-                f"({' '.join(told[0].text.split())[:60]!r}); use --structured auto or text"
-            )
-        if not self._is_refused:
-            self._is_refused = True
-            logger.info("%s ignores the JSON schema that it is sent; it is asked for text from now on", self._name)
+def schema_fields(model: BaseChatModel, form: ReplyForm) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What asks `model` for a reply of this form: fields of its class, and arguments of the call itself."""
+    place, schema = _place(model), json.loads(form.schema)
+    if place == "format":
+        return {"format": schema}, {}
+    if place == "tool":
+        tool = {"name": form.name, "description": "Gives the reply.", "input_schema": schema}
+        return {}, {"tools": [tool], "tool_choice": {"type": "tool", "name": form.name}}
+    if place == RESPONSE_FORMAT:
+        return {RESPONSE_FORMAT: form.response_format}, {}
+    # As an argument of the call langchain-openai would hand it to the SDK's parser, which raises for a reply cut off,
+    # and with it drops the others of the request.
+    return {"extra_body": {**(getattr(model, "extra_body", None) or {}), RESPONSE_FORMAT: form.response_format}}, {}
 
 
 def guided_replies(replies: Sequence[Reply], result: LLMResult, body: bytes | bytearray) -> tuple[Reply, ...]:
@@ -268,7 +198,7 @@ def choice_schema(values: Sequence[str]) -> dict[str, Any]:
 def _place(model: BaseChatModel) -> Literal["response_format", "extra_body", "format", "tool"] | None:
     """Where a class of models has room for a schema; None where it has none."""
     fields = type(model).model_fields
-    if PARAMETER in fields:
+    if RESPONSE_FORMAT in fields:
         return "response_format"
     if "extra_body" in fields and not getattr(model, "use_responses_api", None):
         return "extra_body"

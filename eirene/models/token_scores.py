@@ -14,13 +14,11 @@ from typing import Any, Protocol, TypeVar
 
 from eirene.core.errors import AuthError, MalformedReplyError
 from eirene.core.extras import require
-from eirene.core.signature import rng_for
-from eirene.core.usage import Meter, Usage
+from eirene.core.usage import Meter
 from eirene.models.address import check_address
-from eirene.models.attempt import Attempt, try_call
 from eirene.models.call_spans import TracedCall
-from eirene.models.costs import Price, priced
-from eirene.models.faults import Fault
+from eirene.models.calls import Caller, Outcome, Request
+from eirene.models.costs import Price
 from eirene.models.http_guard import ReplyLimit, guard_clients
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
 from eirene.models.redaction import NO_KEY, redacted
@@ -85,12 +83,7 @@ class EchoScorer:
         require("openai")
         self.name = model
         self._base_url = None if base_url is None else check_address(base_url)
-        self._limiter = Limiter() if limiter is None else limiter
-        self._retry = RetryPolicy() if retry is None else retry
-        self._timeout_s = timeout_s
-        self._price = price
-        self._sleep = sleep
-        self._has_answered = False
+        self._calls = Caller(model, limiter=limiter, retry=retry, timeout_s=timeout_s, price=price, sleep=sleep)
 
     async def score(self, messages: Sequence[Message], text: str, *, top: int, meter: Meter) -> list[ScoredToken]:
         """The tokens of `text` on the line after the prompt, each with those of the `top` likeliest.
@@ -99,48 +92,32 @@ class EchoScorer:
         the whole.
         """
         prompt = "\n\n".join(m.content for m in messages) + "\n"
-        found = await self._retry.run(
-            lambda before: self._attempt(prompt + text, top, meter, tries=before),
-            rng=rng_for(0, "retry"),
-            sleep=self._sleep,
-        )
+        found = await self._calls.run(lambda refused: self._request(prompt + text, top), meter=meter)
         return _read(found, prompt, text, name=self.name)
 
     async def laid_out(self, lay_out: Callable[[Count, int | None], T]) -> T:
         """What `lay_out` makes where nobody but the server knows how much it takes."""
         return lay_out(lambda messages, text: 0, None)
 
-    async def _attempt(self, whole: str, top: int, meter: Meter, *, tries: int) -> Any | Fault:
-        """One request; on the meter from the moment it is sent."""
+    def _request(self, whole: str, top: int) -> Request[Any]:
         from openai import AsyncOpenAI
 
         key = self._key()
 
-        async def ask() -> Any:
+        async def send() -> Outcome[Any]:
             async with AsyncOpenAI(base_url=self._base_url, api_key=key, max_retries=0) as client:
                 guard_clients(client)
-                return await client.completions.create(
+                found = await client.completions.create(
                     model=self.name, prompt=whole, echo=True, logprobs=top, max_tokens=1, temperature=0.0
                 )
+            return Outcome(found, _tokens_used(found))
 
+        span = TracedCall(
+            f"openai:{self.name}", None, {"max_tokens": 1, "temperature": 0.0}, [("user", whole)],
+            address=self._base_url, operation="text_completion",
+        )  # fmt: skip
         limit = ReplyLimit.of(len(whole.encode("utf-8")) + 1, top_logprobs=top)  # a token has a byte at least
-        async with self._limiter.slot():
-            meter.add(Usage(calls=1, retries=int(tries > 0), cost_usd=None if self._price is None else 0.0))
-            call = TracedCall(
-                f"openai:{self.name}", None, {"max_tokens": 1, "temperature": 0.0}, [("user", whole)], tries,
-                self._base_url, operation="text_completion",
-            )  # fmt: skip
-            with call.open() as traced:
-                attempt = Attempt(
-                    None, self.name, self._timeout_s, limit, address=self._base_url, has_answered=self._has_answered
-                )
-                found = await try_call(ask, attempt)
-                self._has_answered |= not isinstance(found, Fault)
-                tokens = None if isinstance(found, Fault) else _tokens_used(found)
-                call.told(traced, found if isinstance(found, Fault) else (), tokens)
-        if tokens is not None:
-            meter.add(priced(self._price, input_tokens=tokens.input, output_tokens=tokens.output))
-        return found
+        return Request(send, span, limit)
 
     def _key(self) -> str | None:
         """None for the key of the environment; raises `AuthError` where OpenAI's own server would have none."""

@@ -15,8 +15,7 @@ from pydantic import SecretStr
 from eirene.core.errors import AddressError, BackendError, BackendTimeoutError, RequestRefusedError, UnreachableError
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.connection import diagnose
-from eirene.models.faults import classify
+from eirene.models.faults import classify, diagnose
 from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message

@@ -10,8 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from eirene.core.errors import AuthError, BackendError, ScriptExhaustedError, UnreachableError
 from eirene.core.usage import Meter
-from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
+from eirene.models.chat import ChatModel, Sampling, draw_replies
 from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.scripted import ScriptedChatModel
@@ -114,7 +113,7 @@ async def test_closing_the_generator_cancels_the_calls_under_way() -> None:
 
     chat = ChatModel(Hangs(script=lambda _: "first"))
     stream = draw_replies(chat, ASK, sampling=Sampling(), seeds=[0, 1, 2], meter=Meter())
-    chat._takes_n = False  # the request for all would hang as well
+    chat._calls.refuse({"n"})  # the request for all would hang as well
     assert await anext(stream) == Reply("first", "stop")
     await stream.aclose()
     assert ended == ["cancelled", "cancelled"]

@@ -19,7 +19,6 @@ from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
 from eirene.models.structured import (
     ReplyForm,
-    SchemaSupport,
     choice_schema,
     json_object,
     most_tokens,
@@ -160,9 +159,9 @@ async def test_schema_mode_takes_no_text_for_an_answer() -> None:
 
 def test_schema_mode_needs_a_class_with_room_for_one() -> None:
     with pytest.raises(InputError, match="ScriptedChatModel has no field for a JSON schema"):
-        SchemaSupport(ScriptedChatModel([]), "schema", name="scripted")
+        ChatModel(ScriptedChatModel([]), structured="schema")
     with pytest.raises(InputError, match="one of auto, schema, text, got 'json'"):
-        SchemaSupport(ScriptedChatModel([]), "json", name="scripted")  # type: ignore[arg-type]
+        ChatModel(ScriptedChatModel([]), structured="json")  # type: ignore[arg-type]
 
 
 async def test_the_call_cache_knows_a_reply_again_whatever_the_server_took(tmp_path: Path) -> None:

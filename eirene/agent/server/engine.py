@@ -12,11 +12,10 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from eirene.agent.loop import Loop
-from eirene.agent.server.draft_requests import Drafts, ModelDraft
+from eirene.agent.server.drafts import Drafts, ModelDraft, Upstream
 from eirene.agent.server.errors import ApiError, from_input, from_upstream, timed_out
 from eirene.agent.server.protocol import ChatRequest, ServedMode
 from eirene.agent.server.streaming import OnRunEvent, RunReporter
-from eirene.agent.server.upstream import Upstream
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.wrappers.conversation import Given, conversation_item, refinable_text, why_untouched, with_text

@@ -18,8 +18,7 @@ from eirene.eval.detectors.reply_forms import VERDICT_JSON_PROMPT, verdict_form
 from eirene.eval.detectors.verdict import read_verdict
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
-from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
+from eirene.models.chat import ChatModel, Sampling, draw_replies
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.history import HISTORY_PROMPT
 

@@ -16,8 +16,7 @@ from eirene.eval.detectors.judge import Section, fenced, given_sections, questio
 from eirene.eval.detectors.verdict import cleaned, is_denied
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
-from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
+from eirene.models.chat import ChatModel, Sampling, draw_replies
 from eirene.models.replies import Reply, ReplyToken
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.history import HISTORY_PROMPT

@@ -18,11 +18,11 @@ import uvicorn
 
 from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.server.app import create_app
+from eirene.agent.server.drafts import Upstream
 from eirene.agent.server.engine import Engine
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.serve import configure, listen
 from eirene.agent.server.service import RenderPage
-from eirene.agent.server.upstream import Upstream
 from eirene.agent.settings import Settings
 from eirene.core.records import Item
 from eirene.models.limits import RetryPolicy

@@ -14,8 +14,8 @@ import pytest
 from langchain_core.messages import AIMessage
 from openai import OpenAI
 
+from eirene.agent.server.drafts import Upstream
 from eirene.agent.server.engine import Engine
-from eirene.agent.server.upstream import Upstream
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import TextReply

@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.agent.server.drafts import Upstream
 from eirene.agent.server.engine import Engine
-from eirene.agent.server.upstream import Upstream
 from eirene.agent.settings import Settings
 from eirene.models.resolve import ChatOptions, chat_builder
 from eirene.testing.loopback import LoopbackServer

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
+from eirene.agent.server.drafts import Upstream
 from eirene.agent.server.engine import Engine
-from eirene.agent.server.upstream import Upstream
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import BrokenReply, HttpError, ScriptedReply

@@ -9,8 +9,8 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.agent.server.drafts import Upstream
 from eirene.agent.server.engine import Engine
-from eirene.agent.server.upstream import Upstream
 from eirene.agent.settings import Settings
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer

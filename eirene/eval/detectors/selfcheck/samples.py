@@ -13,8 +13,7 @@ from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, unmet
 from eirene.eval.detectors.judge import fenced, given_sections, question_sections
-from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
+from eirene.models.chat import ChatModel, Sampling, draw_replies
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.history import HISTORY_PROMPT
 
