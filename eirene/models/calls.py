@@ -32,7 +32,7 @@ _MAX_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
+class Answered(Generic[T]):
     """What a request gave: the value for its caller, the replies for its span, and the tokens for the meter."""
 
     value: T
@@ -48,7 +48,7 @@ class Request(Generic[T]):
     server may come from. `without_n` is the value where several choices are refused.
     """
 
-    send: Callable[[], Awaitable[Outcome[T]]]
+    send: Callable[[], Awaitable[Answered[T]]]
     span: TracedCall
     limit: ReplyLimit
     optional: frozenset[str] = frozenset()
@@ -124,7 +124,7 @@ class Caller:
             tell("%s does not take %r, going on without it%s", self.name, field, f": {fault.error}" if fault else "")
         self.refused |= fields
 
-    async def _attempt(self, request: Request[T], meter: Meter, *, tries: int) -> Outcome[T] | Fault:
+    async def _attempt(self, request: Request[T], meter: Meter, *, tries: int) -> Answered[T] | Fault:
         """One request. It is on the meter from the moment it is sent, so that a cancelled one is not forgotten."""
         span = replace(request.span, tries=tries)
         async with self._limiter.slot() as slot:
@@ -147,7 +147,7 @@ class Caller:
         )  # fmt: skip
         return outcome
 
-    async def _guarded(self, request: Request[T]) -> Outcome[T] | Fault:
+    async def _guarded(self, request: Request[T]) -> Answered[T] | Fault:
         """What sending it gives, or the fault. What is no fault of a call is raised, redacted where it must be."""
         name, model = self.name, request.span.model
         address = request.span.address or server_address(model)

@@ -23,7 +23,7 @@ from eirene.core.loop_settings import Structured
 from eirene.core.usage import Meter, Usage
 from eirene.models.cache import CallCache, reply_keys
 from eirene.models.call_spans import TracedCall, note_response, response_of
-from eirene.models.calls import Caller, Outcome, Request, reply_limit
+from eirene.models.calls import Answered, Caller, Request, reply_limit
 from eirene.models.clients import ModelPerLoop, identity_of, server_address
 from eirene.models.costs import Price, rough_count
 from eirene.models.faults import RESPONSE_FORMAT
@@ -249,11 +249,11 @@ class ChatModel:
         asked = without_system(asked) if SYSTEM in refused else asked
         lc_messages = _to_langchain(asked, is_kept=is_kept)
 
-        async def send() -> Outcome[tuple[tuple[Reply, ...], ReplyForm | None]]:
+        async def send() -> Answered[tuple[tuple[Reply, ...], ReplyForm | None]]:
             replies, tokens = await _answer(model, lc_messages, form, arguments)
             if not replies:
                 raise MalformedReplyError(f"{self.name}: the reply holds no choice")
-            return Outcome((replies, form), self._all_tokens(tokens, replies), replies)
+            return Answered((replies, form), self._all_tokens(tokens, replies), replies)
 
         may_be_text = form is not None and self.structured == "auto"
         optional = {*fields, *([RESPONSE_FORMAT] if may_be_text else []), *([SYSTEM] if has_system(asked) else [])}

@@ -17,7 +17,7 @@ from eirene.core.extras import require
 from eirene.core.usage import Meter
 from eirene.models.address import check_address
 from eirene.models.call_spans import TracedCall
-from eirene.models.calls import Caller, Outcome, Request
+from eirene.models.calls import Answered, Caller, Request
 from eirene.models.costs import Price
 from eirene.models.http_guard import ReplyLimit, guard_clients
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
@@ -104,13 +104,13 @@ class EchoScorer:
 
         key = self._key()
 
-        async def send() -> Outcome[Any]:
+        async def send() -> Answered[Any]:
             async with AsyncOpenAI(base_url=self._base_url, api_key=key, max_retries=0) as client:
                 guard_clients(client)
                 found = await client.completions.create(
                     model=self.name, prompt=whole, echo=True, logprobs=top, max_tokens=1, temperature=0.0
                 )
-            return Outcome(found, _tokens_used(found))
+            return Answered(found, _tokens_used(found))
 
         span = TracedCall(
             f"openai:{self.name}", None, {"max_tokens": 1, "temperature": 0.0}, [("user", whole)],

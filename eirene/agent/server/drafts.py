@@ -14,7 +14,7 @@ from eirene.core.errors import BackendError, MalformedReplyError, UnusableReplyE
 from eirene.core.logs import get_logger
 from eirene.core.usage import Meter, Usage
 from eirene.models.call_spans import TracedCall, note_response, response_of
-from eirene.models.calls import Caller, Outcome, Request, reply_limit
+from eirene.models.calls import Answered, Caller, Request, reply_limit
 from eirene.models.clients import ModelPerLoop, server_address
 from eirene.models.faults import LIMITS
 from eirene.models.http_guard import ReplyLimit
@@ -114,7 +114,7 @@ class Upstream:
         optional |= {SYSTEM} if has_system(body["messages"]) else set()
         optional |= {"n"} if n > 1 else set()
 
-        async def send() -> Outcome[Drafts]:
+        async def send() -> Answered[Drafts]:
             named = model.model_name or self.name.partition(":")[2]
             # What is in the extra body takes the place of arguments, and goes as it is.
             reply = await model.async_client.with_raw_response.create(model=named, messages=[], extra_body=body)
@@ -136,7 +136,7 @@ class Upstream:
         ours = {"cache": False, "disable_streaming": True, "streaming": False, **asked, **({"n": n} if n > 1 else {})}
         copy = model.model_copy(update={name: value for name, value in ours.items() if name in taken})
 
-        async def send() -> Outcome[Drafts]:
+        async def send() -> Answered[Drafts]:
             result = await copy.agenerate([list(messages)], **arguments)
             note_response(response_of(result))
             replies = replies_of(result)
@@ -166,8 +166,8 @@ async def _all(asked: Sequence[Any]) -> list[Drafts]:
             task.cancel()
 
 
-def _outcome(drafts: Drafts, tokens: Tokens) -> Outcome[Drafts]:
-    return Outcome(drafts, tokens, tuple(Reply(str(d.message.text), d.finish_reason) for d in drafts.drafts))
+def _outcome(drafts: Drafts, tokens: Tokens) -> Answered[Drafts]:
+    return Answered(drafts, tokens, tuple(Reply(str(d.message.text), d.finish_reason) for d in drafts.drafts))
 
 
 def _limit(model: object, request: ChatRequest | None, n: int) -> ReplyLimit:
