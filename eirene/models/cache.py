@@ -13,6 +13,7 @@ import json
 import re
 import sqlite3
 import weakref
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -83,7 +84,7 @@ class CallCache:
         return _reopened, (str(self.path), self.max_bytes)
 
     def __len__(self) -> int:
-        return self._file.size()[0]
+        return len(self._file)
 
     async def recall(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """The replies known under these keys."""
@@ -155,15 +156,19 @@ def parse_size(text: str) -> int:
 def _encode(reply: Reply) -> bytes:
     tokens = [[t.text, t.logprob, t.top] for t in reply.tokens]
     value = [reply.text, reply.finish_reason, *([tokens] if tokens else [])]
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    return b"%08x%b" % (zlib.crc32(text), text)
 
 
 def _decoded(found: Mapping[bytes, bytes]) -> dict[bytes, Reply]:
-    """The replies that can be read; a value that cannot (a damaged file) is as good as none."""
+    """The replies that can be read; a value that was changed on disk, and fits its checksum no more, is as good as
+    none."""
     replies = {}
     for key, value in found.items():
         try:
-            text, ending, *rest = json.loads(value)
+            if int(value[:8], 16) != zlib.crc32(value[8:]):
+                continue
+            text, ending, *rest = json.loads(value[8:])
             tokens = tuple(ReplyToken(t, p, tuple((o, q) for o, q in top)) for t, p, top in (rest[0] if rest else ()))
             replies[key] = Reply(text, ending, tokens)
         except (ValueError, TypeError, AttributeError):

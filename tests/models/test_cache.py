@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -97,21 +97,15 @@ def test_a_reply_comes_back_as_it_was(given_replies: list[Reply]) -> None:
         cache.close()
 
 
-@pytest.mark.parametrize(
-    ("reply", "whole"),
-    [
-        (Reply("fine", "stop"), True),
-        (Reply("fine", None), True),
-        (Reply("cut of", "length"), False),
-        (Reply("fine", "content_filter"), False),
-        (Reply("fine", "tool_calls"), False),
-        (Reply(" \n", "stop"), False),
-    ],
-)
-def test_only_whole_replies_are_kept(cache: CallCache, reply: Reply, whole: bool) -> None:
+def test_only_whole_replies_are_kept(cache: CallCache) -> None:
     """What was cut off, filtered, empty or a tool's call is asked for again."""
-    cache.keep_now({b"k": reply})
-    assert (is_whole(reply), b"k" in cache.recall_now([b"k"])) == (whole, whole)
+    for n, (reply, whole) in enumerate([
+        (Reply("fine", "stop"), True), (Reply("fine", None), True), (Reply("cut of", "length"), False),
+        (Reply("fine", "content_filter"), False), (Reply("fine", "tool_calls"), False), (Reply(" \n", "stop"), False),
+    ]):  # fmt: skip
+        key = b"%d" % n
+        cache.keep_now({key: reply})
+        assert (is_whole(reply), key in cache.recall_now([key])) == (whole, whole), reply
 
 
 async def test_the_reply_that_was_first_is_given_to_whoever_comes_second(cache: CallCache) -> None:
@@ -170,24 +164,28 @@ async def test_a_cache_that_cannot_be_read_any_more_answers_nothing(
     assert len(caplog.records) == 1
 
 
-def test_a_value_that_cannot_be_read_is_no_reply(cache: CallCache) -> None:
+def test_a_value_that_was_changed_on_disk_is_no_reply(cache: CallCache) -> None:
     """Damage in one entry costs that entry."""
-    cache._file.put({b"1": b"\xff", b"2": b"[1, 2]", b"3": b'{"a": 1}', b"4": b'["fine", "stop", [["a"]]]'})
-    cache.keep_now({b"5": Reply("fine", "stop")})
-    assert cache.recall_now([b"1", b"2", b"3", b"4", b"5"]) == {b"5": Reply("fine", "stop")}
+    broken: list[object] = [
+        b"\xff",
+        b"[1, 2]",
+        b'{"a": 1}',
+        b'["fine", "stop"]',
+        b"0" * 8 + b'["fine","stop"]',
+        b"",
+        7,
+        "x",
+    ]
+    damaged = {b"%d" % n: value for n, value in enumerate(broken)}
+    cache._file.put(cast("dict[bytes, bytes]", damaged))
+    cache.keep_now({b"whole": Reply("fine", "stop")})
+    assert cache.recall_now([*damaged, b"whole"]) == {b"whole": Reply("fine", "stop")}
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("500MB", 500 * 10**6), ("2 GB", 2 * 10**9), ("1.5g", 15 * 10**8), ("9000", 9000), ("1KiB", 1000)],
-)
-def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
-    """A size is a number with an optional unit, in powers of ten."""
-    assert parse_size(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "0", "0.1", "-1GB", "many", "1PB", "1e9", "nan"])
-def test_what_is_no_size_is_refused(text: str) -> None:
-    """Anything else is an error that shows the form."""
-    with pytest.raises(InputError, match="such as 500MB or 2GB"):
-        parse_size(text)
+def test_sizes_are_read_with_their_units() -> None:
+    """A size is a number with an optional unit, in powers of ten; anything else is an error that shows the form."""
+    sizes = {"500MB": 500 * 10**6, "2 GB": 2 * 10**9, "1.5g": 15 * 10**8, "9000": 9000, "1KiB": 1000}
+    assert {text: parse_size(text) for text in sizes} == sizes
+    for text in ("", "0", "0.1", "-1GB", "many", "1PB", "1e9", "nan"):
+        with pytest.raises(InputError, match="such as 500MB or 2GB"):
+            parse_size(text)
