@@ -6,39 +6,24 @@ import asyncio
 import os
 import signal
 import sys
-from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, field
-from logging import LogRecord
-from multiprocessing import current_process, get_context
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
+from typing import Any, cast
 
-from eirene.agent.batch.pool import Pool
+from eirene.agent.batch.pool import Pool, PoolShape, WorkerDiedError, run_pool
 from eirene.agent.batch.runner import RowOutcome, RowWork
-from eirene.agent.batch.worker import PARENT_SIGNALS, Inherited, MakeParts, log_here, serve
+from eirene.agent.batch.worker import Inherited, MakeParts, Replies, RowWorker
 from eirene.agent.settings import Settings
 from eirene.core.concurrency import usable_cores
-from eirene.core.errors import EireneError, WorkerError
-from eirene.core.logs import get_logger
-from eirene.core.records import Record
-
-logger = get_logger(__name__)
+from eirene.core.errors import WorkerError
 
 CHUNK_ROWS = 32
 """Rows that a worker takes at a time: enough for full batches of the encoder, few enough to end close together."""
-
-_DEATHS = 2
-"""Workers that a row may take with it before it is given up."""
-
-_STARTS = 3
-"""Workers that may be killed one after another before their first row: by a machine that is short of memory, say."""
-
-_UNGUARDED = 117
-"""The exit code of a worker whose script, run anew for it, would start workers of its own."""
 
 _ENDING_S = 2.0
 """Seconds from the end of a worker's pipe to that of the worker."""
@@ -46,160 +31,104 @@ _ENDING_S = 2.0
 _ONE_THREAD = {name: "1" for name in ("EIRENE_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 """One thread a process: the cores have a process each."""
 
+_PARENT_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name))
+"""What a terminal sends to all its processes and the parent alone handles: what is under way is finished."""
+
 
 class ProcessRunner:
     """Refines rows in worker processes, `workers` of them (default: one for each usable core).
 
     Each builds its parts with `make`, which is sent to it and so must be a module's function or a `functools.partial`
     of one. Records are those of this process, but for `usage.seconds`. When a worker dies, another does again what it
-    had not finished; a row that takes two of them with it becomes a failed record. Processes begin anew, not as copies
-    of this one: a script that runs this at its top level needs `if __name__ == "__main__":`.
+    had not finished; a row that takes three with it, the last one alone, becomes a failed record. Processes begin
+    anew, not as copies of this one: a script that runs this at its top level needs `if __name__ == "__main__":`.
     """
 
     def __init__(
         self, make: MakeParts, settings: Settings, *, workers: int | None = None, chunk_rows: int = CHUNK_ROWS
     ) -> None:
-        self._make = make
-        self._settings = settings
-        self._workers = usable_cores() if workers is None else workers
-        self._chunk_rows = chunk_rows
+        self._make, self._settings = make, settings
+        self._shape = PoolShape(usable_cores() if workers is None else workers, chunk_rows=chunk_rows)
 
     async def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
-        """Yields the outcomes as they come. Raises `WorkerError` where a worker cannot even begin.
+        """Yields the outcomes as they come. Raises `WorkerError` where a worker cannot even begin."""
+        with ThreadPoolExecutor(self._shape.workers, "eirene-worker") as threads:
 
-        What one worker raises is raised when the others have made the rows that they had taken.
-        """
-        pool = Pool(work, self._settings, workers=self._workers)
-        with ThreadPoolExecutor(self._workers, "eirene-worker") as threads:
-            handles = [_ProcessHandle(self._make, threads, pool, self._chunk_rows) for _ in range(self._workers)]
-            async with aclosing(pool.run(handles)) as outcomes:
-                async for outcome in outcomes:
-                    yield outcome
+            def new() -> _Process:
+                return _Process(self._make, self._settings, threads)
+
+            pool = Pool(work, new, self._settings, shape=self._shape, parts=self._make)
+            async for outcome in run_pool(pool):
+                yield outcome
 
 
-@dataclass(slots=True)
-class _ProcessHandle:
-    """One worker's side in this process; a worker that dies is followed by another."""
+class _Process:
+    """One worker process."""
 
-    make: MakeParts
-    threads: ThreadPoolExecutor
-    pool: Pool
-    chunk_rows: int
-    process: BaseProcess | None = None
-    pipe: Connection | None = None
-    left: deque[RowWork] = field(default_factory=deque)
+    def __init__(self, make: MakeParts, settings: Settings, threads: ThreadPoolExecutor) -> None:
+        self._arguments = make, settings
+        self._threads = threads
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
 
-    @property
-    def held(self) -> int:
-        """Rows of the chunk that are not made."""
-        return len(self.left)
-
-    async def work(self) -> None:
-        """Takes chunks until there are none left."""
-        source = self.pool.source
-        while not source.is_over:
-            self.left.extend(self.pool.take(self.chunk_rows))
-            if self.left:
-                await self._chunk()
-            elif not source.is_over:
-                await source.news()
-
-    async def _chunk(self) -> None:
-        """All rows of a chunk. After a death its rows go one by one, so that the next death has a name."""
-        left, alone = self.left, False
-        while left:
-            if self.process is None:
-                await self._start()
-            group = [left[0]] if alone else list(left)
-            try:
-                assert self.pipe is not None
-                self.pipe.send(group)
-                for _ in group:
-                    record = await self._receive()
-                    assert record is not None
-                    await self.pool.put(RowOutcome(left.popleft(), record))
-            except (EOFError, OSError):
-                alone = True
-                await self._died()
-
-    async def _receive(self) -> Record | None:
-        """What the worker sends next; None for its word that it is ready. What it logs is logged here on the way."""
-        assert self.pipe is not None
-        while True:
-            value = await asyncio.get_running_loop().run_in_executor(self.threads, self.pipe.recv)
-            if isinstance(value, EireneError):
-                raise value
-            if not isinstance(value, LogRecord):
-                assert value is None or isinstance(value, Record)
-                return value
-            log_here(value)
-
-    async def _died(self) -> None:
-        """Counts a death against the row that the worker was at; the second one makes it a failed record."""
-        how = self.end(wait_s=_ENDING_S)
-        if self.pool.died(self.left[0]) == _DEATHS:
-            why = f"worker processes ended at this row, the last {how}"
-            await self.pool.give_up(self.left.popleft(), why, self.make())
-
-    async def _start(self) -> None:
-        """A worker that is ready. One that is killed before it is followed by another, up to `_STARTS` of them."""
-        if getattr(current_process(), "_inheriting", False):  # this is a worker, which runs its script's top level
-            os._exit(_UNGUARDED)
-        for tried in range(1, _STARTS + 1):
-            self._begin()
-            try:
-                await self._receive()
-            except (EOFError, OSError):
-                how = self.end(wait_s=_ENDING_S)
-            else:
-                return
-            if not how.is_killed:
-                raise WorkerError(_cannot_begin(how))
-            logger.warning("a worker process ended before its first row, %s (start %d of %d)", how, tried, _STARTS)
-        raise WorkerError(f"{_STARTS} worker processes ended before their first row, the last {how}")
-
-    def _begin(self) -> None:
+    async def begin(self) -> None:
+        """Starts it. Raises `WorkerError` where it ends by itself, as the next one would."""
         context = _context()
-        self.pipe, theirs = context.Pipe()
+        self._pipe, theirs = context.Pipe()
         with environment(_ONE_THREAD), _without_interrupts():
-            arguments = (theirs, self.make, self.pool.settings, Inherited.here())
-            self.process = context.Process(target=serve, args=arguments, daemon=True)
-            self.process.start()
+            arguments = (theirs, *self._arguments, Inherited.here(), dict(os.environ))
+            self._process = context.Process(target=serve, args=arguments, daemon=True)
+            self._process.start()
         theirs.close()  # else its end would not be seen here
+        try:
+            reply = await self._received()
+        except WorkerDiedError as error:
+            if self._process.exitcode is not None and self._process.exitcode >= 0:
+                said = f"a worker process ended before its first row, {error}; its message stands above"
+                raise WorkerError(said) from None
+            raise
+        if isinstance(reply, str):
+            raise WorkerError(f"a worker process could not begin: {reply}")
 
-    def end(self, *, wait_s: float = 0.0) -> _Ending:
-        """Ends the worker, if there is one; one that is ending by itself gets `wait_s` for it. Says how it ended."""
-        process, self.process = self.process, None
-        if process is None or self.pipe is None:
-            return _Ending(None)
-        process.join(wait_s)
-        code = process.exitcode
-        process.kill()
-        process.join()
-        return _Ending(code)
+    async def rows(self, rows: list[RowWork]) -> Replies:
+        """Sends rows and waits for what comes of them."""
+        assert self._pipe is not None
+        with suppress(OSError):  # it is gone, which receiving tells
+            self._pipe.send(rows)
+        return cast("Replies", await self._received())
+
+    def end(self) -> None:
+        """Ends it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+
+    async def _received(self) -> Any:
+        assert self._pipe is not None and self._process is not None
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._pipe.recv)
+        except (EOFError, OSError):
+            self._process.join(_ENDING_S)
+            code = self._process.exitcode
+            how = "without an exit code" if code is None else f"with exit code {code}" if code >= 0 else (
+                f"by {signal.Signals(-code).name}"
+            )  # fmt: skip
+            raise WorkerDiedError(how) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """How a worker ended: `code` is its exit code, below 0 the signal's number, None where it had to be ended."""
-
-    code: int | None
-
-    @property
-    def is_killed(self) -> bool:
-        """Whether it had no part in it: the next one may live."""
-        return self.code is None or self.code < 0
-
-    def __str__(self) -> str:
-        if self.code is None:
-            return "without an exit code"
-        return f"by {signal.Signals(-self.code).name}" if self.code < 0 else f"with exit code {self.code}"
-
-
-def _cannot_begin(how: _Ending) -> str:
-    if how.code == _UNGUARDED:
-        return 'a script that starts workers must do so under `if __name__ == "__main__":`, since each worker reads it'
-    return f"a worker process ended before its first row, {how}; its message stands above"
+def serve(
+    pipe: Connection, make: MakeParts, settings: Settings, inherited: Inherited, variables: dict[str, str]
+) -> None:
+    """Works in a process of its own until the other end of the pipe is closed, or gone."""
+    os.environ.clear()  # that of the process that this is a copy of may be an old one
+    os.environ.update(variables)
+    for number in _PARENT_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    worker = RowWorker(make, settings, inherited)
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError), asyncio.Runner() as runner:
+        pipe.send(worker.begin())
+        while True:
+            pipe.send(runner.run(worker.rows(pipe.recv())))
 
 
 def _context() -> ForkServerContext | SpawnContext:
@@ -237,7 +166,7 @@ def _without_interrupts() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, set(PARENT_SIGNALS))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, set(_PARENT_SIGNALS))
     try:
         yield
     finally:

@@ -13,39 +13,28 @@ import logging
 import os
 import re
 import secrets
-import shutil
 import signal
 import socket
 import tempfile
-from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import aclosing, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
-from eirene.agent.batch.pool import Pool
+from eirene.agent.batch.pool import Pool, PoolShape, WorkerDiedError, run_pool
 from eirene.agent.batch.processes import environment
 from eirene.agent.batch.runner import RowOutcome, RowWork
-from eirene.agent.batch.worker import MakeParts, RowActor, log_here, log_level
+from eirene.agent.batch.worker import Inherited, MakeParts, Replies, RowWorker
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError, WorkerError
 from eirene.core.extras import importing
 from eirene.core.logs import get_logger
-from eirene.core.otlp import WorkerSpans
-from eirene.core.records import Record
 from eirene.data.json_rows import reason
 
 logger = get_logger(__name__)
-
-_TOGETHER = 2
-"""Deaths of its actor after which a row is tried without others beside it. A machine that goes away takes many rows
-with it that are not at fault; a death alone names the row."""
-
-_STARTS = 3
-"""Tries to start an actor: the machine that it was put on may go away at that moment."""
 
 _PATIENCE_S = 30.0
 """Seconds without a slot for an actor before a line says so."""
@@ -53,175 +42,89 @@ _PATIENCE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class ActorShape:
-    """What an actor is given. `side_by_side`: calls that it works on at once; `chunk_rows`: rows a call.
-
-    One more call than that waits at the actor where rows only compute, so that it is never without work.
-    """
+    """What an actor is given. `side_by_side`: calls that it works on at once; `chunk_rows`: rows a call."""
 
     side_by_side: int = 1
     chunk_rows: int = 1
-    cpus: float = 1.0
     gpus: float = 0.0
-
-    @property
-    def calls(self) -> int:
-        """Calls that are sent at once."""
-        return self.side_by_side + 1 if self.side_by_side == 1 else self.side_by_side
 
 
 class RayRunner:
-    """Refines rows in `workers` Ray actors of one `shape`, which build their parts with `make`.
+    """Refines rows in `workers` Ray actors of one `shape`, which build their parts with `make`, which is pickled.
 
-    Needs a process that is connected (`eirene.agent.batch.ray`); `parts` and `settings` are this process's, and
-    an actor whose own parts make for another hash is refused (another version of Eirene, another model of that name).
-    When an actor dies, another does again what it had not finished; a row that takes three with it, the last one alone,
-    becomes a failed record. No more rows are held than actors work on. `make` is pickled.
+    Needs a process that is connected (`ray_session`); `parts` and `settings` are this process's, and an actor whose
+    own parts make for another hash is refused (another version of Eirene, another model of that name). When an actor
+    dies, another does again what it had not finished; a row that takes three with it, the last one alone, becomes a
+    failed record. No more rows are held than actors work on.
     """
 
     def __init__(
         self, ray: ModuleType, make: MakeParts, settings: Settings, *, parts: Parts, workers: int, shape: ActorShape
     ) -> None:
-        self._ray = ray
-        self._make = make
-        self._settings = settings
-        self._parts = parts
-        self._workers = workers
-        self._shape = shape
+        self._ray, self._make, self._settings = ray, make, settings
+        self._parts, self._workers, self._shape = parts, workers, shape
 
     async def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
         """Yields the outcomes as they come. Raises `WorkerError` where an actor cannot begin."""
-        pool = Pool(work, self._settings, workers=self._workers)
-        handles = [_ActorHandle(self._ray, self._make, self._parts, self._shape, pool) for _ in range(self._workers)]
-        async with aclosing(pool.run(handles)) as outcomes:
-            async for outcome in outcomes:
-                yield outcome
-
-
-@dataclass(slots=True)
-class _ActorHandle:
-    """One actor's side in this process; an actor that dies is followed by another."""
-
-    ray: ModuleType
-    make: MakeParts
-    parts: Parts
-    shape: ActorShape
-    pool: Pool
-    actor: Any = None
-    is_dead: bool = False
-    calls: dict[asyncio.Future[Any], list[RowWork]] = field(default_factory=dict)
-    again: deque[RowWork] = field(default_factory=deque)
-    suspects: deque[RowWork] = field(default_factory=deque)
-
-    @property
-    def held(self) -> int:
-        """Rows that it was given and of which nothing has come."""
-        return len(self.again) + len(self.suspects) + sum(map(len, self.calls.values()))
-
-    async def work(self) -> None:
-        """Makes rows until there are none left."""
-        while True:
-            if self.actor is None:
-                await self._start()
-            if not self.is_dead:
-                self._fill()
-            if not self.calls:
-                if self.pool.source.is_over:
-                    return
-                await self.pool.source.news()
-                continue
-            done, _ = await asyncio.wait(self.calls, return_when=asyncio.FIRST_COMPLETED)
-            for call in done:
-                await self._ended(call)
-            if self.is_dead and not self.calls:
-                self.end()
-
-    def _fill(self) -> None:
-        while len(self.calls) < self.shape.calls and (rows := self._next()):
-            call = self.actor.rows.remote(rows)
-            self.calls[asyncio.wrap_future(call.future())] = rows
-
-    def _next(self) -> list[RowWork]:
-        """The rows of the next call; none while one must be alone."""
-        if any(self.pool.deaths(rows[0]) >= _TOGETHER for rows in self.calls.values()):
-            return []
-        if self.again:
-            return [self.again.popleft() for _ in range(min(len(self.again), self.shape.chunk_rows))]
-        if self.suspects:
-            return [] if self.calls else [self.suspects.popleft()]
-        return self.pool.take(self.shape.chunk_rows)
-
-    async def _ended(self, call: asyncio.Future[Any]) -> None:
-        errors = self.ray.exceptions
-        rows = self.calls.pop(call)
-        try:
-            replies, logged = call.result()
-        except errors.RayTaskError as error:
-            raise WorkerError(f"an actor failed at {len(rows)} rows: {error.cause!r}") from error
-        except errors.RayError as error:
-            self.is_dead = True
-            for work in rows:
-                await self._lost(work, error)
-            return
-        for record in logged:
-            log_here(record)
-        for work, reply in zip(rows, replies, strict=True):
-            if isinstance(reply, Record):
-                await self.pool.put(RowOutcome(work, reply))
-            else:
-                await self.pool.fail(reply, rows=1)
-
-    async def _lost(self, work: RowWork, error: Exception) -> None:
-        """Counts a death against a row: first it goes again with others, then alone, and then it is a failed record."""
-        deaths = self.pool.died(work)
-        if deaths < _TOGETHER:
-            self.again.append(work)
-        elif deaths == _TOGETHER:
-            self.suspects.append(work)
-        else:
-            how = str(error).partition("\n")[0] or type(error).__name__
-            await self.pool.give_up(work, f"actors ended at this row, the last one alone with it: {how}", self.parts)
-
-    async def _start(self) -> None:
-        errors = self.ray.exceptions
-        tracing = WorkerSpans.for_workers()
-        remote = self.ray.remote(RowActor).options(
-            num_cpus=self.shape.cpus, num_gpus=self.shape.gpus, max_concurrency=self.shape.side_by_side,
+        shape = self._shape
+        remote = self._ray.remote(RowWorker).options(
+            num_cpus=1.0, num_gpus=shape.gpus, max_concurrency=shape.side_by_side,
             max_restarts=0, max_task_retries=0,  # a death must be seen here, to be counted against its rows
         )  # fmt: skip
-        for tried in range(1, _STARTS + 1):
-            self.actor, self.is_dead = remote.remote(self.make, self.pool.settings, log_level(), tracing), False
-            try:
-                reply = await self._begun(asyncio.wrap_future(self.actor.begin.remote().future()))
-            except errors.RayTaskError as error:
-                raise WorkerError(f"an actor could not begin: {error.cause!r}") from error
-            except errors.RayError as error:
-                if tried == _STARTS:
-                    raise WorkerError(f"{_STARTS} actors ended before their first row, the last: {error}") from error
-                continue
-            if isinstance(reply, str):
-                raise WorkerError(f"an actor could not begin: {reply}")
-            if reply != (here := RowHash(self.parts, self.pool.settings).common):
-                raise WorkerError(
-                    f"an actor's models are not those of this process ({reply[1:]} there, {here[1:]} here): install "
-                    "the same version of Eirene and the same models on all machines of the cluster"
-                )
-            return
+        common = RowHash(self._parts, self._settings).common
 
-    async def _begun(self, reply: asyncio.Future[Any]) -> Any:
-        done, _ = await asyncio.wait({reply}, timeout=_PATIENCE_S)
+        def new() -> _Actor:
+            actor = remote.remote(self._make, self._settings, Inherited.here())
+            return _Actor(self._ray, actor, common)
+
+        # Where rows only compute, one more call than it works on waits at an actor, so that it is never without work.
+        calls = max(2, shape.side_by_side)
+        pool_shape = PoolShape(self._workers, calls=calls, chunk_rows=shape.chunk_rows)
+        async for outcome in run_pool(Pool(work, new, self._settings, shape=pool_shape, parts=lambda: self._parts)):
+            yield outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Actor:
+    """One actor. `common`: what rows of this process's parts hang on."""
+
+    ray: ModuleType
+    actor: Any
+    common: list[Any]
+
+    async def begin(self) -> None:
+        """Waits until it has its models, which must be those of this process."""
+        begun = asyncio.ensure_future(self._reply(self.actor.begin.remote()))
+        done, _ = await asyncio.wait({begun}, timeout=_PATIENCE_S)
         if not done:
-            logger.warning(
-                "an actor has not begun after %g s: it waits for a slot with %g CPU and %g GPU, or for its models",
-                _PATIENCE_S, self.shape.cpus, self.shape.gpus,
-            )  # fmt: skip
-        return await reply
+            said = "an actor has not begun after %g s: it waits for a slot with a CPU (and GPU), or for its models"
+            logger.warning(said, _PATIENCE_S)
+        reply = await begun
+        if isinstance(reply, str):
+            raise WorkerError(f"an actor could not begin: {reply}")
+        if reply != self.common:
+            raise WorkerError(
+                f"an actor's models are not those of this process ({reply[1:]} there, {self.common[1:]} here): install "
+                "the same version of Eirene and the same models on all machines of the cluster"
+            )
+
+    async def rows(self, rows: list[RowWork]) -> Replies:
+        """Sends rows and waits for what comes of them."""
+        return cast("Replies", await self._reply(self.actor.rows.remote(rows)))
 
     def end(self) -> None:
-        """Ends the actor, if there is one."""
-        actor, self.actor = self.actor, None
-        if actor is not None:
-            with suppress(self.ray.exceptions.RayError):  # the cluster is gone, and the actor with it
-                self.ray.kill(actor)
+        """Ends it."""
+        with suppress(self.ray.exceptions.RayError):  # the cluster is gone, and the actor with it
+            self.ray.kill(self.actor)
+
+    async def _reply(self, promised: Any) -> Any:
+        errors = self.ray.exceptions
+        try:
+            return await asyncio.wrap_future(promised.future())
+        except errors.RayTaskError as error:
+            raise WorkerError(f"an actor failed: {error.cause!r}") from error
+        except errors.RayError as error:
+            raise WorkerDiedError(str(error).partition("\n")[0] or type(error).__name__) from error
 
 
 LOCAL = "local"
@@ -269,20 +172,21 @@ def ray_session(address: str = LOCAL, *, slots: int | None = None) -> Iterator[M
     is_local = address == LOCAL
     more = _ON_LOOPBACK | _token() if is_local else {k: v for k, v in _ONE_TRY.items() if k not in os.environ}
     with environment(_QUIET | more):
-        ray = _ray()
+        with importing("ray"):
+            import ray
         if ray.is_initialized():
             yield ray
             return
         if head is not None:
             _check_listening(ray, *head)
         with _folder() as folder:
+            own = {
+                "num_cpus": slots,
+                "_temp_dir": folder,
+                "object_store_memory": _STORE_BYTES,
+                "include_dashboard": False,
+            }
             try:
-                own: dict[str, object] = {
-                    "num_cpus": slots,
-                    "_temp_dir": folder,
-                    "object_store_memory": _STORE_BYTES,
-                    "include_dashboard": False,
-                }
                 _init(ray, address, own if is_local else {})
                 yield ray
             finally:
@@ -292,13 +196,6 @@ def ray_session(address: str = LOCAL, *, slots: int | None = None) -> Iterator[M
 def cluster_slots(ray: ModuleType, kind: str) -> int:
     """How many actors with one `CPU` or `GPU` each the cluster has room for at the moment."""
     return int(ray.cluster_resources().get(kind, 0))
-
-
-def _ray() -> ModuleType:
-    with importing("ray"):
-        import ray
-    module: ModuleType = ray
-    return module
 
 
 def _head(address: str) -> tuple[str, int]:
@@ -325,7 +222,7 @@ def _check_listening(ray: ModuleType, host: str, port: int) -> None:
         ) from None
 
 
-def _init(ray: ModuleType, address: str, options: dict[str, object]) -> None:
+def _init(ray: ModuleType, address: str, options: dict[str, Any]) -> None:
     before = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **options)
@@ -345,11 +242,7 @@ def _token() -> dict[str, str]:
     return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
-@contextmanager
-def _folder() -> Iterator[str]:
+def _folder() -> tempfile.TemporaryDirectory[str]:
     """For sockets, logs and spilled rows, this user's alone; short, since a socket's path has at most 107 bytes."""
-    folder = tempfile.mkdtemp(prefix="eirene-ray-", dir="/tmp" if os.path.isdir("/tmp") else None)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    place = "/tmp" if os.path.isdir("/tmp") else None
+    return tempfile.TemporaryDirectory(prefix="eirene-ray-", dir=place, ignore_cleanup_errors=True)

@@ -9,7 +9,6 @@ Failures that the next row would meet as well: a run over many rows stops at the
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -50,43 +49,6 @@ class RowOutcome:
     def key(self) -> str:
         """The item's id."""
         return self.work.item.id
-
-
-class WorkQueue:
-    """The work of a run, for several who take from it side by side."""
-
-    def __init__(self, work: Iterable[RowWork | None]) -> None:
-        self.is_over = False
-        self._waiting = iter(work)
-        self._news = asyncio.Event()
-
-    def take(self, n: int) -> list[RowWork]:
-        """Up to `n` pieces; none where it `is_over`, or where there are none until there is news."""
-        taken: list[RowWork] = []
-        while len(taken) < n and not self.is_over:
-            try:
-                work = next(self._waiting)
-            except StopIteration:
-                self.close()
-                break
-            if work is None:
-                break
-            taken.append(work)
-        return taken
-
-    def tell(self) -> None:
-        """There is news: an outcome has been yielded."""
-        self._news.set()
-        self._news = asyncio.Event()
-
-    def close(self) -> None:
-        """Nothing more is given out."""
-        self.is_over = True
-        self.tell()
-
-    async def news(self) -> None:
-        """Waits for the next news."""
-        await self._news.wait()
 
 
 class Runner(Protocol):

@@ -6,7 +6,6 @@ import asyncio
 import functools
 import logging
 import pickle
-import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +17,7 @@ import pytest
 
 from eirene.agent.batch.processes import ProcessRunner
 from eirene.agent.batch.runner import RowWork
-from eirene.agent.batch.worker import Reply, RowActor, _Sender, forward_logs, log_here
+from eirene.agent.batch.worker import Inherited, RowWorker, forward_logs, log_here
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.logs import get_logger
@@ -26,7 +25,6 @@ from eirene.core.records import Item, Record
 from eirene.feedback_model.embedded.critic import EmbeddedFeedback
 from tests.agent.batch.worker_parts import deadly
 
-SO = logging.LogRecord("eirene.test", logging.WARNING, "", 0, "so", (), None)
 IMPROVE = Settings.of(mode="improve", max_rounds=1)
 
 
@@ -139,29 +137,9 @@ def unprepared() -> Parts:
 
 def test_a_text_that_cannot_be_prepared_costs_no_other_row(heard: SimpleQueue[logging.LogRecord]) -> None:
     """Its own row will say what is wrong with it."""
-    actor = RowActor(unprepared, IMPROVE, logging.INFO)
-    assert isinstance(actor.begin(), list)
-    made, logged = asyncio.run(actor.rows(rows("a", "b")))
+    worker = RowWorker(unprepared, IMPROVE, Inherited(logging.INFO, None))
+    assert isinstance(worker.begin(), list)
+    made, logged = asyncio.run(worker.rows(rows("a", "b")))
     assert all(isinstance(record, Record) and record.status != "failed" for record in made)
     assert [(record.args or ())[:2] for record in logged] == [(2, "ZeroDivisionError")]
-    assert asyncio.run(actor.rows(rows("a")))[1] == []
-
-
-def test_a_line_that_is_logged_while_a_reply_is_sent_goes_after_it() -> None:
-    """By the same thread, as what the collector finds may, and by another that holds the log's own lock."""
-    sent: list[Reply] = []
-
-    class Pipe:
-        def send(self, reply: Reply) -> None:
-            if reply is None:
-                sender.put_nowait(SO)
-                other = threading.Thread(target=sender.put_nowait, args=(SO,))
-                other.start()
-                other.join(5)
-                assert not other.is_alive()
-            sent.append(reply)
-
-    sender = _Sender(cast(Any, Pipe()))
-    sender.send(None)
-    sender.put_nowait(SO)
-    assert sent == [None, SO, SO, SO]
+    assert asyncio.run(worker.rows(rows("a")))[1] == []
