@@ -15,7 +15,7 @@ from langgraph.types import Command, Durability, StreamMode
 from eirene.agent.critics import critique_from_notes
 from eirene.agent.graph import Graph, compile_graph, initial_state
 from eirene.agent.guarded_saver import GuardedSaver
-from eirene.agent.record import RowHash, failed_record, late_record, late_state, make_record
+from eirene.agent.record import RowHash, failed_record, late_state, make_record
 from eirene.agent.settings import Settings
 from eirene.agent.spans import run_span
 from eirene.agent.state import Event, Json, Parts, State
@@ -120,14 +120,30 @@ class Loop:
     ) -> Record:
         """`arun` for callers that are not async, inside a running event loop as well; any checkpointer will do.
 
-        It works in a thread of its own, in which `on_event` is called too: past the deadline that is left behind,
-        whatever it is at.
+        It works on an event loop of its own, in a thread in which `on_event` is called too. The deadline holds even
+        where that loop stands still (a model or a detector may work without ever waiting): past it the thread is left
+        behind, whatever it is at, and uses the checkpointer no more.
         """
         item = self.checked(item)
-        saver, thread = self._saver, self._thread(thread_id or item.id)
-        waits = saver is None or run_blocking(lambda: _is_async(saver), name="eirene-refine")
-        invoke = self.invoke if waits else self.invoke_sync
-        return self.record(invoke(self.start(item), thread_id=thread, on_event=on_event, config=config))
+        start, thread = self.start(item), self._thread(thread_id or item.id)
+        reached, limit_s, told = [cast(State, start)], self.settings.deadline_s, self.config(thread, config)
+        guard = None if self._saver is None else GuardedSaver(self._saver)
+
+        async def work() -> State:
+            graph = self.graph
+            if guard is not None and not await _is_async(guard.saver):
+                graph = compile_graph(self.parts, self.settings, checkpointer=guard, review=self._review)
+            return await self._reached(start, told, graph=graph, on_event=on_event, on_state=reached.append)
+
+        with self._span(start, thread) as ended:
+            try:
+                state = run_blocking(work, name="eirene-refine", timeout_s=limit_s + SLACK_S)
+            except TimeoutError:
+                state = late_state(reached[-1], limit_s)
+            finally:
+                if guard is not None:
+                    guard.settle(SLACK_S)
+            return self.record(ended(state))
 
     def start(self, item: ItemLike, *, seed: int | None = None) -> Json:
         """The state in which a run of the item begins. Raises `InputError` for a row that is none."""
@@ -143,24 +159,17 @@ class Loop:
 
     def late(self, item: Item, *, deadline_s: float, seed: int | None = None) -> Record:
         """The record of an item for whose run nobody waits any more: failed at the deadline."""
-        settings = self._with_seed(self.settings.seed if seed is None else seed)
-        return late_record(item, deadline_s, parts=self.parts, settings=settings)
-
-    @functools.cached_property
-    def hashes(self) -> RowHash:
-        """The hashes of rows under these parts and settings."""
-        return RowHash(self.parts, self.settings)
-
-    @property
-    def signature(self) -> str:
-        """The settings, models and version that make a record, as one line."""
-        return self.hashes.signature
+        return self.record(late_state(cast(State, self.start(item, seed=seed)), deadline_s))
 
     def row_hash(self, item: Item) -> str:
         """16 hex digits for the item, every setting, the models and prompts: the key by which a finished row is found
         again.
         """
-        return self.hashes.of(item)
+        return self._hashes.of(item)
+
+    @functools.cached_property
+    def _hashes(self) -> RowHash:
+        return RowHash(self.parts, self.settings)
 
     async def ainvoke(
         self,
@@ -190,6 +199,7 @@ class Loop:
         start: Json | Command[Any] | None,
         config: RunnableConfig,
         *,
+        graph: Graph | None = None,
         before: State | None = None,
         deadline_s: float | None = None,
         on_event: OnEvent | None = None,
@@ -199,11 +209,13 @@ class Loop:
         limit_s = self.settings.deadline_s if deadline_s is None else deadline_s
         # A thread is on disk before the next step begins: what a person wrote is not lost to a power cut.
         durability: Durability | None = None if before is None else "sync"
+        # Events that nobody listens to are not even made: twenty of them a vote are a tenth of a quick run.
+        modes: list[StreamMode] = ["values"] if on_event is None else ["custom", "values"]
         try:
             async with asyncio.timeout(limit_s):
                 with cancel_scope():  # tells threads that are still at work when the graph is done with
-                    async for kind, value in self.graph.astream(
-                        cast(State, start), config, stream_mode=_modes(on_event), durability=durability
+                    async for kind, value in (graph or self.graph).astream(
+                        cast(State, start), config, stream_mode=modes, durability=durability
                     ):
                         if kind == "values" and "item" in value:  # not the news of an interrupt
                             state = cast(State, value)
@@ -215,66 +227,22 @@ class Loop:
             return late_state(state, limit_s)
         return state
 
-    def invoke(
-        self,
-        start: Json,
-        *,
-        thread_id: str | None = None,
-        on_event: OnEvent | None = None,
-        config: RunnableConfig | None = None,
-    ) -> State:
-        """`ainvoke` for callers that are not async, on an event loop of its own.
-
-        The deadline holds even where that loop stands still: a model or a detector may work without ever waiting.
-        """
+    def invoke(self, start: Json) -> State:
+        """`ainvoke` in a node of a graph that is not async, whose checkpointer may not be either."""
         reached, limit_s = [cast(State, start)], self.settings.deadline_s
-        told = self.config(thread_id, config)
-        work = functools.partial(self._reached, start, told, on_event=on_event, on_state=reached.append)
-        with self._span(start, thread_id) as ended:
-            try:
-                return ended(run_blocking(work, name="eirene-refine", timeout_s=limit_s + SLACK_S))
-            except TimeoutError:
-                return ended(late_state(reached[-1], limit_s))
-
-    def invoke_sync(
-        self,
-        start: Json,
-        *,
-        thread_id: str | None = None,
-        on_event: OnEvent | None = None,
-        config: RunnableConfig | None = None,
-    ) -> State:
-        """`invoke` for checkpointers that are not async. A run that is left behind uses the checkpointer no more."""
-        reached, limit_s = [cast(State, start)], self.settings.deadline_s
-        told = self.config(thread_id, config)
-        graph, saver = self._guarded_graph
 
         def work() -> None:
-            modes = _modes(on_event)
-            for kind, value in graph.stream(cast(State, start), told, stream_mode=modes):
+            for state in self.graph.stream(cast(State, start), self.config(), stream_mode="values"):
                 check_cancelled()
-                if kind == "values" and "item" in value:
-                    reached.append(cast(State, value))
-                elif kind == "custom" and on_event is not None:
-                    on_event(cast(Event, value))
+                if "item" in state:
+                    reached.append(cast(State, state))
 
-        with self._span(start, thread_id) as ended:
+        with self._span(start, None) as ended:
             try:
                 in_thread(work, name="eirene-refine", timeout_s=limit_s, grace_s=SLACK_S)
             except TimeoutError:
                 return ended(late_state(reached[-1], limit_s))
-            finally:
-                if saver is not None:
-                    saver.settle(SLACK_S)
             return ended(reached[-1])
-
-    @functools.cached_property
-    def _guarded_graph(self) -> tuple[Graph, GuardedSaver | None]:
-        """The graph for a checkpointer of its own that is not async, behind a guard; one that is inherited has none."""
-        if self._saver is None:
-            return self.graph, None
-        saver = GuardedSaver(self._saver)
-        return compile_graph(self.parts, self.settings, checkpointer=saver, review=self._review), saver
 
     def config(self, thread_id: str | None = None, given: RunnableConfig | None = None) -> RunnableConfig:
         """LangGraph's configuration of a run: what a caller gave, with the loop's limit and thread.
@@ -326,8 +294,3 @@ async def _is_async(checkpointer: BaseCheckpointSaver[Any]) -> bool:
     except NotImplementedError:
         return False
     return True
-
-
-def _modes(on_event: OnEvent | None) -> list[StreamMode]:
-    # Events that nobody listens to are not even made: twenty of them a vote are a tenth of a quick run.
-    return ["values"] if on_event is None else ["custom", "values"]

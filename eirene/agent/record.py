@@ -186,12 +186,6 @@ def late_state(state: State, deadline_s: float) -> State:
     return cast(State, {**reached, **failed})
 
 
-def late_record(item: Item, deadline_s: float, *, parts: Parts, settings: Settings) -> Record:
-    """The record of an item that nobody waits for any more: nothing of its run, and that it took too long."""
-    state: State = {"item": item.model_dump(mode="json"), "seed": settings.seed}
-    return make_record(late_state(state, deadline_s), parts=parts, settings=settings)
-
-
 def failed_record(item: Item, error: Exception, *, parts: Parts, settings: Settings) -> Record:
     """The record of an item that could not be run, and the error, whatever it is."""
     kind, message = type(error).__name__, mend_surrogates(str(error)) or "no message"

@@ -1,21 +1,28 @@
-"""`refine` and `arefine`: the loop on one item, from whatever a caller writes as item, settings and backend."""
+"""`refine` and `arefine`: the loop on one item, from whatever a caller writes as item, settings and backend.
+
+Editors and type checkers read the typed dictionaries of keywords, `help()` the list that `_tells_keywords` puts into a
+docstring; tests hold both to the fields of `Settings` and `Item`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_args
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from pydantic.fields import FieldInfo
 
 from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.graph import Graph, compile_graph
-from eirene.agent.keywords import RefineKeywords, SettingKeywords, tells_keywords
 from eirene.agent.loop import Loop, OnEvent
 from eirene.agent.settings import Settings
+from eirene.core.critique import FeedbackNote
 from eirene.core.errors import InputError
-from eirene.core.records import Item, Record, parse_item
+from eirene.core.loop_settings import Critic, Mode, Stop
+from eirene.core.records import Item, Perspective, Record, parse_item
 from eirene.core.tracing import Tracing
 from eirene.core.validation import described
 
@@ -26,8 +33,87 @@ SettingsLike = Settings | Mapping[str, Any]
 """Settings, or a mapping of some of their fields."""
 
 
-@tells_keywords
-async def arefine(
+class SettingKeywords(TypedDict, total=False):
+    """The fields of `Settings`."""
+
+    mode: Mode
+    samples: int
+    stop: Stop
+    max_rounds: int
+    patience: int
+    after_accept: Literal["stop", "continue"]
+    min_consistency: float
+    tolerance: float
+    min_gain: float
+    partial: Literal["undo", "reject"]
+    when_gain_unmeasured: Literal["accept", "keep"]
+    judge_votes: int
+    critic: Critic
+    removal: Literal["remove", "mark"]
+    deadline_s: float
+    seed: int
+
+
+class RefineKeywords(SettingKeywords, total=False):
+    """How one item is refined, the fields of `Settings`, and those of a row, in place of an item."""
+
+    backend: Backend
+    settings: SettingsLike | None
+    checkpointer: BaseCheckpointSaver[Any] | None
+    thread_id: str | None
+    on_event: OnEvent | None
+    base_url: str | None
+    backend_options: BackendOptions | Mapping[str, Any] | None
+    tracing: Tracing | bool
+    config: RunnableConfig | None
+    id: str | int
+    question: str
+    answer: str
+    history: str | Sequence[Any] | None
+    perspectives: Mapping[str, str | Sequence[str]] | Sequence[Perspective | Mapping[str, Any]] | None
+    context: str | Sequence[Any] | None
+    feedback: Sequence[FeedbackNote | Mapping[str, Any]] | None
+    gold: str | None
+    meta: Mapping[str, Any]
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+_BOUNDS = {"ge": "from", "gt": "above", "le": "to"}
+
+
+def _tells_keywords(function: F, shown: Callable[..., Any] | None = None) -> F:
+    """The function with its settings in its docstring and, for `**keywords`, those of `shown` in its signature."""
+    found = inspect.signature(shown or function)
+    own = [p for p in found.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    settings = Settings.model_fields
+    kind = inspect.Parameter.KEYWORD_ONLY
+    named = [inspect.Parameter(name, kind, default=field.default) for name, field in settings.items()]
+    returned = inspect.signature(function).return_annotation
+    signature = found.replace(parameters=[*own, *named], return_annotation=returned)
+    function.__signature__ = signature  # type: ignore[attr-defined]  # inspect reads it
+    told = [
+        f"    {name}: {field.description} {_allowed(field)}; {field.default!r} by default."
+        for name, field in settings.items()
+    ]
+    function.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", "Settings:", *told])
+    return function
+
+
+def _allowed(field: FieldInfo) -> str:
+    """The words that a setting may have, or its type and bounds, such as "An int from 3 to 10,000"."""
+    words = get_args(field.annotation)
+    if words:
+        return "One of " + ", ".join(map(repr, words))
+    said = [
+        f"{word} {bound:,}"
+        for entry in field.metadata
+        for name, word in _BOUNDS.items()
+        if (bound := getattr(entry, name, None)) is not None
+    ]
+    return " ".join(["An int" if field.annotation is int else "A float", *said])
+
+
+def _prepared(
     item: Item | Mapping[str, Any] | None = None,
     *,
     backend: Backend = "embedded",
@@ -39,15 +125,24 @@ async def arefine(
     backend_options: BackendOptions | Mapping[str, Any] | None = None,
     tracing: Tracing | bool = False,
     config: RunnableConfig | None = None,
-    **options: Unpack[RefineKeywords],
-) -> Record:
+    **options: Any,
+) -> tuple[Loop, Item, dict[str, Any]]:
+    """The loop that the keywords of `refine` ask for, the item, and how it is run on it. Raises `InputError`."""
+    row, rest = _make_item(item, options)
+    told, reached = make_settings(settings, rest), make_backend_options(backend_options, base_url)
+    loop = Loop(resolve_backend(backend, reached), told, checkpointer=checkpointer, tracing=tracing)
+    return loop, row, {"on_event": on_event, "thread_id": thread_id, "config": config}
+
+
+async def arefine(item: Item | Mapping[str, Any] | None = None, **keywords: Unpack[RefineKeywords]) -> Record:
     """Critiques, rewrites and re-scores one answer; returns the record, whose `answer` is the text to show.
 
     `backend` is `embedded`, `provider:model`, a LangChain chat model, or `Parts`; `base_url` names the server of a chat
-    model. `options` are fields of `Settings` (mode, samples, seed, max_rounds, ...) and win over `settings`, which may
-    be a mapping too. In place of `item` its fields may stand among them: `question=`, `answer=`, `perspectives=`, ...
-    `tracing` has the run make OpenTelemetry spans; `config` is LangChain's, with callbacks, tags, metadata and
-    `run_name` (docs/guides/tracing.md).
+    model, `backend_options` (`BackendOptions`, or a mapping) how it is reached. The settings (mode, samples, seed,
+    max_rounds, ...) win over `settings`, which may be a mapping too. In place of `item` its fields may stand:
+    `question=`, `answer=`, `perspectives=`, ... `on_event` is told each `Event`; `checkpointer` keeps the run under
+    `thread_id` (default: the item's id). `tracing` has the run make OpenTelemetry spans; `config` is LangChain's, with
+    callbacks, tags, metadata and `run_name` (docs/guides/tracing.md).
     Raises `InputError` for an item, setting or backend that cannot be used. A failure after that ends in a record
     with status `failed` and the original.
 
@@ -57,27 +152,11 @@ async def arefine(
         >>> asyncio.run(eirene.arefine(item, samples=4)).status
         'abstained'
     """
-    row, rest = make_item(item, options)
-    told, reached = make_settings(settings, rest), make_backend_options(backend_options, base_url)
-    loop = Loop(resolve_backend(backend, reached), told, checkpointer=checkpointer, tracing=tracing)
-    return await loop.arun(row, on_event=on_event, thread_id=thread_id, config=config)
+    loop, row, how = _prepared(item, **keywords)
+    return await loop.arun(row, **how)
 
 
-@tells_keywords
-def refine(
-    item: Item | Mapping[str, Any] | None = None,
-    *,
-    backend: Backend = "embedded",
-    settings: SettingsLike | None = None,
-    checkpointer: BaseCheckpointSaver[Any] | None = None,
-    thread_id: str | None = None,
-    on_event: OnEvent | None = None,
-    base_url: str | None = None,
-    backend_options: BackendOptions | Mapping[str, Any] | None = None,
-    tracing: Tracing | bool = False,
-    config: RunnableConfig | None = None,
-    **options: Unpack[RefineKeywords],
-) -> Record:
+def refine(item: Item | Mapping[str, Any] | None = None, **keywords: Unpack[RefineKeywords]) -> Record:
     """`arefine` for callers that are not async; takes the same arguments. Works inside a running event loop as well.
 
     It works in a thread of its own, in which `on_event` is called too: past the deadline that is left behind, whatever
@@ -96,13 +175,10 @@ def refine(
         >>> record.original == record.answer or record.status == "accepted"
         True
     """
-    row, rest = make_item(item, options)
-    told, reached = make_settings(settings, rest), make_backend_options(backend_options, base_url)
-    loop = Loop(resolve_backend(backend, reached), told, checkpointer=checkpointer, tracing=tracing)
-    return loop.run(row, on_event=on_event, thread_id=thread_id, config=config)
+    loop, row, how = _prepared(item, **keywords)
+    return loop.run(row, **how)
 
 
-@tells_keywords
 def build_graph(
     backend: Backend = "embedded",
     *,
@@ -123,11 +199,15 @@ def build_graph(
         ['gate', 'refine', 'rescore', 'sample_feedback', 'select_critique']
     """
     parts = resolve_backend(backend, make_backend_options(backend_options, base_url))
-    told = make_settings(settings, options)
-    return compile_graph(parts, told, checkpointer=checkpointer, review=review)
+    return compile_graph(parts, make_settings(settings, options), checkpointer=checkpointer, review=review)
 
 
-def make_item(item: Item | Mapping[str, Any] | None, options: Mapping[str, Any]) -> tuple[Item, dict[str, Any]]:
+_tells_keywords(arefine, _prepared)
+_tells_keywords(refine, _prepared)
+_tells_keywords(build_graph)
+
+
+def _make_item(item: Item | Mapping[str, Any] | None, options: Mapping[str, Any]) -> tuple[Item, dict[str, Any]]:
     """The item, given whole or field by field among the options, and the options that are no field of it.
 
     Raises `InputError` for none, for both, and for an option that is neither a row's field nor a setting.

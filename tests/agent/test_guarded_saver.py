@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -102,7 +103,8 @@ def test_settling_waits_for_a_call_that_is_under_way() -> None:
             return super().put(*args)
 
     guard = GuardedSaver(Slow())
-    writing = threading.Thread(target=guard.put, args=(CONFIG, empty_checkpoint(), {}, {}))
+    put = guard.aput(CONFIG, empty_checkpoint(), {}, {})
+    writing = threading.Thread(target=lambda: asyncio.run(put))
     writing.start()
     assert begun.wait(60)
     assert not guard.settle(0.0)
@@ -112,44 +114,36 @@ def test_settling_waits_for_a_call_that_is_under_way() -> None:
     writing.join()
 
 
-def test_nothing_is_read_or_written_in_a_cancelled_scope() -> None:
+async def test_nothing_is_read_or_written_in_a_cancelled_scope() -> None:
     inner = InMemorySaver()
     guard = GuardedSaver(inner)
-    calls: list[Callable[[], Any]] = [
-        lambda: guard.get_tuple(CONFIG),
-        lambda: guard.list(CONFIG),
-        lambda: guard.put(CONFIG, empty_checkpoint(), {}, {}),
-        lambda: guard.put_writes(CONFIG, [("a", 1)], "task"),
-        lambda: guard.get_delta_channel_history(config=CONFIG, channels=["a"]),
+    calls: list[Callable[[], Awaitable[Any]]] = [
+        lambda: guard.aget_tuple(CONFIG),
+        lambda: guard.aput(CONFIG, empty_checkpoint(), {}, {}),
+        lambda: guard.aput_writes(CONFIG, [("a", 1)], "task"),
+        lambda: guard.aget_delta_channel_history(config=CONFIG, channels=["a"]),
     ]
     with cancel_scope() as scope:
         scope.cancel()
         for call in calls:
             with pytest.raises(WorkCancelledError):
-                call()
+                await call()
     assert not inner.storage
     assert not inner.writes
 
 
-def test_a_checkpointer_without_task_paths_is_given_none() -> None:
+async def test_older_checkpointers_get_no_task_paths_and_an_allowlist_reaches_all() -> None:
+    told: list[Any] = []
+
     class Older(InMemorySaver):
         def put_writes(self, config: Any, writes: Any, task_id: str) -> None:  # type: ignore[override]
-            seen.append(task_id)
+            told.append(task_id)
 
-    seen: list[str] = []
-    guard = GuardedSaver(Older())
-    guard.put_writes(CONFIG, [], "task", "path")
-    assert seen == ["task"]
-
-
-def test_an_allowlist_reaches_the_checkpointer() -> None:
-    allowed: list[Any] = []
-
-    class Listing(InMemorySaver):
         def with_allowlist(self, extra_allowlist: Any) -> InMemorySaver:
-            allowed.append(extra_allowlist)
+            told.append(extra_allowlist)
             return self
 
-    listed = GuardedSaver(Listing()).with_allowlist({("eirene", "Item")})
-    assert isinstance(listed, GuardedSaver)
-    assert allowed == [{("eirene", "Item")}]
+    guard = GuardedSaver(Older())
+    await guard.aput_writes(CONFIG, [], "task", "path")
+    assert isinstance(guard.with_allowlist({("eirene", "Item")}), GuardedSaver)
+    assert told == ["task", {("eirene", "Item")}]

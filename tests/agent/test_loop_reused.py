@@ -33,7 +33,7 @@ def test_every_face_gives_the_same_record() -> None:
     loop = Loop(parts(2), SETTINGS)
     assert without_time(loop.run(ITEM)) == wanted
     assert without_time(asyncio.run(loop.arun(eirene.Item(**ITEM)))) == wanted
-    assert wanted["signature"] == loop.signature == run_signature(loop.parts, SETTINGS)
+    assert wanted["signature"] == run_signature(loop.parts, SETTINGS)
     assert loop.row_hash(eirene.Item(**ITEM)) == row_hash(eirene.Item(**ITEM), loop.parts, SETTINGS)
 
 

@@ -82,7 +82,7 @@ def refine_node(
     def block(state: Any) -> Update:
         _ = loop.graph  # LangGraph looks for a subgraph in what this names: so it is drawn, and its state shown
         item = chosen.item(state)
-        return {} if item is None else update(state, loop.invoke_sync(loop.start(item)))
+        return {} if item is None else update(state, loop.invoke(loop.start(item)))
 
     async def wait(state: Any) -> Update:
         item = chosen.item(state)
