@@ -151,8 +151,7 @@ class CorpusFlags:
         from eirene.cli.progress import watch
         from eirene.core.memo import cache_folder
         from eirene.retrieval import Retriever, open_index
-        from eirene.retrieval.search import CrossEncoder
-        from eirene.retrieval.vectors import encoder_named
+        from eirene.retrieval.encoders import CrossEncoder, encoder_named
 
         encoder = encoder_named(self.corpus_encoder)
         reranker = None if self.rerank is None else CrossEncoder(self.rerank)

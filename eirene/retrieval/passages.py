@@ -65,15 +65,13 @@ def corpus_files(place: str) -> list[Path]:
     return found
 
 
-def read_corpus(place: str, *, words: int = WORDS) -> Iterator[Passage]:
+def read_corpus(place: str) -> Iterator[Passage]:
     """The passages of a file or folder, one at a time; ids are unique.
 
     Rows (JSON Lines, CSV, Parquet, Arrow) have a `text` (or `page_content`, `passage`, `contents`, `content`, `body`)
     and may have an `id` and a `title`; text files are cut at blank lines. Raises `InputError` that names the
     file and the row.
     """
-    if words < 1:
-        raise InputError(f"words must be at least 1, got {words}", field="words")
     seen: set[bytes] = set()
     numbered: set[str] = set()
     root = Path(place)
@@ -87,7 +85,7 @@ def read_corpus(place: str, *, words: int = WORDS) -> Iterator[Passage]:
             seen.add(key)
             if "\0" in document.id + document.title + document.text:  # no item may hold one
                 raise InputError("contains a NUL character; remove it", field="text", where=where)
-            for n, text in enumerate(cut(document.text, words=words), start=1):
+            for n, text in enumerate(cut(document.text), start=1):
                 yield Passage(_passage_id(document.id, n, numbered), text, document.title)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from eirene.core.errors import InputError
 from eirene.core.records import FOUND_PASSAGES, Item
+from eirene.retrieval.index import PassageIndex
 from eirene.retrieval.passages import Passage
 from eirene.retrieval.search import (
     CANDIDATES,
@@ -25,8 +26,6 @@ from eirene.retrieval.search import (
     shares_of_names,
     sharing_names,
 )
-from eirene.retrieval.vectors import damaged
-from eirene.retrieval.view import PassageIndex
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -94,7 +93,7 @@ class Retriever:
     def find(self, query: str) -> list[Hit]:
         """At most `top` passages, the most relevant last; texts that are the same but for white space occur once.
 
-        Raises `InputError` where files of the index were changed since it was opened, as far as that is seen.
+        Raises `InputError` where files of the index were overwritten since it was opened, as far as that is seen.
         """
         self.index.check_mapped()
         vector = self._encoder.encode([query])[0]
@@ -123,8 +122,6 @@ class Retriever:
         if shares is not None:
             candidates = np.union1d(candidates, sharing_names(shares, distances, CANDIDATES))
         cosines = cosines_of(index.vectors, index.rows, candidates, vector)
-        if not np.isfinite(cosines).all():
-            raise damaged(index.folder / "vectors.f16", "vectors are no numbers", home=index.folder)
         order = np.argsort(-cosines, kind="stable")  # of equals the earlier
         chosen, shared = order[:count], {}
         if shares is not None:

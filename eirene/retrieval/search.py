@@ -1,4 +1,4 @@
-"""Vector search: a scan over the vectors' signs, exact cosines of the nearest thousand; names; the reranker.
+"""Vector search: a scan over the vectors' signs, exact cosines of the nearest thousand; names.
 
 A vector of 384 numbers becomes 48 bytes of signs, whose Hamming distance to the query's follows the angle between the
 two. A million of them are scanned in milliseconds with nothing to build beforehand, the result does not depend on the
@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.core.extras import require
 from eirene.text.words import STOP_WORDS
 
 Words = NDArray[np.uint64]
@@ -31,7 +30,6 @@ MOST = 0.5
 """Passages with more than this share of the names' weight share the names."""
 _COMMON = 0.02
 """A name in more than this share of the passages tells nothing."""
-_TOGETHER = 16
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*", re.UNICODE)
 _LONGEST = 64
 
@@ -121,46 +119,6 @@ def _popcount_by_table() -> Callable[[Words], NDArray[np.uint8]]:
 
 # NumPy counts bits itself from version 2 on.
 _bits: Callable[[Words], NDArray[np.uint8]] = getattr(np, "bitwise_count", None) or _popcount_by_table()
-
-
-class CrossEncoder:
-    """Scores of (query, text): the one logit of a regression head, else that of the last label.
-
-    On the CPU in single precision, so that the same pair gives the same score. Pairs longer than the model reads are
-    cut at their longer side. Raises `MissingExtraError` without the extra `local`, and `InputError` for a model that
-    cannot be loaded whole.
-    """
-
-    def __init__(self, name: str) -> None:
-        require("torch", "transformers")
-        from transformers import AutoModelForSequenceClassification
-
-        from eirene.models.local.checkpoint import load_model, load_tokenizer
-
-        self._tokenizer: Any = load_tokenizer(name, field="rerank")
-        self._model: Any = load_model(
-            AutoModelForSequenceClassification, name, what="reranker", field="rerank", dtype="float32"
-        ).train(False)
-        self.digest = str(name)
-
-    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """The score of each text, in order."""
-        import torch
-
-        longest = min(
-            self._tokenizer.model_max_length, getattr(self._model.config, "max_position_embeddings", 512), 512
-        )
-        found: list[float] = []
-        for start in range(0, len(texts), _TOGETHER):
-            some = list(texts[start : start + _TOGETHER])
-            encoded = self._tokenizer(
-                [query] * len(some), some, truncation="longest_first", max_length=longest, padding=True,
-                return_tensors="pt",
-            )  # fmt: skip
-            with torch.no_grad():
-                logits = self._model(**encoded).logits
-            found += [float(v) for v in logits[:, -1]]
-        return found
 
 
 def names_of(text: str) -> frozenset[str]:

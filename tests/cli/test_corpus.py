@@ -69,18 +69,14 @@ def test_what_cannot_be_used_is_one_line(run: Run, tmp_path: Path) -> None:
     )
 
 
-def test_a_damaged_index_is_one_line_or_made_again(run: Run, tmp_path: Path) -> None:
-    """Vectors that are not what was written: exit code 2, file and remedy. What costs no encoding is made again."""
+def test_a_damaged_index_is_made_again_and_said(run: Run, tmp_path: Path) -> None:
     data, corpus = write(tmp_path / "row.jsonl", ROW), write(tmp_path / "c.jsonl", *PASSAGES)
     command = ("refine", data, "--corpus", corpus, "--json")
     first = run(*command).record["passages"]
     (home,) = (tmp_path / "cache").glob("corpus-*")
-    passages = home / "view" / "passages.jsonl"
-    passages.write_bytes(bytes(passages.stat().st_size))
-    again = run(*command)
-    assert (again.code, again.record["passages"]) == (0, first)
-    assert again.err.startswith(f"warning: {passages} is damaged; the index is made again")
-    (home / "vectors.f16").write_bytes(bytes((home / "vectors.f16").stat().st_size))
-    said = f"{home / 'vectors.f16'}: is damaged (its checksum does not fit); delete the folder {home}"
-    assert_error(run(*command), said)
-    assert_error(run("serve", "--corpus", corpus, "--port", "0"), said)
+    for name in ("passages.jsonl", "vectors.f16"):
+        file = home / "view" / name
+        file.write_bytes(bytes(file.stat().st_size))
+        again = run(*command)
+        assert (again.code, again.record["passages"]) == (0, first)
+        assert again.err.startswith(f"warning: {file} is damaged; the index is made again")

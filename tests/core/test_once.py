@@ -9,7 +9,7 @@ import pytest
 from eirene.core.memo import once
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.verifier.runtime import shipped_verifier
-from eirene.retrieval.vectors import encoder_named
+from eirene.retrieval.encoders import encoder_named
 
 
 def test_threads_that_ask_meanwhile_wait_for_the_one_that_makes_it() -> None:

@@ -17,9 +17,9 @@ from eirene.core.errors import InputError
 from eirene.core.records import FOUND_PASSAGES, Item, parse_item
 from eirene.models.encoder import load_encoder
 from eirene.retrieval import Retriever, open_index, with_context
+from eirene.retrieval.encoders import encoder_named
 from eirene.retrieval.langchain import CorpusRetriever, of_langchain
 from eirene.retrieval.search import distances_of, names_of, near_by_signs, shares_of_names, sharing_names, signs
-from eirene.retrieval.vectors import encoder_named
 from tests.retrieval.corpora import ROWS, Counting, Spread, ids, write
 
 
@@ -187,7 +187,7 @@ def test_a_document_that_no_item_can_hold_is_mended() -> None:
 
 def test_a_cross_encoder_scores_pairs(tmp_path: Path) -> None:
     """A tiny sequence classifier made here gives each pair one score, the same each time; a bad name is an error."""
-    from eirene.retrieval.search import CrossEncoder
+    from eirene.retrieval.encoders import CrossEncoder
     from tests.retrieval.tiny_pairs import make_cross_encoder
 
     reranker = CrossEncoder(make_cross_encoder(tmp_path / "tiny", [str(r["text"]) for r in ROWS]))

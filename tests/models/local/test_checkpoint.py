@@ -25,7 +25,7 @@ from eirene.eval.detectors.selfcheck.bertscore import load_token_encoder
 from eirene.models.local.loading import quiet_peft
 from eirene.models.local.model import load_local
 from eirene.models.local.nli import load_nli
-from eirene.retrieval.search import CrossEncoder
+from eirene.retrieval.encoders import CrossEncoder
 from tests.hostile_models import TRACE, change, make_hostile
 from tests.retrieval.tiny_pairs import make_cross_encoder
 from tests.tiny_bert import make_bert
