@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from eirene.agent.batch.engine import Batch
-    from eirene.agent.experiments.compare_rows import CompareRow, JudgedText
+    from eirene.agent.experiments.compare import CompareRow, JudgedText
     from eirene.agent.state import Event
     from eirene.core.records import Record
     from eirene.core.usage import Usage

@@ -53,9 +53,9 @@ def test_a_sample_is_drawn_by_its_seed_and_keeps_the_order_of_the_file(run: Run,
     assert ids[0] != ["r0", "r1", "r2"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_bad_usage_is_one_clear_line(run: Run, tmp_path: Path) -> None:
+    rows = write(tmp_path / "in.jsonl", GIVEN)
+    for arguments, said in [
         (("--modes", "improve,best"), "unknown mode 'best'"),
         (("--modes", ""), "no mode named"),
         (("--seeds", "0,x"), "seeds must be integers"),
@@ -66,12 +66,9 @@ def test_a_sample_is_drawn_by_its_seed_and_keeps_the_order_of_the_file(run: Run,
         (("--price", "1,-1"), "price must not be negative"),
         (("--modes", "human"), "mode human needs 'feedback'"),
         (("--samples", "1"), "samples must"),
-    ],
-)
-def test_bad_usage_is_one_clear_line(run: Run, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
-    rows = write(tmp_path / "in.jsonl", GIVEN)
-    assert_error(run("compare", rows, "--out", tmp_path / "out", *arguments), said)
-    assert not (tmp_path / "out" / "rows.jsonl").exists()
+    ]:
+        assert_error(run("compare", rows, "--out", tmp_path / "out", *arguments), said)
+        assert not (tmp_path / "out" / "rows.jsonl").exists()
 
 
 @pytest.mark.parametrize("command", [("compare",), ("evaluate", "detectors")])
@@ -128,6 +125,7 @@ def test_too_many_failed_rows_are_exit_code_1_and_a_bad_key_is_2(run: Run, tmp_p
 
 
 @pytest.mark.usefixtures("loopback")
+@pytest.mark.slow  # two processes; resuming has quick tests among the experiment's own
 def test_killed_and_started_again_loses_nothing_and_pays_for_nothing_twice(run: Run, tmp_path: Path) -> None:
     """The row of every call that was answered and written is kept; its call never comes again."""
     rows = write(tmp_path / "in.jsonl", *({**GIVEN, "id": f"r{n}", "question": f"Zoo {n}?"} for n in range(12)))
@@ -172,8 +170,8 @@ def asked(request: ScriptedRequest) -> tuple[str, str]:
 
 
 @pytest.mark.usefixtures("loopback")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.slow  # a process; the experiment's own tests stop a run in this one
+def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(tmp_path: Path) -> None:
     rows = write(tmp_path / "in.jsonl", *({**GIVEN, "id": f"r{n}"} for n in range(30)))
     with LoopbackServer(reply, latency_s=0.05) as server:
         arguments = ["compare", str(rows), "--out", str(tmp_path / "out"), "--modes", "improve", "--max-rounds", "1"]
@@ -183,7 +181,7 @@ def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(tmp_path: Path, 
         while server.calls < 4:
             assert stopped.poll() is None
             time.sleep(0.005)
-        stopped.send_signal(number)
+        stopped.send_signal(signal.SIGINT)
         _, said = stopped.communicate(timeout=60)
     assert stopped.returncode == 130
     assert "run the same command again to resume" in said

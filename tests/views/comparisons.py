@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from eirene.agent.experiments.compare_rows import CompareRow, errors_by_row
-from eirene.agent.experiments.compare_summary import summarise
+from eirene.agent.experiments.compare import CompareRow
+from eirene.agent.experiments.compare_summary import errors_by_row, summarise
 from eirene.core.records import Item, Mode, Record
 from eirene.core.scores import Scores
 from eirene.views.comparison.page import ItemMeasure, render_comparison_page

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import eirene
-from eirene.agent.experiments.compare_rows import CompareRow
+from eirene.agent.experiments.compare import CompareRow
 from eirene.agent.experiments.compare_summary import summarise
 from eirene.core.records import BeforeAfter, Record
 from eirene.core.scores import ArgumentScore, Scores

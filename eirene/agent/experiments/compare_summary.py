@@ -1,37 +1,151 @@
-"""The figures of a comparison as plain JSON: a pure function of its rows and judgements."""
+"""The figures of a comparison as plain JSON: a pure function of its rows and judgements.
+
+Each figure of an answer is a `Measure`; the rows become a table with a column a measure, NaN where a row has none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from eirene._version import __version__
-from eirene.agent.experiments.compare_rows import (
-    JUDGED,
-    OUTCOMES,
-    SPENT,
-    CompareRow,
-    Judgements,
-    Measure,
-    by_mode,
-    comparable,
-    detector_measures,
-    judged,
-    outcomes,
-    scores_of,
-    spent,
-)
+from eirene.agent.experiments.compare import CompareRow, JudgedText
 from eirene.core.records import VOTED_MODES, Status
+from eirene.core.scores import number
 from eirene.core.usage import Usage
-from eirene.eval.metrics.answers import error_correction
-from eirene.eval.statistics.bootstrap import DRAWS, LEVEL, Array, Estimate, Resamples, holm, mcnemar, paired_differences
+from eirene.eval.detectors.judge import Judgement
+from eirene.eval.statistics.bootstrap import (
+    DRAWS,
+    LEVEL,
+    Array,
+    Estimate,
+    Resamples,
+    error_correction,
+    holm,
+    mcnemar,
+    paired_differences,
+)
 
 Json = dict[str, Any]
+Side = Literal["before", "after"]
+Kind = Literal["share", "score", "penalty", "price"]
+Judgements = Mapping[tuple[str, str], JudgedText]
+ERRORS = ("hallucination", "coverage")
 FEWEST_ITEMS = 6
 """Nothing is called better or worse on fewer: of five that all agree, a sign test says p = 0.06."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One figure of an answer, read from its row before or after the run; None where the row has none.
+
+    Measures of one `kind` share a scale: shares of the answers, error scores (both in [0, 1]), penalties, prices.
+    `lower_is_better` is None where neither is. `advisory` ones are shown and decide nothing.
+    """
+
+    name: str
+    label: str
+    kind: Kind
+    read: Callable[[CompareRow, Side], float | None]
+    lower_is_better: bool | None = True
+    advisory: bool = False
+
+
+def _outcome(status: Status) -> Callable[[CompareRow, Side], float | None]:
+    return lambda row, _: None if row.record.status == "failed" else float(row.record.status == status)
+
+
+OUTCOMES = (
+    Measure("accepted", "accepted", "share", _outcome("accepted"), None),  # a mode that lets all through is no better
+    Measure("complete", "found complete", "share", _outcome("complete"), None),
+)
+SPENT = (
+    Measure("input_tokens", "input tokens", "price", lambda row, _: row.record.usage.input_tokens),
+    Measure("output_tokens", "output tokens", "price", lambda row, _: row.record.usage.output_tokens),
+    Measure("seconds", "seconds", "price", lambda row, _: row.record.usage.seconds),
+    Measure("cost_usd", "cost (US dollars)", "price", lambda row, _: row.record.usage.cost_usd),
+)
+
+
+def detector_measures(rows: Sequence[CompareRow]) -> list[Measure]:
+    """The errors of each detector that any row knows, in the order of their first appearance, advisory ones last.
+
+    An error that a detector gives in no row, while it gives the other, is none of its errors.
+    """
+    found: dict[str, dict[str, bool]] = {}
+    for row in rows:
+        for side in (row.record.scores.original, row.record.scores.final):
+            for name, scores in side.items():
+                given = found.setdefault(name, dict.fromkeys(ERRORS, False))
+                for error in ERRORS:
+                    given[error] |= number(getattr(scores, error)) is not None
+    advisory = {name for row in rows for name in row.record.advisory}
+    return [
+        Measure(f"{name}.{error}", f"{name}: {error}{said}", "score", _score(name, error), advisory=bool(said))
+        for name, given in sorted(found.items(), key=lambda entry: entry[0] in advisory)
+        for said in [" (advisory)" if name in advisory else ""]
+        for error in ERRORS
+        if given[error] or not any(given.values())
+    ]
+
+
+def _score(detector: str, error: str) -> Callable[[CompareRow, Side], float | None]:
+    def read(row: CompareRow, side: Side) -> float | None:
+        scores = row.record.scores.original if side == "before" else row.record.scores.final
+        if row.record.status == "failed" or detector not in scores:
+            return None
+        return number(getattr(scores[detector], error))
+
+    return read
+
+
+def judge_measures(judgements: Judgements) -> tuple[Measure, Measure]:
+    """Whether the judge found an error in an answer, and the penalty."""
+
+    def judged(row: CompareRow, side: Side) -> Judgement | None:
+        found = judgements.get((row.id, row.record.original if side == "before" else row.record.answer))
+        is_there = row.record.status != "failed" and found is not None and isinstance(found.judgement, Judgement)
+        return found.judgement if is_there else None  # type: ignore[union-attr,return-value]  # as was just asked
+
+    def error(row: CompareRow, side: Side) -> float | None:
+        found = judged(row, side)
+        return None if found is None else float(found.has_error)
+
+    def penalty(row: CompareRow, side: Side) -> float | None:
+        found = judged(row, side)
+        return None if found is None else found.penalty
+
+    return (
+        Measure("error", "answers with an error (judge)", "share", error),
+        Measure("penalty", "penalty (judge)", "penalty", penalty),
+    )
+
+
+def _table(rows: Sequence[CompareRow], measures: Sequence[Measure], side: Side) -> Array:
+    """(rows, measures); NaN where a row has no such figure."""
+    values = [[np.nan if (v := m.read(row, side)) is None else v for m in measures] for row in rows]
+    return np.array(values, dtype=np.float64).reshape(len(rows), len(measures))
+
+
+def errors_by_row(rows: Sequence[CompareRow], judgements: Judgements) -> list[tuple[Measure, Array, Array]]:
+    """Each measure of an error with every row's value before and after; NaN where a row was not scored."""
+    measures = [*detector_measures(rows), *(judge_measures(judgements)[1:] if judgements else ())]
+    before, after = (_table(rows, measures, side) for side in get_args(Side))
+    return [(measure, before[:, i], after[:, i]) for i, measure in enumerate(measures)]
+
+
+def points(rows: Sequence[CompareRow], judgements: Judgements) -> dict[str, dict[str, list[tuple[float, float]]]]:
+    """Measure -> mode -> (before, after) of each row that has both: what a scatter shows."""
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for measure, before, after in errors_by_row(rows, judgements):
+        for row, x, y in zip(rows, before, after, strict=True):
+            if not np.isnan(x + y):
+                found.setdefault(measure.label, {}).setdefault(row.mode, []).append((float(x), float(y)))
+    return found
 
 
 def summarise(
@@ -48,60 +162,59 @@ def summarise(
     modes: differences on the rows that both have, with percentile intervals over items (a row for each seed is one
     cluster), McNemar's exact tests, and Holm's correction over all tests. What is undefined is named, never a number.
     """
-    modes = list(dict.fromkeys(row.mode for row in rows))
     known = {} if judgements is None else judgements
     resamples = Resamples(draws=draws, seed=seed)
-    groups = by_mode(rows, modes)
+    groups: dict[str, list[CompareRow]] = {}
+    for row in rows:
+        groups.setdefault(row.mode, []).append(row)
     seeds = sorted({row.seed for row in rows})
-    signatures = {mode: _signature(groups[mode], seeds) for mode in modes}
-    statistics = f"bootstrap:{draws}/{LEVEL:g}/items|tests:mcnemar-exact/holm|stat-seed:{seed}|v:{__version__}"
     # The later mode minus the earlier: those that are told more are named last.
-    pairs = [_pair(groups[b], groups[a], known, resamples) for a, b in combinations(modes, 2)]
+    pairs = [_pair(groups[b], groups[a], known, resamples) for a, b in combinations(groups, 2)]
     _correct(pairs)
+    judged = {text.key: text.usage for text in known.values()}.values()
     return {
         "items": len({row.id for row in rows}),
         "rows": len(rows),
         "seeds": seeds,
-        "modes": modes,
+        "modes": list(groups),
         "judge": judge,
-        "judge_usage": _judge_usage(known) if judge else None,
-        "signatures": signatures,
-        "statistics": statistics,
-        "per_mode": {mode: _mode(groups[mode], known, resamples, has_judge=judge is not None) for mode in modes},
+        "judge_usage": _total(judged) if judge else None,
+        "signatures": {mode: _signature(group, seeds) for mode, group in groups.items()},
+        "statistics": f"bootstrap:{draws}/{LEVEL:g}/items|tests:mcnemar-exact/holm|stat-seed:{seed}|v:{__version__}",
+        "per_mode": {m: _mode(group, known, resamples, has_judge=judge is not None) for m, group in groups.items()},
         "pairs": pairs,
     }
 
 
 def _mode(rows: Sequence[CompareRow], judgements: Judgements, resamples: Resamples, *, has_judge: bool) -> Json:
-    measures = detector_measures(rows)
-    before, after = scores_of(rows, measures, "before"), scores_of(rows, measures, "after")
+    usage = _total(row.record.usage for row in rows)
     return {
         "rows": len(rows),
         "status": {s: sum(row.record.status == s for row in rows) for s in get_args(Status)},
-        "outcomes": _named(OUTCOMES, _means(rows, outcomes(rows), resamples)),
-        "scores": _before_after(rows, measures, before, after, resamples),
+        "outcomes": _means_of(rows, OUTCOMES, resamples),
+        "scores": _before_after(rows, detector_measures(rows), resamples),
         "judged": _judged(rows, judgements, resamples) if has_judge else {"unscored": "no judge was named (--judge)"},
-        "usage": _usage(rows),
-        "spent": _named(SPENT, _means(rows, spent(rows), resamples)),
-        "per_accepted": _per_accepted(rows),
+        "usage": usage,
+        "spent": _means_of(rows, SPENT, resamples),
+        "per_accepted": _per_accepted(usage, sum(row.record.status == "accepted" for row in rows)),
     }
 
 
 def _judged(rows: Sequence[CompareRow], judgements: Judgements, resamples: Resamples) -> Json:
-    before, after = judged(rows, judgements, "before"), judged(rows, judgements, "after")
-    both = ~np.isnan(before[:, 0] + after[:, 0])
+    measures = judge_measures(judgements)
+    before, after = (_table(rows, measures[:1], side)[:, 0] for side in get_args(Side))
+    both = ~np.isnan(before + after)
     ids = [row.id for row, is_there in zip(rows, both, strict=True) if is_there]
-    found = error_correction(before[both, 0] > 0, after[both, 0] > 0, clusters=ids, resamples=resamples)
+    found = error_correction(before[both] > 0, after[both] > 0, clusters=ids, resamples=resamples)
     correction: Json = {name: getattr(found, name) for name in ("corrected", "introduced", "left", "clean")}
     correction |= {name: getattr(found, name).to_json() for name in ("precision", "recall", "f1")}
     correction["unscored_rows"] = int((~both).sum())
-    return {"errors": _before_after(rows, JUDGED, before, after, resamples), "correction": correction}
+    return {"errors": _before_after(rows, measures, resamples), "correction": correction}
 
 
-def _before_after(
-    rows: Sequence[CompareRow], measures: Sequence[Measure], before: Array, after: Array, resamples: Resamples
-) -> Json:
+def _before_after(rows: Sequence[CompareRow], measures: Sequence[Measure], resamples: Resamples) -> Json:
     """Means before and after, and of the change on the rows that have both; the unscored are counted."""
+    before, after = (_table(rows, measures, side) for side in get_args(Side))
     columns = np.concatenate([before, after, after - before], axis=1)
     found = _means(rows, columns, resamples)
     n = len(measures)
@@ -126,31 +239,22 @@ def _means(rows: Sequence[CompareRow], table: Array, resamples: Resamples) -> li
     return paired_differences(table, np.zeros_like(table), [row.id for row in rows], resamples)
 
 
-def _named(measures: Sequence[Measure], found: Sequence[Estimate]) -> Json:
+def _means_of(rows: Sequence[CompareRow], measures: Sequence[Measure], resamples: Resamples) -> Json:
+    found = _means(rows, _table(rows, measures, "after"), resamples)
     return {m.name: estimate.to_json() for m, estimate in zip(measures, found, strict=True)}
 
 
-def _usage(rows: Sequence[CompareRow]) -> Json:
-    total = Usage()
-    for row in rows:
-        total = total + row.record.usage
-    return total.model_dump(mode="json")
+def _total(usages: Iterable[Usage]) -> Json:
+    return sum(usages, Usage()).model_dump(mode="json")
 
 
-def _per_accepted(rows: Sequence[CompareRow]) -> Json:
+def _per_accepted(total: Json, accepted: int) -> Json:
     """What an accepted rewrite cost, the price of all other rows of the mode included."""
-    accepted = sum(row.record.status == "accepted" for row in rows)
     if not accepted:
         return {"unscored": "nothing was accepted"}
-    total = _usage(rows)
     cost = total["cost_usd"]
-    return {
-        "calls": total["calls"] / accepted,
-        "input_tokens": total["input_tokens"] / accepted,
-        "output_tokens": total["output_tokens"] / accepted,
-        "seconds": total["seconds"] / accepted,
-        "cost_usd": {"unscored": "the price is unknown"} if cost is None else cost / accepted,
-    }
+    shares = {name: total[name] / accepted for name in ("calls", "input_tokens", "output_tokens", "seconds")}
+    return {**shares, "cost_usd": {"unscored": "the price is unknown"} if cost is None else cost / accepted}
 
 
 def _pair(a: list[CompareRow], b: list[CompareRow], judgements: Judgements, resamples: Resamples) -> Json:
@@ -158,10 +262,12 @@ def _pair(a: list[CompareRow], b: list[CompareRow], judgements: Judgements, resa
     mine, theirs = {row.pair: row for row in a}, {row.pair: row for row in b}
     common = [pair for pair in mine if pair in theirs]
     left, right = [mine[p] for p in common], [theirs[p] for p in common]
-    measures, columns = _columns(left, right, judgements)
+    judged = judge_measures(judgements) if judgements else ()
+    measures = [*OUTCOMES, *detector_measures([*left, *right]), *judged, *SPENT]
+    columns = _comparable(left, measures), _comparable(right, measures)
     items = [row.id for row in left]
     has_vote = not VOTED_MODES.isdisjoint((a[0].mode, b[0].mode))
-    found = paired_differences(columns[0], columns[1], items, resamples)
+    found = paired_differences(*columns, items, resamples)
     differences = [
         {
             "measure": m.name,
@@ -185,6 +291,14 @@ def _pair(a: list[CompareRow], b: list[CompareRow], judgements: Judgements, resa
     }
 
 
+def _comparable(rows: Sequence[CompareRow], measures: Sequence[Measure]) -> Array:
+    """Without scores against what a critique gave: another mode's critique gives another."""
+    table = _table(rows, measures, "after")
+    derived = [row.given == "derived" for row in rows]
+    table[np.ix_(derived, [m.kind == "score" for m in measures])] = np.nan
+    return table
+
+
 def _verdict(difference: Estimate, lower_is_better: bool | None) -> str | None:
     """What the first mode is beyond its interval: `better` or `worse`; else `open`; None where neither can be."""
     if lower_is_better is None or difference.value is None:
@@ -193,20 +307,6 @@ def _verdict(difference: Estimate, lower_is_better: bool | None) -> str | None:
     if low is None or high is None or items < FEWEST_ITEMS or low <= 0 <= high:
         return "open"
     return "better" if (high < 0) == lower_is_better else "worse"
-
-
-def _columns(
-    left: list[CompareRow], right: list[CompareRow], judgements: Judgements
-) -> tuple[list[Measure], tuple[Array, Array]]:
-    detectors = detector_measures([*left, *right])
-    measures = [*OUTCOMES, *detectors, *(JUDGED if judgements else ()), *SPENT]
-
-    def table(rows: list[CompareRow]) -> Array:
-        parts = [outcomes(rows), comparable(rows, scores_of(rows, detectors, "after"))]
-        parts += [judged(rows, judgements, "after")] if judgements else []
-        return np.concatenate([*parts, spent(rows)], axis=1)
-
-    return measures, (table(left), table(right))
 
 
 def _tests(
@@ -237,13 +337,3 @@ def _signature(rows: Sequence[CompareRow], seeds: Sequence[int]) -> str:
     """The mode's settings as one line, with all its seeds."""
     own = rows[0].record
     return own.signature.replace(f"|seed:{own.seed}|", f"|seed:{','.join(map(str, seeds))}|")
-
-
-def _judge_usage(judgements: Judgements) -> Json:
-    total = Usage()
-    for one in {text.key: text for text in judgements.values()}.values():
-        total = total + one.usage
-    return total.model_dump(mode="json")
-
-
-__all__ = ["summarise"]

@@ -15,8 +15,8 @@ import numpy as np
 
 from eirene.core.critique import Tag
 from eirene.eval.metrics.feedback_rows import OUTCOMES, FeedbackRow, always, outcome, random_outcomes
-from eirene.eval.statistics.bootstrap import DRAWS, Array, Metric, Resamples, means
-from eirene.eval.statistics.ranking import auc_and_ap, f1_precision_recall, spearman
+from eirene.eval.statistics.bootstrap import DRAWS, Array, Metric, Resamples, f1_precision_recall, means
+from eirene.eval.statistics.ranking import auc_and_ap, spearman
 
 BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Edges of the consistency bins; EIR (section 5.1) speaks of consistencies above and below 0.80."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eirene.core.errors import InputError
 
@@ -260,3 +261,56 @@ def bonferroni(p_values: Sequence[float]) -> list[float]:
 def _check_p(p_values: Sequence[float]) -> None:
     if any(not 0 <= p <= 1 or math.isnan(p) for p in p_values):
         raise InputError(f"p-values must lie in [0, 1], got {list(p_values)}")
+
+
+def f1_precision_recall(counts: Array) -> Metric:
+    """(weights) -> (resamples, 3): F1, precision, recall from each row's true positives, false positives, misses.
+
+    F1 is NaN where there is neither a positive nor a prediction of one.
+    """
+
+    def metric(weights: Array) -> Array:
+        hit, wrong, missed = (weights @ counts).T
+        return np.stack(
+            [ratio(2 * hit, 2 * hit + wrong + missed), ratio(hit, hit + wrong), ratio(hit, hit + missed)], 1
+        )
+
+    return metric
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCorrection:
+    """What became of errors. corrected: before and not after; introduced: after and not before; left: both.
+
+    precision = corrected / (corrected + introduced), recall = corrected / (corrected + left), F1 their harmonic mean
+    (2 corrected / (2 corrected + introduced + left), which is defined where one of the two is not). A figure whose
+    denominator is 0 is unscored and says so.
+    """
+
+    corrected: int
+    introduced: int
+    left: int
+    clean: int
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+
+
+def error_correction(
+    before: ArrayLike, after: ArrayLike, *, clusters: Sequence[Hashable], resamples: Resamples
+) -> ErrorCorrection:
+    """Error correction over answers, with intervals by bootstrap over clusters."""
+    had, has = np.asarray(before, dtype=bool), np.asarray(after, dtype=bool)
+    table = np.stack([had & ~has, ~had & has, had & has], axis=1).astype(np.float64).reshape(-1, 3)
+    count, numbers = clusters_of(clusters)
+    found = resamples.estimate(count, f1_precision_recall(cluster_sums(table, count, numbers)), n=len(had))
+    whys = (
+        "no answer had an error, before or after", "no error was corrected or introduced",
+        "no answer had an error before",
+    )  # fmt: skip
+    f1, precision, recall = (
+        Estimate(None, n=one.n, unscored=why) if one.value is None else one.of_clusters(count)
+        for one, why in zip(found if count else found * 3, whys, strict=True)
+    )
+    corrected, introduced, left = (int(n) for n in table.sum(axis=0))
+    return ErrorCorrection(corrected, introduced, left, int((~had & ~has).sum()), precision, recall, f1)

@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from eirene.core.errors import InputError
-from eirene.eval.statistics.bootstrap import LEVEL, Array, Estimate, Ints, Metric, Resamples, cluster_sums, ratio
+from eirene.eval.statistics.bootstrap import (
+    LEVEL,
+    Array,
+    Estimate,
+    Ints,
+    Metric,
+    Resamples,
+    cluster_sums,
+    f1_precision_recall,
+    ratio,
+)
 
 _GATHERED = 64
 """Entries of a table that are multiplied in the time in which one thing's weight is looked up, about."""
@@ -62,21 +72,6 @@ def _by_score(
     np.add.at(positive, (row_of[flags], group[flags]), 1.0)
     np.add.at(negative, (row_of[~flags], group[~flags]), 1.0)
     return lambda weights: (weights @ positive, weights @ negative)
-
-
-def f1_precision_recall(counts: Array) -> Metric:
-    """(weights) -> (resamples, 3): F1, precision, recall from each row's true positives, false positives, misses.
-
-    F1 is NaN where there is neither a positive nor a prediction of one.
-    """
-
-    def metric(weights: Array) -> Array:
-        hit, wrong, missed = (weights @ counts).T
-        return np.stack(
-            [ratio(2 * hit, 2 * hit + wrong + missed), ratio(hit, hit + wrong), ratio(hit, hit + missed)], 1
-        )
-
-    return metric
 
 
 def spearman(x: Array, y: Array, given: Array | None = None) -> Metric:

@@ -170,9 +170,8 @@ def test_a_stop_keeps_what_is_done(tmp_path: Path) -> None:
     assert len(again.asked) == 12 - kept
 
 
-@pytest.mark.parametrize(
-    ("plan", "said"),
-    [
+def test_a_plan_that_cannot_be_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    plans: list[tuple[dict[str, Any], str]] = [
         ({"modes": ()}, "no mode named"),
         ({"modes": ("best",)}, "unknown mode 'best'"),
         ({"modes": ("improve", "improve")}, "the mode 'improve' is named twice"),
@@ -180,16 +179,13 @@ def test_a_stop_keeps_what_is_done(tmp_path: Path) -> None:
         ({"seeds": (1, 1)}, "the seed 1 is named twice"),
         ({"concurrency": 0}, "concurrency must be at least 1"),
         ({"modes": ("human",)}, "row 'i0': mode human needs 'feedback'"),
-    ],
-)
-def test_a_plan_that_cannot_be_is_refused_before_anything_is_spent(
-    tmp_path: Path, plan: dict[str, Any], said: str
-) -> None:
-    refiner = Refiner()
-    with pytest.raises(InputError, match=said):
-        compare(tmp_path, refiner, **plan)
-    assert refiner.asked == []
-    assert not (tmp_path / "rows.jsonl").exists()
+    ]
+    for plan, said in plans:
+        refiner = Refiner()
+        with pytest.raises(InputError, match=said):
+            compare(tmp_path, refiner, **plan)
+        assert refiner.asked == []
+        assert not (tmp_path / "rows.jsonl").exists()
 
 
 def judged(out: Path, model: ScriptedChatModel, refiner: Refiner, **plan: Any) -> Gathered:
@@ -268,15 +264,16 @@ def test_two_seeds_of_an_item_are_one_cluster(tmp_path: Path) -> None:
     assert "|seed:0,1,2|" in summary["signatures"]["improve"]
 
 
-@pytest.mark.parametrize(("items", "verdict"), [(1, "open"), (5, "open"), (6, "better")])
-def test_nothing_is_called_better_on_fewer_than_six_items(tmp_path: Path, items: int, verdict: str) -> None:
+def test_nothing_is_called_better_on_fewer_than_six_items(tmp_path: Path) -> None:
     """All items agree; a sign test over five of them would still give p = 2 / 2**5."""
-    gathered = compare(tmp_path, Refiner(), [item(n) for n in range(items)], modes=("improve", "fine-grained"))
-    (pair,) = summarise(gathered.rows, draws=50)["pairs"]
-    found = {d["measure"]: d for d in pair["differences"]}
-    assert found["words.coverage"]["verdict"] == verdict
-    assert found["accepted"]["verdict"] is None
-    assert ("low" in found["words.coverage"]["difference"]) == (items > 1)
+    for n, verdict in ((1, "open"), (5, "open"), (6, "better")):
+        items = [item(i) for i in range(n)]
+        gathered = compare(tmp_path / str(n), Refiner(), items, modes=("improve", "fine-grained"))
+        (pair,) = summarise(gathered.rows, draws=50)["pairs"]
+        found = {d["measure"]: d for d in pair["differences"]}
+        assert found["words.coverage"]["verdict"] == verdict
+        assert found["accepted"]["verdict"] is None
+        assert ("low" in found["words.coverage"]["difference"]) == (n > 1)
 
 
 def test_what_all_modes_share_is_done_before_any_of_them_is_timed(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
-from eirene.eval.statistics.bootstrap import Array
-from eirene.eval.statistics.ranking import auc_and_ap, f1_precision_recall, spearman
+from eirene.eval.statistics.bootstrap import Array, f1_precision_recall
+from eirene.eval.statistics.ranking import auc_and_ap, spearman
 
 ONE = np.ones((1, 1))
 
