@@ -17,8 +17,7 @@ from eirene.data.haluquestqa import parse_tagged_answer
 from eirene.data.json_rows import Row
 from eirene.data.topics import key_of
 from eirene.eval.detectors.geval import read_rating
-from eirene.eval.detectors.judge import read_judgement
-from eirene.eval.detectors.verdict import read_verdict
+from eirene.eval.detectors.judge import read_judgement, read_verdict
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import resolved
 from eirene.feedback_model.hallucination import split_reasons

@@ -20,9 +20,14 @@ from eirene.core.loop_settings import Structured
 from eirene.core.pairwise import ORDERS, PairVote, PairVotes, Side
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
-from eirene.eval.detectors.judge import Section, fenced, question_sections
-from eirene.eval.detectors.reply_forms import PAIRWISE_JSON_PROMPT, pairwise_form
-from eirene.eval.detectors.verdict import cleaned
+from eirene.eval.detectors.judge import (
+    PAIRWISE_JSON_PROMPT,
+    Section,
+    cleaned,
+    fenced,
+    pairwise_form,
+    question_sections,
+)
 from eirene.models.chat import ChatModel, Sampling, draw_replies
 from eirene.models.replies import Reply
 from eirene.models.structured import json_object

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -13,12 +12,23 @@ from eirene.core.scores import Poll, Polls, Score, Scores, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case, Need, unmet
-from eirene.eval.detectors.judge import Section, fenced, given_sections, question_sections, wilson
-from eirene.eval.detectors.reply_forms import VERDICT_JSON_PROMPT, verdict_form
-from eirene.eval.detectors.verdict import read_verdict
+from eirene.eval.detectors.judge import (
+    QUORUM,
+    VERDICT_JSON_PROMPT,
+    Section,
+    asked_often,
+    fenced,
+    given_sections,
+    question_sections,
+    raise_where_all_failed,
+    read_verdict,
+    verdict_form,
+    wilson,
+)
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
-from eirene.models.chat import ChatModel, Sampling, draw_replies
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.replies import Reply
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.history import HISTORY_PROMPT
 
@@ -33,7 +43,6 @@ Asks = Literal["adherence", "correctness", "either"]
 Stop = Literal["none", "side"]
 
 POLLS = 5
-QUORUM = 3
 _KEPT = 256  # cases whose scores are kept
 NO_COVERAGE = "chainpoll looks for hallucinations only"
 
@@ -123,22 +132,14 @@ class ChainPoll:
         )
 
     async def _poll(self, messages: tuple[Message, ...], question: Question, meter: Meter) -> Scores:
+        replies: list[Reply | BackendError] = []
         taken: list[Poll] = []
-        failures: list[BackendError] = []
         sampling = replace(self._sampling, form=verdict_form(messages, self.prompts))
         while batch := self._next(taken):
             seeds = self._seeds[len(taken) : len(taken) + batch]
-            replies = draw_replies(self._chat, messages, sampling=sampling, seeds=seeds, meter=meter)
-            async with aclosing(replies):
-                async for reply in replies:
-                    if isinstance(reply, BackendError):
-                        failures.append(reply)
-                        why = f"the call failed: {reply.kind}: {reply}"
-                        taken.append(Poll(error=None, unread=why))
-                    else:
-                        taken.append(read_verdict(reply))
-        if len(failures) == len(taken):
-            raise failures[-1]
+            replies += await asked_often(self._chat, messages, sampling, seeds, meter)
+            taken = [_read(reply) for reply in replies]
+        raise_where_all_failed(replies)
         self._warn_of_copies(taken)
         return scores_of(taken, asked=question, requested=self._polls)
 
@@ -162,6 +163,12 @@ class ChainPoll:
                 self._chat.name,
                 len(texts),
             )
+
+
+def _read(reply: Reply | BackendError) -> Poll:
+    if isinstance(reply, BackendError):
+        return Poll(error=None, unread=f"the call failed: {reply.kind}: {reply}")
+    return read_verdict(reply)
 
 
 def chainpoll_messages(case: Case, question: Question, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:

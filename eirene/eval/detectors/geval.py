@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal
 
 from eirene.core.errors import BackendError, InputError
@@ -12,11 +11,19 @@ from eirene.core.scores import Scores, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, unmet
-from eirene.eval.detectors.judge import Section, fenced, given_sections, question_sections
-from eirene.eval.detectors.verdict import cleaned, is_denied
+from eirene.eval.detectors.judge import (
+    QUORUM,
+    Section,
+    asked_often,
+    cleaned,
+    fenced,
+    given_sections,
+    question_sections,
+    raise_where_all_failed,
+)
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
-from eirene.models.chat import ChatModel, Sampling, draw_replies
+from eirene.models.chat import ChatModel, Sampling
 from eirene.models.replies import Reply, ReplyToken
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.history import HISTORY_PROMPT
@@ -31,7 +38,6 @@ Aspect = Literal["consistency", "factuality"]
 Asks = Literal["consistency", "factuality", "either"]
 
 SAMPLES = 20
-QUORUM = 3
 LOWEST, HIGHEST = 1, 5
 NO_COVERAGE = "geval rates hallucinations only"
 
@@ -47,12 +53,6 @@ _LABELLED = re.compile(
 )
 _BARE = re.compile(rf"[^\w-]*{_VALUE}[^\w]*", re.IGNORECASE)
 _OUT_OF = re.compile(r"(?:/|\bout of)[^\w/]*+\Z", re.IGNORECASE)
-_SHOULD_BE = re.compile(
-    r"\b(?:rating|score|it|this) (?:should|must|ought to) (?:rather )?be (?:an? )?([1-5])\b"
-    r"|\bi (?:would )?(?:rate|score|give) (?:it|this|the answer) (?:an? )?([1-5])\b(?! if\b)",
-    re.IGNORECASE,
-)
-_AFTER = 4000  # characters after a rating that are looked at
 _NEAR = 20  # characters before a token that are looked at
 
 
@@ -122,18 +122,11 @@ class GEval:
         return await self._by_samples(messages, meter)
 
     async def _by_samples(self, messages: tuple[Message, ...], meter: Meter) -> Scores:
-        ratings: list[int] = []
-        failures: list[BackendError] = []
-        replies = draw_replies(self._chat, messages, sampling=Sampling(temperature=1.0), seeds=self._seeds, meter=meter)
-        async with aclosing(replies):
-            async for reply in replies:
-                if isinstance(reply, BackendError):
-                    failures.append(reply)
-                elif (rating := read_rating(reply)) is not None:
-                    ratings.append(rating)
         wanted = len(self._seeds)
-        if len(failures) == wanted:
-            raise failures[-1]
+        replies = await asked_often(self._chat, messages, Sampling(temperature=1.0), self._seeds, meter)
+        raise_where_all_failed(replies)
+        found = [read_rating(reply) for reply in replies if not isinstance(reply, BackendError)]
+        ratings = [rating for rating in found if rating is not None]
         if len(ratings) < QUORUM or 2 * len(ratings) < wanted:
             needed = max(QUORUM, -(-wanted // 2))
             return Scores.none(f"{len(ratings)} of {wanted} ratings could be read, {needed} are needed")
@@ -166,8 +159,7 @@ def geval_messages(case: Case, aspect: Aspect, prompts: PromptSet = SHIPPED) -> 
 def read_rating(reply: Reply) -> int | None:
     """The rating of a reply: the last labelled number, else the number that its last line is; whole, from 1 to 5.
 
-    Anything else is None: a range, a half, another scale, a number among words. So is a rating that the reply denies: a
-    5 for an answer that it calls hallucinated, a 1 for one that it finds supported throughout, or "it should be 2".
+    Anything else is None: a range, a half, another scale, a number among words.
     """
     if reply.is_cut_off or reply.is_filtered:
         return None
@@ -176,15 +168,7 @@ def read_rating(reply: Reply) -> int | None:
     found = labelled[-1] if labelled else _BARE.fullmatch(text.rpartition("\n")[2])
     if found is None or found["range"] or found["of"] not in (None, str(HIGHEST)):
         return None
-    if not re.fullmatch("[1-5]", found["n"]):
-        return None
-    start, end = (found.start("n"), found.end("n")) if labelled else (text.rfind("\n") + 1, len(text))
-    rating, after = int(found["n"]), text[end : end + _AFTER]
-    is_taken_back = any((other[1] or other[2]) != found["n"] for other in _SHOULD_BE.finditer(after))
-    is_extreme = rating in (LOWEST, HIGHEST)
-    if is_taken_back or (is_extreme and is_denied(text, start, end, value=rating == LOWEST)):
-        return None
-    return rating
+    return int(found["n"]) if re.fullmatch("[1-5]", found["n"]) else None
 
 
 def expected_rating(reply: Reply) -> tuple[float, float] | None:

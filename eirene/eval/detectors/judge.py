@@ -1,30 +1,33 @@
-"""Judges: the fence against prompt injection around what they judge, and the interval of a share of votes.
+"""Judges: what a chat model is shown to judge an answer, in a fence, and how its verdict is read.
 
-A chat model that lists an answer's errors and weighs them, in the manner of TigerScore.
-
-Whether an answer has an error, and how grave its errors are together, is what `compare` counts before and after. What
-cannot be read is unscored, with the cause: it never counts as an answer without errors.
+The JSON of a reply that is held to a schema has its thinking before the verdict, as replies in text have: a judge that
+must decide first has nothing to go by. `ErrorJudge` lists an answer's errors and weighs them, in the manner of
+TigerScore. What cannot be read is unscored, with the cause: it never counts as an answer without errors.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from eirene.core.errors import InputError
+from eirene.core.errors import BackendError, InputError
 from eirene.core.history import HistoryTurn
 from eirene.core.json import parse_json
-from eirene.core.scores import Unscored
+from eirene.core.scores import Poll, Unscored
 from eirene.core.validation import form_error
 from eirene.eval.base import Case
-from eirene.eval.detectors.reply_forms import errors_form
-from eirene.models.chat import ChatModel, Sampling
-from eirene.models.reply_text import inside_fence
+from eirene.models import reply_text
+from eirene.models.chat import ChatModel, Sampling, draw_replies
+from eirene.models.replies import Reply
+from eirene.models.structured import ReplyForm, choice_schema, json_object, object_schema
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.fence import break_control_tokens, fence_word
 from eirene.prompts.history import HISTORY_PROMPT, history_part
@@ -35,9 +38,12 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from eirene.core.usage import Meter
-    from eirene.models.replies import Reply
 
-_Z = 1.959963984540054  # 95 %, two-sided
+VERDICT_JSON_PROMPT = "verdict_json"
+PAIRWISE_JSON_PROMPT = "pairwise_json"
+JUDGE_PROMPT = "judge_errors"
+QUORUM = 3
+"""A judge's replies are a quorum where at least so many can be read, and half of those asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,121 @@ def given_sections(case: Case) -> list[Section]:
     return []
 
 
+_TEXT = {"type": "string"}
+
+
+def verdict_form(messages: Sequence[Message], prompts: PromptSet = SHIPPED) -> ReplyForm:
+    """Thinking, then yes or no. `messages` ask for the same in text."""
+    schema = object_schema({"thinking": _TEXT, "verdict": choice_schema(["yes", "no"])})
+    return ReplyForm.of("verdict", schema, _asking_for_json(messages, VERDICT_JSON_PROMPT, prompts))
+
+
+def pairwise_form(messages: Sequence[Message], prompts: PromptSet = SHIPPED) -> ReplyForm:
+    """Thinking, then which answer is faulty and which is better. `messages` ask for the same in text."""
+    faulty, better = choice_schema(["A", "B", "both", "neither"]), choice_schema(["A", "B", "tie"])
+    schema = object_schema({"thinking": _TEXT, "faulty": faulty, "better": better})
+    return ReplyForm.of("comparison", schema, _asking_for_json(messages, PAIRWISE_JSON_PROMPT, prompts))
+
+
+def _asking_for_json(messages: Sequence[Message], name: str, prompts: PromptSet) -> list[Message]:
+    return [*messages[:-1], *prompts.load(name).fill({"request": messages[-1].content})]
+
+
+async def asked_often(
+    chat: ChatModel, messages: Sequence[Message], sampling: Sampling, seeds: Sequence[int], meter: Meter
+) -> list[Reply | BackendError]:
+    """A reply, or why there is none, for each seed."""
+    replies = draw_replies(chat, messages, sampling=sampling, seeds=seeds, meter=meter)
+    async with aclosing(replies):
+        return [reply async for reply in replies]
+
+
+def raise_where_all_failed(replies: Sequence[Reply | BackendError]) -> None:
+    """Raises the last error where no reply came back at all."""
+    failures = [reply for reply in replies if isinstance(reply, BackendError)]
+    if failures and len(failures) == len(replies):
+        raise failures[-1]
+
+
+_BOXED = re.compile(r"\\boxed\s*+\{\s*+(?:\\\w++\s*+\{\s*+)?(\w+)[\s.}$]*")
+_QUOTES = str.maketrans("“”„«»‘’‚‹›", '"' * 5 + "'" * 5)
+_MARKUP = re.compile(r"[*_`~]+|^[ \t]*#{1,6}[ \t]+", re.MULTILINE)
+_LEAD = r"[ \t|$([{-]{0,8}(?:(?:so|therefore|thus|hence|overall|in conclusion|actually|wait)\b[,:]? {0,2})?"
+_VERDICT = re.compile(
+    rf"(?:^|[.,;!] ){_LEAD}(?:(?:final|overall|my|the|contains) ){{0,3}}"
+    r"(?:verdict|final answer|judge?ment|hallucinations?)\b(?P<said>(?: is\b|[ \t]*+(?:[:=|>–—-]|\Z)).{0,200})",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(
+    r"\W{0,12}(?:is )?\W{0,4}(?P<value>yes|no)\b(?P<rest>\W{0,8}\Z|\s{0,3}[.,;:()\]\"'|–—-](?!\s?\d).*| hallucinat.*"
+    r"|,? (?:because|since|as|there is|the|it|all|every|each|given|unsupported)\b.*)",
+    re.IGNORECASE,
+)
+_BARE = re.compile(
+    rf"{_LEAD}(?:(?:the )?(?:final )?answer(?: is|:) )?[\"']?(?P<value>yes|no)[^\w?]{{0,8}}", re.IGNORECASE
+)
+_WORDS = re.compile(r"\b(?:yes|no)\b(?=\W{0,4}\Z|\s?[.,;/]| (?:or|and)\b)", re.IGNORECASE)
+_AGAINST = {
+    True: re.compile(r"\b(?:no|not|free of)\b.{0,30}\bhallucinat|\bis (?:fully |entirely )?supported\b", re.IGNORECASE),
+    False: re.compile(r"\b(?:is|are) (?:not supported|unsupported|fabricated|invented|hallucinat)", re.IGNORECASE),
+}
+"""What denies a verdict in its own line."""
+
+
+def read_verdict(reply: Reply) -> Poll:
+    """The reply as a poll: `error` is True for yes, False for no, None with the cause where neither can be told.
+
+    The field of the JSON decides; in text the last line "Verdict: yes" or "Verdict: no", or where there is none the
+    last line if it is that one word. What the thinking before it says does not count.
+    """
+    error, why = None, None
+    text = reply_text.cleaned(unicodedata.normalize("NFKC", reply.text), inline=True)
+    if reply.is_cut_off:
+        why = "the reply was cut off"
+    elif reply.is_filtered:
+        why = "the provider's filter ended the reply"
+    elif not text.strip():
+        why = "nothing but thinking" if reply.text.strip() else "empty"
+    else:
+        held = json_object(text[max(text.find("{"), 0) :].rstrip("` \n")) or {}
+        said = str(held.get("verdict", "")).strip().lower()
+        error = said == "yes" if said in ("yes", "no") else _in_lines(_plain(text))
+        why = "no clear verdict of yes or no" if error is None else None
+    return Poll(error=error, text=reply.text, unread=why)
+
+
+def _in_lines(text: str) -> bool | None:
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    last = _BARE.fullmatch(re.split(r"(?<=[.!]) ", lines[-1])[-1]) if lines else None
+    bare = None if last is None else last["value"].lower() == "yes"
+    for n, line in reversed(list(enumerate(lines))):
+        for labelled in list(_VERDICT.finditer(line))[-1:]:
+            said = labelled["said"] if re.search(r"\w", labelled["said"]) else " ".join(lines[n + 1 : n + 2])
+            error = _value(said)
+            return error if bare in (None, error) else None
+    return bare
+
+
+def _value(said: str) -> bool | None:
+    found = _VALUE.match(said)
+    if found is None or "?" in said or len({word.lower() for word in _WORDS.findall(said)}) > 1:
+        return None
+    error = found["value"].lower() == "yes"
+    return None if _AGAINST[error].search(found["rest"]) else error
+
+
+def cleaned(text: str) -> str:
+    """A reply without its thinking, markup and invisible characters; quotation marks and colons in one form."""
+    return _plain(reply_text.cleaned(unicodedata.normalize("NFKC", text), inline=True))
+
+
+def _plain(text: str) -> str:
+    return _MARKUP.sub("", _BOXED.sub(r"\nverdict: \1\n", text)).translate(_QUOTES)
+
+
+_Z = 1.959963984540054  # 95 %, two-sided
+
+
 def wilson(hits: int, n: int) -> tuple[float, float]:
     """The 95 % interval of a share of `hits` in `n` draws, n at least 1 (Wilson 1927, score interval).
 
@@ -95,8 +216,8 @@ def bounded(raw: float, *, half: float) -> float:
     return raw / (raw + half)
 
 
-JUDGE_PROMPT = "judge_errors"
 MIN_PENALTY, MAX_PENALTY = 0.5, 5.0
+ErrorKind = Literal["factual", "unsupported", "missing", "irrelevant", "contradiction", "unclear"]
 
 
 class _JudgeReply(BaseModel):
@@ -107,7 +228,7 @@ class JudgedError(_JudgeReply):
     """One error: the faulty words (empty where something is missing), its kind, why, and its weight."""
 
     place: str
-    kind: Literal["factual", "unsupported", "missing", "irrelevant", "contradiction", "unclear"]
+    kind: ErrorKind
     reason: Annotated[str, Field(min_length=1)]
     penalty: Annotated[float, Field(ge=MIN_PENALTY, le=MAX_PENALTY)]
 
@@ -155,9 +276,16 @@ class ErrorJudge:
 
     async def judge(self, case: Case, *, seed: int, meter: Meter) -> Judgement | Unscored:
         """The errors of `case.answer`. Raises `BackendError` where the model cannot be reached."""
-        sampling = Sampling(temperature=self._temperature, seed=seed, form=errors_form())
+        sampling = Sampling(temperature=self._temperature, seed=seed, form=_errors_form())
         messages = judge_messages(case, self._prompts)
         return read_judgement(await self._chat.ask(messages, sampling=sampling, meter=meter))
+
+
+def _errors_form() -> ReplyForm:
+    """The list of errors that the prompt asks for in JSON anyway."""
+    kind = choice_schema(get_args(ErrorKind))
+    error = object_schema({"place": _TEXT, "kind": kind, "reason": _TEXT, "penalty": {"type": "number"}})
+    return ReplyForm.of("errors", object_schema({"errors": {"type": "array", "items": error}}))
 
 
 def judge_messages(case: Case, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
@@ -179,7 +307,7 @@ def read_judgement(reply: Reply) -> Judgement | Unscored:
     """The reply as a judgement: thinking and a code fence around it aside, one JSON object in the form asked for."""
     if reply.is_cut_off:
         return Unscored(unscored="the judge's reply was cut off")
-    text = inside_fence(without_thinking(reply.text).strip())
+    text = reply_text.inside_fence(without_thinking(reply.text).strip())
     try:
         value = parse_json(text.encode("utf-8", "replace"), where="the judge's reply")
         judgement = Judgement.model_validate_json(json.dumps(value), strict=True)

@@ -86,6 +86,7 @@ def test_without_probabilities_of_ratings_there_is_no_expectation(found: Reply) 
         ("", None), ("good", None), ("0", None), ("6", None), ("-1", None), ("Score: -1", None), ("3.5", None),
         ("4 to 5", None), ("3-4", None), ("8/10", None), ("Rating: 4/10", None), ("Rating: 4.5", None), ("45", None),
         ("I would say 4 because of the date", None), ("Rating: 4\nRating: 9", None), ("four", None), ("3 or 4", None),
+        ("Rating: 5. Nothing contradicts the passages.", 5), ("Claim 2 is not supported.\nConsistency: 3", 3),
     ],
 )  # fmt: skip
 def test_ratings_are_read_and_never_guessed(text: str, rating: int | None) -> None:
@@ -180,37 +181,3 @@ async def test_failures_are_raised_and_never_scored() -> None:
     chat = ChatModel(ScriptedChatModel(lambda _: ConnectionError("gone")), retry=ONCE)
     with pytest.raises(UnreachableError):
         await GEval(chat).score(CASE, meter=Meter())
-
-
-@pytest.mark.parametrize(
-    ("text", "rating"),
-    [
-        ("Rating: 5\nThe answer contradicts the passages.", None),
-        ("Consistency: 1\nEvery claim is supported by the passages.", None),
-        ("Rating: 5, since several claims are not supported.", None),
-        ("Rating: 4. On reflection the rating should be 2.", None),
-        ("Rating: 1 because the answer is fully consistent.", None),
-        ("Rating: 5. Every claim is supported.", 5),
-        ("Rating: 1\nThe main claim contradicts the texts.", 1),
-        ("Claim 2 is not supported.\nConsistency: 3", 3),
-        ("Rating: 5. Nothing contradicts the passages.", 5),
-        ("Rating: 4. One minor detail is not supported.", 4),
-        ("5", 5),
-        ("Consistency: 5\nThe rating would be 1 if the year were wrong.", 5),
-        ("Score: 5/5. The answer invents a date.", None),
-        ("Score: 1. No unsupported claims.", None),
-        ("Consistency: 2. I would rate it 5.", None),
-        ("Factuality: 5. The answer is false.", None),
-        ("Rating: 1, the answer is accurate throughout.", None),
-        ("Score: 5. No false statements.", 5),
-        ("Rating: 2. Several claims are not supported, though the first is correct.", 2),
-        ("Rating: 1. It is false.", 1),
-        ("I began at 3. Rating: 5. All is correct.", 5),
-        ("Rating: 5. A rating of 4 would be too strict.", 5),
-        ("The answer contradicts the passages.\n5", None),
-        ("The answer contains a hallucination.\n1", 1),
-    ],
-)
-def test_a_rating_that_the_reply_denies_is_none(text: str, rating: int | None) -> None:
-    """The second half was set aside while the rules were written: 2 of its 5 denials were found at first."""
-    assert read_rating(Reply(text)) == rating
