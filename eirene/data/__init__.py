@@ -7,10 +7,9 @@ strict reading of JSON itself is in `eirene.data.json_rows`, the checks of a row
 from __future__ import annotations
 
 from eirene.data.columns import ColumnMap
-from eirene.data.dataset import Dataset, Shape
+from eirene.data.dataset import Dataset, Selection, Shape
 from eirene.data.open import check_outside, open_dataset, open_source, opened, read_items
 from eirene.data.published import Reader, reader_named
-from eirene.data.selection import Selection
 from eirene.data.source import RowSource
 from eirene.data.topics import read_topics
 

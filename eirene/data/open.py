@@ -10,13 +10,11 @@ from typing import Literal, get_args
 
 from eirene.core.errors import InputError
 from eirene.core.records import Item
-from eirene.data.arrow import ArrowSource
+from eirene.data.arrow import PREFIX, ArrowSource, is_saved, open_hub, open_saved
 from eirene.data.columns import ColumnMap
-from eirene.data.dataset import Dataset, Shape
-from eirene.data.hub import PREFIX, is_saved, open_hub, open_saved
+from eirene.data.dataset import Dataset, Selection, Shape
 from eirene.data.json_rows import STDIN, Row, cannot_read
 from eirene.data.published import reader_named
-from eirene.data.selection import Selection
 from eirene.data.source import Bytes, RowSource, Unzipped, bytes_of, read_errors
 from eirene.data.text_files import CsvSource, JsonSource
 

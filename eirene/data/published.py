@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eirene.core.coercion import CoercionError
 from eirene.core.errors import InputError
-from eirene.core.json import jsonable
-from eirene.data import chats, haluquestqa
+from eirene.core.history import HistoryTurn, as_turns
+from eirene.core.json import NotJsonableError, jsonable
+from eirene.core.validation import validated
+from eirene.data import haluquestqa
 from eirene.data.columns import Fields, field_value
 from eirene.data.json_rows import Row
 
@@ -131,6 +134,71 @@ def _scored(pairs: Any) -> _ScoredTexts:
     return [(text, score if isinstance(score, (int, float)) else float("-inf")) for text, score in texts]
 
 
+_CHAT_COLUMNS = ("messages", "conversations", "conversation")
+_CHAT_PAIR = ("prompt", "completion")
+_CHAT = "a chat ends with a question of the user, what tools returned for it, and one answer of the assistant"
+
+
+def read_chat(data: Mapping[str, Any], where: str) -> Fields:
+    """The last question, the turns before it as `history`, the answer, and what tools returned for it as `context`.
+
+    The columns in use are `messages` (OpenAI, TRL), `conversations` (ShareGPT: `from` and `value`) and `conversation`;
+    or TRL's `prompt` and `completion`, two lists of messages.
+
+    A tool's results for earlier questions stay in the history. Raises `InputError` that says what stands where
+    something else is wanted.
+    """
+    columns: tuple[str, ...] = next(((name,) for name in _CHAT_COLUMNS if data.get(name) is not None), ())
+    if not columns and all(data.get(name) is not None for name in _CHAT_PAIR):
+        columns = _CHAT_PAIR
+    if not columns:
+        known = f"{', '.join(_CHAT_COLUMNS)}, or {' and '.join(_CHAT_PAIR)}"
+        raise InputError(f"is no chat: it has no column {known}; columns: {', '.join(data)}", where=where)
+    turns = [turn for name in columns for turn in _turns(data[name], name, where)]
+    found = Fields(split_chat(turns, column=columns[0], where=where), used=set(columns))
+    if data.get("id") is not None:
+        found.values["id"] = field_value("id", data["id"], column="id", where=where)
+        found.used.add("id")
+    return found
+
+
+def split_chat(turns: Sequence[HistoryTurn], *, column: str, where: str) -> dict[str, Any]:
+    """The fields of a chat that ends with its answer."""
+    asked = [n for n, turn in enumerate(turns) if turn.role == "user"]
+    if not asked:
+        raise _no_chat("has no message of the user", column, where)
+    last = asked[-1]
+    between, answer = turns[last + 1 : -1], turns[-1]
+    if answer.role != "assistant":
+        raise _no_chat(f"ends with a message of the role {answer.role!r}", column, where)
+    others = [turn.role for turn in between if turn.role != "tool"]
+    if others:
+        raise _no_chat(
+            f"has a message of the role {others[0]!r} between the last question and the answer", column, where
+        )
+    passages = [turn.content for turn in between]
+    found = {"question": turns[last].content, "answer": answer.content}
+    return {
+        **found,
+        **({"history": list(turns[:last])} if last else {}),
+        **({"context": passages} if passages else {}),
+    }
+
+
+def _turns(value: object, column: str, where: str) -> list[HistoryTurn]:
+    try:
+        found = as_turns(jsonable(value)) or []
+    except (NotJsonableError, CoercionError) as error:
+        raise InputError(f"the column {column!r} {error}", field=column, where=where) from None
+    if not found:
+        raise InputError(f"the column {column!r} holds no messages", field=column, where=where)
+    return [validated(HistoryTurn, turn, where=where, under=column) for turn in found]
+
+
+def _no_chat(what: str, column: str, where: str) -> InputError:
+    return InputError(f"the column {column!r} {what}; {_CHAT}", field=column, where=where)
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """One published form. `read` gives a row's fields; `spread`, where there is one, makes several rows of one.
@@ -147,7 +215,7 @@ READERS = {
     reader.name: reader
     for reader in (
         Reader("asqa", read_asqa, spread_asqa),
-        Reader("chat", chats.read),
+        Reader("chat", read_chat),
         Reader("eli5", read_eli5),
         Reader("haluquestqa", haluquestqa.read, haluquestqa.spread),
     )

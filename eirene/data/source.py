@@ -11,7 +11,7 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, BinaryIO, Protocol, cast
 
@@ -96,20 +96,7 @@ class PipedBytes:
 
     def open(self) -> BinaryIO:
         self._kept.seek(0)
-        return cast("BinaryIO", _Lent(self._kept))
-
-
-class _Lent:
-    """A file that its borrower's `with` statement leaves open."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def __enter__(self) -> IO[bytes]:
-        return self._file
-
-    def __exit__(self, *exception: object) -> None:
-        """Nothing: the owner closes it."""
+        return cast("BinaryIO", nullcontext(self._kept))  # which the owner closes
 
 
 class Unzipped:
@@ -163,16 +150,3 @@ def read_errors(name: str) -> Iterator[None]:
         raise InputError(f"cannot be unpacked: {error}", where=name) from None
     except OSError as error:
         raise InputError(f"cannot be read: {reason(error)}", where=name) from None
-
-
-__all__ = [
-    "HELD_BYTES",
-    "Bytes",
-    "FileBytes",
-    "PipedBytes",
-    "RowSource",
-    "Unzipped",
-    "bytes_of",
-    "read_errors",
-    "read_text",
-]

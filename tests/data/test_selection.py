@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 from eirene.core.errors import InputError
 from eirene.core.signature import derive_seed
 from eirene.data import Selection
-from eirene.data.selection import sampled
+from eirene.data.dataset import sampled
 
 MASK = 2**64 - 1
 TOTAL = st.integers(0, 400)
