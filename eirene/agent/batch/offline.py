@@ -145,83 +145,40 @@ def export_requests(
 
     A row's requests are never parted. Raises `InputError` for a file that exists or cannot be written.
     """
-    rows = requests = 0
-    with _Files(path, max_requests, max_bytes) as files:
-        for item in items:
-            lines = [
-                json.dumps(request, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-                for request in step.requests(item, one_reply=one_reply)
-            ]
-            files.write(lines)
-            rows, requests = rows + 1, requests + len(lines)
-    return Exported(tuple(files.paths), rows, requests)
-
-
-class _Files:
-    """Files that are written in turn; none of them is left behind where that fails."""
-
-    def __init__(self, path: str, max_requests: int, max_bytes: int) -> None:
-        self.paths: list[Path] = []
-        self._first = Path(path)
-        self._limits = max_requests, max_bytes
-        self._file: BinaryIO | None = None
-        self._held = (0, 0)
-
-    def __enter__(self) -> _Files:
-        self._next()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        is_whole = False
-        try:
-            self._close()
-            is_whole = kind is None
-        except InputError:
-            if kind is None:  # else why it failed is on its way
-                raise
-        finally:
-            for path in () if is_whole else self.paths:
-                path.unlink(missing_ok=True)
-
-    def write(self, lines: list[bytes]) -> None:
-        size = sum(map(len, lines))
-        if len(lines) > self._limits[0] or size > self._limits[1]:
-            raise InputError(f"a row makes {len(lines):,} requests of {size:,} bytes, more than a file may hold")
-        held = self._held[0] + len(lines), self._held[1] + size
-        if held[0] > self._limits[0] or held[1] > self._limits[1]:
-            self._next()
-            held = len(lines), size
-        self._held = held
-        assert self._file is not None
-        with _write_errors(self.paths[-1]):
-            self._file.writelines(lines)
-
-    def _next(self) -> None:
-        number = len(self.paths) + 1
-        path = self._first if number == 1 else self._first.with_stem(f"{self._first.stem}-{number}")
-        check_output(str(path), force=True)
-        self._close()
-        with _write_errors(path):
-            self._file = path.open("xb")
-        self.paths.append(path)
-
-    def _close(self) -> None:
-        """Writes what is held back, which is where a full disk may show."""
-        file, self._file = self._file, None
-        if file is not None:
-            with _write_errors(self.paths[-1]):
-                file.close()
-
-
-@contextlib.contextmanager
-def _write_errors(path: Path) -> Iterator[None]:
-    """What the system says of writing becomes an `InputError` that names the file."""
+    rows, requests, held = 0, 0, (0, 0)
+    paths: list[Path] = []
     try:
-        yield
-    except FileExistsError:
-        raise InputError("exists already; name another file, or take it away", where=str(path)) from None
-    except OSError as error:
-        raise InputError(f"cannot be written: {reason(error)}", where=str(path)) from None
+        with contextlib.ExitStack() as stack:
+            file = _opened(Path(path), paths, stack)
+            for item in items:
+                lines = [
+                    json.dumps(request, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+                    for request in step.requests(item, one_reply=one_reply)
+                ]
+                size = len(lines), sum(map(len, lines))
+                held = held[0] + size[0], held[1] + size[1]
+                if rows and (held[0] > max_requests or held[1] > max_bytes):
+                    file.close()
+                    file, held = _opened(Path(path), paths, stack), size
+                file.writelines(lines)
+                rows, requests = rows + 1, requests + len(lines)
+    except BaseException as error:
+        for written in paths:
+            written.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise InputError(f"cannot be written: {reason(error)}", where=str(paths[-1] if paths else path)) from None
+        raise
+    return Exported(tuple(paths), rows, requests)
+
+
+def _opened(first: Path, paths: list[Path], stack: contextlib.ExitStack) -> BinaryIO:
+    """The next file, which is closed with the stack, where what is buffered is written."""
+    number = len(paths) + 1
+    path = first if number == 1 else first.with_stem(f"{first.stem}-{number}")
+    check_output(str(path), force=False)
+    file = stack.enter_context(path.open("xb"))
+    paths.append(path)
+    return file
 
 
 _OK = 200
@@ -233,8 +190,8 @@ class Imported:
 
     `rows` asked about, of which `complete` have all their samples and `partial` some; `replies` are the samples that
     were taken, `unusable` those cut off, filtered or empty. Of the lines, `errors` are requests that failed (the first
-    says why in `first_error`), `twice` repeat an id, `foreign` are not Eirene's, `others` belong to rows that are not
-    asked about: finished ones, and rows that are not in the data or were changed. Tokens are the provider's count.
+    says why in `first_error`), and `others` repeat an id, are not Eirene's, or belong to rows that are not asked about:
+    finished ones, and rows that are not in the data or were changed. Tokens are the provider's count.
     """
 
     rows: int = 0
@@ -244,8 +201,6 @@ class Imported:
     unusable: int = 0
     errors: int = 0
     first_error: str | None = None
-    twice: int = 0
-    foreign: int = 0
     others: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -279,7 +234,7 @@ def import_replies(files: Sequence[str], items: Iterable[Item], step: SamplingSt
             found.unusable += len(taken) - len(whole)
             found.complete += len(whole) == len(wanted.keys)
             found.partial += 0 < len(whole) < len(wanted.keys)
-        found.others = lines.left()
+        found.others += lines.left()
     if cache.evicted > evicted:
         raise InputError(f"the replies do not fit into the cache of {cache.max_bytes:,} bytes; give a larger one",
                          field="cache-size", where=str(cache.path))  # fmt: skip
@@ -304,7 +259,7 @@ def _take(text: bytes, where: str, lines: _ReplyLines, step: SamplingStep, found
         raise InputError("is no line of a batch endpoint's output: it has no 'custom_id'", where=where)
     known = CustomId.read(line["custom_id"])
     if known is None:
-        found.foreign += 1
+        found.others += 1
         return
     if known.configuration != step.configuration:
         raise InputError(
@@ -318,7 +273,7 @@ def _take(text: bytes, where: str, lines: _ReplyLines, step: SamplingStep, found
         found.first_error = found.first_error or error
         return
     if not lines.add(known, text):
-        found.twice += 1
+        found.others += 1
         return
     tokens = usage_of(body)
     found.input_tokens += tokens.input

@@ -152,9 +152,7 @@ def _tell(found: Imported) -> None:
     problems = [
         (found.errors, f"requests failed, the first with: {found.first_error}"),
         (found.unusable, "replies were cut off, filtered or empty"),
-        (found.twice, "lines repeat an id, of which the first counts"),
-        (found.foreign, "lines are not Eirene's"),
-        (found.others, "lines are of rows that are finished, changed, or not in the data"),
+        (found.others, "lines are not of these rows (finished, changed, another file's), or repeat an id"),
     ]
     for n, what in problems:
         if n:
