@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from eirene.core.errors import InputError
 from eirene.core.usage import Usage
-
-_W = TypeVar("_W")
 
 _UNKNOWN = 4
 """Rows that may be under way under a limit before it is known what one costs."""
@@ -50,29 +48,39 @@ class Limits:
         """Whether there is a limit of cost or tokens."""
         return self.max_cost_usd is not None or self.max_tokens is not None
 
-    def reached(self, totals: Spending, *, made: Spending, under_way: int) -> str | None:
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits and what is compared with them: `spent` by all rows of a journal, `made` those of this run."""
+
+    limits: Limits
+    spent: Spending
+    made: Spending
+
+    def reached(self, under_way: int) -> str | None:
         """Which limit one more row would pass, if it and those under way cost what rows cost on average; None for none.
 
         Where no row is known a few may be under way; then their limit is named as if it were reached.
         """
-        known = made if made.rows else totals
-        if self.max_cost_usd is not None:
-            if totals.usage.cost_usd is None:
+        cost, tokens = self.limits.max_cost_usd, self.limits.max_tokens
+        known, spent = self.made if self.made.rows else self.spent, self.spent.usage
+        if cost is not None:
+            if spent.cost_usd is None:
                 raise InputError("the cost of these rows is unknown: give --price for --max-cost", field="max-cost")
-            spent, mean = totals.usage.cost_usd, (known.usage.cost_usd or 0.0) / max(known.rows, 1)
-            if _passes(spent, self.max_cost_usd, mean=mean, is_known=known.rows > 0, under_way=under_way):
-                return f"--max-cost {self.max_cost_usd:g}"
-        if self.max_tokens is not None:
-            mean = known.usage.tokens / max(known.rows, 1)
-            if _passes(totals.usage.tokens, self.max_tokens, mean=mean, is_known=known.rows > 0, under_way=under_way):
-                return f"--max-tokens {self.max_tokens}"
+            if _passes(spent.cost_usd, cost, known.usage.cost_usd or 0.0, rows=known.rows, under_way=under_way):
+                return f"--max-cost {cost:g}"
+        if tokens is not None and _passes(
+            spent.tokens, tokens, known.usage.tokens, rows=known.rows, under_way=under_way
+        ):
+            return f"--max-tokens {tokens}"
         return None
 
 
-def _passes(spent: float, limit: float, *, mean: float, is_known: bool, under_way: int) -> bool:
-    if not is_known:
+def _passes(spent: float, limit: float, known: float, *, rows: int, under_way: int) -> bool:
+    """`known`: what so many rows took together."""
+    if not rows:
         return under_way >= _UNKNOWN
-    return spent >= limit or spent + (under_way + 1) * mean > limit
+    return spent >= limit or spent + (under_way + 1) * known / rows > limit
 
 
 class Control:
@@ -106,41 +114,6 @@ class Control:
         """Forgets its timers."""
         for timer in self._timers:
             timer.cancel()
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Limits and what is compared with them: `spent` by all rows of a journal, `made` by those of this run."""
-
-    limits: Limits
-    spent: Spending
-    made: Spending
-
-    def reached(self, under_way: int) -> str | None:
-        """Which limit one more row would pass (see `Limits.reached`)."""
-        return self.limits.reached(self.spent, made=self.made, under_way=under_way)
-
-
-def admitted(
-    work: Iterable[_W], control: Control, *, reached: Callable[[], str | None], is_busy: Callable[[], bool],
-    is_known: Callable[[], bool],
-) -> Iterator[_W | None]:  # fmt: skip
-    """The work, as limits let it in, until the run is stopped: None for none until something under way has ended.
-
-    `reached` names the limit that one more piece would pass. It stops the run where nothing `is_busy` that could still
-    cost less than it was taken for, and where it `is_known` what a piece costs.
-    """
-    for piece in work:
-        while control.reason is None and (reason := reached()) is not None:
-            if is_busy():
-                yield None
-            elif is_known():
-                control.stop(reason)
-            else:
-                break
-        if control.reason is not None:
-            return
-        yield piece
 
 
 async def until_stopped(pulling: Coroutine[Any, Any, None], control: Control) -> None:

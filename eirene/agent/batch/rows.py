@@ -18,7 +18,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from pydantic import BaseModel
 
-from eirene.agent.batch.control import Budget, Control, admitted, until_stopped
+from eirene.agent.batch.control import Budget, Control, until_stopped
 from eirene.core.concurrency import run_bounded
 from eirene.core.errors import FormError, InputError
 from eirene.core.logs import get_logger
@@ -88,18 +88,22 @@ async def run_rows(
 def _let_in(
     work: Iterable[W], under_way: dict[str, W], writer: JournalWriter[O], control: Control, budget: Budget | None
 ) -> Iterator[W | None]:
-    """The work, as the limits let it in: None for none until something under way has ended."""
-
-    def reached() -> str | None:
-        return None if budget is None else budget.reached(len(under_way) + len(writer.waiting))
-
-    # Where no row is known and none is under way, all that was begun waits for the disk.
-    for piece in admitted(
-        work, control, reached=reached, is_busy=lambda: bool(under_way),
-        is_known=lambda: budget is None or budget.spent.rows > 0,
-    ):  # fmt: skip
-        if piece is not None:
-            under_way[piece.key] = piece
+    """The work, as the limits let it in, until the run is stopped: None for none until something under way has ended,
+    which may cost less than it was taken for."""
+    for piece in work:
+        while budget is not None and control.reason is None:
+            reason = budget.reached(len(under_way) + len(writer.waiting))
+            if reason is None:
+                break
+            if under_way:
+                yield None
+            elif budget.spent.rows:
+                control.stop(reason)
+            else:  # all that was begun waits for the disk
+                break
+        if control.reason is not None:
+            return
+        under_way[piece.key] = piece
         yield piece
 
 

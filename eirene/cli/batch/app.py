@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from eirene.cli import flags
 from eirene.cli.batch.flags import DryRunFlags, LimitFlags, OfflineFlags, RunFlags
 from eirene.cli.batch.plan import dry_run, exchange
-from eirene.cli.batch.runners import BatchModels, runner_for
+from eirene.cli.batch.runners import BatchModels, runner_for, stoppable
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
 from eirene.cli.flags import LoopFlags, with_groups
 from eirene.cli.model_flags import ModelFlags
@@ -128,7 +128,6 @@ def _run(
     import asyncio
 
     from eirene.agent.batch.engine import run_batch
-    from eirene.cli.batch.stop import stoppable
     from eirene.core.concurrency import short_switch_interval
     from eirene.core.garbage import rare_collections
 

@@ -1,17 +1,21 @@
-"""Which runner makes the rows of a batch: this process, worker processes, or Ray actors; and their models."""
+"""Which runner makes the rows of a batch: this process, worker processes, or Ray actors; their models; and Ctrl-C."""
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eirene.cli.terminal import say
 from eirene.core.errors import InputError
+from eirene.core.stop_signals import Terminals, stop_signals
 
 if TYPE_CHECKING:
+    from eirene.agent.batch.control import Control
     from eirene.agent.batch.runner import Runner
     from eirene.agent.settings import Settings
     from eirene.agent.state import Parts
@@ -102,3 +106,46 @@ def _ray_runner(
         )
         make = functools.partial(_in_an_actor, models, share)
         yield RayRunner(ray, make, settings, parts=parts, workers=n, shape=shape)
+
+
+@dataclass(slots=True)
+class Stop:
+    """What the user did."""
+
+    control: Control
+    by_user: bool = False
+
+
+@contextmanager
+def stoppable(*, grace_s: float, under_way: Callable[[], int]) -> Iterator[Stop]:
+    """A control that Ctrl-C, SIGTERM and SIGHUP reach, inside a running event loop.
+
+    The first finishes the rows under way, the second stops at once.
+    """
+    import asyncio
+
+    from eirene.agent.batch.control import Control
+
+    stop, outputs = Stop(Control(grace_s=grace_s)), Terminals()
+
+    def told(number: int) -> None:
+        outputs.lost(number)
+        if stop.by_user:
+            stop.control.stop_now("by the user")
+            return
+        stop.by_user = True
+        stop.control.stop("by the user")
+        say(f"stopping: {under_way()} rows under way have {grace_s:g} s to end; Ctrl-C again gives them up")
+
+    loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in stop_signals()}
+    with suppress(NotImplementedError):  # Windows: Ctrl-C is a KeyboardInterrupt there
+        for number in before:
+            loop.add_signal_handler(number, told, number)
+    try:
+        yield stop
+    finally:
+        with suppress(NotImplementedError):
+            for number, handler in before.items():
+                loop.remove_signal_handler(number)
+                signal.signal(number, handler)  # which the loop has forgotten
