@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eirene.eval.base import Need, unmet
-from eirene.views.detectors import figure, floor_name, level_title
+from eirene.views.detectors import floor_name, level_title
+from eirene.views.tables import figure
 
 Json = Mapping[str, Any]
 

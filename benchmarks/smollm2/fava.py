@@ -56,7 +56,7 @@ from eirene.retrieval.passages import read_corpus
 from eirene.synth.fava.pipeline import synthesise
 from eirene.synth.fava.recipe import FavaRecipe, FavaTotals
 from eirene.synth.fava.rules import entities
-from eirene.views.detectors import figure
+from eirene.views.tables import figure
 
 MARKED = {"qa_feedback": "qa_feedback/feedback.jsonl", "ragtruth": "ragtruth_subset/responses.jsonl"}
 OPENING = "This is a passage from Wikipedia about "

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from eirene.views.detectors import FEW_CLUSTERS, figure, table
+from eirene.views.detectors import FEW_CLUSTERS, table
+from eirene.views.tables import figure
 
 Json = dict[str, Any]
 

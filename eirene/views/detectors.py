@@ -1,4 +1,4 @@
-"""Tables (Markdown) and curves (PNG, SVG) of an evaluation of detectors. Curves need the extra `plots`."""
+"""Detectors evaluated: tables (Markdown), conclusions in words, and curves (PNG, SVG; extra `plots`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.table import Table
 
-from eirene.views.figures import COLOURS, check_matplotlib, new_figure, save, tidy
+from eirene.views.figures import COLOURS, check_matplotlib, panels, save, tidy
+from eirene.views.tables import cell, figure, markdown_table, p_value, simple_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,30 +85,11 @@ def floor_name(name: str, found: Json) -> str:
     return f"{'more' if more else 'fewer'} {name}"
 
 
-def figure(value: Json, digits: int = 3, *, signed: bool = False) -> str:
-    """A figure with its interval where it has one, or why there is none."""
-    if "value" not in value:
-        return str(value.get("unscored", "undefined"))
-    sign = "+" if signed else ""
-    shown = f"{value['value']:{sign}.{digits}f}"
-    if value.get("low") is None:
-        return shown
-    return f"{shown} [{value['low']:{sign}.{digits}f}, {value['high']:{sign}.{digits}f}]"
-
-
 def table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, heading: str = "##", said: str = ""
 ) -> str:
     """A Markdown table under its title; the last cell of each row is the settings that made it."""
-    lines = [f"{heading} {title}", "", *([said, ""] if said else [])]
-    lines.append("| " + " | ".join(columns) + " |")
-    lines.append("| " + " | ".join("---" for _ in columns) + " |")
-    lines += ["| " + " | ".join([*map(_cell, row[:-1]), f"`{_cell(row[-1])}`"]) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
+    return "\n\n".join(part for part in (f"{heading} {title}", said, markdown_table(columns, rows)) if part)
 
 
 def _preface(summary: Json) -> str:
@@ -137,11 +118,6 @@ def _pairs(level: Json, signature: str) -> Iterator[Sequence[str]]:
         yield (name, figure(pair["difference"], signed=True), str(pair["n"]), p, signature)
 
 
-def p_value(p: float) -> str:
-    """A p-value with two digits that say something."""
-    return f"{p:.2g}"
-
-
 def _slices(values: Json, names: Sequence[str], signature: str) -> Iterator[Sequence[str]]:
     for value, found in values.items():
         if 0 < found["errors"] < found["n"]:
@@ -166,36 +142,97 @@ def _unscored(summary: Json) -> str:
             reasons = list(found["unscored"].items())
             more = [("other reasons", sum(n for _, n in reasons[_MOST_REASONS:]))] if reasons[_MOST_REASONS:] else []
             lines += [
-                f"- {level_title(level)}, {name}: {count:,} of {level['n']:,} unscored: {_cell(why)}"
+                f"- {level_title(level)}, {name}: {count:,} of {level['n']:,} unscored: {cell(why)}"
                 for why, count in [*reasons[:_MOST_REASONS], *more]
             ]
     return "\n".join(["## Unscored", "", *lines]) if lines else ""
 
 
-_COLUMNS = 2
-"""As many as a terminal of 80 characters has room for."""
-
-
 def render_controls(controls: Sequence[dict[str, Any]]) -> Iterator[Table]:
-    """A line for each count, a column for each error; `controls` as the card holds them."""
+    """A line for each count, a column for each error, two in a table; `controls` as the card holds them."""
     errors = list(dict.fromkeys(c["error"] for c in controls))
     cells = {(c["error"], c["count"]): c for c in controls}
-    for start in range(0, len(errors), _COLUMNS):
-        shown = errors[start : start + _COLUMNS]
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        table.add_column("counted", no_wrap=True)
-        for error in shown:
-            some = next(c for c in controls if c["error"] == error)
-            table.add_column(f"{error.replace('_', ' ')}\n{some['errors']:,} of {some['auc']['n']:,}", justify="right")
+    for start in range(0, len(errors), 2):
+        shown = errors[start : start + 2]  # as many as a terminal of 80 characters has room for
+        some = [next(c for c in controls if c["error"] == error) for error in shown]
+        heads = [f"{c['error'].replace('_', ' ')}\n{c['errors']:,} of {c['auc']['n']:,}" for c in some]
+        table = simple_table("counted", *heads, numbers_from=1)
         for count in dict.fromkeys(c["count"] for c in controls):
-            table.add_row(count, *(_controls_cell(cells[error, count]["auc"]) for error in shown))
+            areas = (cells[error, count]["auc"] for error in shown)
+            table.add_row(count, *(figure(area) if "value" in area else "-" for area in areas))
         yield table
 
 
-def _controls_cell(auc: dict[str, Any]) -> str:
-    if "value" not in auc:
-        return "-"
-    return f"{auc['value']:.3f} [{auc['low']:.2f}, {auc['high']:.2f}]"
+ALPHA = 0.05
+_CHANCE = 0.5
+_FEW_NAMED = 3
+
+
+def conclusion(level: Json) -> str:
+    """A sentence or two about one level; the areas in it have 95 % intervals."""
+    if not level["errors"] or level["errors"] == level["n"]:
+        which = "every one is an error" if level["errors"] else "none of them is an error"
+        return f"Nothing can be told: of {level['n']:,} labelled {level['level']}s {which}."
+    ranked = sorted(_areas(level["detectors"]), key=lambda entry: -entry[1]["value"])
+    if not ranked:
+        return "Nothing can be told: no detector scores at this level."
+    name, area = ranked[0]
+    if "low" not in area:
+        return f"Nothing can be told: {name} has a ROC AUC of {figure(area, 2)}, without an interval."
+    if all(found.get("low", 0.0) <= _CHANCE for _, found in ranked):
+        said = "No detector can" if len(ranked) > 1 else f"{name} cannot"
+        return f"{said} be told from chance; the ROC AUC of {name} is {figure(area, 2)}."
+    best = "ranks errors best, with a" if len(ranked) > 1 else "ranks errors with a"
+    text = f"{name} {best} ROC AUC of {figure(area, 2)}"
+    text += ", which cannot be told from chance" if area["low"] <= _CHANCE else ""
+    return "; ".join([text, *_against_others(level, name), *_against_counting(level, area)]) + "."
+
+
+def _areas(found: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
+    for name, figures in found.items():
+        if "value" in figures.get("auc", {}):
+            yield name, figures["auc"]
+
+
+def _against_others(level: Json, best: str) -> Iterator[str]:
+    """Whom the best detector is told from, by paired differences and p-values with Holm's correction."""
+    better, open_ = [], []
+    for pair in level["pairs"]:
+        if best not in (pair["a"], pair["b"]) or "difference" not in pair:
+            continue
+        other = pair["b"] if pair["a"] == best else pair["a"]
+        found = pair["difference"]
+        if "low" not in found or pair.get("holm", 1.0) >= ALPHA or found["low"] <= 0 <= found["high"]:
+            open_.append(other)
+        else:
+            low, high = sorted(abs(found[end]) for end in ("low", "high"))
+            better.append(f"{other} (by {abs(found['value']):.2f} [{low:.2f}, {high:.2f}])")
+    if better:
+        yield f"better than {_joined(better)}"
+    if open_:
+        yield f"not told apart from {_joined(open_)}"
+
+
+def _against_counting(level: Json, area: Json) -> Iterator[str]:
+    """Whether the best area lies above that of the best count, which reads no word."""
+    floors = [(floor_name(name, floor), a) for name, floor in level["floors"].items() if name != "all"
+              for a in [floor["auc"]] if "value" in a]  # fmt: skip
+    if not floors:
+        return
+    name, floor = max(floors, key=lambda entry: entry[1]["value"])
+    counting = f'counting alone ("{name}": {figure(floor, 2)})'
+    if area["low"] > floor.get("high", floor["value"]):
+        yield f"above {counting}"
+    elif area["value"] > floor["value"]:
+        yield f"not clearly above {counting}: the intervals overlap"
+    else:
+        yield f"no better than {counting}"
+
+
+def _joined(names: Sequence[str]) -> str:
+    if len(names) > _FEW_NAMED:
+        names = [*names[: _FEW_NAMED - 1], f"{len(names) - _FEW_NAMED + 1} others"]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 _MORE_COLOURS = (*COLOURS, "#6b2fa0", "#00707a", "#7a6a00", "#a3005c", "#3d4652", "#8a4b2f")
@@ -208,11 +245,11 @@ def write_curves(curves: Sequence[Json], summary: Json, folder: Path) -> list[Pa
     shown = [level for level in curves if level["detectors"]]
     if not shown:
         return []
-    figures = {"roc": roc_figure(shown, summary), "precision-recall": precision_recall_figure(shown, summary)}
-    return [path for name, figure in figures.items() for path in save(figure, folder / name)]
+    figures = {"roc": _roc(shown, summary), "precision-recall": _precision_recall(shown, summary)}
+    return [path for name, drawn in figures.items() for path in save(drawn, folder / name)]
 
 
-def roc_figure(curves: Sequence[Json], summary: Json) -> Figure:
+def _roc(curves: Sequence[Json], summary: Json) -> Figure:
     """A panel a level: hit rate against false alarms, with the areas in the legend."""
 
     def draw(axes: Axes, level: Json) -> None:
@@ -222,10 +259,10 @@ def roc_figure(curves: Sequence[Json], summary: Json) -> Figure:
         axes.set_xlabel("false alarms", fontsize=8)
         axes.set_ylabel("errors found", fontsize=8)
 
-    return _panels(curves, draw, f"ROC curves: {summary['data']['name']}", "lower right")
+    return _curves(curves, draw, f"ROC curves: {summary['data']['name']}", "lower right")
 
 
-def precision_recall_figure(curves: Sequence[Json], summary: Json) -> Figure:
+def _precision_recall(curves: Sequence[Json], summary: Json) -> Figure:
     """A panel a level: precision against recall, with average precision in the legend; the line is the error rate."""
 
     def draw(axes: Axes, level: Json) -> None:
@@ -238,7 +275,7 @@ def precision_recall_figure(curves: Sequence[Json], summary: Json) -> Figure:
         axes.set_xlabel("recall", fontsize=8)
         axes.set_ylabel("precision", fontsize=8)
 
-    return _panels(curves, draw, f"Precision and recall: {summary['data']['name']}", "best")
+    return _curves(curves, draw, f"Precision and recall: {summary['data']['name']}", "best")
 
 
 def _line(at: int) -> dict[str, Any]:
@@ -256,19 +293,12 @@ def _label(name: str, summary: Json, level: Json, figure: str) -> str:
     return name
 
 
-def _panels(curves: Sequence[Json], draw: Any, title: str, legend: str) -> Figure:
-    columns = min(3, len(curves))
-    rows = -(-len(curves) // columns)
-    figure = new_figure(3.3 * columns + 0.3, 3.3 * rows + 0.5)
-    grid = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes, level in zip(grid, curves, strict=False):
+def _curves(curves: Sequence[Json], draw: Any, title: str, legend: Any) -> Figure:
+    figure, grid = panels(title, len(curves), columns=3, size=(3.3, 3.3))
+    for axes, level in zip(grid, curves, strict=True):
         draw(axes, level)
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
         axes.set_title(f"{level['error']}, per {level['level']}", fontsize=9, loc="left")
-        axes.tick_params(labelsize=7)
         axes.legend(fontsize=6.5, loc=legend, framealpha=0.8)
         tidy(axes)
-    for axes in grid[len(curves) :]:
-        axes.set_visible(False)
-    figure.suptitle(title, fontsize=11)
     return figure

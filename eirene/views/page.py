@@ -1,4 +1,4 @@
-"""HTML pages: escaping templates, a Content-Security-Policy, tables.
+"""HTML pages: escaping templates, a Content-Security-Policy.
 
 No outside script, style, font or picture; texts are made visible and escaped wherever they are written.
 """
@@ -9,7 +9,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -20,37 +19,6 @@ from eirene.views import asset
 from eirene.views.changes import SIGNS, folds
 from eirene.views.facts import visible
 from eirene.views.faults import letter_of, style_of
-
-Cell = str | Markup
-
-
-@dataclass(frozen=True, slots=True)
-class RowGroup:
-    """Lines of a table under a name of their own; no name where the table has one group. Row headers come first.
-
-    `muted` lines are for information: without colours of good and bad.
-    """
-
-    name: str
-    rows: Sequence[Sequence[Cell]]
-    muted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class HtmlTable:
-    """A table as the macro `table` writes it: columns from `first_number` on hold numbers."""
-
-    caption: str
-    columns: Sequence[str]
-    groups: Sequence[RowGroup]
-    first_number: int = 1
-
-    @classmethod
-    def plain(
-        cls, caption: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, first_number: int = 1
-    ) -> HtmlTable:
-        """A table of one group."""
-        return cls(caption, columns, (RowGroup("", rows),), first_number)
 
 
 def page(template: str, *, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
@@ -80,26 +48,6 @@ def _shown(value: object) -> object:
     if isinstance(value, dict):
         return {key: _shown(entry) for key, entry in value.items()}
     return [_shown(entry) for entry in value] if isinstance(value, list | tuple) else value
-
-
-def score_cell(value: float | None) -> Markup:
-    """A score with a bar of its length."""
-    if value is None:
-        return Markup('<span aria-hidden="true">-</span><span class="unseen">unscored</span>')
-    return Markup(
-        '{:.3f}<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
-        '<rect width="100" height="8"/><rect width="{:.1f}" height="8"/></svg>'
-    ).format(value, 100 * value)
-
-
-def change_cell(before: float | None, after: float | None) -> Markup:
-    """The difference, and in words whether it is for the better."""
-    if before is None or after is None:
-        return Markup("-")
-    if abs(after - before) < 0.0005:
-        return Markup('<span class="dim">same</span>')
-    word = "better" if after < before else "worse"
-    return Markup('<span class="{}">{:+.3f} {}</span>').format(word, after - before, word)
 
 
 def _environment() -> Environment:

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from eirene.core.quality import CheckState, ConditionOutcome, Figure, QualityReport, RowReport
 from eirene.views.facts import visible
+from eirene.views.tables import simple_table
 
 VERDICTS: dict[CheckState, str] = {"passed": "passed", "holds": "FAILED", "unmeasured": "NOT MEASURED"}
 MOST_ROWS = 20
@@ -150,9 +150,7 @@ def render(report: QualityReport) -> RenderableType:
 
 
 def _table(report: QualityReport) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in ("quantity", "is", "95 % interval", "fails if", "result"):
-        table.add_column(name)
+    table = simple_table("quantity", "is", "95 % interval", "fails if", "result", numbers_from=5)
     for figure in report.figures:
         own = [outcome for outcome in report.outcomes if outcome.condition.quantity == figure.quantity]
         cells = (figure.quantity, figure_text(figure), interval_text(figure))

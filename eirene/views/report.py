@@ -21,11 +21,12 @@ from eirene.views.claims import Verified
 from eirene.views.facts import ADVISORY, STATUS_WORDS, cost
 from eirene.views.faults import MEANING, STYLES, words_in
 from eirene.views.given import Bearing
-from eirene.views.page import HtmlTable, RowGroup, change_cell, compact, page, score_cell, script_safe
+from eirene.views.page import compact, page, script_safe
 from eirene.views.record import RecordView, view_of
 from eirene.views.report_claims import ClaimsTally
 from eirene.views.report_rows import STATUSES, ReportRow, means_by_status, row_of
 from eirene.views.salience import picture
+from eirene.views.tables import HtmlTable, RowGroup, change_cell, score_cell
 from eirene.views.verification import CAUTION
 from eirene.views.verification import MEANING as VERDICTS
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from eirene.views.claims import RecordClaims, ShownVerification
 from eirene.views.faults import style_of
-from eirene.views.page import HtmlTable, RowGroup
+from eirene.views.tables import HtmlTable, RowGroup
 from eirene.views.verification import CAUTION, MEANING, Unit
 
 _NOTHING_GIVEN = "the row gives no passages and no arguments"

@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from eirene.core.records import Record, Status
 from eirene.views.given import Number
-from eirene.views.page import Cell, HtmlTable, RowGroup
 from eirene.views.record import RecordView
+from eirene.views.tables import Cell, HtmlTable, RowGroup
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 

@@ -17,8 +17,9 @@ from markupsafe import Markup
 
 from eirene.core.errors import InputError
 from eirene.views.facts import visible
-from eirene.views.figures import DPI, check_matplotlib
-from eirene.views.page import HtmlTable, page
+from eirene.views.figures import check_matplotlib, new_figure, save_as
+from eirene.views.page import page
+from eirene.views.tables import HtmlTable, RowGroup
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,37 +59,32 @@ def write_heatmap(heatmap: Heatmap, path: Path) -> None:
         raise InputError("there is no word to show on one of the sides", field="out")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a script that the font lacks shows as boxes
-        # Without a date, the same map gives the same file.
-        metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-        draw_heatmap(heatmap).savefig(path, dpi=DPI, metadata=metadata)
+        save_as(draw_heatmap(heatmap), path)
 
 
 def draw_heatmap(heatmap: Heatmap) -> Figure:
     """The map, with a strip for the error of each row on its right and of each column below."""
-    from matplotlib.figure import Figure
-
     n_rows, n_columns = (min(len(side), MOST_WORDS) for side in (heatmap.rows, heatmap.columns))
     width, height = (max(n, 6) * _INCHES_A_WORD for n in (n_columns, n_rows))
-    figure = Figure(figsize=(width + 3.6, height + 2.6), layout="constrained")
-    grid: Any = figure.subplots(
-        2, 2, width_ratios=(width, 0.3), height_ratios=(height, 0.3), squeeze=False,
-    )  # fmt: skip
+    title = _cut(visible(heatmap.title), _TITLE) + "".join(f"\n{line}" for line in _cut_lines(heatmap))
+    figure = new_figure("", width + 3.6, height + 2.6)
+    figure.suptitle(title, fontsize=9, wrap=True).set_parse_math(False)
+    grid: Any = figure.subplots(2, 2, width_ratios=(width, 0.3), height_ratios=(height, 0.3), squeeze=False)
     (main, right), (below, corner) = grid
     corner.set_axis_off()
     values = [list(row[:n_columns]) for row in heatmap.values[:n_rows]]
     image = main.imshow(values, cmap=_MAP, aspect="auto", vmin=0.0)
-    _label_rows(main, heatmap, n_rows)
     main.set_xticks([])
-    _strip(right, [[e] for e in heatmap.contributions[:n_rows]], "not in\nthe answer")
-    shown = _strip(below, [list(heatmap.attributions[:n_columns])], "not from the arguments")
-    below.set_xticks(range(n_columns), _shown(heatmap.columns[:n_columns]), rotation=90, **_TICK)
-    for scale, label in ((shown, "error of a word"), (image, "share of the answer's word")):
+    _label_rows(main, heatmap, n_rows)
+    _strip(right, [[e] for e in heatmap.contributions[:n_rows]]).set_title("not in\nthe answer", fontsize=7)
+    strip = _strip(below, [list(heatmap.attributions[:n_columns])])
+    strip.set_ylabel("not from the arguments", fontsize=7, rotation=0, ha="right", va="center")
+    strip.set_xticks(range(n_columns), _shown(heatmap.columns[:n_columns]), rotation=90, **_TICK)
+    for scale, label in ((strip.images[0], "error of a word"), (image, "share of the answer's word")):
         # Beside the whole, with a gap: beside the strip alone its scale looks like a part of it.
         bar = figure.colorbar(scale, ax=list(grid.flat), fraction=0.05, pad=0.03, aspect=30)
         bar.set_label(label, fontsize=7)
         bar.ax.tick_params(labelsize=7)
-    title = figure.suptitle(_title(heatmap), fontsize=9, wrap=True)
-    title.set_parse_math(False)
     return figure
 
 
@@ -107,15 +103,11 @@ def _label_rows(axes: Axes, heatmap: Heatmap, n_rows: int) -> None:
         at += count
 
 
-def _strip(axes: Axes, errors: list[list[float]], label: str) -> Any:
-    image = axes.imshow(errors, cmap=_ERRORS, aspect="auto", vmin=0.0, vmax=1.0)
+def _strip(axes: Axes, errors: list[list[float]]) -> Axes:
+    axes.imshow(errors, cmap=_ERRORS, aspect="auto", vmin=0.0, vmax=1.0)
     axes.set_yticks([])
     axes.set_xticks([])
-    if len(errors) > 1:
-        axes.set_title(label, fontsize=7)
-    else:
-        axes.set_ylabel(label, fontsize=7, rotation=0, ha="right", va="center")
-    return image
+    return axes
 
 
 def _shown(words: Sequence[str]) -> list[str]:
@@ -126,11 +118,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _title(heatmap: Heatmap) -> str:
-    return _cut(visible(heatmap.title), _TITLE) + "".join(f"\n{line}" for line in cut_lines(heatmap))
-
-
-def cut_lines(heatmap: Heatmap) -> list[str]:
+def _cut_lines(heatmap: Heatmap) -> list[str]:
     """What of the map is not shown, a line a side."""
     return [
         f"{what}: the first {MOST_WORDS} of {len(whole)} words"
@@ -177,7 +165,7 @@ def render_salience_page(
         arguments=[(name, [shaded(text) for text in texts]) for name, texts in arguments],
         scores=scores,
         model=model,
-        cut=cut_lines(heatmap),
+        cut=_cut_lines(heatmap),
         picture=_whole(heatmap),
         largest=_largest(heatmap),
     )
@@ -272,9 +260,8 @@ def _largest(heatmap: Heatmap) -> HtmlTable:
         (heatmap.groups[i], heatmap.rows[i], heatmap.columns[j], f"{value:.3f}") for value, i, j in found[:_LARGEST]
     ]
     caption = f"The {len(rows):,} largest of {len(found):,} shares of at least {_LEAST}."
-    return HtmlTable.plain(
-        caption, ("Side", "Word of an argument", "Word of the answer", "Share"), rows, first_number=3
-    )
+    columns = ("Side", "Word of an argument", "Word of the answer", "Share")
+    return HtmlTable(caption, columns, (RowGroup("", rows),), first_number=3)
 
 
 def _short(word: str) -> str:

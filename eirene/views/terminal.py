@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -15,7 +14,7 @@ from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.grounding import lacks_grounding
 from eirene.core.history import HistoryTurn
 from eirene.core.records import Record, Round
-from eirene.core.scores import Unscored
+from eirene.core.scores import number
 from eirene.text.quoting import one_line
 from eirene.views.changes import calmed, shown_diff
 from eirene.views.diff import DiffLine, DiffLineKind, diff
@@ -25,7 +24,6 @@ from eirene.views.facts import (
     HOW_TO_GIVE,
     STATUS_WORDS,
     TONE,
-    ScoreRow,
     Tone,
     compared_texts,
     consistency,
@@ -49,6 +47,7 @@ from eirene.views.faults import (
     verdict_of,
     words_in,
 )
+from eirene.views.tables import change_text, simple_table
 
 _TONE_STYLE: dict[Tone, str] = {"good": "bold green", "plain": "bold", "warn": "bold yellow", "bad": "bold red"}
 _SIGN: dict[DiffLineKind, str] = {
@@ -233,17 +232,13 @@ def _line(line: DiffLine) -> Text:
 
 def _scores(record: Record) -> Iterator[RenderableType]:
     facts = score_table(record)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("detector")
-    table.add_column("error")
-    for column in facts.columns:
-        table.add_column(column, justify="right")
-    table.add_column("change", justify="right")
+    table = simple_table("detector", "error", *facts.columns, "change", numbers_from=2)
     for is_advisory, rows in groupby(facts.rows, key=lambda row: row.advisory):
         for row in rows:
             name = f"{visible(row.detector)} *" if is_advisory else visible(row.detector)
             scores = (shown_score(s) for s in row.scores)
-            table.add_row(name, row.error, *scores, _change(row), style="dim" if is_advisory else None)
+            change = change_text(number(row.scores[0]), number(row.scores[-1]), muted=is_advisory)
+            table.add_row(name, row.error, *scores, change, style="dim" if is_advisory else None)
         table.add_section()
     if facts.rows:
         yield table
@@ -251,17 +246,6 @@ def _scores(record: Record) -> Iterator[RenderableType]:
         yield Text(f"* {ADVISORY}.", style="dim")
     yield from (Text(visible(note), style="dim") for note in facts.notes)
     yield from (Text(visible(polled.summary), style="dim") for polled in polled_texts(record))
-
-
-def _change(row: ScoreRow) -> Text:
-    before, after = row.scores[0], row.scores[-1]
-    if isinstance(before, Unscored) or isinstance(after, Unscored):
-        return Text("-")
-    change = after - before
-    if abs(change) < 0.0005:
-        return Text("same", style="dim")
-    colour = "" if row.advisory else "green" if change < 0 else "red"
-    return Text(f"{change:+.3f} {'better' if change < 0 else 'worse'}", style=colour)
 
 
 def _decisions(record: Record) -> Iterator[RenderableType]:

@@ -7,13 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from rich.console import Console
 
-from eirene.views.comparison.figures import figure
 from eirene.views.comparison.plots import cost_gain, forest, write_plots
-from eirene.views.comparison.sections import sections
-from eirene.views.comparison.tables import comparison_table, render_comparison
+from eirene.views.comparison.tables import comparison_table, render_comparison, sections
+from eirene.views.tables import figure
 
 ABOUT = {"value": -0.2, "low": -0.3, "high": -0.1, "n": 8}
 NONE = {"unscored": "no row is scored in both", "n": 0}
@@ -45,25 +43,25 @@ def summary(*, change: Any = None, difference: Any = None) -> dict[str, Any]:
 
 def test_a_table_line_ends_with_its_signature_and_names_what_is_undefined() -> None:
     text = comparison_table(summary(difference=NONE))
-    assert "| improve | rouge: coverage | -0.200 [-0.300, -0.100]" in text
+    assert "| coverage error (rouge) | improve | -0.200 [-0.300, -0.100]" in text
     assert "| 0 before, 2 after | `mode:improve\\|seed:0\\|v:1` |" in text
-    assert "| no row is scored in both |  | 0 | 1 | `mode:generic-improve\\|seed:0\\|bootstrap:10\\|v:1` |" in text
-    assert "nothing was accepted" in text
-    assert "unscored" in text.split("No judge was named")[1]
+    assert "| coverage error (rouge) | no row is scored in both |  | 0 | 1 | " in text
+    assert "No judge was named" in text
+    assert (
+        "| generic minus improve | coverage error (rouge) | -0.200 [-0.300, -0.100] | better | 8 | 1 | "
+        "`mode:generic-improve\\|seed:0\\|bootstrap:10\\|v:1` |" in comparison_table(summary())
+    )
 
 
 def test_a_figure_is_a_number_with_its_interval_or_a_reason() -> None:
     assert figure({"value": 0.5, "low": 0.25, "high": 1.0, "n": 2}, 2) == "0.50 [0.25, 1.00]"
     assert figure(NONE) == "no row is scored in both"
-    assert figure({"value": 0.5, "n": 3}) == "0.500 (one item)"
+    assert figure({"value": 0.5, "n": 3, "clusters": 1}) == "0.500 (one item)"
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(0.25, "+0.250"), (0.0, "0.000"), (-1e-9, "0.000"), (-0.0004, "-0.0004"), (0.00002, "+0.00002")],
-)
-def test_a_figure_near_zero_shows_its_side_and_zero_has_no_sign(value: float, shown: str) -> None:
-    assert figure({"value": value, "low": value, "high": value, "n": 9}, signed=True).split()[0] == shown
+def test_a_figure_near_zero_shows_its_side_and_zero_has_no_sign() -> None:
+    wanted = {0.25: "+0.250", 0.0: "0.000", -1e-9: "0.000", -0.0004: "-0.0004", 0.00002: "+0.00002"}
+    assert {value: figure({"value": value}, signed=True) for value in wanted} == wanted
 
 
 def test_plots_are_written_as_png_and_svg_and_the_same_again(tmp_path: Path) -> None:
@@ -105,8 +103,8 @@ def test_a_terminal_of_80_columns_shows_the_gist() -> None:
     Console(file=out, width=80, markup=False).print(render_comparison(summary()))
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= 80
-    assert re.search(r"rouge: coverage +improve +-0\.200 +-0\.200 +-0\.200\n +generic", text)
-    assert "better  rouge: coverage -0.200 [-0.300, -0.100]" in text
+    assert re.search(r"coverage error \(rouge\) +improve +-0\.200 +-0\.200 +-0\.200\n +generic", text)
+    assert "better  coverage error (rouge) -0.200 [-0.300, -0.100]" in text
     assert text.startswith("generic beats improve: coverage error (rouge) lower by 0.20 [0.10, 0.30].\n")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from eirene.views.detectors import evaluation_table, figure, floor_name, p_value, write_curves
+from eirene.views.detectors import evaluation_table, floor_name, write_curves
+from eirene.views.tables import figure, p_value
 
 AREA = {"value": 0.75, "low": 0.5, "high": 0.9, "n": 8}
 COST = {"version": "encoder=1", "answers": 8, "failed": 0, "failures": {}, "calls": 0, "retries": 0,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eirene.views.detectors_verdict import conclusion
+from eirene.views.detectors import conclusion
 
 HIGH = {"value": 0.85, "low": 0.8, "high": 0.9, "n": 99}
 MIDDLE = {"value": 0.7, "low": 0.65, "high": 0.76, "n": 99}

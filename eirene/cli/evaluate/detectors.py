@@ -164,8 +164,8 @@ def _show(summary: dict[str, Any]) -> None:
     """The figures for a reader at a terminal; intervals of all, pairs and slices stand in table.md."""
     from rich.table import Table
 
-    from eirene.views.detectors import counted, figure, floor_name, level_title
-    from eirene.views.detectors_verdict import conclusion
+    from eirene.views.detectors import conclusion, counted, floor_name, level_title
+    from eirene.views.tables import figure
 
     screen = console()
     screen.print(f"{summary['data']['form']}: {summary['answers']:,} answers; {summary['signature']}", markup=False)

@@ -8,8 +8,7 @@ from typing import Any
 
 from eirene.core.records import Item, Record
 from eirene.views.changes import SIGNS
-from eirene.views.comparison.sections import sections
-from eirene.views.comparison.tables import STATUSES
+from eirene.views.comparison.tables import STATUSES, sections
 from eirene.views.comparison.verdict import deciding, lead, measure_name, verdict
 from eirene.views.facts import cost
 from eirene.views.faults import style_of

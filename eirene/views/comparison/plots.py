@@ -1,17 +1,22 @@
-"""Plots of a comparison (PNG and SVG): differences between modes, before against after, cost against gain.
+"""Plots of a comparison: intervals as inline SVG for its page, and figures by matplotlib as PNG and SVG files.
 
-Needs the extra `plots`. Matplotlib is used without its global state and without a screen.
+The inline plot needs no package, and no style is written into an element (the pages' policy forbids it):
+`comparison/page.css` has the colours. The files need the extra `plots`: differences between modes, before against
+after, cost against gain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from eirene.views.comparison.figures import drawn
-from eirene.views.comparison.tables import KINDS
-from eirene.views.figures import COLOURS, check_matplotlib, new_figure, save, tidy
+from markupsafe import Markup
+
+from eirene.views.facts import visible
+from eirene.views.figures import COLOURS, check_matplotlib, new_figure, panels, save, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,16 +25,115 @@ if TYPE_CHECKING:
 Json = Mapping[str, Any]
 Points = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 """Measure -> mode -> (before, after) of each row."""
+KINDS = {"share": "Shares of the answers", "score": "Error scores", "penalty": "Penalties"}
+"""The kinds of measures that have a better end, in words: those of one kind share a scale."""
 
-VERDICTS = {
+
+def drawn(pair: Json, kind: str) -> list[Json]:
+    """The differences of a kind that have an interval."""
+    return [d for d in pair["differences"] if d["kind"] == kind and "low" in d["difference"]]
+
+
+_Look = Literal["better", "worse", "open"]
+_ROW, _HEAD, _AXIS = 44, 30, 46  # heights in px: a line with its label above, a group's name, the scale below
+_LEFT, _WIDE = 3.0, 94.0  # per cent of the width: the scale's begin, and its length
+
+
+@dataclass(frozen=True, slots=True)
+class ShownInterval:
+    """A line of a plot of intervals: its label, its figures in words, and where it lies."""
+
+    label: str
+    shown: str
+    low: float
+    value: float
+    high: float
+    look: _Look
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalGroup:
+    """Lines that belong together, under a name."""
+
+    name: str
+    lines: Sequence[ShownInterval]
+
+
+def intervals(groups: Sequence[IntervalGroup], *, name: str, below: str, above: str) -> Markup:
+    """The intervals on one scale around 0, group by group. `below` and `above` say what lies on each side of it.
+
+    Places are per cent of the width and letters keep their size, so that the plot fits any screen. A better difference
+    is a full circle, a worse one a full square, an open one a hollow circle.
+    """
+    lines = [line for group in groups for line in group.lines]
+    reach = max((abs(end) for line in lines for end in (line.low, line.high)), default=0.0) * 1.05 or 0.1
+    height = _HEAD * len(groups) + _ROW * len(lines) + _AXIS
+    head = Markup('<svg class="intervals" width="100%" height="{}" role="img" aria-label="{}">').format(
+        height, visible(name)
+    )
+    return head + Markup("").join(_intervals(groups, reach, height, (below, above))) + Markup("</svg>")
+
+
+def _intervals(groups: Sequence[IntervalGroup], reach: float, height: int, sides: tuple[str, str]) -> Iterator[Markup]:
+    bottom = height - _AXIS
+    for tick in _ticks(reach):
+        x = _at(tick, reach)
+        yield Markup('<line class="{}" x1="{}" x2="{}" y1="0" y2="{}"/>').format(
+            "grid" if tick else "zero", x, x, bottom + 5
+        )
+        yield Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(
+            x, bottom + 19, f"{tick:+g}" if tick else "0"
+        )
+    for side, x, anchor in zip(sides, (f"{_LEFT}%", f"{_LEFT + _WIDE}%"), ("start", "end"), strict=True):
+        yield Markup('<text class="tick" x="{}" y="{}" text-anchor="{}">{}</text>').format(x, height - 6, anchor, side)
+    y = 0
+    for group in groups:
+        yield Markup('<text class="name" x="0" y="{}">{}</text>').format(y + 20, visible(group.name))
+        y += _HEAD
+        for line in group.lines:
+            yield from _interval(line, reach, y)
+            y += _ROW
+
+
+def _interval(line: ShownInterval, reach: float, y: int) -> Iterator[Markup]:
+    low, value, high = (_at(end, reach) for end in (line.low, line.value, line.high))
+    middle = y + 28
+    yield Markup('<text x="0" y="{}">{}</text>').format(y + 13, visible(line.label))
+    yield Markup('<text class="figure {}" x="100%" y="{}" text-anchor="end">{}</text>').format(
+        line.look, y + 13, line.shown
+    )
+    yield Markup('<g class="{}"><line x1="{}" x2="{}" y1="{}" y2="{}"/>').format(line.look, low, high, middle, middle)
+    for end in (low, high):
+        yield Markup('<line x1="{}" x2="{}" y1="{}" y2="{}"/>').format(end, end, middle - 4, middle + 4)
+    if line.look == "worse":
+        yield Markup('<rect x="{}" y="{}" width="10" height="10" transform="translate(-5 -5)"/></g>').format(
+            value, middle
+        )
+    else:
+        yield Markup('<circle cx="{}" cy="{}" r="5"/></g>').format(value, middle)
+
+
+def _at(value: float, reach: float) -> str:
+    return f"{_LEFT + _WIDE * (0.5 + 0.5 * value / reach):.2f}%"
+
+
+def _ticks(reach: float) -> list[float]:
+    """Round numbers on both sides of 0, two or three on each."""
+    power = 10 ** math.floor(math.log10(reach))
+    step = max(n * power for n in (0.25, 0.5, 1, 2, 5) if 2 * n * power <= reach)
+    most = int(reach / step)
+    return [float(f"{n * step:.6g}") for n in range(-most, most + 1)]
+
+
+_VERDICTS = {
     "better": ("#0b5cad", "o", "the first mode is better"),
     "worse": ("#c26a00", "s", "the first mode is worse"),
     "open": ("#777d86", "o", "open, or neither better nor worse"),
 }
 """Colour, marker and words of each verdict: told apart without colour as well. An open one is hollow."""
-SAME = 0.0005
+_SAME = 0.0005
 """A smaller change is none: it does not show in three decimals."""
-MARKERS = ("o", "s", "^", "D")
+_MARKERS = ("o", "s", "^", "D")
 _MOST_POINTS = 3000  # of a mode in a scatter: more are a blot, and a huge SVG
 
 
@@ -38,14 +142,10 @@ def write_plots(summary: Json, points: Points, folder: Path) -> list[Path]:
     check_matplotlib()
     figures = {
         "differences": forest(summary),
-        "before-after": before_after(points, summary),
+        "before-after": _before_after(points, summary["modes"]),
         "cost-gain": cost_gain(summary),
     }
-    written: list[Path] = []
-    for name, figure in figures.items():
-        if figure is not None:
-            written += save(figure, folder / name)
-    return written
+    return [path for name, figure in figures.items() if figure is not None for path in save(figure, folder / name)]
 
 
 def forest(summary: Json) -> Figure | None:
@@ -53,31 +153,23 @@ def forest(summary: Json) -> Figure | None:
 
     Panels of one column share their scale, so that a longer bar is a larger difference wherever it stands.
     """
-    kinds = [kind for kind in KINDS if kind != "price" and any(_of(pair, kind) for pair in summary["pairs"])]
-    pairs = [pair for pair in summary["pairs"] if any(_of(pair, kind) for kind in kinds)]
+    kinds = [kind for kind in KINDS if any(drawn(pair, kind) for pair in summary["pairs"])]
+    pairs = [pair for pair in summary["pairs"] if any(drawn(pair, kind) for kind in kinds)]
     if not pairs:
         return None
-    heights = [max(len(_of(pair, kind)) for kind in kinds) + 1.6 for pair in pairs]
-    figure = new_figure(4.7 * len(kinds) + 0.4, 0.34 * sum(heights) + 1.3)
+    heights = [max(len(drawn(pair, kind)) for kind in kinds) + 1.6 for pair in pairs]
+    figure = new_figure("Differences between modes: mean and 95 % interval", 4.7 * len(kinds), 0.34 * sum(heights) + 1)
     grid = figure.subplots(len(pairs), len(kinds), squeeze=False, height_ratios=heights, sharex="col")
     for column, kind in enumerate(kinds):
-        reach = max(_reach(_of(pair, kind)) for pair in pairs) * 1.08 or 0.1
+        ends = [abs(d["difference"][end]) for pair in pairs for d in drawn(pair, kind) for end in ("low", "high")]
         for axes, pair in zip(grid[:, column], pairs, strict=True):
-            _forest(axes, _of(pair, kind), reach)
+            _forest(axes, drawn(pair, kind), max(ends) * 1.08 or 0.1)
         grid[-1, column].set_xlabel(f"difference: {KINDS[kind].lower()}", fontsize=8)
     for axes, pair in zip(grid[:, 0], pairs, strict=True):
         axes.set_title(f"{pair['a']} minus {pair['b']}", fontsize=9, loc="left")
-    figure.suptitle("Differences between modes: mean and 95 % interval", fontsize=11)
-    _legend(figure, [{**_look(verdict), "linewidth": 2, "label": said} for verdict, (_, _, said) in VERDICTS.items()])
+    looks = [{**_look(verdict), "linewidth": 2, "label": said} for verdict, (_, _, said) in _VERDICTS.items()]
+    _legend(figure, looks)
     return figure
-
-
-def _of(pair: Json, kind: str) -> list[Json]:
-    return drawn([d for d in pair["differences"] if d["kind"] == kind])
-
-
-def _reach(lines: Sequence[Json]) -> float:
-    return max((max(abs(d["difference"]["low"]), abs(d["difference"]["high"])) for d in lines), default=0.0)
 
 
 def _forest(axes: Axes, lines: Sequence[Json], reach: float) -> None:
@@ -87,105 +179,92 @@ def _forest(axes: Axes, lines: Sequence[Json], reach: float) -> None:
         axes.plot([found["value"]], [at], **look)
     axes.axvline(0, color="#575d66", linewidth=1, zorder=0)
     axes.set_yticks(range(len(lines)), [f"{d['label']} (n = {d['difference']['n']})" for d in lines], fontsize=8)
-    axes.set_ylim(max(len(lines), 1) - 0.4, -0.6)
-    axes.set_xlim(-reach, reach)
+    axes.set(xlim=(-reach, reach), ylim=(max(len(lines), 1) - 0.4, -0.6))
     axes.locator_params(axis="x", nbins=5)  # more labels than that run into each other
-    axes.tick_params(axis="x", labelsize=8, labelbottom=True)
     tidy(axes)
+    axes.tick_params(axis="x", labelbottom=True)
 
 
 def _look(verdict: str) -> dict[str, Any]:
-    colour, marker, _ = VERDICTS[verdict]
+    colour, marker, _ = _VERDICTS[verdict]
     fill = "white" if verdict == "open" else colour
     return {"color": colour, "marker": marker, "markersize": 5.5, "markerfacecolor": fill}
 
 
-def before_after(points: Points, summary: Json) -> Figure | None:
+def _before_after(points: Points, modes: Sequence[str]) -> Figure | None:
     """A point a row: the score before against the one after; under the line is better."""
-    shown = {name: modes for name, modes in points.items() if any(modes.values())}
+    shown = {name: by_mode for name, by_mode in points.items() if any(by_mode.values())}
     if not shown:
         return None
-    modes = summary["modes"]
-    columns = len(modes)
-    figure = new_figure(2.9 * columns + 0.6, 2.8 * len(shown) + 0.6)
-    grid = figure.subplots(len(shown), columns, squeeze=False)
+    title = "Before and after: a point a row; under the line is better"
+    figure = new_figure(title, 2.9 * len(modes) + 0.6, 2.8 * len(shown) + 0.6)
+    grid = figure.subplots(len(shown), len(modes), squeeze=False)
     for row, (name, by_mode) in enumerate(shown.items()):
         top = max(1.0, *(max(pair) for pairs in by_mode.values() for pair in pairs))
         for column, mode in enumerate(modes):
-            _scatter(grid[row, column], by_mode.get(mode, ()), COLOURS[column % len(COLOURS)], top)
-            if row == 0:
-                grid[row, column].set_title(mode, fontsize=9)
+            axes = grid[row, column]
+            _scatter(axes, by_mode.get(mode, ()), COLOURS[column % len(COLOURS)], top)
+            axes.set_title(mode if row == 0 else "", fontsize=9)
         grid[row, 0].set_ylabel(f"{name}\nafter", fontsize=8)
     for axes in grid[-1]:
         axes.set_xlabel("before", fontsize=8)
-    figure.suptitle("Before and after: a point a row; under the line is better", fontsize=11)
     return figure
 
 
 def _scatter(axes: Axes, pairs: Sequence[tuple[float, float]], colour: str, top: float) -> None:
     axes.plot([0, top], [0, top], color="#b4b9c0", linewidth=1, zorder=0)
+    said = "unscored"
     if pairs:
         step = -(-len(pairs) // _MOST_POINTS)
         x, y = zip(*pairs[::step], strict=True)
         # Few points are drawn full; of many, the density is what is to be seen.
         axes.scatter(x, y, s=14, alpha=max(0.15, min(0.75, 60 / len(x))), color=colour, linewidths=0)
-        better, worse = (sum(sign * (b - a) >= SAME for a, b in pairs) for sign in (-1, 1))
+        better, worse = (sum(sign * (b - a) >= _SAME for a, b in pairs) for sign in (-1, 1))
         said = f"better {better}, same {len(pairs) - better - worse}, worse {worse}"
         said += f" ({len(x)} drawn)" if step > 1 else ""
-        axes.text(0.03, 0.98, said, transform=axes.transAxes, va="top", fontsize=7)
-    else:
-        axes.text(0.5, 0.5, "unscored", transform=axes.transAxes, ha="center", fontsize=8)
+    axes.text(0.03, 0.98, said, transform=axes.transAxes, va="top", fontsize=7)
     margin = 0.04 * top
     axes.set(xlim=(-margin, top + margin), ylim=(-margin, top + 3 * margin), aspect="equal")
-    axes.tick_params(labelsize=7)
     tidy(axes)
 
 
 def cost_gain(summary: Json) -> Figure | None:
     """A point a mode: what a row cost (money where it is known and any, else seconds) against what it gained."""
     per_mode = summary["per_mode"]
-    measures = list(dict.fromkeys(name for found in per_mode.values() for name in gains_of(found)))
+    gains = {mode: _gains_of(found) for mode, found in per_mode.items()}
+    measures = list(dict.fromkeys(name for found in gains.values() for name in found))
     if not measures:
         return None
     spent = "cost_usd" if all(f["spent"]["cost_usd"].get("value") for f in per_mode.values()) else "seconds"
-    columns = min(2, len(measures))
-    rows = -(-len(measures) // columns)
-    figure = new_figure(4.2 * columns + 0.4, 3.0 * rows + 1.0)
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
-    for axes, name in zip(grid, measures, strict=False):
-        for at, found in enumerate(per_mode.values()):
-            gain, price = gains_of(found).get(name), found["spent"][spent]
+    title = "Cost against gain: means and 95 % intervals; up and left is better"
+    figure, grid = panels(title, len(measures), columns=2, size=(4.2, 3.0))
+    looks = [{"color": COLOURS[at % len(COLOURS)], "marker": _MARKERS[at % len(_MARKERS)], "label": mode}
+             for at, mode in enumerate(per_mode)]  # fmt: skip
+    for axes, name in zip(grid, measures, strict=True):
+        for look, (mode, found) in zip(looks, per_mode.items(), strict=True):
+            gain, price = gains[mode].get(name), found["spent"][spent]
             if gain is not None and "value" in price:
-                _gain(axes, gain, price, at)
+                axes.errorbar(price["value"], -gain["value"], xerr=_arms(price), yerr=_arms(gain)[::-1], capsize=3,
+                              **look)  # fmt: skip
         axes.axhline(0, color="#575d66", linewidth=1, zorder=0)
         axes.set_title(name, fontsize=9, loc="left")
         axes.set_xlim(left=0)
         axes.set_xlabel("US dollars a row" if spent == "cost_usd" else "seconds a row", fontsize=8)
         axes.set_ylabel("gain (error before - after)", fontsize=8)
-        axes.tick_params(labelsize=7, labelbottom=True)
         tidy(axes)
-    for axes in grid[len(measures) :]:
-        axes.set_visible(False)
-    figure.suptitle("Cost against gain: means and 95 % intervals; up and left is better", fontsize=11)
-    _legend(figure, [{**_mode_look(at), "label": mode} for at, mode in enumerate(per_mode)])
+    _legend(figure, looks)
     return figure
 
 
-def _gain(axes: Axes, gain: Json, price: Json, at: int) -> None:
-    x, y = price["value"], -gain["value"]
-    xerr = [[x - price["low"]], [price["high"] - x]] if "low" in price else None
-    yerr = [[gain["high"] - gain["value"]], [gain["value"] - gain["low"]]] if "low" in gain else None
-    axes.errorbar(x, y, xerr=xerr, yerr=yerr, capsize=3, **_mode_look(at))
+def _arms(found: Json) -> list[list[float]]:
+    """How far an interval reaches below its value and above it."""
+    low, high = found.get("low", found["value"]), found.get("high", found["value"])
+    return [[found["value"] - low], [high - found["value"]]]
 
 
-def _mode_look(at: int) -> dict[str, Any]:
-    return {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
-
-
-def gains_of(found: Json) -> dict[str, Json]:
+def _gains_of(found: Json) -> dict[str, Json]:
     """The changes of a mode that have a figure, by the measure's label."""
-    judged = found["judged"].get("errors", {})
-    scores = [*found["scores"].values(), *judged.values()]
+    scores = [*found["scores"].values(), *found["judged"].get("errors", {}).values()]
     return {score["label"]: score["change"] for score in scores if "value" in score["change"]}
 
 

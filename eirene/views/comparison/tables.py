@@ -1,144 +1,231 @@
-"""Tables of a comparison: Markdown (`table.md`), each line with its settings, and a summary for a terminal."""
+"""Tables of a comparison: its sections for the page, the same as `table.md`, and a summary for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
-from rich import box
+from markupsafe import Markup
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from eirene.views.comparison.figures import digits_of, figure, p_value, unscored
-from eirene.views.comparison.verdict import verdict
+from eirene.core.records import Status
+from eirene.views.comparison.plots import KINDS, IntervalGroup, ShownInterval, drawn, intervals
+from eirene.views.comparison.verdict import digits_of, measure_name, verdict
 from eirene.views.facts import visible
+from eirene.views.tables import Cell, HtmlTable, RowGroup, figure, p_value
 
 Json = Mapping[str, Any]
-STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
-KINDS = {"share": "Shares of the answers", "score": "Error scores", "penalty": "Penalties", "price": "Cost of a row"}
-"""The kinds of measures in words: those of one kind share a scale."""
-SPENT = ("calls", "tokens in", "tokens out", "seconds", "cost")
-"""The columns of `spent` and `per_accepted`."""
+STATUSES: tuple[Status, ...] = get_args(Status)
+_SPENT = {"calls": "Calls", "input_tokens": "Tokens in", "output_tokens": "Tokens out", "seconds": "Seconds",
+          "cost_usd": "Cost"}  # fmt: skip
+_ADVISORY = "Advisory scores: shown, and decide nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedTable:
+    """Tables that are shown when their title is opened."""
+
+    title: str
+    tables: tuple[HtmlTable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PageSection:
+    """A heading and what stands under it: plots with their titles, tables, a note, and tables to open.
+
+    `id` is its place in the page.
+    """
+
+    id: str
+    title: str
+    tables: tuple[HtmlTable, ...]
+    note: str = ""
+    plots: tuple[tuple[str, Markup], ...] = ()
+    folded: tuple[FoldedTable, ...] = ()
 
 
 def comparison_table(summary: Json) -> str:
     """`table.md` of the figures that `eirene compare` writes as `summary.json`."""
-    modes = summary["modes"]
     seeds = ", ".join(map(str, summary["seeds"]))
-    several = len(summary["seeds"]) > 1
     parts = [
         "# Comparison of feedback modes",
         verdict(summary),
-        f"{summary['items']} items, {len(modes)} modes, seed{'s' if several else ''} {seeds}: {summary['rows']} rows. "
-        "Scores are error scores from 0 to 1; lower is better. Intervals are 95 % percentile bootstrap intervals over "
-        "items; *n* is the rows that a figure is taken over.",
-        _table("Outcomes", ("mode", "rows", *STATUSES), _statuses(summary)),
-        _table("Scores before and after", ("mode", "score", "before", "after", "change", "n", "unscored"),
-               _scores(summary)),
-        *_judge(summary),
-        _table("Cost", ("mode", *SPENT), _costs(summary)),
-        _table("Cost of an accepted rewrite, with the cost of the mode's other rows", ("mode", *SPENT),
-               _per_accepted(summary)),
-        _table("Differences between modes, on the rows that both have",
-               ("difference", "of", "mean [95 % interval]", "verdict", "n", "unscored"), _differences(summary)),
-        _table("Exact tests",
-               ("modes", "of", "first alone", "second alone", "p (McNemar)", "p (Holm)", "n", "unscored"),
-               _tests(summary)),
-        _notes(summary),
-    ]  # fmt: skip
-    return "\n\n".join(part for part in parts if part) + "\n"
+        f"{summary['items']} items, {len(summary['modes'])} modes, seeds {seeds}: {summary['rows']} rows. Scores are "
+        "error scores from 0 to 1; lower is better. Intervals are 95 % percentile bootstrap intervals over items.",
+    ]
+    for section in sections(summary):
+        parts += [f"## {section.title}", section.note, *(table.markdown() for table in section.tables)]
+        for fold in section.folded:
+            parts += [f"### {fold.title}", *(table.markdown() for table in fold.tables)]
+    return "\n\n".join(part for part in [*parts, _notes(summary)] if part) + "\n"
 
 
-def _statuses(summary: Json) -> Iterator[Sequence[str]]:
+def sections(summary: Json) -> Iterator[PageSection]:
+    """The figures, section by section; what is 0 everywhere is left out."""
+    yield PageSection("outcomes", "Outcomes", (_outcomes(summary),))
+    if summary["pairs"]:
+        yield _differences(summary)
+    decide, advise = _scores(summary, advisory=False), _scores(summary, advisory=True)
+    folded = (FoldedTable(_ADVISORY, (advise,)),) if advise.groups else ()
+    none = "" if summary["judge"] else "No judge was named (--judge), so there are no errors by a judge."
+    yield PageSection("before-after", "Errors before and after", (decide,) if decide.groups else (), none, (), folded)
+    if summary["judge"]:
+        yield PageSection("correction", "Error correction, by the judge", (_corrections(summary),), summary["judge"])
+    yield _costs(summary)
+
+
+def _of_modes(
+    summary: Json, caption: str, columns: Sequence[str], cells: Callable[[Json], Sequence[Cell]], judge: str = ""
+) -> HtmlTable:
+    """A table with a line a mode: its name, then `cells` of its figures."""
+    per_mode = summary["per_mode"].items()
+    settings = [summary["signatures"][mode] + judge for mode, _ in per_mode]
+    rows = [(mode, *cells(found)) for mode, found in per_mode]
+    return HtmlTable(caption, ("Mode", *columns), (RowGroup("", rows, settings=settings),))
+
+
+def _outcomes(summary: Json) -> HtmlTable:
+    shown = [s for s in STATUSES if any(found["status"][s] for found in summary["per_mode"].values())]
+    columns = ("Rows", *(status.capitalize() for status in shown))
+    caption = "What each mode made of the same answers."
+    return _of_modes(summary, caption, columns, lambda f: (f"{f['rows']:,}", *(f"{f['status'][s]:,}" for s in shown)))
+
+
+def _scores(summary: Json, *, advisory: bool) -> HtmlTable:
+    """By error, so that the modes stand one under the other."""
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    settings: dict[str, list[str]] = {}
     for mode, found in summary["per_mode"].items():
-        yield (mode, str(found["rows"]), *(str(found["status"][s]) for s in STATUSES), summary["signatures"][mode])
+        judged = found["judged"].get("errors", {})
+        for name, score in [*judged.items(), *found["scores"].items()]:
+            if bool(score.get("advisory")) != advisory:
+                continue
+            digits, label = digits_of(name), measure_name(score)
+            figures = [figure(score[side], digits, signed=side == "change") for side in ("before", "after", "change")]
+            groups.setdefault(label, []).append((mode, *figures, f"{score['change']['n']:,}", _unscored(score)))
+            by = f"|judge:{summary['judge']}" if name in judged else ""
+            settings.setdefault(label, []).append(summary["signatures"][mode] + by)
+    columns = ("Mode", "Before", "After", "Change", "Rows", "Unscored")
+    kept = len(columns) if any(line[-1] != "0" for lines in groups.values() for line in lines) else -1
+    found = [
+        RowGroup(label, [line[:kept] for line in lines], muted=advisory, settings=settings[label])
+        for label, lines in groups.items()
+    ]
+    caption = "Mean errors of each mode's rows with 95 % intervals; lower is better. Change: on the rows with both."
+    return HtmlTable(caption, columns[:kept], found)
 
 
-def _scores(summary: Json) -> Iterator[Sequence[str]]:
-    for mode, found in summary["per_mode"].items():
-        for score in found["scores"].values():
-            yield (mode, *_change(score, 3), summary["signatures"][mode])
+def _unscored(score: Json) -> str:
+    """How many rows a score before and after is missing in."""
+    before, after = score["unscored_before"], score["unscored_after"]
+    return f"{before:,}" if before == after else f"{before:,} before, {after:,} after"
 
 
-def _change(score: Json, digits: int) -> tuple[str, ...]:
-    return (
-        score["label"],
-        figure(score["before"], digits),
-        figure(score["after"], digits),
-        figure(score["change"], digits, signed=True),
-        str(score["change"]["n"]),
-        unscored(score),
-    )
-
-
-def _judge(summary: Json) -> Iterator[str]:
-    if not summary["judge"]:
-        yield "No judge was named (`--judge`): errors, penalties and error correction are unscored."
-        return
-    judge = f"judge:{summary['judge']}"
-    errors, corrections = [], []
-    for mode, found in summary["per_mode"].items():
-        signature = f"{summary['signatures'][mode]}|{judge}"
-        for name, score in found["judged"]["errors"].items():
-            errors.append((mode, *_change(score, digits_of(name)), signature))
+def _corrections(summary: Json) -> HtmlTable:
+    def cells(found: Json) -> list[str]:
         c = found["judged"]["correction"]
-        counts = (str(c[name]) for name in ("corrected", "introduced", "left", "clean"))
-        figures = (figure(c[name]) for name in ("precision", "recall", "f1"))
-        corrections.append((mode, *counts, *figures, str(c["unscored_rows"]), signature))
-    yield _table("Errors found by the judge", ("mode", "of", "before", "after", "change", "n", "unscored"), errors)
-    columns = ("mode", "corrected", "introduced", "left", "clean", "precision", "recall", "F1", "unscored")
-    yield _table("Error correction", columns, corrections)
+        counts = [f"{c[name]:,}" for name in ("corrected", "introduced", "left", "clean")]
+        return [*counts, *(figure(c[name]) for name in ("precision", "recall", "f1")), f"{c['unscored_rows']:,}"]
+
+    caption = (
+        "Answers with an error before and none after (corrected), the reverse (introduced), before and after (left), "
+        "and never (clean)."
+    )
+    columns = ("Corrected", "Introduced", "Left", "Clean", "Precision", "Recall", "F1", "Unscored")
+    return _of_modes(summary, caption, columns, cells, f"|judge:{summary['judge']}")
 
 
-def _costs(summary: Json) -> Iterator[Sequence[str]]:
-    for mode, found in summary["per_mode"].items():
-        yield (mode, *spent(found["usage"]), summary["signatures"][mode])
+def _differences(summary: Json) -> PageSection:
+    equal = _equal(summary["pairs"])
+    pairs = [{**p, "differences": [d for d in p["differences"] if d["label"] not in equal]} for p in summary["pairs"]]
+    caption = (
+        f"Mean difference on the rows that both modes have (up to {max(pair['rows'] for pair in pairs):,}), with its "
+        "95 % interval. Better or worse: the interval leaves out 0, on at least six items."
+    )
+    decide = _difference_table(summary, pairs, caption, lambda d: d["kind"] != "price" and not d.get("advisory"))
+    advise = _difference_table(
+        summary, pairs, "The same of the advisory scores.", lambda d: d["kind"] != "price" and bool(d.get("advisory"))
+    )
+    tests = [table for pair in pairs if (table := _tests(summary, pair)).groups[0].rows]
+    folded = [FoldedTable(_ADVISORY, (advise,))] if advise.groups else []
+    about = "Exact tests (McNemar's, an item once; p also with Holm's correction over all tests)"
+    folded += [FoldedTable(about, tuple(tests))] if tests else []
+    note = f"The modes do not differ at all in: {', '.join(equal.values())}." if equal else ""
+    title = "Differences between modes"
+    return PageSection("differences", title, (decide,), note, tuple(_plots(pairs)), tuple(folded))
 
 
-def _per_accepted(summary: Json) -> Iterator[Sequence[str]]:
-    for mode, found in summary["per_mode"].items():
-        yield (mode, *per_accepted(found["per_accepted"]), summary["signatures"][mode])
+def _equal(pairs: Sequence[Json]) -> dict[str, str]:
+    """The errors that are the same in all modes, answer by answer: their labels and names."""
+    lines = [d for pair in pairs for d in pair["differences"]]
+    differ = {d["label"] for d in lines if not _is_nothing(d["difference"]) or "value" not in d["difference"]}
+    return {d["label"]: measure_name(d) for d in lines if d["verdict"] and d["kind"] != "price"
+            and d["label"] not in differ}  # fmt: skip
 
 
-def spent(usage: Json) -> tuple[str, ...]:
-    """What was spent, in the order of `SPENT`."""
-    cost = "unknown" if usage["cost_usd"] is None else f"${usage['cost_usd']:.4f}"
-    counts = (f"{usage[name]:,}" for name in ("calls", "input_tokens", "output_tokens"))
-    return (*counts, f"{usage['seconds']:.2f}", cost)
+def _plots(pairs: Sequence[Json]) -> Iterator[tuple[str, Markup]]:
+    """A plot for each kind of measure that has a better end: those of one kind share a scale."""
+    for kind, words in KINDS.items():
+        groups: dict[str, list[ShownInterval]] = {}
+        for pair in pairs:
+            for d in drawn(pair, kind):
+                if d["verdict"] and not d.get("advisory"):
+                    groups.setdefault(measure_name(d), []).append(_interval(pair, d))
+        if groups:
+            title = f"{words}: differences of the means, with 95 % intervals"
+            shown = [IntervalGroup(name, lines) for name, lines in groups.items()]
+            name = f"{title}. The table below has the figures."
+            yield title, intervals(shown, name=name, below="← first mode better", above="first mode worse →")
 
 
-def per_accepted(per: Json) -> tuple[str, ...]:
-    """What an accepted rewrite took, in the order of `SPENT`; dashes and the reason where there was none."""
-    if "unscored" in per:
-        return ("-",) * (len(SPENT) - 1) + (str(per["unscored"]),)
-    cost = per["cost_usd"]
-    money = "unknown" if isinstance(cost, Mapping) else f"${cost:.5f}"
-    tokens = (f"{per[name]:,.0f}" for name in ("input_tokens", "output_tokens"))
-    return (f"{per['calls']:,.1f}", *tokens, f"{per['seconds']:.2f}", money)
+def _interval(pair: Json, found: Json) -> ShownInterval:
+    difference = found["difference"]
+    shown = figure(difference, min(2, digits_of(found["measure"])), signed=True)
+    ends = difference["low"], difference["value"], difference["high"]
+    return ShownInterval(_pair_name(pair), shown, *ends, look=found["verdict"])
 
 
-def _differences(summary: Json) -> Iterator[Sequence[str]]:
-    for pair in summary["pairs"]:
-        for found in pair["differences"]:
-            shown = figure(found["difference"], digits_of(found["measure"]), signed=True)
-            n = str(found["difference"]["n"])
-            name = f"{pair['a']} minus {pair['b']}"
-            said = found["verdict"] or ""
-            yield (name, found["label"], shown, said, n, str(found["unscored"]), pair_signature(summary, pair))
+def _difference_table(
+    summary: Json, pairs: Sequence[Json], caption: str, is_shown: Callable[[Json], bool]
+) -> HtmlTable:
+    has_unscored = any(d["unscored"] for pair in pairs for d in pair["differences"] if d["kind"] != "price")
+    groups = []
+    for pair in pairs:
+        lines = [d for d in pair["differences"] if is_shown(d)]
+        rows = [
+            _line(d)
+            for d in lines
+            if d["verdict"] or d["difference"].get("unscored") or not _is_nothing(d["difference"])
+        ]
+        rows = rows if has_unscored else [row[:-1] for row in rows]
+        muted = any(d.get("advisory") for d in lines)
+        if rows:
+            groups.append(RowGroup(_pair_name(pair), rows, muted, [_pair_settings(summary, pair)] * len(rows)))
+    columns = ("Of", "Mean [95 %]", "Verdict", "Rows", "Unscored")
+    return HtmlTable(caption, columns if has_unscored else columns[:-1], groups)
 
 
-def _tests(summary: Json) -> Iterator[Sequence[str]]:
-    for pair in summary["pairs"]:
-        for t in pair["tests"]:
-            p = ("-", "-") if "p" not in t else (p_value(t["p"]), p_value(t["p_holm"]))
-            counts = (str(t["only_a"]), str(t["only_b"]))
-            numbers = (str(t["n"]), str(t["unscored"]))
-            name = f"{pair['a']}, {pair['b']}"
-            yield (name, t["label"], *counts, *p, *numbers, pair_signature(summary, pair))
+def _line(found: Json) -> tuple[Cell, ...]:
+    difference = found["difference"]
+    shown = figure(difference, digits_of(found["measure"]), signed=True)
+    told: Cell = {"open": "cannot be told"}.get(found["verdict"] or "", "")
+    if found["verdict"] in ("better", "worse"):
+        told = Markup('<span class="{0}">{0}</span>').format(found["verdict"])
+    return measure_name(found), shown, told, f"{difference.get('n', 0):,}", f"{found['unscored']:,}"
 
 
-def pair_signature(summary: Json, pair: Json) -> str:
+def _is_nothing(difference: Json) -> bool:
+    """Whether a difference is 0 in every resample, or was not taken."""
+    return not any(difference.get(end) for end in ("value", "low", "high"))
+
+
+def _pair_name(pair: Json) -> str:
+    return f"{pair['a']} minus {pair['b']}"
+
+
+def _pair_settings(summary: Json, pair: Json) -> str:
     """What made a difference: both modes' settings, said once where they are the same, and the statistics'."""
     a, b = (summary["signatures"][pair[side]].split("|") for side in ("a", "b"))
     own = [f"mode:{pair['a']}-{pair['b']}"]
@@ -147,15 +234,54 @@ def pair_signature(summary: Json, pair: Json) -> str:
     return "|".join([*own, *judge, summary["statistics"]])
 
 
+def _tests(summary: Json, pair: Json) -> HtmlTable:
+    rows = []
+    for test in pair["tests"]:
+        if "p" in test and not test["only_a"] and not test["only_b"]:
+            continue  # the two never differ: there is nothing to test
+        p = (p_value(test["p"]), p_value(test["p_holm"])) if "p" in test else (test["unscored_why"], "-")
+        counts = [f"{test[name]:,}" for name in ("only_a", "only_b", "ties")]
+        rows.append((test["label"], *counts, *p, f"{test['unscored']:,}"))
+    columns = ("Of", f"{pair['a']} alone", f"{pair['b']} alone", "Alike", "p", "p (Holm)", "Unscored")
+    settings = [_pair_settings(summary, pair)] * len(rows)
+    return HtmlTable(f"{pair['a']} and {pair['b']}", columns, (RowGroup("", rows, settings=settings),))
+
+
+def _costs(summary: Json) -> PageSection:
+    """Spent in all and for one accepted rewrite, and the differences of a row's; without what nothing was spent of."""
+    per_mode = summary["per_mode"]
+    used = [name for name in _SPENT if any(found["usage"][name] != 0 for found in per_mode.values())]
+    columns = [_SPENT[name] for name in used]
+    tables = [_of_modes(summary, "In all.", columns, lambda f: [_amount(name, f["usage"], "in all") for name in used])]
+    if any("unscored" not in found["per_accepted"] for found in per_mode.values()):
+        caption = "For one accepted rewrite, with the cost of the mode's other rows."
+        tables.append(_of_modes(summary, caption, columns, lambda f: [_amount(n, f["per_accepted"], "") for n in used]))
+    differences = _difference_table(
+        summary, summary["pairs"], "Mean difference of one row, with its 95 % interval.",
+        lambda d: d["kind"] == "price" and not _is_nothing(d["difference"]),
+    )  # fmt: skip
+    folded = (FoldedTable("Differences of cost between modes", (differences,)),) if differences.groups else ()
+    none = "" if any(f["usage"]["calls"] for f in per_mode.values()) else "No model was called."
+    return PageSection("costs", "Cost", tuple(tables), none, folded=folded)
+
+
+def _amount(name: str, spent: Json, of: str) -> str:
+    """What was spent, in all or for one accepted rewrite; a dash where none was accepted."""
+    if "unscored" in spent:
+        return "-"
+    value = spent[name]
+    if name == "cost_usd":
+        return "unknown" if value is None or isinstance(value, Mapping) else f"${value:.{4 if of else 5}f}"
+    return f"{value:,.2f}" if name == "seconds" else f"{value:,}" if of else f"{value:,.{name == 'calls':d}f}"
+
+
 def _notes(summary: Json) -> str:
     text = (
         "Scores of answers that were compared with a critique (neither perspectives nor context given) are left out of "
+        "the differences and count as unscored there: each mode's critique gives another measure. Failed rows are "
+        "unscored. With several seeds an item counts once in the exact tests. Seconds are a row's own, waiting for "
+        "other rows included; scoring the originals, which all modes share, is not in them."
     )
-    text += "the differences and count as unscored there: each mode's critique gives another measure. "
-    text += "Failed rows are unscored. With several seeds an item counts once in the exact tests. A difference is "
-    text += "called better or worse where its interval leaves 0 out and there are six items or more, else open; more "
-    text += "accepted rewrites are neither. Seconds are a row's own, waiting for other rows included; scoring the "
-    text += "originals, which all modes share, is not in them."
     usage = summary["judge_usage"]
     if usage is not None:
         cost = "price unknown" if usage["cost_usd"] is None else f"${usage['cost_usd']:.4f}"
@@ -163,81 +289,30 @@ def _notes(summary: Json) -> str:
     return text
 
 
-def _table(title: str, columns: Sequence[str], lines: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> str:
-    rows = [[*map(_cell, line[:-1]), f"`{line[-1]}`".replace("|", "\\|")] for line in lines]
-    if not rows:
-        return ""
-    head = [*columns, "signature"]
-    ruled = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    return "\n".join([f"## {title}", "", *ruled, *("| " + " | ".join(row) + " |" for row in rows)])
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
 _STYLE = {"better": "green", "worse": "red"}
 
 
 def render_comparison(summary: Json) -> RenderableType:
     """The verdict, outcomes, mean errors before and after, and the differences whose interval leaves 0 out."""
-    parts: list[RenderableType] = [
-        Text(visible(verdict(summary)), style="bold"),
-        Text(""),
-        _outcomes(summary),
-        Text(""),
-    ]
-    if any(found["scores"] for found in summary["per_mode"].values()):
-        parts += [Text("Mean errors (lower is better)", style="bold cyan"), _errors(summary), Text("")]
+    outcomes, decide, advise = _outcomes(summary), *(_scores(summary, advisory=a) for a in (False, True))
+    parts: list[RenderableType] = [Text(visible(verdict(summary)), style="bold"), Text("")]
+    parts += [outcomes.terminal(len(outcomes.columns)), Text("")]
+    named = [replace(group, name=f"{group.name} (advisory)") for group in advise.groups]
+    errors = HtmlTable("", decide.columns, [*decide.groups, *named])
+    if errors.groups:
+        parts += [Text("Mean errors (lower is better)", style="bold cyan"), errors.terminal(4), Text("")]
     if summary["pairs"]:
         parts.append(Text("Differences whose 95 % interval leaves 0 out (six items or more)", style="bold cyan"))
         parts += [line for pair in summary["pairs"] for line in _pair(pair)]
     return Group(*parts)
 
 
-def _outcomes(summary: Json) -> Table:
-    """Without the statuses that no row has."""
-    per_mode = summary["per_mode"].items()
-    shown = [status for status in STATUSES if any(found["status"][status] for _, found in per_mode)]
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("mode")
-    for name in ("rows", *shown):
-        table.add_column(name, justify="right")
-    for mode, found in per_mode:
-        table.add_row(mode, f"{found['rows']:,}", *(f"{found['status'][status]:,}" for status in shown))
-    return table
-
-
-def _errors(summary: Json) -> Table:
-    """A line a mode under each error, so that any number of modes fits."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("error")
-    table.add_column("mode")
-    for name in ("before", "after", "change"):
-        table.add_column(name, justify="right")
-    shown: dict[str, list[tuple[str, ...]]] = {}
-    for mode, found in summary["per_mode"].items():
-        for name, score in [*found["scores"].items(), *found["judged"].get("errors", {}).items()]:
-            digits = digits_of(name)
-            means = [_mean(score[side], digits, signed=side == "change") for side in ("before", "after", "change")]
-            shown.setdefault(visible(score["label"]), []).append((mode, *means))
-    for label, lines in shown.items():
-        for n, line in enumerate(lines):
-            table.add_row("" if n else label, *line)
-    return table
-
-
-def _mean(found: Json, digits: int, *, signed: bool) -> str:
-    """The figure without its interval."""
-    return figure(found, digits, signed=signed).split(" ")[0] if "value" in found else "unscored"
-
-
 def _pair(pair: Json) -> Iterator[Text]:
-    yield Text(f"{pair['a']} minus {pair['b']}", style="bold")
+    yield Text(_pair_name(pair), style="bold")
     told = sorted((d for d in pair["differences"] if d["verdict"] in _STYLE), key=lambda d: d.get("advisory", False))
     for d in told:
         shown = figure(d["difference"], digits_of(d["measure"]), signed=True)
-        style = "dim" if d.get("advisory") else _STYLE[d["verdict"]]
-        yield Text.assemble("  ", (d["verdict"], style), f"  {visible(d['label'])} {shown}")
+        style, of = ("dim", " (advisory)") if d.get("advisory") else (_STYLE[d["verdict"]], "")
+        yield Text.assemble("  ", (d["verdict"], style), f"  {visible(measure_name(d))}{of} {shown}")
     if not told:
         yield Text("  none", style="dim")

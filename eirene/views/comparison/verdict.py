@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from eirene.views.comparison.figures import digits_of, rounded
+from eirene.views.tables import rounded
 
 Json = Mapping[str, Any]
 FEWEST_ITEMS = 6
@@ -54,6 +54,11 @@ def lead(summary: Json) -> str | None:
     """The label of the measure with the largest difference that can be told; None where there is none."""
     lines = [d for pair in summary["pairs"] for d in _deciding(pair) if d["verdict"] in ("better", "worse")]
     return max(lines, key=lambda d: abs(d["difference"]["value"]))["label"] if lines else None
+
+
+def digits_of(measure: str) -> int:
+    """How many decimals a measure is shown with."""
+    return {"input_tokens": 1, "output_tokens": 1, "seconds": 2, "cost_usd": 5, "penalty": 2}.get(measure, 3)
 
 
 def measure_name(line: Json) -> str:

@@ -1,0 +1,152 @@
+"""Tables of figures, defined once and written as HTML, as Markdown and for a terminal; figures with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from eirene.views.facts import visible
+
+Json = Mapping[str, Any]
+Cell = str | Markup
+_STYLES = {"better": "green", "worse": "red"}
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Lines of a table under a name of their own; no name where the table has one group. Row headers come first.
+
+    `muted` lines are for information: without colours of good and bad. `settings` say what made each line.
+    """
+
+    name: str
+    rows: Sequence[Sequence[Cell]]
+    muted: bool = False
+    settings: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlTable:
+    """A table as the macro `table` writes it: columns from `first_number` on hold numbers."""
+
+    caption: str
+    columns: Sequence[str]
+    groups: Sequence[RowGroup]
+    first_number: int = 1
+
+    @property
+    def lines(self) -> list[tuple[str, Sequence[Cell], str]]:
+        """(name of the group, cells, settings) of each row."""
+        return [
+            (group.name, row, group.settings[n] if group.settings else "")
+            for group in self.groups
+            for n, row in enumerate(group.rows)
+        ]
+
+    def markdown(self) -> str:
+        """The table with the group's name and the settings in columns of their own; "" where it has no row."""
+        named = any(group.name for group in self.groups)
+        rows = [[*([name] if named else []), *(_text(cell) for cell in row), of] for name, row, of in self.lines]
+        of_group = [""] if named else []
+        text = markdown_table([*of_group, *self.columns, "signature"], rows)
+        return f"{self.caption}\n\n{text}" if rows else ""
+
+    def terminal(self, columns: int) -> Table:
+        """The first columns without intervals; a group's name stands beside its first row."""
+        named = any(group.name for group in self.groups)
+        table = simple_table(*([""] if named else []), *self.columns[:columns], numbers_from=1 + named)
+        last = ""
+        for name, row, _ in self.lines:
+            shown = [visible(_text(cell)).split(" [")[0] for cell in row[:columns]]
+            table.add_row(*([visible(name) if name != last else ""] if named else []), *shown)
+            last = name
+        return table
+
+
+def _text(cell: Cell) -> str:
+    return cell.striptags() if isinstance(cell, Markup) else cell
+
+
+def simple_table(*columns: str, numbers_from: int) -> Table:
+    """An empty table for a terminal; the columns from `numbers_from` on hold numbers."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for n, name in enumerate(columns):
+        table.add_column(name, justify="right" if n >= numbers_from else "left")
+    return table
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; the last cell of each row is the settings that made it."""
+    lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
+    lines += ["| " + " | ".join([*map(cell, row[:-1]), f"`{cell(row[-1])}`"]) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def cell(text: str) -> str:
+    """A text on one line that cannot end its cell."""
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def figure(value: Json, digits: int = 3, *, signed: bool = False) -> str:
+    """A figure with its interval where it has one, or why there is none."""
+    if "value" not in value:
+        return str(value.get("unscored", "undefined"))
+    shown = rounded(value["value"], digits, signed=signed)
+    if value.get("low") is None:
+        return shown + (" (one item)" if value.get("clusters") == 1 else "")
+    low, high = (rounded(value[end], digits, signed=signed) for end in ("low", "high"))
+    return f"{shown} [{low}, {high}]"
+
+
+def rounded(value: float, digits: int, *, signed: bool = False) -> str:
+    """With a sign where one is wanted. What would round to zero has up to two decimals more: an interval that ends
+    near 0 must show on which side; what is 0 by then has no sign."""
+    for shown in (digits, digits + 1, digits + 2):
+        near = round(value, shown)
+        if near:
+            return f"{near:{'+' if signed else ''}.{shown}f}"
+    return f"{0:.{digits}f}"
+
+
+def p_value(p: float) -> str:
+    """A p-value with two digits that say something."""
+    return f"{p:.2g}"
+
+
+def score_cell(value: float | None) -> Markup:
+    """A score with a bar of its length."""
+    if value is None:
+        return Markup('<span aria-hidden="true">-</span><span class="unseen">unscored</span>')
+    return Markup(
+        '{:.3f}<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect width="100" height="8"/><rect width="{:.1f}" height="8"/></svg>'
+    ).format(value, 100 * value)
+
+
+def change_of(before: float | None, after: float | None) -> tuple[str, str]:
+    """The difference of two errors in words, and `better`, `worse`, `same` or "" where one of them is not known."""
+    if before is None or after is None:
+        return "-", ""
+    if abs(after - before) < 0.0005:
+        return "same", "same"
+    word = "better" if after < before else "worse"
+    return f"{after - before:+.3f} {word}", word
+
+
+def change_cell(before: float | None, after: float | None) -> Markup:
+    """`change_of` for a page."""
+    text, word = change_of(before, after)
+    look = {"same": "dim"}.get(word, word)
+    return Markup('<span class="{}">{}</span>').format(look, text) if look else Markup(text)
+
+
+def change_text(before: float | None, after: float | None, *, muted: bool) -> Text:
+    """`change_of` for a terminal."""
+    text, word = change_of(before, after)
+    return Text(text, style="dim" if word == "same" else "" if muted else _STYLES.get(word, ""))
