@@ -135,7 +135,7 @@ def query_in_place(question: str, history: Sequence[HistoryTurn] | None) -> str:
     """The question after the user's last words before it: a follow-up ("And the second one?") names no topic itself.
 
     For encoders and searches, which are shown no prompt; the question alone where there is no history. Answers are
-    left out, for they may be wrong (`benchmarks/followups.py` compares what may go in).
+    left out, for they may be wrong.
     """
     before = [turn.content for turn in history or () if turn.role == "user"]
     return f"{before[-1][-_QUERIED:]}\n{question}" if before else question
