@@ -9,8 +9,8 @@ import time
 
 import numpy as np
 
-from eirene.eval.statistics.bootstrap import Metric, Resamples, means
-from eirene.eval.statistics.ranking import auc_and_ap, spearman
+from eirene.eval.metrics.bootstrap import Metric, Resamples, means
+from eirene.eval.metrics.ranking import auc_and_ap, spearman
 
 ROWS, SENTENCES = 5_000, 30_000
 

@@ -30,7 +30,7 @@ from rich.table import Table
 from eirene.agent.backends import resolve_backend
 from eirene.agent.experiments.compare import ComparePlan, acompare
 from eirene.core.records import MODES
-from eirene.eval.statistics.bootstrap import Estimate, Resamples, holm, mcnemar, paired_differences
+from eirene.eval.metrics.bootstrap import Estimate, Resamples, holm, mcnemar, paired_differences
 
 console = Console(width=120)
 

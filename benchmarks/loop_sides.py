@@ -35,8 +35,8 @@ from eirene.core.grounding import grounding_for
 from eirene.core.scores import number
 from eirene.eval.base import case_of
 from eirene.eval.detectors.alignment import score_arrangement
-from eirene.eval.statistics.bootstrap import Estimate, Resamples, clusters_of, paired_differences
-from eirene.eval.statistics.ranking import ranked
+from eirene.eval.metrics.bootstrap import Estimate, Resamples, clusters_of, paired_differences
+from eirene.eval.metrics.ranking import ranked
 from eirene.models.encoder import load_encoder
 from eirene.text.clauses import opening_length
 from eirene.text.sentences import split_sentences

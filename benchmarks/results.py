@@ -29,9 +29,9 @@ from eirene.core.usage import Meter
 from eirene.eval.base import MODEL_NEEDS, Case, Detector, Need, case_of
 from eirene.eval.datasets import read_labelled
 from eirene.eval.metrics.detectors import EvaluationPlan
+from eirene.eval.metrics.ranking import average_precision, roc_auc
 from eirene.eval.registry import DETECTORS, build_detectors
 from eirene.eval.resources import Resources
-from eirene.eval.statistics.ranking import average_precision, roc_auc
 from eirene.views.detectors import evaluation_table
 
 PAGE = Path(__file__).parent / "results" / "detectors.md"

@@ -26,8 +26,8 @@ from rich.table import Table
 
 from eirene.eval.detectors.selfcheck.bertscore import TokenEncoder, bertscore_f1, load_token_encoder
 from eirene.eval.detectors.selfcheck.detectors import compared_sentences, disagreement, embedding_scores, ngram_scores
-from eirene.eval.statistics.bootstrap import Resamples
-from eirene.eval.statistics.ranking import auc_and_ap
+from eirene.eval.metrics.bootstrap import Resamples
+from eirene.eval.metrics.ranking import auc_and_ap
 from eirene.models.encoder import load_encoder
 from eirene.text.sentences import split_sentences
 

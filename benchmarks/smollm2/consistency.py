@@ -37,10 +37,9 @@ from eirene.agent.experiments.critic import aevaluate_feedback
 from eirene.data.haluquestqa import TaggedAnswer
 from eirene.eval.datasets.base import case_of
 from eirene.eval.detectors.judge import wilson
-from eirene.eval.metrics.feedback import MIN_CLASS, feedback_report, tag_accuracy
-from eirene.eval.metrics.feedback_rows import FeedbackRow, outcome
-from eirene.eval.statistics.bootstrap import Resamples, clusters_of
-from eirene.eval.statistics.ranking import ranked
+from eirene.eval.metrics.bootstrap import Resamples, clusters_of
+from eirene.eval.metrics.feedback import MIN_CLASS, FeedbackRow, feedback_report, outcome, tag_accuracy
+from eirene.eval.metrics.ranking import ranked
 from eirene.models.local.model import load_local
 
 DRAWS = 2000

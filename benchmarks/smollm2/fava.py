@@ -45,8 +45,7 @@ from eirene.core.critique import HALLUCINATIONS, Finding, FindingKind, findings_
 from eirene.core.signature import derive_seed, rng_for
 from eirene.core.usage import Meter
 from eirene.eval.datasets.annotated import Annotated, AnnotatedSet, Taxonomy, finding, read_annotated
-from eirene.eval.metrics import CaseFindings, findings_report
-from eirene.eval.metrics.findings import MISSES, count_case
+from eirene.eval.metrics.findings import MISSES, CaseFindings, count_case, findings_report
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
 from eirene.feedback_model.training import CriticRecipe, train_critic

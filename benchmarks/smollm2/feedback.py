@@ -35,8 +35,7 @@ from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.data import opened
 from eirene.data.haluquestqa import TaggedAnswer, read_tagged_answers
-from eirene.eval.metrics.feedback import feedback_report
-from eirene.eval.metrics.feedback_rows import FeedbackRow
+from eirene.eval.metrics.feedback import FeedbackRow, feedback_report
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import LocalFeedback
 from eirene.feedback_model.sampling import draw_samples

@@ -27,8 +27,8 @@ from journal import Journal
 
 from eirene.data import opened
 from eirene.eval.datasets.base import FeedbackCase, read_feedback_cases
-from eirene.eval.statistics.bootstrap import Resamples, clusters_of
-from eirene.eval.statistics.ranking import ranked
+from eirene.eval.metrics.bootstrap import Resamples, clusters_of
+from eirene.eval.metrics.ranking import ranked
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.models.local.model import load_local
 from eirene.models.local.spec import PROMPT_FILE

@@ -45,7 +45,7 @@ from eirene.agent.state import Parts
 from eirene.core.critique import Sample, Tag
 from eirene.core.records import Record
 from eirene.core.usage import Meter
-from eirene.eval.statistics.bootstrap import Resamples, paired_differences
+from eirene.eval.metrics.bootstrap import Resamples, paired_differences
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.models.local.model import load_local
 

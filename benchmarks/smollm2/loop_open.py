@@ -37,7 +37,7 @@ from eirene.core.critique import Critique
 from eirene.core.records import Record
 from eirene.data.haluquestqa import TaggedAnswer
 from eirene.eval.datasets.base import case_of
-from eirene.eval.statistics.bootstrap import Resamples, cluster_means
+from eirene.eval.metrics.bootstrap import Resamples, cluster_means
 from eirene.models.local.model import load_local
 from eirene.text.sentences import split_sentences
 

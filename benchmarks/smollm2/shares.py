@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from eirene.eval.statistics.bootstrap import Estimate, Resamples, cluster_means
+from eirene.eval.metrics.bootstrap import Estimate, Resamples, cluster_means
 
 RESAMPLES = Resamples(draws=2000)
 

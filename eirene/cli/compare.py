@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eirene.agent.state import Parts
     from eirene.core.records import Item
     from eirene.eval.detectors.judge import ErrorJudge
-    from eirene.eval.statistics.bootstrap import Array
+    from eirene.eval.metrics.bootstrap import Array
     from eirene.models.cache import CallCache
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]

@@ -15,10 +15,10 @@ from eirene.core.errors import InputError
 from eirene.core.extras import importing
 from eirene.core.signature import check_seed, derive_seed, digest, signature
 from eirene.eval.calibration import DIGITS, ERRORS, Calibration, Criterion, Error, Fitted, Weighed, logit
+from eirene.eval.metrics.bootstrap import Array, Ints, Resamples, cluster_sums, ratio
 from eirene.eval.metrics.detectors import ScoredCases
 from eirene.eval.metrics.levels import levels
-from eirene.eval.statistics.bootstrap import Array, Ints, Resamples, cluster_sums, ratio
-from eirene.eval.statistics.ranking import Flags
+from eirene.eval.metrics.ranking import Flags
 
 Json = dict[str, Any]
 PER_WEIGHT = 10

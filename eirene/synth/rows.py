@@ -15,8 +15,8 @@ from typing import Any, Literal, get_args
 from eirene._version import __version__
 from eirene.core.records import Item, parse_item
 from eirene.data.topics import Topic
-from eirene.eval.statistics.bootstrap import Estimate, Resamples, clusters_of
-from eirene.eval.statistics.ranking import auc_and_ap
+from eirene.eval.metrics.bootstrap import Estimate, Resamples, clusters_of
+from eirene.eval.metrics.ranking import auc_and_ap
 from eirene.prompts.curly import COVERED, FAITHFUL, curly_reply, response_prompt, verdict_prompt
 from eirene.synth.compose import ArgumentPart, ComposedSentence, answer_of
 from eirene.synth.matching import AnswerGroup, AnswerRecipe, Candidate, Counts, groups_of

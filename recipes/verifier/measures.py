@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.eval.statistics.ranking import roc_auc
+from eirene.eval.metrics.ranking import roc_auc
 from recipes.verifier.data import VerifierRow
 
 GIVEN_AWAY = frozenset(["breaking_nli", "scone", "med"])

@@ -14,7 +14,7 @@ from eirene.core.quality import Condition, Figure, QualityReport, QualityRow, Ro
 from eirene.core.scores import number
 from eirene.core.signature import signature
 from eirene.eval.detectors.judge import wilson
-from eirene.eval.statistics.bootstrap import Resamples, mcnemar_exact, means
+from eirene.eval.metrics.bootstrap import Resamples, mcnemar_exact, means
 
 _DRAWS = 2000
 _FAULTS: dict[str, Callable[[QualityRow], bool | None]] = {

@@ -18,7 +18,7 @@ from eirene.core.records import VOTED_MODES, Status
 from eirene.core.scores import number
 from eirene.core.usage import Usage
 from eirene.eval.detectors.judge import Judgement
-from eirene.eval.statistics.bootstrap import (
+from eirene.eval.metrics.bootstrap import (
     DRAWS,
     LEVEL,
     Array,

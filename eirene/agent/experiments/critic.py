@@ -20,10 +20,11 @@ from eirene.core.signature import derive_seed, digest, signature
 from eirene.core.usage import Meter, Usage
 from eirene.core.validation import CheckedModel
 from eirene.eval.base import Detector, case_of
+from eirene.eval.datasets.annotated import Annotated
 from eirene.eval.datasets.base import FeedbackCase
 from eirene.eval.datasets.predictions import Prediction, findings_of
-from eirene.eval.metrics import Annotated, CaseFindings
-from eirene.eval.metrics.feedback_rows import FeedbackRow, scored_row
+from eirene.eval.metrics.feedback import FeedbackRow, scored_row
+from eirene.eval.metrics.findings import CaseFindings
 from eirene.eval.scoring import Scorer, in_order
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples

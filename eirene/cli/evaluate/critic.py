@@ -15,7 +15,7 @@ from eirene.cli.model_flags import BackendFlags
 from eirene.cli.terminal import console, output, say
 
 if TYPE_CHECKING:
-    from eirene.eval.metrics import AnnotatedSet
+    from eirene.eval.datasets.annotated import AnnotatedSet
 
 Data = Annotated[
     str,
@@ -49,11 +49,12 @@ def critic(
 
     with output():
         from eirene.agent.experiments.critic import ameasure_gain, arun_critic, found_by
+        from eirene.eval.datasets.annotated import read_annotated
         from eirene.eval.datasets.predictions import read_predictions
-        from eirene.eval.metrics import findings_report, read_annotated
+        from eirene.eval.metrics.bootstrap import Resamples
+        from eirene.eval.metrics.findings import findings_report
         from eirene.eval.registry import build_detectors, parse_names
         from eirene.eval.resources import Resources
-        from eirene.eval.statistics.bootstrap import Resamples
 
         Resamples(draws=draws)  # says what is wrong before anything is spent
         detectors = build_detectors(parse_names(gain), Resources(seed=loop.seed)) if gain else ()

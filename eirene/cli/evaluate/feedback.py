@@ -46,8 +46,8 @@ def feedback(
     with output():
         cases = _cases(data, format, split, selection.selection())
         from eirene.agent.experiments.critic import aevaluate_feedback
+        from eirene.eval.metrics.bootstrap import Resamples
         from eirene.eval.metrics.feedback import feedback_report
-        from eirene.eval.statistics.bootstrap import Resamples
 
         settings = loop.settings()
         Resamples(draws=draws)  # says what is wrong before anything is spent

@@ -2,28 +2,154 @@
 
 All intervals are bootstraps over answers. Rows without a vote are counted and enter no figure; where there are many,
 the figures are those of the answers on which the model agreed with itself.
+
+Exact, adjacent, different: the EIR paper's accuracy (section 5.1, table 3). The first sentence that is called
+incomplete decides: *exact* if it is incomplete, *adjacent* if only a neighbour of it is, else *different*. No sentence
+called incomplete is exact where none is, else different (the paper does not say).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from statistics import fmean
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from eirene.core.critique import Tag
-from eirene.eval.metrics.feedback_rows import OUTCOMES, FeedbackRow, always, outcome, random_outcomes
-from eirene.eval.statistics.bootstrap import DRAWS, Array, Metric, Resamples, f1_precision_recall, means
-from eirene.eval.statistics.ranking import auc_and_ap, spearman
+from eirene.core.critique import Critique, Sample, Tag
+from eirene.core.usage import Usage
+from eirene.core.validation import FrozenModel
+from eirene.eval.datasets.base import FeedbackCase
+from eirene.eval.metrics.bootstrap import DRAWS, Array, Metric, Resamples, f1_precision_recall, means
+from eirene.eval.metrics.ranking import auc_and_ap, spearman
+from eirene.text.words import stems
 
+Json = dict[str, Any]
+Outcome = Literal["exact", "adjacent", "different"]
+OUTCOMES: tuple[Outcome, ...] = ("exact", "adjacent", "different")
 BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Edges of the consistency bins; EIR (section 5.1) speaks of consistencies above and below 0.80."""
 MIN_CLASS = 5
 """Fewer answers than this of one kind, and whether a model tells the kinds apart is not measured."""
 
-Json = dict[str, Any]
+_Share = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class FeedbackRow(FrozenModel):
+    """One answer. `scored` rows have a vote; `abstained` (no quorum, or under the floor) and `failed` ones say why not.
+
+    `gold` are the true tags, None where only the answer as a whole is labelled (`lacks`: it lacks information).
+    `shares`: for each sentence the share of the valid samples that call it Incomplete; `share_any`: that call any so.
+    `tags` and the consistencies are those of the selected critique. `reason_overlap` in [0, 1]: how much its reasons
+    say what the annotators' do, where both find fault.
+    """
+
+    id: str
+    key: str
+    signature: str
+    n_sentences: int
+    gold: tuple[Tag, ...] | None
+    lacks: bool
+    status: Literal["scored", "abstained", "failed"]
+    why: str | None = None
+    shares: tuple[_Share, ...] = ()
+    share_any: _Share | None = None
+    tags: tuple[Tag, ...] = ()
+    tag_consistency: _Share | None = None
+    reason_consistency: _Share | None = None
+    reason_overlap: _Share | None = None
+    n_drawn: int = 0
+    n_valid: int = 0
+    usage: Usage = Usage()
+
+    @model_validator(mode="after")
+    def _scored_rows_are_whole(self) -> Self:
+        if self.status == "scored" and not (len(self.tags) == len(self.shares) == self.n_sentences):
+            raise ValueError("a scored row needs a tag and a share for every sentence")
+        if self.status != "scored" and (self.tags or not self.why):
+            raise ValueError("a row that is not scored has no tags and says why")
+        if self.gold is not None and len(self.gold) != self.n_sentences:
+            raise ValueError("`gold` must have a tag for every sentence")
+        return self
+
+
+def scored_row(
+    case: FeedbackCase, samples: Sequence[Sample], critique: Critique, *, key: str, signature: str, usage: Usage
+) -> FeedbackRow:
+    """The row of an answer on whose critique the samples agreed."""
+    valid = [s.tags for s in samples if s.is_valid]
+    flags = [[tags[i] == "Incomplete" for tags in valid] for i in range(len(case.sentences))]
+    return FeedbackRow(
+        id=case.item.id,
+        key=key,
+        signature=signature,
+        n_sentences=len(case.sentences),
+        gold=case.tags,
+        lacks=case.lacks,
+        status="scored",
+        shares=tuple(fmean(f) for f in flags),
+        share_any=fmean("Incomplete" in tags for tags in valid),
+        tags=tuple(s.tag for s in critique.sentences),
+        tag_consistency=critique.tag_consistency,
+        reason_consistency=critique.reason_consistency,
+        reason_overlap=reason_overlap(critique, case),
+        n_drawn=critique.n_drawn,
+        n_valid=critique.n_valid,
+        usage=usage,
+    )
+
+
+def reason_overlap(critique: Critique, case: FeedbackCase) -> float | None:
+    """F1 of the stems of content words in the critique's reasons and the annotators'; the mean over the sentences that
+    both call incomplete, None where there is none.
+    """
+    if case.tags is None:
+        return None
+    found = []
+    for sentence, reason in zip(critique.sentences, case.reasons, strict=True):
+        if sentence.tag == "Incomplete" and reason:
+            said, meant = set(stems(sentence.reason or "")), set(stems(reason))
+            if said or meant:
+                found.append(2 * len(said & meant) / (len(said) + len(meant)))
+    return fmean(found) if found else None
+
+
+def outcome(predicted: Sequence[Tag], gold: Sequence[Tag]) -> Outcome:
+    """Where the first sentence that is predicted incomplete lies; both sequences are of one answer."""
+    if "Incomplete" not in predicted:
+        return "different" if "Incomplete" in gold else "exact"
+    return _at(list(predicted).index("Incomplete"), gold)
+
+
+def random_outcomes(gold: Sequence[Tag], rate: float) -> list[float]:
+    """The chances of exact, adjacent and different when each sentence is called incomplete with probability `rate`."""
+    chances = dict.fromkeys(OUTCOMES, 0.0)
+    none_so_far = 1.0
+    for first in range(len(gold)):
+        chances[_at(first, gold)] += none_so_far * rate
+        none_so_far *= 1 - rate
+    chances["different" if "Incomplete" in gold else "exact"] += none_so_far
+    return [chances[name] for name in OUTCOMES]
+
+
+def always(which: Literal["first", "last"]) -> Callable[[int], list[Tag]]:
+    """A prediction for `n` sentences that calls the first, or the last, incomplete and no other."""
+
+    def predict(n: int) -> list[Tag]:
+        tags: list[Tag] = ["Complete"] * n
+        tags[0 if which == "first" else n - 1] = "Incomplete"
+        return tags
+
+    return predict
+
+
+def _at(first: int, gold: Sequence[Tag]) -> Outcome:
+    if gold[first] == "Incomplete":
+        return "exact"
+    return "adjacent" if "Incomplete" in gold[max(0, first - 1) : first + 2] else "different"
 
 
 def feedback_report(rows: Sequence[FeedbackRow], *, draws: int = DRAWS, seed: int = 0) -> Json:
@@ -67,9 +193,9 @@ def sentence_figures(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
     base = base_rate(rows)
     return {
         "model": _figures(rows, [list(r.shares) for r in rows], [list(r.tags) for r in rows], resamples),
-        "always first": _named(rows, always("first"), resamples),
-        "always last": _named(rows, always("last"), resamples),
-        "all incomplete": _named(rows, lambda n: ["Incomplete"] * n, resamples),
+        "always first": _constant(rows, always("first"), resamples),
+        "always last": _constant(rows, always("last"), resamples),
+        "all incomplete": _constant(rows, lambda n: ["Incomplete"] * n, resamples),
         "random at base rate": {"auc": 0.5, "ap": base, "f1": base, "base_rate": base},
     }
 
@@ -146,20 +272,20 @@ def answer_figures(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
     if min(lacking, len(rows) - lacking) < MIN_CLASS:
         share = f"{lacking} of the {len(rows)} answers with a vote"
         return {"unscored": f"{share} lack something; at least {MIN_CLASS} of each kind are needed"}
-    numbers = range(len(rows))
     says = ["Incomplete" in r.tags for r in rows]
     base = lacking / len(rows)
-    any_auc = resamples.estimate(len(rows), auc_and_ap(len(rows), numbers, [r.share_any or 0.0 for r in rows], labels))
-    mean_auc = resamples.estimate(
-        len(rows), auc_and_ap(len(rows), numbers, [float(np.mean(r.shares)) if r.shares else 0.0 for r in rows], labels)
-    )
+
+    def ranked(scores: list[float]) -> Json:
+        auc, ap = resamples.estimate(len(rows), auc_and_ap(len(rows), range(len(rows)), scores, labels))
+        return {"auc": auc.to_json(), "ap": ap.to_json()}
+
     f1, precision, recall = resamples.estimate(
         len(rows), f1_precision_recall(_confusion([[s] for s in says], [[y] for y in labels]))
     )
     right = np.array([float(s == y) for s, y in zip(says, labels, strict=True)])
     return {
-        "any_fault": {"auc": any_auc[0].to_json(), "ap": any_auc[1].to_json()},
-        "mean_share": {"auc": mean_auc[0].to_json(), "ap": mean_auc[1].to_json()},
+        "any_fault": ranked([r.share_any or 0.0 for r in rows]),
+        "mean_share": ranked([fmean(r.shares) if r.shares else 0.0 for r in rows]),
         "vote": {
             "f1": f1.to_json(),
             "precision": precision.to_json(),
@@ -182,8 +308,8 @@ def tag_accuracy(row: FeedbackRow) -> float:
     return sum(a == b for a, b in zip(row.tags, gold, strict=True)) / len(gold)
 
 
-def _named(rows: Sequence[FeedbackRow], name: Any, resamples: Resamples) -> Json:
-    tags = [name(r.n_sentences) for r in rows]
+def _constant(rows: Sequence[FeedbackRow], predict: Callable[[int], list[Tag]], resamples: Resamples) -> Json:
+    tags = [predict(r.n_sentences) for r in rows]
     return _figures(rows, [[float(t == "Incomplete") for t in row] for row in tags], tags, resamples)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from eirene.core.critique import Finding
 from eirene.eval.datasets.annotated import Annotated, Taxonomy
-from eirene.eval.statistics.bootstrap import Array, Estimate, Metric, Resamples, cluster_sums, clusters_of, ratio
+from eirene.eval.metrics.bootstrap import Array, Estimate, Metric, Resamples, cluster_sums, clusters_of, ratio
 from eirene.text.sentences import Sentence
 
 

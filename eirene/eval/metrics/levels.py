@@ -16,8 +16,8 @@ import numpy as np
 
 from eirene.core.scores import Score, Scores, Unscored, WordScore
 from eirene.eval.datasets.base import Labelled
-from eirene.eval.statistics.bootstrap import Array, clusters_of
-from eirene.eval.statistics.ranking import Clusters, Flags
+from eirene.eval.metrics.bootstrap import Array, clusters_of
+from eirene.eval.metrics.ranking import Clusters, Flags
 from eirene.text.clauses import units_of
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.words import content_words, word_spans

@@ -16,8 +16,8 @@ from eirene.core.critique import Finding, Sample
 from eirene.core.errors import AuthError, BackendError, InputError, UnreachableError
 from eirene.core.records import Item
 from eirene.core.usage import Meter, Usage
+from eirene.eval.datasets.annotated import Annotated
 from eirene.eval.detectors.rouge import RougeDetector
-from eirene.eval.metrics import Annotated
 from eirene.feedback_model.base import FeedbackRequest
 from tests.cli.run import Run, assert_error, write
 

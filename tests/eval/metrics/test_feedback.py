@@ -15,11 +15,12 @@ from eirene.core.records import Item
 from eirene.core.usage import Usage
 from eirene.data.json_rows import JsonBytes, Row
 from eirene.eval.datasets.base import FeedbackCase, parse_feedback_case, read_feedback_cases
-from eirene.eval.metrics.feedback import counts, feedback_report
-from eirene.eval.metrics.feedback_rows import (
+from eirene.eval.metrics.feedback import (
     OUTCOMES,
     FeedbackRow,
     always,
+    counts,
+    feedback_report,
     outcome,
     random_outcomes,
     reason_overlap,

@@ -19,7 +19,7 @@ from eirene.data import RowSource, Shape, opened
 from eirene.eval.base import case_of
 from eirene.eval.datasets import Labelled, LabelledSet, read_labelled
 from eirene.eval.detectors.classifier.detector import ClassifierTask
-from eirene.eval.statistics.ranking import average_precision, roc_auc
+from eirene.eval.metrics.ranking import average_precision, roc_auc
 from eirene.models.training.folder import (
     Trained,
     file_facts,

@@ -28,7 +28,7 @@ from eirene.models.faults import out_of_memory_as_error
 if TYPE_CHECKING:
     import torch
 
-    from eirene.eval.statistics.bootstrap import Array
+    from eirene.eval.metrics.bootstrap import Array
 
 _BEST_LAYER = {
     "roberta-large": 17, "roberta-base": 10, "distilroberta-base": 5, "bert-base-uncased": 9, "bert-large-uncased": 18,

@@ -25,7 +25,7 @@ from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.words import word_spans
 
 if TYPE_CHECKING:
-    from eirene.eval.statistics.bootstrap import Array
+    from eirene.eval.metrics.bootstrap import Array
     from eirene.models.encoder.runtime import Encodes
 
 HALF_NLL = 6.0

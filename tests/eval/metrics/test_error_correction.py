@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.eval.statistics.bootstrap import ErrorCorrection, Resamples, error_correction
+from eirene.eval.metrics.bootstrap import ErrorCorrection, Resamples, error_correction
 
 
 def corrected(before: list[bool], after: list[bool], clusters: list[str] | None = None) -> ErrorCorrection:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
-from eirene.eval.statistics import ranking
-from eirene.eval.statistics.bootstrap import Resamples, clusters_of
-from eirene.eval.statistics.ranking import (
+from eirene.eval.metrics import ranking
+from eirene.eval.metrics.bootstrap import Resamples, clusters_of
+from eirene.eval.metrics.ranking import (
     auc_and_ap,
     average_precision,
     best_threshold,

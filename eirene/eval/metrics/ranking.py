@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eirene.core.errors import InputError
-from eirene.eval.statistics.bootstrap import (
+from eirene.eval.metrics.bootstrap import (
     LEVEL,
     Array,
     Estimate,

@@ -9,7 +9,7 @@ from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmode
 from statsmodels.stats.multitest import multipletests
 
 from eirene.core.errors import InputError
-from eirene.eval.statistics.bootstrap import Resamples, holm, mcnemar, mcnemar_exact, paired_differences, two_sided_p
+from eirene.eval.metrics.bootstrap import Resamples, holm, mcnemar, mcnemar_exact, paired_differences, two_sided_p
 
 
 @pytest.mark.parametrize(("only_a", "only_b"), [(0, 0), (1, 0), (5, 5), (3, 12), (40, 61), (300, 200), (5000, 4800)])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
-from eirene.eval.statistics.bootstrap import Array, f1_precision_recall
-from eirene.eval.statistics.ranking import auc_and_ap, spearman
+from eirene.eval.metrics.bootstrap import Array, f1_precision_recall
+from eirene.eval.metrics.ranking import auc_and_ap, spearman
 
 ONE = np.ones((1, 1))
 
@@ -90,6 +90,6 @@ def test_the_weights_in_their_order_give_what_the_table_gives(monkeypatch: pytes
     weights = rng.integers(0, 3, size=(50, 30)).astype(float)
     found = []
     for gathered in (0, 10**9):
-        monkeypatch.setattr("eirene.eval.statistics.ranking._GATHERED", gathered)
+        monkeypatch.setattr("eirene.eval.metrics.ranking._GATHERED", gathered)
         found.append(auc_and_ap(30, row_of.tolist(), scores.tolist(), labels.tolist())(weights))
     np.testing.assert_array_equal(*found)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eirene.core.errors import InputError
-from eirene.eval.statistics.bootstrap import Array, Estimate, Resamples, means, ratio
+from eirene.eval.metrics.bootstrap import Array, Estimate, Resamples, means, ratio
 
 
 def values(n: int, k: int = 1, seed: int = 0) -> Array:
@@ -32,7 +32,7 @@ def test_kept_resamples_are_those_drawn_anew(monkeypatch: pytest.MonkeyPatch) ->
     data = means(values(40))
     kept = Resamples(draws=60)
     first, again = kept.values(40, data), kept.values(40, data)
-    monkeypatch.setattr("eirene.eval.statistics.bootstrap._KEPT_WEIGHTS", 0)
+    monkeypatch.setattr("eirene.eval.metrics.bootstrap._KEPT_WEIGHTS", 0)
     assert np.array_equal(first, again)
     assert np.array_equal(first, Resamples(draws=60).values(40, data))
 

@@ -1,1 +1,0 @@
-"""Statistics: bootstrap, ranking metrics, ROC."""
