@@ -4,8 +4,7 @@
 comparison and what follows from it alone. What does not: deciding what to do about it.
 """
 
-from eirene.alignment.align import Alignment, align
-from eirene.alignment.calibration import SCORING, Constants, load_constants
+from eirene.alignment.align import SCORING, Alignment, Constants, align, load_constants
 from eirene.alignment.comparison import bearing_sentences
 from eirene.alignment.placement import Placement, Repeat, alike_repeats, placement, repeats
 

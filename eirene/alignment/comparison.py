@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.alignment.align import KEPT, Alignment, align, frozen, is_small
-from eirene.alignment.calibration import Constants, load_constants
+from eirene.alignment.align import KEPT, Alignment, Constants, align, frozen, is_small, load_constants
 from eirene.core.memo import memoised
 from eirene.core.records import Item
 from eirene.text.cancellation import check_cancelled

@@ -19,7 +19,7 @@ from eirene.agent.experiments.critic import evaluation_signature
 from eirene.agent.record import run_signature
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
-from eirene.alignment.calibration import SCORING, load_constants, parse_constants
+from eirene.alignment.align import SCORING, load_constants, parse_constants
 from eirene.core.errors import EncoderError, InputError
 from eirene.core.records import Item
 from eirene.feedback_model.embedded.calibration import load_critic, parse_critic

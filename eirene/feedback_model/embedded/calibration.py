@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-from eirene.alignment.calibration import Logistic, digest_of, read_json, real
+from eirene.alignment.align import Logistic, digest_of, read_json, real
 from eirene.core.errors import EncoderError
 from eirene.feedback_model.embedded import evidence
 

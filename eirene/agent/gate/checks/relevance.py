@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from eirene.agent.gate.checks.base import EditCase, Objection
 from eirene.agent.gate.checks.claims import Claim, insertions_of, pieces_of
-from eirene.alignment.calibration import Logistic
+from eirene.alignment.align import Logistic
 from eirene.alignment.features import PROTOTYPES
 from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import core_text

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from eirene.agent.gate.checks.base import EditCase, Objection
 from eirene.agent.gate.checks.claims import Claim, Insertion, clauses_of, insertions_of, pieces_of, touching
 from eirene.alignment import Constants, align, load_constants
-from eirene.alignment.align import frozen, is_small
-from eirene.alignment.calibration import Logistic
+from eirene.alignment.align import Logistic, frozen, is_small
 from eirene.alignment.comparison import passage_sentences
 from eirene.alignment.features import PROTOTYPES, measure
 from eirene.core.memo import memoised

@@ -1,0 +1,36 @@
+"""Files of constants are read whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eirene.alignment.align import parse_constants, read_json
+from eirene.core.errors import EncoderError
+from eirene.feedback_model.embedded.calibration import parse_critic
+
+
+def test_a_constant_that_is_no_number_is_refused() -> None:
+    """Python reads NaN from JSON; a score made with it would be none."""
+    for value in (float("nan"), float("inf"), None, True, "0.5"):
+        data = json.loads(json.dumps({**read_json("eirene.alignment", "constants.json"), "bearing": value}))
+        with pytest.raises(EncoderError, match=r"constants\.json: 'bearing' must be a number"):
+            parse_constants(data)
+        critic = read_json("eirene.feedback_model.embedded", "critic.json")
+        critic["operating_point"]["missing"] = value
+        with pytest.raises(EncoderError, match=r"critic\.json: 'missing' must be a number"):
+            parse_critic(critic)
+
+
+def test_a_damaged_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "damaged_constants"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    for content in (None, b"", b"{", b"[]", b"\0\0", b"\xff"):
+        if content is not None:
+            (package / "c.json").write_bytes(content)
+        with pytest.raises(EncoderError, match=r"c\.json: .*reinstall"):
+            read_json("damaged_constants", "c.json")
