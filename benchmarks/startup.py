@@ -21,7 +21,7 @@ from statistics import median
 EXAMPLE = Path(__file__).parent.parent / "examples" / "dropped-argument.json"
 COMMANDS = {
     "eirene --help": ["--help"],
-    "eirene graph": ["graph"],
+    "eirene --graph": ["--graph"],
     "eirene refine examples/dropped-argument.json --json": ["refine", str(EXAMPLE), "--json"],
 }
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

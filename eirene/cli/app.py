@@ -13,9 +13,10 @@ from typing import Annotated
 import typer
 
 from eirene._version import __version__
-from eirene.cli import calibrate, check, compare, npov, prompts, refine, report, salience, score, serve, verify
+from eirene.cli import calibrate, check, compare, npov, prompts, refine, report, score, serve, verify
 from eirene.cli.batch import app as batch
 from eirene.cli.evaluate import critic, detectors, feedback
+from eirene.cli.flags import Command
 from eirene.cli.synth import app as synth
 from eirene.cli.terminal import configure_streams, log_to_stderr, output, say
 from eirene.cli.train import app as train
@@ -31,25 +32,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("refine")(refine.refine)
-app.command("verify")(verify.verify)
-app.command("score")(score.score)
-app.command("check")(check.check)
-app.command("salience")(salience.salience)
-app.command("compare")(compare.compare)
+for _command in (
+    refine.refine, verify.verify, score.score, check.check, compare.compare, npov.npov, report.report, serve.serve,
+    calibrate.calibrate, prompts.prompts,
+):  # fmt: skip
+    app.command(_command.__name__)(_command)
 app.add_typer(batch.app, name="batch")
-app.command("npov")(npov.npov)
-app.command("report")(report.report)
-app.command("serve")(serve.serve)
-app.command("calibrate")(calibrate.calibrate)
-app.command("prompts")(prompts.prompts)
 evaluate = typer.Typer(help="Measure on labelled data.", no_args_is_help=True)
-evaluate.command("detectors")(detectors.detectors)
-evaluate.command("feedback")(feedback.feedback)
-evaluate.command("critic")(critic.critic)
+for _command in (detectors.detectors, feedback.feedback, critic.critic):
+    evaluate.command(_command.__name__)(_command)
 app.add_typer(evaluate, name="evaluate")
 app.add_typer(synth.app, name="synth")
 app.add_typer(train.app, name="train")
+for _typer in (app, batch.app, evaluate, synth.app, train.app):
+    for _info in _typer.registered_commands:
+        _info.cls = Command
 
 logger = get_logger(__name__)
 _PYDANTICS = re.compile(r"\A(Invalid value for [^:]*: )(?:Value error|Assertion failed), ")
@@ -57,13 +54,13 @@ _WANTED = {"int": "an integer", "float": "a number", "bool": "true or false"}
 """What pydantic, which reads values for Typer, wanted."""
 
 
-@app.command("graph")
-def graph() -> None:
-    """Print the loop's state machine as Mermaid."""
-    from eirene.agent.graph import mermaid
+def _show_graph(wanted: bool) -> None:
+    if wanted:
+        from eirene.agent.graph import mermaid
 
-    with output():
-        typer.echo(mermaid().rstrip("\n"))
+        with output():
+            typer.echo(mermaid().rstrip("\n"))
+        raise typer.Exit
 
 
 def _show_version(wanted: bool) -> None:
@@ -77,6 +74,9 @@ def _root(
     context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and stop.", callback=_show_version, is_eager=True)
+    ] = False,
+    graph: Annotated[
+        bool, typer.Option("--graph", help="Print the loop's graph as Mermaid and stop.", callback=_show_graph)
     ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Log to standard error, tracebacks included.")

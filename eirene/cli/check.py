@@ -50,7 +50,10 @@ GithubSummary = Annotated[
 ]
 
 
-@with_groups()
+@with_groups(
+    "fail-if", "baseline", "write-baseline", "detectors", "map", "limit", "corpus", "junit", "summary",
+    "github-summary", "json", "config",
+)  # fmt: skip
 def check(
     data: Data,
     *,

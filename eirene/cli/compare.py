@@ -11,12 +11,11 @@ import typer
 
 from eirene.cli import flags
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
-from eirene.cli.flags import LoopFlags, Without, listed, listed_seeds, with_groups
+from eirene.cli.flags import LoopFlags, TraceFlags, Without, listed, listed_seeds, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch, watch_comparison
 from eirene.cli.results_folder import results_folder, resumable, tell_rows, write_results
 from eirene.cli.terminal import console, output
-from eirene.cli.trace_flags import TraceFlags
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +32,9 @@ Modes = Annotated[str, typer.Option(help="Which modes, comma-separated: improve,
 Seeds = Annotated[str, typer.Option(help="Which seeds, comma-separated; a row for each.")]
 
 
-@with_groups()
+@with_groups(
+    "backend", "base-url", "out", "modes", "seeds", "judge", "map", "limit", "concurrency", "cache", "plots", "config"
+)  # fmt: skip
 def compare(
     file: In,
     *,

@@ -1,16 +1,19 @@
-"""Flag groups: a dataclass of flags stands in a command's signature; and the flags of the loop, of rows and of output.
+"""Flag groups: a dataclass of flags stands in a command's signature; `--help` and `--help-all`; and shared flags.
 
 A command takes a group as one parameter, such as `loop: LoopFlags`, and hands on one object, such as `loop.settings()`.
+`--help` shows the flags that a command names as its main ones, `--help-all` every flag.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from eirene.cli.config import load_config
 from eirene.core.errors import InputError
@@ -18,6 +21,9 @@ from eirene.core.loop_settings import LoopSettings, Setting
 
 if TYPE_CHECKING:
     from eirene.agent.settings import Settings
+
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 class Only:
@@ -39,11 +45,54 @@ class Without(Only):
         return name not in self.names
 
 
-def with_groups(**defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+class Command(TyperCommand):
+    """A command whose `--help` shows its main flags alone, where it names them."""
+
+    show_all = False
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Prints the main flags in the order named, or all flags in their panels."""
+        main: tuple[str, ...] = () if self.show_all else getattr(self.callback, "main_flags", ())
+        place = {f"--{name}": n for n, name in enumerate((*main, "help-all"))}
+        options: list[Any] = [param for param in self.params if param.param_type_name == "option"]
+        for option in options:
+            _show_type(option, ctx)
+            if main:
+                option.hidden, option.rich_help_panel = option.opts[0] not in place, None
+        if main:
+            self.params.sort(key=lambda param: place.get(param.opts[0], -1))
+            options[-1].help = f"Show all {len(options)} flags."
+        super().format_help(ctx, formatter)
+
+
+def _show_type(option: Any, ctx: Any) -> None:
+    """Lets choices wrap between words, and leaves out that a switch is one."""
+    kind = option.display_type_rich(ctx) or ""
+    if option.is_bool_flag:
+        option.metavar = ""
+    elif kind.startswith("<") and "|" in kind:
+        option.metavar = kind.strip("<>").replace("|", " | ")
+
+
+def _show_all(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        context.command.show_all = True  # type: ignore[attr-defined]  # a `Command`
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+_HelpAll = Annotated[
+    bool,
+    typer.Option("--help-all", help="Show all flags.", callback=_show_all, is_eager=True),
+]
+
+
+def with_groups(*main_flags: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a command of a function some of whose keyword-only parameters are dataclasses of flags.
 
-    Each field becomes a flag of the command, in the group's place; the function gets the group filled in. `defaults`
-    are the command's own where they differ from the group's.
+    Each field becomes a flag of the command, in the group's place; the function gets the group filled in. `main_flags`
+    are what `--help` shows, in that order; without them it shows all. `defaults` are the command's own where they
+    differ from the group's.
     """
 
     def decorated(function: Callable[..., None]) -> Callable[..., None]:
@@ -56,6 +105,7 @@ def with_groups(**defaults: Any) -> Callable[[Callable[..., None]], Callable[...
             raise TypeError(f"no flag of a group is called {', '.join(sorted(unused))}")
 
         def command(*arguments: Any, **given: Any) -> None:
+            given.pop("help_all", None)
             for name, (kind, flags) in groups.items():
                 given[name] = kind(**{flag.name: given.pop(flag.name) for flag in flags})
             function(*arguments, **given)
@@ -63,10 +113,13 @@ def with_groups(**defaults: Any) -> Callable[[Callable[..., None]], Callable[...
         parameters = [
             flag for name, p in whole.parameters.items() for flag in (groups[name][1] if name in groups else [p])
         ]
+        if main_flags:
+            parameters.append(inspect.Parameter("help_all", _KEYWORD, default=False, annotation=_HelpAll))
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         command.__module__ = function.__module__
         command.__annotations__ = {p.name: p.annotation for p in parameters}
-        vars(command)["__signature__"] = inspect.Signature(parameters)  # what Typer reads the flags from
+        # What Typer reads the flags from, and `Command` what it shows.
+        vars(command).update(__signature__=inspect.Signature(parameters), main_flags=main_flags)
         return command
 
     return decorated
@@ -86,7 +139,7 @@ def _flags(kind: Any, defaults: dict[str, Any]) -> Iterator[inspect.Parameter]:
     for field in fields(kind):
         default = defaults.get(field.name, inspect.Parameter.empty if field.default is MISSING else field.default)
         hint = _as_option(field.name, hints[field.name])
-        yield inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        yield inspect.Parameter(field.name, _KEYWORD, default=default, annotation=hint)
 
 
 def _as_option(name: str, hint: Any) -> Any:
@@ -157,3 +210,40 @@ def listed_seeds(text: str) -> list[int]:
         raise InputError(
             f"seeds must be integers with commas between, such as 0,1,2, got {text!r}", field="seeds"
         ) from None
+
+
+Trace = Annotated[
+    Literal["off", "spans", "content"],
+    typer.Option(
+        help="Send OpenTelemetry spans of every run, as the OTEL_* variables say; with content: texts too (extra "
+        "'otel', docs/guides/tracing.md).",
+        rich_help_panel="Tracing",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceFlags:
+    """Whether runs have spans, and what is in them."""
+
+    trace: Trace = "off"
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Around a command's runs: by a provider that is configured already (`opentelemetry-instrument`), else by one
+        that is made for the command. Raises `MissingExtraError`, and `InputError` for variables that cannot be used."""
+        if self.trace == "off":
+            yield
+            return
+        from eirene.core.tracing import Tracing
+
+        Tracing()  # raises where the extra is missing, before anything of it is imported
+        from opentelemetry import trace
+
+        from eirene.core.otlp import exporting
+
+        is_configured = not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+        with nullcontext() if is_configured else exporting() as export:
+            provider = None if export is None else export.provider
+            with Tracing(content=self.trace == "content", provider=provider).active():
+                yield

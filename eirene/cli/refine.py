@@ -10,11 +10,10 @@ import typer
 
 from eirene.cli import flags
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, with_id
-from eirene.cli.flags import LoopFlags, with_groups
+from eirene.cli.flags import LoopFlags, TraceFlags, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
-from eirene.cli.trace_flags import TraceFlags
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +42,10 @@ Checkpoint = Annotated[
 ]
 
 
-@with_groups()
+@with_groups(
+    "backend", "base-url", "mode", "question", "answer", "id", "corpus", "interactive", "json", "html", "force",
+    "config",
+)  # fmt: skip
 def refine(
     file: File = None,
     *,

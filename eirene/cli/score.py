@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eirene.cli import flags
-from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, one_with_id
 from eirene.cli.flags import with_groups
+from eirene.cli.heatmap import check_heatmap, draw_heatmap
 from eirene.cli.model_flags import ScoreFlags, WordMaps
 from eirene.cli.progress import RunWatch, watch
 from eirene.cli.terminal import output, say
+from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.data import Dataset
@@ -23,16 +26,36 @@ if TYPE_CHECKING:
 
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
-Out = Annotated[str, typer.Option(metavar="FILE", help="Where to write a line per row; - is standard output.")]
-Names = Annotated[str, typer.Option(help="Which detectors, comma-separated.")]
+Out = Annotated[str | None, typer.Option(metavar="FILE", help="Where to write a line per row; - is standard output.")]
+Names = Annotated[
+    str | None,
+    typer.Option(help="Which detectors, comma-separated.", show_default="rouge,alignment; with --heatmap: salience"),
+]
+_heatmap_option = partial(typer.Option, rich_help_panel="Heatmap")
+HeatmapFile = Annotated[
+    str | None,
+    _heatmap_option(
+        "--heatmap",
+        metavar="FILE",
+        help="Draw one row's salience map instead, as .png, .svg or .html (docs/concepts/salience.md).",
+    ),
+]
+Measure = Annotated[str, _heatmap_option(help="dot (gradient times input) or l2 (the gradient's norm).")]
+Mean = Annotated[str, _heatmap_option(help="geometric or arithmetic: how words become an answer's score.")]
 
 
-@with_groups()
+@with_groups(
+    "out", "detectors", "judge", "local-model", "base-url", "corpus", "map", "limit", "id", "heatmap", "force", "config"
+)  # fmt: skip
 def score(
     file: In,
     *,
-    out: Out,
-    detectors: Names = "rouge,alignment",
+    out: Out = None,
+    detectors: Names = None,
+    row: RowId = None,
+    heatmap: HeatmapFile = None,
+    measure: Measure = "dot",
+    mean: Mean = "geometric",
     models: ScoreFlags,
     word_maps: WordMaps = False,
     data: DataFlags,
@@ -48,7 +71,17 @@ def score(
     from eirene.eval.registry import build_detectors, parse_names
 
     with output():
-        names = parse_names(detectors)
+        if heatmap is not None:
+            name = detectors or "salience"
+            _check_heatmap(file, out, heatmap, name, model=models.local_model, force=force)
+            item = one_with_id(data.open(file, each=corpus.filler()).read(), row, where=file, done="drawn")
+            draw_heatmap(
+                item, heatmap, model=str(models.local_model), detector=name, measure=measure, mean=mean, force=force
+            )
+            return
+        if out is None or row is not None:
+            raise InputError("give --out FILE; --id goes with --heatmap", field="out")
+        names = parse_names(detectors or "rouge,alignment")
         resources = models.resources(names, word_maps=word_maps)
         check_output(out, force=force)
         check_outside(out, file)
@@ -61,6 +94,21 @@ def score(
         _tell(done, total, names, out)
     if done.failed or (total and not any(done.scored.values())):
         raise typer.Exit(1)
+
+
+def _check_heatmap(file: str, out: str | None, heatmap: str, detector: str, *, model: str | None, force: bool) -> None:
+    from eirene.data import check_outside
+    from eirene.data.output import check_output
+
+    if out is not None:
+        raise InputError("give --out for scores, or --heatmap for a picture of one row, not both", field="heatmap")
+    check_heatmap(heatmap, detector)
+    check_output(heatmap, force=force)
+    check_outside(heatmap, file)
+    if model is None or not model.startswith("hf:"):
+        raise InputError(
+            f"--heatmap needs --local-model, named hf:path-or-id[+adapter], got {model!r}", field="local-model"
+        )
 
 
 @dataclass

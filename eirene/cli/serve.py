@@ -13,10 +13,9 @@ import typer
 
 from eirene.cli import flags
 from eirene.cli.data_flags import CorpusFlags
-from eirene.cli.flags import LoopFlags, Without, with_groups
+from eirene.cli.flags import LoopFlags, TraceFlags, Without, with_groups
 from eirene.cli.model_flags import CALL_TIMEOUT_S, ModelFlags, is_named
 from eirene.cli.terminal import output, say
-from eirene.cli.trace_flags import TraceFlags
 from eirene.core.errors import InputError
 from eirene.core.extras import require
 
@@ -53,7 +52,10 @@ UpstreamCalls = Annotated[int, _limits_option(help="Most calls of the model by t
 Grace = Annotated[float, _limits_option(help="Seconds for running requests to finish when the server stops.")]
 
 
-@with_groups()
+@with_groups(
+    "backend", "base-url", "upstream", "host", "port", "api-key", "mode", "corpus", "timeout", "concurrency", "runs",
+    "config",
+)  # fmt: skip
 def serve(
     *,
     models: Annotated[ModelFlags, Without("timeout")],

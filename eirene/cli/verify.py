@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eirene.cli import flags
-from eirene.cli.data_flags import CorpusFlags, DataFlags, RowId, with_id
+from eirene.cli.data_flags import CorpusFlags, DataFlags, RowId, one_with_id
 from eirene.cli.flags import with_groups
 from eirene.cli.progress import watch
 from eirene.cli.refine import check_page
@@ -39,7 +39,7 @@ AsJson = Annotated[
 ]
 
 
-@with_groups()
+@with_groups("answer", "context", "id", "corpus", "map", "json", "html", "force", "config")
 def verify(
     file: File = None,
     *,
@@ -109,10 +109,7 @@ def _from_texts(
 def _from_row(file: str, row: str | None, data: DataFlags, corpus: CorpusFlags) -> _AskedVerification:
     from eirene.core.records import found_ids
 
-    items = with_id(data.open(file, each=corpus.filler()).read(), row, where=file)
-    if len(items) != 1:
-        raise InputError(f"one row is verified at a time, and {len(items)} are there; pick one with --id", where=file)
-    item = items[0]
+    item = one_with_id(data.open(file, each=corpus.filler()).read(), row, where=file, done="verified")
     if not item.context:
         raise InputError(
             "the row has no 'context'; give passages in the row, by --corpus, or the answer's text with --context",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -13,11 +14,26 @@ from tests.cli.run import Run
 HEAVY = {"torch", "transformers", "peft", "onnxruntime", "langchain", "langchain_core", "langgraph"}
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("refine", "--help"), ("score", "-h"), ("train", "--help"), ()])
-def test_help_is_shown(arguments: tuple[str, ...], run: Run) -> None:
-    result = run(*arguments)
-    assert (result.code, result.err) == (0, "")
-    assert "Usage: eirene" in result.out
+def test_help_is_shown(run: Run) -> None:
+    for arguments in (("--help",), ("refine", "--help"), ("score", "-h"), ("train", "--help"), ()):
+        result = run(*arguments)
+        assert (result.code, result.err) == (0, "")
+        assert "Usage: eirene" in result.out
+
+
+def flags_in(shown: str) -> list[tuple[str, str]]:
+    return re.findall(r"^│ (?:\*| ) +(--[a-z-]+)|^│ (--[a-z-]+)", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", ["refine", "batch run", "serve", "compare", "check", "verify", "score"])
+def test_help_shows_the_main_flags_and_help_all_every_flag(command: str, run: Run) -> None:
+    """The backend comes first, where there is one; no word of a type is cut."""
+    short, whole = (run(*command.split(), flag).out for flag in ("--help", "--help-all"))
+    main, every = ([a or b for a, b in flags_in(shown)] for shown in (short, whole))
+    assert len(main) <= 16 and {"--config", "--help-all", "--help"} < set(main) < set(every)
+    assert ("--backend" not in every) or main[0] == "--backend"
+    assert re.search(r"Show all \d+ flags", short)
+    assert ("fine-grained" in whole) == ("--mode" in every or "--modes" in every)
 
 
 def test_the_version_is_shown(run: Run) -> None:
@@ -25,7 +41,7 @@ def test_the_version_is_shown(run: Run) -> None:
 
 
 def test_the_graph_is_mermaid(run: Run) -> None:
-    shown = run("graph").out
+    shown = run("--graph").out
     assert "graph TD;" in shown
     for node in ("sample_feedback", "select_critique", "refine", "rescore", "gate"):
         assert f"{node}({node})" in shown
@@ -54,6 +70,6 @@ def test_a_fault_of_our_own_is_one_line() -> None:
 
 def test_a_full_disk_is_one_line() -> None:
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "eirene", "graph"]
+        command = [sys.executable, "-m", "eirene", "--graph"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "error: the system: No space left on device\n")

@@ -94,7 +94,7 @@ def test_what_cannot_be_verified_is_one_clear_error(run: Run, tmp_path: Path, pa
     assert_error(run("verify", row, "--context", passages), "FILE is the answer as plain text")
     assert_error(run("verify", "--answer", "x", "--context", passages, "--id", "a"), "--id and --corpus go with rows")
     assert_error(run("verify", "--answer", " ", "--context", passages), "'answer' must not be blank")
-    assert_error(run("verify", "--answer", "x", "--context", blank), "'context' is empty")
+    assert_error(run("verify", "--answer", "x", "--context", blank), "'context' must have at least 1 item")
     assert_error(run("verify", "--answer", "x", "--context", tmp_path / "none.txt"), "no such file or folder")
     assert_error(run("verify", blank, "--context", passages), "'answer' must not be blank")
     assert_error(run("verify", write(tmp_path / "sides.jsonl", GIVEN)), "the row has no 'context'")

@@ -23,7 +23,7 @@ GUARDS = {"require", "importing", "start_run", "check_pyarrow", "check_matplotli
 """What raises for a missing package before it is imported; all of them by `eirene.core.extras`."""
 
 PAST_THE_DOOR = {
-    "eirene.cli.trace_flags": "asks by Tracing first",
+    "eirene.cli.flags": "asks by Tracing first",
     "eirene.eval.detectors.classifier.detector": "is given a loaded model",
     "eirene.eval.detectors.salience.detector": "is given a loaded model",
     "eirene.eval.detectors.selfcheck.samples": "is given a loaded model",
@@ -177,8 +177,8 @@ COMMANDS = [
     ("data", ["score", "hf-dataset:owner/name@test", "--out", "{out}"]),
     ("ray", ["batch", "run", "{row}", "--out", "{out}", "--ray", "local"]),
     ("server", ["serve"]),
-    ("plots", ["salience", "{row}", "--out", "{folder}/map.png", *LOCAL]),
-    ("local", ["salience", "{row}", "--out", "{folder}/map.html", *LOCAL]),
+    ("plots", ["score", "{row}", "--heatmap", "{folder}/map.png", *LOCAL]),
+    ("local", ["score", "{row}", "--heatmap", "{folder}/map.html", *LOCAL]),
     ("local", ["npov", "--query", "{topic}", "--topics", "{topics}", "--backend", "hf:owner/name"]),
     ("local", ["train", "feedback", "{row}", "--base", "hf:owner/name", "--out", "{folder}/t"]),
     ("local", ["train", "critic", "{row}", "--base", "hf:owner/name", "--out", "{folder}/t"]),

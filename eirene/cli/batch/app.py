@@ -13,10 +13,9 @@ from eirene.cli.batch.flags import DryRunFlags, LimitFlags, OfflineFlags, RunFla
 from eirene.cli.batch.plan import dry_run, exchange
 from eirene.cli.batch.runners import BatchModels, runner_for, stoppable
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
-from eirene.cli.flags import LoopFlags, with_groups
+from eirene.cli.flags import LoopFlags, TraceFlags, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.terminal import console, output, say
-from eirene.cli.trace_flags import TraceFlags
 from eirene.core.errors import BackendError, InputError
 
 if TYPE_CHECKING:
@@ -42,7 +41,10 @@ app = typer.Typer(cls=_RunByDefault, help="Refine a whole data set; run the same
 
 
 @app.command("run")
-@with_groups()
+@with_groups(
+    "backend", "base-url", "out", "mode", "map", "limit", "corpus", "concurrency", "workers", "cache", "max-cost",
+    "dry-run", "retry-failed", "config",
+)  # fmt: skip
 def batch(
     file: In,
     *,

@@ -1,4 +1,4 @@
-"""`eirene salience`: the picture and the line beside it."""
+"""`eirene score --heatmap`: the picture and the line beside it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("name", ["map.png", "map.svg", "map.html"])
 def test_a_picture_is_written_and_the_scores_are_said(run: Run, tmp_path: Path, llama: str, name: str) -> None:
     file = write(tmp_path / "row.jsonl", GIVEN)
-    result = run("salience", file, "--local-model", llama, "--out", tmp_path / name)
+    result = run("score", file, "--local-model", llama, "--heatmap", tmp_path / name)
     assert (result.code, result.out) == (0, "")
     assert result.err.startswith("hallucination 0.")
     begins = {"map.png": b"\x89PNG", "map.svg": b"<?xml", "map.html": b"<!DOCTYPE html>"}[name]
@@ -29,8 +29,8 @@ def test_the_scores_are_those_of_the_detector_with_the_same_options(run: Run, tm
     """Another aggregate or measure changes what is said."""
     file = write(tmp_path / "row.jsonl", GIVEN)
     said = {
-        run("salience", file, "--local-model", llama, "--out", tmp_path / f"{n}.png", *more).err.split(" (")[0]
-        for n, more in enumerate([(), ("--aggregate", "sum"), ("--measure", "l2"), ("--mean", "arithmetic")])
+        run("score", file, "--local-model", llama, "--heatmap", tmp_path / f"{n}.png", *more).err.split(" (")[0]
+        for n, more in enumerate([(), ("--detectors", "salience-sum"), ("--measure", "l2"), ("--mean", "arithmetic")])
     }
     assert len(said) == 4
 
@@ -38,16 +38,19 @@ def test_the_scores_are_those_of_the_detector_with_the_same_options(run: Run, tm
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        (("--out", "map.pdf"), "the name ends in .png, .svg or .html, got 'map.pdf'"),
-        (("--out", "map.png", "--aggregate", "median"), "must be one of max, sum, entropy, got 'median'"),
-        (("--out", "map.png", "--measure", "l1"), "must be one of dot, l2, got 'l1'"),
-        (("--out", "map.png", "--id", "nobody"), "no row has the id 'nobody'; ids: zoo"),
+        (("--heatmap", "map.pdf"), "the name ends in .png, .svg or .html, got 'map.pdf'"),
+        (
+            ("--heatmap", "map.png", "--detectors", "rouge"),
+            "draws one of salience, salience-sum,",
+        ),
+        (("--heatmap", "map.png", "--measure", "l1"), "must be one of dot, l2, got 'l1'"),
+        (("--heatmap", "map.png", "--id", "nobody"), "no row has the id 'nobody'; ids: zoo"),
     ],
 )
 def test_bad_options_are_one_line_and_exit_2(
     run: Run, tmp_path: Path, llama: str, more: tuple[str, ...], why: str
 ) -> None:
-    result = run("salience", write(tmp_path / "row.jsonl", {"id": "zoo", **GIVEN}), "--local-model", llama, *more)
+    result = run("score", write(tmp_path / "row.jsonl", {"id": "zoo", **GIVEN}), "--local-model", llama, *more)
     assert result.code == 2
     assert why in result.err
     assert result.err.count("\n") == 1
@@ -55,8 +58,8 @@ def test_bad_options_are_one_line_and_exit_2(
 
 def test_one_of_many_rows_is_to_be_picked(run: Run, tmp_path: Path) -> None:
     file = write(tmp_path / "rows.jsonl", *({"id": f"row-{n}", **GIVEN} for n in range(12)))
-    command = ["salience", file, "--local-model", "hf:nothing", "--out", tmp_path / "map.png"]
-    assert "one row is shown at a time, and 12 are there; pick one with --id" in run(*command).err
+    command = ["score", file, "--local-model", "hf:nothing", "--heatmap", tmp_path / "map.png"]
+    assert "one row is drawn at a time, and 12 are there; pick one with --id" in run(*command).err
     result = run(*command, "--id", "row-12")
     assert (result.code, result.err.count("\n")) == (2, 1)
     assert "no row has the id 'row-12'; ids: row-0, row-1, row-2" in result.err
@@ -65,7 +68,7 @@ def test_one_of_many_rows_is_to_be_picked(run: Run, tmp_path: Path) -> None:
 
 def test_a_model_that_is_not_local_and_a_row_with_nothing_given_say_so(run: Run, tmp_path: Path, llama: str) -> None:
     file = write(tmp_path / "row.jsonl", GIVEN)
-    assert "hf:path-or-id" in run("salience", file, "--local-model", "openai:gpt-4o", "--out", "m.png").err
-    result = run("salience", EXAMPLES / "open-question.json", "--local-model", llama, "--out", tmp_path / "map.png")
+    assert "hf:path-or-id" in run("score", file, "--local-model", "openai:gpt-4o", "--heatmap", "m.png").err
+    result = run("score", EXAMPLES / "open-question.json", "--local-model", llama, "--heatmap", tmp_path / "map.png")
     assert result.code == 2
     assert "gives no 'perspectives' and no 'context'" in result.err
