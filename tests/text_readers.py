@@ -30,7 +30,7 @@ from eirene.models.replies import Reply
 from eirene.models.reply_text import unwrapped
 from eirene.models.verifier.pairs import pair_of, token_text
 from eirene.models.verifier.windows import Rarity, pieces_of
-from eirene.npov.chat_writer import read_generated, read_response
+from eirene.npov.writers import read_generated, read_response
 from eirene.prompts.fence import break_control_tokens
 from eirene.refiners.embedded.plan import Addition, Changes, exact_repeats
 from eirene.refiners.embedded.rewrite import rewrite

@@ -14,7 +14,7 @@ def make_bert(folder: Path, *, texts: Iterable[str] = (), layers: int = 3, conte
     import torch
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-    from eirene.models.local.checkpoint import no_progress_bar
+    from eirene.models.local.loading import no_progress_bar
 
     pieces = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     pieces.normalizer = normalizers.BertNormalizer(lowercase=True)

@@ -33,7 +33,7 @@ def make_llama(
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-    from eirene.models.local.checkpoint import no_progress_bar
+    from eirene.models.local.loading import no_progress_bar
 
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -34,14 +34,13 @@ from eirene.core.usage import Meter, Usage
 from eirene.data import opened
 from eirene.eval.base import Case, case_of
 from eirene.eval.datasets import Labelled, read_labelled
-from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask
-from eirene.eval.detectors.classifier.training import ClassifierRecipe
+from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask, log_likelihoods
 from eirene.eval.metrics.detectors import EvaluationPlan
 from eirene.eval.registry import build_detectors
 from eirene.eval.resources import Resources
 from eirene.models.local.model import LocalModel, load_local
-from eirene.models.training.folder import finished_run, run_order, start_run
-from eirene.models.training.replies import Exchange, TrainingTask, train_replies
+from eirene.models.training.recipes import PromptTuningRecipe
+from eirene.models.training.run import Exchange, TrainingTask, finished_run, run_order, start_run, train_replies
 from eirene.prompts.curly import COVERED, FAITHFUL, curly_reply
 from eirene.views.detectors import evaluation_table
 
@@ -73,23 +72,23 @@ def train(options: argparse.Namespace, base: str) -> dict[str, Any]:
 
     layers = range(options.from_layer, AutoConfig.from_pretrained(base.removeprefix("hf:")).num_hidden_layers)
     parts = {p: "mlp" if p.endswith(("gate_proj", "up_proj", "down_proj")) else "self_attn" for p in LINEAR}
-    recipe = ClassifierRecipe(
+    recipe = PromptTuningRecipe(
         method=options.method, batch_size=options.batch, micro_batch=1, epochs=options.epochs, max_steps=None,
         warmup=0.1, learning_rate=options.rate or RATES[options.method], max_tokens=options.max_tokens,
         checkpoint_steps=20, lora_dropout=0.0,
-        lora_targets=tuple(f"layers.{n}.{parts[p]}.{p}" for n in layers for p in LINEAR),
+        lora_targets=",".join(f"layers.{n}.{parts[p]}.{p}" for n in layers for p in LINEAR),
     )  # fmt: skip
     with time_limit(options.minutes) as is_over:
         run = start_run(
-            base, options.out / "adapter", seed=options.seed, device=None, should_stop=is_over,
+            base, options.out / "adapter", recipe, seed=options.seed, should_stop=is_over,
             progress=lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f}", flush=True),
         )  # fmt: skip
-        order = run_order(run, recipe, opened(str(file)), answers=options.answers)
+        order = run_order(run, opened(str(file)), answers=options.answers)
         done = finished_run(run, order)
         if done is None:
             facts = {"file": file.name, "answers": len(rows)}
-            task = TrainingTask("A classifier of both errors", ClassifierTask("coverage").saved(), facts, [str(facts)])
-            done = train_replies(exchanges, [], run, recipe=recipe, order=order, task=task)
+            task = TrainingTask("A classifier of both errors", ClassifierTask("coverage").saved(), facts, exchanges)
+            done = train_replies(run, order, task)
     return done.card
 
 
@@ -114,8 +113,6 @@ class BothQuestions(ClassifierDetector):
         return await self._tuned.compute(lambda: self._both(case, meter))
 
     def _both(self, case: Case, meter: Meter) -> Scores:
-        from eirene.eval.detectors.classifier.likelihood import log_likelihoods
-
         tasks = [ClassifierTask("hallucination"), ClassifierTask("coverage")]
         prompts = [self._tuned.encode_text(task.prompt(case)) for task in tasks]
         read = list(takewhile(lambda n: prompts[0][n] == prompts[1][n], range(min(map(len, prompts)) - 1)))

@@ -48,9 +48,10 @@ from eirene.eval.datasets.annotated import Annotated, AnnotatedSet, Taxonomy, fi
 from eirene.eval.metrics.findings import MISSES, CaseFindings, count_case, findings_report
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
-from eirene.feedback_model.training import CriticRecipe, train_critic
+from eirene.feedback_model.training import train_critic
 from eirene.models.local.model import load_local
 from eirene.models.local.sampling import LocalSampling
+from eirene.models.training.recipes import CriticRecipe
 from eirene.retrieval.passages import read_corpus
 from eirene.synth.fava.pipeline import synthesise
 from eirene.synth.fava.recipe import FavaRecipe, FavaTotals

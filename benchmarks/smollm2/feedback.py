@@ -39,8 +39,9 @@ from eirene.eval.metrics.feedback import FeedbackRow, feedback_report
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import LocalFeedback
 from eirene.feedback_model.sampling import draw_samples
-from eirene.feedback_model.training import FeedbackRecipe, train_feedback
+from eirene.feedback_model.training import train_feedback
 from eirene.models.local.model import LocalModel, load_local
+from eirene.models.training.recipes import FeedbackRecipe
 
 RATES = {"lora": 5e-4, "full": 2e-5}
 PUBLISHED = "EIR, table 3, LLaMA2-13B on the 51 published test rows: exact 37.3 %, adjacent 24.2 %, different 38.6 %"

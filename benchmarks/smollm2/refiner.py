@@ -30,13 +30,11 @@ from time_limit import time_limit
 
 from eirene.core.signature import rng_for
 from eirene.data import opened
-from eirene.models.local.checkpoint import load_tokenizer
+from eirene.models.local.loading import load_tokenizer
 from eirene.models.local.model import load_local
-from eirene.models.training.examples import filler
-from eirene.refiners.training import RefinerRecipe, train_refiner
-from eirene.refiners.training.examples import EncodedPair, encode_pair, fitting, pair_prompt
-from eirene.refiners.training.measure import RankedPair, rank
-from eirene.refiners.training.pairs import PreferencePair, read_pairs, split_pairs, usable
+from eirene.models.training.recipes import RefinerRecipe
+from eirene.refiners.preference_pairs import PreferencePair, read_pairs, split_pairs, usable
+from eirene.refiners.training import EncodedPair, RankedPair, encode_pair, fitting, pair_prompt, rank, train_refiner
 
 
 def training_file(pairs: Sequence[PreferencePair], folder: Path) -> Path:
@@ -65,7 +63,7 @@ def ranked(held: Sequence[EncodedPair], options: argparse.Namespace, base: str) 
     if left:
         tuned, first = load_local(f"hf:{options.out / 'refiner'}"), load_local(base)
         for n, pair in left:
-            (row,) = rank(tuned.model, [pair], at_once=1, filler=filler(tuned.tokenizer), reference=first.model)
+            (row,) = rank(tuned.model, [pair], reference=first.model)
             journal.add(str(n), row=asdict(row))
     return [RankedPair(**journal.rows[str(n)]["row"]) for n in range(len(held))]
 

@@ -47,11 +47,11 @@ from eirene.eval.detectors.rouge import RougeDetector
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.local.model import load_local
 from eirene.models.local.sampling import LocalSampling
-from eirene.npov.chat_writer import LocalWriter, resolve_writer
+from eirene.models.training.recipes import PromptTuningRecipe
 from eirene.npov.embedded import LIKELY, compose
-from eirene.npov.respond import to_be_said
-from eirene.npov.training import GeneratorRecipe, train_generator
-from eirene.npov.writer import Writer, WriteTask
+from eirene.npov.respond import resolve_writer, to_be_said
+from eirene.npov.training import train_generator
+from eirene.npov.writers import LocalWriter, Writer, WriteTask
 from eirene.prompts.curly import curly_reply, response_prompt
 from eirene.text.english import as_sentence
 
@@ -107,7 +107,7 @@ def training_file(options: argparse.Namespace) -> Path:
 
 def train(options: argparse.Namespace, base: str) -> dict[str, Any]:
     """The card of the generator in OUT, trained or found there."""
-    recipe = GeneratorRecipe(
+    recipe = PromptTuningRecipe(
         method=options.method, batch_size=options.batch, micro_batch=1, epochs=options.epochs, max_steps=None,
         warmup=0.1, learning_rate=options.rate or RATES[options.method], max_tokens=options.max_tokens,
         checkpoint_steps=10, lora_dropout=0.0,

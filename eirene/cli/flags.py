@@ -135,11 +135,19 @@ def _group(annotation: Any, defaults: dict[str, Any]) -> tuple[Any, list[inspect
 
 
 def _flags(kind: Any, defaults: dict[str, Any]) -> Iterator[inspect.Parameter]:
-    hints = get_type_hints(kind, include_extras=True)
+    hints: dict[str, Any] = {}
+    for parent in kind.__mro__[:-1]:  # a field with another default alone keeps what is told of its parent's
+        hints |= {n: h for n, h in get_type_hints(parent, include_extras=True).items() if not _is_told(hints.get(n))}
     for field in fields(kind):
+        if not _is_told(hints[field.name]):  # nothing to tell of it: not for the command line
+            continue
         default = defaults.get(field.name, inspect.Parameter.empty if field.default is MISSING else field.default)
         hint = _as_option(field.name, hints[field.name])
         yield inspect.Parameter(field.name, _KEYWORD, default=default, annotation=hint)
+
+
+def _is_told(hint: Any) -> bool:
+    return get_origin(hint) is Annotated
 
 
 def _as_option(name: str, hint: Any) -> Any:

@@ -28,7 +28,7 @@ class Setting:
     """What people are told of a setting: its help, the group that it stands in, and its flag where that is another."""
 
     help: str
-    group: Literal["The loop", "The gate"] = "The loop"
+    group: str = "The loop"
     flag: str | None = None
 
     def flag_of(self, name: str) -> str:

@@ -6,7 +6,7 @@ Finding the topic and wording its arguments, with a model or without. Judging an
 from eirene.npov.embedded import Check, EmbeddedWriter, compose
 from eirene.npov.knowledge import KnowledgeBase, TopicHit, TopicSearch, load_topics
 from eirene.npov.respond import Response, arespond, respond
-from eirene.npov.writer import Draft, Writer, WriteTask
+from eirene.npov.writers import Draft, Writer, WriteTask
 
 __all__ = [
     "Check",

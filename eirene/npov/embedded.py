@@ -17,7 +17,7 @@ from eirene.core.errors import InputError
 from eirene.core.signature import rng_for
 from eirene.core.usage import Meter
 from eirene.data.topics import Side, Topic
-from eirene.npov.writer import Draft, WriteTask
+from eirene.npov.writers import Draft, WriteTask
 from eirene.text.english import Decapitalizer, as_sentence, is_statement, side_of
 from eirene.text.language import other_language, unsupported_language
 from eirene.text.sentences import split_sentences

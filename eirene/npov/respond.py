@@ -15,14 +15,17 @@ from eirene.core.signature import check_seed, derive_seed, digest, rng_for, sign
 from eirene.core.usage import Meter, Usage
 from eirene.data.topics import Topic, without_copies
 from eirene.models.encoder.runtime import shipped_encoder
-from eirene.npov.chat_writer import resolve_writer
+from eirene.models.local.model import LocalModel
 from eirene.npov.embedded import Check, EmbeddedWriter, check
 from eirene.npov.knowledge import THRESHOLD, KnowledgeBase, TopicHit, load_topics
-from eirene.npov.writer import WriteTask
+from eirene.npov.writers import ChatWriter, LocalWriter, Writer, WriteTask
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
     from eirene.models.resolve import ChatOptions
-    from eirene.npov.chat_writer import Backend
+
+    Backend = str | BaseChatModel | LocalModel | Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,3 +193,23 @@ def to_be_said(topic: Topic, *, per_side: int | None = None, seed: int = 0) -> t
         chosen = sorted(int(n) for n in rng.permutation(len(side.arguments))[:number])
         sides.append(replace(side, arguments=tuple(side.arguments[n] for n in chosen)))
     return replace(whole, sides=tuple(sides)), copies
+
+
+def resolve_writer(backend: Backend, *, base_url: str | None = None, chat_options: ChatOptions | None = None) -> Writer:
+    """The writer behind a backend: `embedded`, `provider:model`, `hf:path-or-id[+adapter]`, a LangChain chat model, a
+    loaded local model, or a `Writer` of your own. `chat_options`: how a chat model is reached.
+
+    Raises `InputError` for a name that stands for nothing, `MissingExtraError`.
+    """
+    if isinstance(backend, Writer):
+        return backend
+    from eirene.models.resolve import NO_SERVER, ChatOptions, resolve_model
+
+    options = ChatOptions() if chat_options is None else chat_options
+    options = options if base_url is None else replace(options, base_url=base_url)
+    if backend == "embedded":
+        if options.base_url is not None:
+            raise InputError(NO_SERVER.format(backend), field="base_url")
+        return EmbeddedWriter()
+    model = resolve_model(backend, options=options, known=("embedded",))
+    return LocalWriter(model) if isinstance(model, LocalModel) else ChatWriter(model)

@@ -46,7 +46,7 @@ def _loaded(name: str, *, seed: int) -> _SentenceEncoder:
     with importing("sentence_transformers"):
         import torch
         from sentence_transformers import SentenceTransformer
-    from eirene.models.local.checkpoint import quiet_transformers, refuse_not_finite
+    from eirene.models.local.loading import quiet_transformers, refuse_not_finite
 
     with torch.random.fork_rng(devices=[]), quiet_transformers():
         torch.manual_seed(seed)
@@ -119,7 +119,7 @@ class CrossEncoder:
         require("torch", "transformers")
         from transformers import AutoModelForSequenceClassification
 
-        from eirene.models.local.checkpoint import load_model, load_tokenizer
+        from eirene.models.local.loading import load_model, load_tokenizer
 
         self._tokenizer: Any = load_tokenizer(name, field="rerank")
         self._model: Any = load_model(

@@ -11,9 +11,8 @@ import typer
 
 from eirene.cli.app import run_app
 from eirene.cli.flags import listed_seeds
-from eirene.cli.progress import bar
-from eirene.cli.terminal import output, say
-from eirene.cli.train.training import show_step
+from eirene.cli.terminal import say
+from eirene.cli.train import Stoppable
 from eirene.core.errors import InputError
 
 Data = Annotated[
@@ -38,7 +37,7 @@ def encoder(
     max_steps: MaxSteps = 0,
 ) -> None:
     """Train the sentence encoder of the embedded default (needs the extra `train`; some minutes a seed)."""
-    with output():
+    with Stoppable() as training:
         numbers = listed_seeds(seeds)
         if max_steps < 0:
             raise InputError(f"max-steps must be at least 0, got {max_steps}", field="max-steps")
@@ -49,17 +48,13 @@ def encoder(
             raise InputError(f"there is no file {TRAIN_FILE} in this folder", field="data", where=data)
         folder = make_folder(out)
 
-        with bar("preparing") as shown:
-            trained = train_encoder(
-                Path(data),
-                folder,
-                seeds=numbers,
-                base=None if base is None else Path(base),
-                max_steps=max_steps or None,
-                progress=lambda seed, step, of, loss: show_step(
-                    shown, f"seed {seed}, step {step} of {of}, loss {loss:.3f}", step, of
-                ),
-            )
+        def show(seed: int, step: int, of: int, loss: float) -> None:
+            training.show(f"seed {seed}, step {step} of {of}, loss {loss:.3f}", step, of, is_step=False)
+
+        trained = train_encoder(
+            Path(data), folder, seeds=numbers, base=None if base is None else Path(base), max_steps=max_steps or None,
+            progress=show,
+        )  # fmt: skip
         for run in trained.card["runs"]:
             typer.echo(f"seed {run['seed']}: {run['steps']} steps, {run['seconds']:.0f} s, {_figures(run)}")
         typer.echo(f"mean of {len(numbers)}: {_figures(trained.card['mean'])}")

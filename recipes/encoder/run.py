@@ -23,7 +23,7 @@ from eirene.core.extras import require
 from eirene.core.logs import get_logger
 from eirene.data.line_checksum import check_value, sealed_value
 from eirene.models.encoder.runtime import Encodes
-from eirene.models.training.recipe import write_json
+from eirene.models.training.run import write_json
 from recipes.encoder.data import TrainingClaim, read_claims, texts_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import typer
 from eirene.cli.app import run_app
 from eirene.cli.flags import listed_seeds
 from eirene.cli.terminal import say
-from eirene.cli.train.training import Stoppable
+from eirene.cli.train import Stoppable
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from eirene.core.errors import InputError
 from eirene.core.extras import require
 from eirene.core.signature import check_seed
 from eirene.data.line_checksum import sealed_value
-from eirene.models.training.recipe import write_json
+from eirene.models.training.run import write_json
 from eirene.models.verifier.runtime import MODEL_FILE
 from recipes.encoder.data import read_claims
 from recipes.verifier.data import MIXTURE, VerifierRow, read_rows, refuse_leaks, thinned

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from eirene.core.logs import get_logger
 from eirene.data.line_checksum import check_value, sealed_value
-from eirene.models.training.recipe import write_json
+from eirene.models.training.run import write_json
 from eirene.models.verifier.runtime import MODEL_FILE
 from recipes.verifier.cache import CachedPair, HasPairs
 from recipes.verifier.data import VerifierRow

@@ -24,7 +24,7 @@ GUARDS = {"require", "importing", "start_run", "check_pyarrow", "check_matplotli
 
 PAST_THE_DOOR = {
     "eirene.cli.flags": "asks by Tracing first",
-    "eirene.eval.detectors.classifier.detector": "is given a loaded model",
+    "eirene.eval.detectors.classifier": "is given a loaded model",
     "eirene.eval.detectors.salience.detector": "is given a loaded model",
     "eirene.eval.detectors.selfcheck.samples": "is given a loaded model",
     "eirene.eval.pairwise": "is given a loaded model",
@@ -32,11 +32,10 @@ PAST_THE_DOOR = {
     "eirene.models.gguf.trial": "runs in a child of a process that has asked",
     "eirene.models.faults": "is around a pass of a loaded model",
     "eirene.refiners.model": "is given a loaded model",
-    "eirene.refiners.training.measure": "is given a loaded model",
+    "eirene.refiners.training": "is given a loaded model",
     "eirene.synth.fava.replies": "is given a loaded model",
-    "eirene.models.training.examples": "collates for a trainer",
-    "eirene.models.training.replies": "is called by trainings that have checked",
-    "eirene.npov.chat_writer": "is given a loaded model",
+    "eirene.models.training.run": "is called by trainings that have checked",
+    "eirene.npov.writers": "is given a loaded model",
 }
 """Modules that import an optional package where nobody gets without it."""
 
@@ -99,7 +98,7 @@ def test_optional_imports_go_through_the_helper() -> None:
 
 def test_a_module_that_needs_an_extra_is_imported_by_no_light_one() -> None:
     """Importing any light module works without extras; the heavy ones are known by what they import."""
-    assert {"eirene.models.local.sampling", "eirene.agent.server.app", "eirene.models.training.trainer"} <= heavy()
+    assert {"eirene.models.local.sampling", "eirene.agent.server.app", "eirene.models.training.fit"} <= heavy()
     assert not {"eirene", "eirene.cli.app", "eirene.eval.registry", "eirene.models.local.model"} & heavy()
 
 
@@ -180,14 +179,14 @@ COMMANDS = [
     ("plots", ["score", "{row}", "--heatmap", "{folder}/map.png", *LOCAL]),
     ("local", ["score", "{row}", "--heatmap", "{folder}/map.html", *LOCAL]),
     ("local", ["npov", "--query", "{topic}", "--topics", "{topics}", "--backend", "hf:owner/name"]),
-    ("local", ["train", "feedback", "{row}", "--base", "hf:owner/name", "--out", "{folder}/t"]),
-    ("local", ["train", "critic", "{row}", "--base", "hf:owner/name", "--out", "{folder}/t"]),
+    ("train", ["train", "feedback", "{row}", "--base", "hf:owner/name", "--out", "{folder}/t"]),
+    ("train", ["train", "critic", "{row}", "--base", "hf:owner/name", "--out", "{folder}/t"]),
     ("train", ["train", "refiner", "{row}", "--base", "hf:owner/name", "--out", "{folder}/t"]),
     (
-        "local",
+        "train",
         ["train", "classifier", "{row}", "--error", "coverage", "--base", "hf:owner/name", "--out", "{folder}/t"],
     ),
-    ("local", ["train", "generator", "{row}", "--base", "hf:owner/name", "--out", "{folder}/t"]),
+    ("train", ["train", "generator", "{row}", "--base", "hf:owner/name", "--out", "{folder}/t"]),
     ("local", ["synth", "fava", "{row}", "--backend", "hf:owner/name", "--out", "{out}"]),
 ]
 

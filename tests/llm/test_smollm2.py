@@ -25,8 +25,7 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.gguf.trial import try_model
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.npov.chat_writer import ChatWriter
-from eirene.npov.writer import WriteTask
+from eirene.npov.writers import ChatWriter, WriteTask
 from eirene.prompts import Message
 from eirene.text.sentences import split_sentences
 from tests.agent.server.serving import running

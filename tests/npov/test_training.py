@@ -12,10 +12,10 @@ from eirene.core.errors import InputError
 from eirene.core.usage import Meter
 from eirene.data.topics import Argument, Side, Topic
 from eirene.models.local.model import load_local
+from eirene.models.training.recipes import PromptTuningRecipe
 from eirene.npov import WriteTask
-from eirene.npov.chat_writer import LocalWriter
-from eirene.npov.training import GeneratorRecipe, train_generator
-from eirene.npov.training.run import read_exchanges
+from eirene.npov.training import read_exchanges, train_generator
+from eirene.npov.writers import LocalWriter
 from eirene.synth import AnswerRecipe, AnswerTotals, pairs_of, synthesise
 from tests.synth.material import TOPICS
 from tests.tiny_llama import make_llama
@@ -31,7 +31,7 @@ def write(path: Path, *values: dict[str, Any]) -> str:
 
 async def test_it_writes_what_it_was_taught_through_the_writer(tmp_path: Path) -> None:
     base = make_llama(tmp_path / "llama", texts=[ANSWER, "{query: Wind?} {pro: Wind is clean.} {response: }"] * 5)
-    recipe = GeneratorRecipe(method="full", learning_rate=3e-3, max_steps=60, warmup=0, batch_size=4)
+    recipe = PromptTuningRecipe(method="full", learning_rate=3e-3, max_steps=60, warmup=0, batch_size=4)
     trained = train_generator(write(tmp_path / "d.jsonl", *[ROW] * 1), tmp_path / "out", base=str(base), recipe=recipe)
     assert trained.card["figures"]["train_loss"][-1] < 0.2
     writer = LocalWriter(load_local(f"hf:{tmp_path / 'out'}"))

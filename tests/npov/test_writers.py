@@ -15,8 +15,8 @@ from eirene.data.topics import Topic, parse_topic, read_topics
 from eirene.models.replies import Reply
 from eirene.models.scripted import ScriptedChatModel
 from eirene.npov import EmbeddedWriter, WriteTask, respond
-from eirene.npov.chat_writer import read_generated, read_response, resolve_writer
-from eirene.npov.writer import response_messages
+from eirene.npov.respond import resolve_writer
+from eirene.npov.writers import read_generated, read_response, response_messages
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import ScriptedRequest
 
@@ -154,7 +154,7 @@ async def test_a_local_model_is_asked_in_the_same_words_and_its_endless_reply_is
     from eirene.core.usage import Meter
     from eirene.models.local.model import load_local
     from eirene.models.local.sampling import LocalSampling
-    from eirene.npov.chat_writer import LocalWriter
+    from eirene.npov.writers import LocalWriter
     from tests.tiny_llama import make_llama
 
     model = load_local(f"hf:{make_llama(tmp_path)}")

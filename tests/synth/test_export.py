@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eirene.core.records import Item, parse_item
 from eirene.eval.base import case_of
-from eirene.eval.detectors.classifier.detector import ClassifierTask
+from eirene.eval.detectors.classifier import ClassifierTask
 from eirene.synth import AnswerRecipe, AnswerTotals, pairs_of, synthesise
 from tests.synth.material import TOPICS
 

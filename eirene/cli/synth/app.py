@@ -103,7 +103,7 @@ def _rows(
 
     from eirene.data import open_source, read_items, read_topics
     from eirene.data.json_rows import STDIN
-    from eirene.models.training.folder import sha256
+    from eirene.models.training.run import sha256
     from eirene.synth import synthesise
 
     if topics == responses == STDIN:

@@ -1,36 +1,39 @@
-"""Loads local models and PEFT adapters from disk or hub, whole or not at all. Needs the extra `local`."""
+"""Loads models and PEFT adapters from disk or hub, whole or not at all: safetensors, no code of their own, no gaps.
+
+Everything that loads a model by transformers does it here. Needs the extra `local`.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from safetensors import safe_open
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+from transformers.utils.hub import cached_file
 
 from eirene.core.errors import InputError
-from eirene.models.local.checkpoint import (
-    check_folder,
-    file_beside,
-    listed,
-    load_model,
-    load_tokenizer,
-    logger,
-    pickles,
-    refuse_not_finite,
-    short_message,
-)
+from eirene.core.logs import get_logger
 from eirene.models.local.spec import ADAPTER_CONFIG, LocalSpec, read_object
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-_SAFE = "adapter_model.safetensors"
-_PICKLED = "adapter_model.bin"
+logger = get_logger(__name__)
+
+_SHOWN = 300
+_NAMED = 3
+_CONFIG = "config.json"
+_KERNEL = re.compile(r'"_?attn_implementation"\s*:\s*"[^"]*/')
+_ADAPTER = "adapter_model.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +75,190 @@ def choose_device(wanted: str | None) -> str:
     try:
         torch.empty(0, device=wanted)
     except (RuntimeError, AssertionError) as error:  # torch asserts where it was built without CUDA
-        raise InputError(f"device {wanted!r} cannot be used: {short_message(error)}", field="device") from None
+        raise InputError(f"device {wanted!r} cannot be used: {_message(error)}", field="device") from None
     return wanted
+
+
+def load_model(auto: Any, path: str, *, what: str, field: str, may_lack: tuple[str, ...] = (), **options: Any) -> Any:
+    """The model at `path`, by one of transformers' `Auto` classes, with every weight as its files have it.
+
+    Raises `InputError` for what cannot be loaded, would run code of its own, has no safetensors, lacks tensors (but for
+    those whose names begin with one of `may_lack`: parts that the caller never asks), has them in another shape, or
+    holds NaN or infinity. Tensors that the model has no use for are named in the log.
+    """
+    where = f"the {what} {path!r}"
+    _check_folder(path, field=field)
+    _check_files(path, where, field=field)
+    os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")  # transformers would have pickles made over
+    try:
+        with quiet_transformers():
+            model, info = auto.from_pretrained(
+                path, trust_remote_code=False, use_safetensors=True, output_loading_info=True,
+                ignore_mismatched_sizes=True, **options,
+            )  # fmt: skip
+    except Exception as error:  # transformers, safetensors and the hub's client raise what they like, without a root
+        raise _unloadable(where, error, field=field) from error
+    _check_gaps(info, where, field=field, may_lack=may_lack)
+    refuse_not_finite(model.state_dict().items(), where, field=field)
+    if info["unexpected_keys"]:
+        logger.warning("%s has %s that this use has no place for; left out", where, _listed(info["unexpected_keys"]))
+    return model
+
+
+def load_tokenizer(path: str, *, field: str = "backend") -> PreTrainedTokenizerBase:
+    """The tokenizer at `path`; raises `InputError` where it cannot be loaded, or would run code of its own."""
+    _check_folder(path, field=field)
+    try:
+        with quiet_transformers():
+            tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+    except Exception as error:  # as above
+        raise _unloadable(f"the tokenizer of {path!r}", error, field=field) from error
+    return tokenizer
+
+
+def file_beside(path: str, name: str) -> Path | None:
+    """A file that lies beside a model's or adapter's weights, None where there is none.
+
+    In its folder or, for a name on the hub, in the hub's cache, where it is fetched to if need be.
+    """
+    if Path(path).is_dir():
+        file = Path(path) / name
+        return file if file.is_file() else None
+    try:
+        found = cached_file(
+            path, name, _raise_exceptions_for_gated_repo=False, _raise_exceptions_for_missing_entries=False,
+            _raise_exceptions_for_connection_errors=False,
+        )  # fmt: skip
+    except Exception:  # no such name: that is for the weights to say
+        return None
+    return None if found is None else Path(found)
+
+
+def refuse_not_finite(tensors: Any, where: str, *, field: str) -> None:
+    """Raises `InputError` that names the tensors, of (name, tensor) pairs, that hold NaN or infinity."""
+    bad = [name for name, tensor in tensors if not _is_finite(tensor)]
+    if bad:
+        raise InputError(f"{where} is damaged: NaN or infinity in {_listed(bad)}; fetch or train it again", field=field)
+
+
+@contextlib.contextmanager
+def no_progress_bar() -> Iterator[None]:
+    """A library writes on no terminal that nobody gave it."""
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers leaves it so
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]  # likewise
+
+
+@contextlib.contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """No bar, and no table of what is said here in a line."""
+    level = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # likewise
+    try:
+        with no_progress_bar():
+            yield
+    finally:
+        transformers_logging.set_verbosity(level)
+
+
+@contextlib.contextmanager
+def quiet_peft() -> Iterator[None]:
+    """Passes over a warning that peft cannot help: it asks newer transformers by an older name."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated")
+        yield
+
+
+def _check_folder(path: str, *, field: str) -> None:
+    """Raises for what is meant as a folder and is none; the hub's client would take it for a name, and a bad one."""
+    if path.startswith(("/", ".", "~")) and not Path(path).is_dir():
+        raise InputError(f"there is no folder {path!r}", field=field)
+
+
+def _check_files(path: str, where: str, *, field: str) -> None:
+    """Raises `InputError` for what transformers would do unasked: run code, whatever it is told to trust, in older
+    releases (`custom_generate`) and by a configuration that names compiled kernels; put an adapter on that lies beside
+    the weights, and say nothing of their gaps."""
+    config = file_beside(path, _CONFIG)
+    if (Path(path) / "custom_generate").is_dir():
+        raise _runs_code(where, field=field)
+    if config is None:
+        return
+    if _KERNEL.search(config.read_text(encoding="utf-8", errors="replace")):
+        raise _runs_code(where, field=field)
+    if file_beside(path, ADAPTER_CONFIG) is not None:
+        raise InputError(
+            f"{where} holds a model and an adapter ({ADAPTER_CONFIG}); keep them in folders of their own, and name "
+            "hf:MODEL+ADAPTER",
+            field=field,
+        )
+
+
+def _check_gaps(info: dict[str, Any], where: str, *, field: str, may_lack: tuple[str, ...]) -> None:
+    """transformers fills gaps with random numbers, and asks for no more than a look at a table."""
+    lacking = [name for name in info["missing_keys"] if not name.startswith(may_lack)]
+    if lacking:
+        raise InputError(
+            f"{where} lacks {_listed(lacking)}, which would be random; fetch it again, or name one that was made for "
+            "this use",
+            field=field,
+        )
+    shapes = {name: ["x".join(map(str, s)) for s in both] for name, *both in info["mismatched_keys"]}
+    if shapes:
+        other = [f"{name}: {there} for {wanted}" for name, (there, wanted) in shapes.items()]
+        raise InputError(f"{where} has another shape than its configuration says in {_listed(other)}", field=field)
+
+
+def _is_finite(tensor: torch.Tensor) -> bool:
+    if tensor.is_meta or not tensor.is_floating_point() or not tensor.numel():
+        return True  # kept on disk until it is needed, or whole numbers, or nothing
+    whole = tensor.float() if tensor.element_size() == 1 else tensor  # torch looks into no float of 8 bits
+    lowest, highest = torch.aminmax(whole)  # NaN is both: 40 times as fast as asking each number
+    return bool(torch.isfinite(lowest) and torch.isfinite(highest))
+
+
+def _listed(names: Collection[str]) -> str:
+    """How many names, and the first few of them."""
+    shown = ", ".join(sorted(names)[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
+    return f"{len(names)} tensor{'' if len(names) == 1 else 's'} ({shown})"
+
+
+def _message(error: BaseException) -> str:
+    """An error's message on one line, shortened."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _unloadable(where: str, error: Exception, *, field: str) -> InputError:
+    if "trust_remote_code" in str(error):  # what transformers says where it has no code of its own for the model
+        return _runs_code(where, field=field)
+    return InputError(f"{where} cannot be loaded: {_message(error)}", field=field)
+
+
+def _runs_code(where: str, *, field: str) -> InputError:
+    return InputError(
+        f"{where} wants to run code of its own, which is never done; name a model that transformers loads without any",
+        field=field,
+    )
 
 
 def with_adapter(model: PreTrainedModel, adapter: str) -> tuple[PreTrainedModel, torch.Tensor | None]:
     """The model with a LoRA merged into its weights, or as it is beside a prompt tuning's virtual tokens [1, n, width].
 
-    Raises `InputError` for an adapter that is of another kind or made for another model, is pickled, lacks tensors,
-    or holds NaN or infinity.
+    Raises `InputError` for an adapter that is of another kind or made for another model, has no safetensors, lacks
+    tensors, or holds NaN or infinity.
     """
     from peft import PeftType
 
-    check_folder(adapter)
+    _check_folder(adapter, field="backend")
     where = f"the adapter {adapter!r}"
-    names = _checked_weights(adapter, where)
-    _refuse_imports(adapter, where)
+    names = _adapter_tensors(adapter, where)
     adapted = _attached(model, adapter, where)
-    _compare(adapted, names, where)
+    _check_adapter(adapted, names, where)
     config = adapted.active_peft_config
     if config.peft_type in (PeftType.PROMPT_TUNING, PeftType.P_TUNING):
         with torch.inference_mode():
@@ -103,34 +272,13 @@ def with_adapter(model: PreTrainedModel, adapter: str) -> tuple[PreTrainedModel,
     return cast("PreTrainedModel", adapted.merge_and_unload()), None
 
 
-def _attached(model: PreTrainedModel, adapter: str, where: str) -> Any:
-    from peft import PeftModel
-
-    try:
-        with quiet_peft():
-            warnings.filterwarnings("ignore", message="Found missing adapter keys")  # `_compare` refuses them
-            return PeftModel.from_pretrained(model, adapter)
-    except KeyError as error:  # a prompt tuning's vectors, or the like, by their name
-        raise _lacking({str(error.args[0])}, where) from error
-    except Exception as error:  # peft, torch and the hub's client raise whatever they like, without a root
-        raise InputError(f"{where} does not go with this model: {short_message(error)}", field="backend") from error
-
-
-@contextlib.contextmanager
-def quiet_peft() -> Iterator[None]:
-    """Passes over a warning that peft cannot help: it asks newer transformers by an older name."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated")
-        yield
-
-
-def _checked_weights(adapter: str, where: str) -> set[str]:
-    """The names of the adapter's tensors, all of them finite; raises `InputError` where they are not, or pickled."""
-    file = file_beside(adapter, _SAFE)
+def _adapter_tensors(adapter: str, where: str) -> set[str]:
+    """The names of the adapter's tensors, all of them finite; peft would read a pickle as well."""
+    file, config = file_beside(adapter, _ADAPTER), file_beside(adapter, ADAPTER_CONFIG)
     if file is None:
-        if file_beside(adapter, _PICKLED) is not None:
-            raise pickles(where, _PICKLED, field="backend")
-        raise InputError(f"{where} cannot be loaded: it has no {_SAFE}", field="backend")
+        raise InputError(f"{where} cannot be loaded: it has no {_ADAPTER}", field="backend")
+    if config is not None and read_object(config).get("megatron_config"):  # peft imports the module that it names
+        raise _runs_code(where, field="backend")
     try:
         with safe_open(file, "pt") as held:
             names = set(held.keys())
@@ -138,25 +286,24 @@ def _checked_weights(adapter: str, where: str) -> set[str]:
     except InputError:
         raise
     except Exception as error:  # safetensors has an error of its own, and raises others
-        raise InputError(f"{where} cannot be loaded: {short_message(error)}", field="backend") from error
+        raise InputError(f"{where} cannot be loaded: {_message(error)}", field="backend") from error
     return names
 
 
-def _refuse_imports(adapter: str, where: str) -> None:
-    """peft imports whatever module an adapter names for Megatron's layers."""
-    file = file_beside(adapter, ADAPTER_CONFIG)
-    if file is not None and read_object(file).get("megatron_config"):
-        raise InputError(
-            f"{where} names a module to be imported (megatron_config in {ADAPTER_CONFIG}), which is never done",
-            field="backend",
-        )
+def _attached(model: PreTrainedModel, adapter: str, where: str) -> Any:
+    from peft import PeftModel
+
+    try:
+        with quiet_peft():
+            warnings.filterwarnings("ignore", message="Found missing adapter keys")  # `_check_adapter` refuses them
+            return PeftModel.from_pretrained(model, adapter)
+    except KeyError as error:  # a prompt tuning's vectors, or the like, by their name
+        raise _lacking({str(error.args[0])}, where) from error
+    except Exception as error:  # peft, torch and the hub's client raise whatever they like, without a root
+        raise InputError(f"{where} does not go with this model: {_message(error)}", field="backend") from error
 
 
-def _lacking(names: set[str], where: str) -> InputError:
-    return InputError(f"{where} lacks {listed(names)}; fetch or train it again", field="backend")
-
-
-def _compare(adapted: Any, names: set[str], where: str) -> None:
+def _check_adapter(adapted: Any, names: set[str], where: str) -> None:
     """Refuses an adapter without tensors that one of its kind is saved with; names those that went nowhere."""
     from peft import get_peft_model_state_dict
 
@@ -165,4 +312,8 @@ def _compare(adapted: Any, names: set[str], where: str) -> None:
         raise _lacking(wanted - names, where)
     surplus = names - wanted - set(adapted.state_dict())
     if surplus:
-        logger.warning("%s has %s that this model has no place for; left out", where, listed(surplus))
+        logger.warning("%s has %s that this model has no place for; left out", where, _listed(surplus))
+
+
+def _lacking(names: set[str], where: str) -> InputError:
+    return InputError(f"{where} lacks {_listed(names)}; fetch or train it again", field="backend")

@@ -204,8 +204,7 @@ def load_local(spec: str | LocalSpec, *, device: str | None = None, dtype: str |
     is kept as virtual tokens. Raises `MissingExtraError`, and `InputError` for what cannot be loaded.
     """
     require("torch", "transformers", "peft")
-    from eirene.models.local.checkpoint import file_beside
-    from eirene.models.local.loading import load
+    from eirene.models.local.loading import file_beside, load
 
     spec = parse_spec(spec, device=device, dtype=dtype) if isinstance(spec, str) else spec
     loaded = load(spec)
@@ -228,7 +227,7 @@ def _version(spec: LocalSpec, model: PreTrainedModel) -> str:
 
     Hashing the weights themselves would take longer than loading them.
     """
-    from eirene.models.local.checkpoint import file_beside
+    from eirene.models.local.loading import file_beside
 
     found = hashlib.sha256(str(getattr(model.config, "_commit_hash", None)).encode())
     adapter = None if spec.adapter is None else file_beside(spec.adapter, ADAPTER_CONFIG)

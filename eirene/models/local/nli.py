@@ -99,8 +99,7 @@ def load_nli(spec: str, *, device: str | None = None) -> NliModel:
     path, entails = _parsed(spec)
     from transformers import AutoModelForSequenceClassification
 
-    from eirene.models.local.checkpoint import load_model, load_tokenizer
-    from eirene.models.local.loading import choose_device
+    from eirene.models.local.loading import choose_device, load_model, load_tokenizer
 
     tokenizer = load_tokenizer(path, field="nli")
     model = load_model(AutoModelForSequenceClassification, path, what="classifier", field="nli")

@@ -23,7 +23,7 @@ from eirene.core.usage import Meter
 from eirene.eval.base import Case
 from eirene.eval.detectors.chunks import sentences_of
 from eirene.eval.detectors.nli import NliDetector
-from eirene.models.local.checkpoint import no_progress_bar
+from eirene.models.local.loading import no_progress_bar
 from eirene.models.local.nli import NliModel, load_nli
 
 WORDS = ["wind", "is", "clean", "turbines", "kill", "birds", "cheap", "power", ".", "?"]

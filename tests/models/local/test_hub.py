@@ -13,8 +13,7 @@ import torch
 from peft import LoraConfig, TaskType, get_peft_model
 from transformers import AutoModelForCausalLM
 
-from eirene.models.local.checkpoint import file_beside
-from eirene.models.local.loading import quiet_peft
+from eirene.models.local.loading import file_beside, quiet_peft
 from tests.tiny_llama import make_llama
 
 PROMPT = {"layout": "instruct", "name": "own", "system": "Judge.", "user": "{{instruction}} {{material}}",

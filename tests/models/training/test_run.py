@@ -1,4 +1,4 @@
-"""The run that all trainings share, on a tiny Llama: checkpoints, stopping, going on, adapters, tokens."""
+"""A training run on a tiny Llama: its folder, resume, stopping, what is learnt from, the papers' recipes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,41 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from transformers import Trainer, TrainingArguments
 
 from eirene.core.errors import InputError, TrainingStoppedError
-from eirene.models.local.checkpoint import load_tokenizer
-from eirene.models.training import Step, TrainingRecipe
-from eirene.models.training.adapters import load_trainable, lora_config, with_adapter
-from eirene.models.training.examples import EncodedExample, check_lengths, collate, encode_example, filler
-from eirene.models.training.folder import TrainingRun, last_checkpoint, write_digests
-from eirene.models.training.trainer import Examples, arguments, save, steps_in, train, training_device, warmup_steps
+from eirene.data import ColumnMap, Shape
+from eirene.data.json_rows import JsonBytes
+from eirene.models.training.recipes import (
+    CriticRecipe,
+    FeedbackRecipe,
+    PromptTuningRecipe,
+    RefinerRecipe,
+    TrainingRecipe,
+)
+from eirene.models.training.run import (
+    CARD_FILE,
+    RUN_FILE,
+    EncodedExample,
+    Exchange,
+    Step,
+    Trained,
+    TrainingRun,
+    TrainingTask,
+    check_base,
+    check_lengths,
+    curve,
+    encode_example,
+    finished_run,
+    last_checkpoint,
+    logged,
+    run_order,
+    train_replies,
+    write_json,
+)
 from tests.tiny_llama import make_llama
 
-RECIPE = TrainingRecipe(epochs=3, batch_size=2, learning_rate=1e-2, lora_rank=2, checkpoint_steps=1)
+ROWS = JsonBytes("rows.jsonl", b"{}")
+ORDER = run_order(TrainingRun("base", Path("out"), TrainingRecipe(lora_targets="q_proj"), seed=3), ROWS)
 
 
 @pytest.fixture(scope="module")
@@ -27,190 +49,203 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_llama(tmp_path_factory.mktemp("base"), hidden=16, layers=1)
 
 
-def go(base: Path, folder: Path, recipe: TrainingRecipe = RECIPE, **more: Any) -> dict[str, Any]:
-    """A run over four examples, saved to its folder."""
-    run = TrainingRun(str(base), folder, seed=7, device="cpu", **more)
-    tokenizer = load_tokenizer(run.base)
-    examples = [encode_example(tokenizer, [9, 10 + n], "is missing" if n % 2 else "the answer") for n in range(4)]
-    model = with_adapter(load_trainable(run, recipe, device="cpu"), lora_config(recipe), seed=run.seed)
-    trainer = Trainer(
-        model=model,
-        args=TrainingArguments(
-            **arguments(run, recipe, device="cpu", n_examples=4, has_dev=False), label_names=["labels"]
-        ),
-        data_collator=lambda batch: collate(batch, filler=filler(tokenizer)),
-        train_dataset=Examples(examples),
-    )
-    figures = train(trainer, run, recipe, device="cpu", tokens_per_epoch=sum(len(e.ids) for e in examples))
-    save(model, tokenizer, folder)
-    return figures
+def recipe(**settings: Any) -> TrainingRecipe:
+    quick = {"method": "lora", "epochs": 3, "batch_size": 2, "learning_rate": 1e-2, "lora_rank": 2}
+    return TrainingRecipe(**{**quick, **settings})
+
+
+def go(base: Path, folder: Path, settings: TrainingRecipe | None = None, **more: Any) -> Trained:
+    """A run over four exchanges."""
+    settings = recipe(checkpoint_steps=1) if settings is None else settings
+    run = TrainingRun(str(base), folder, settings, seed=7, device="cpu", **more)
+    folder.mkdir(exist_ok=True)
+    exchanges = [Exchange(f"question {n}", "is missing" if n % 2 else "the answer") for n in range(4)]
+    return train_replies(run, run_order(run, ROWS), TrainingTask("A test", {"kind": "test"}, {}, exchanges))
 
 
 def weights(folder: Path) -> bytes:
-    return (folder / "adapter_model.safetensors").read_bytes()
+    return b"".join((folder / name).read_bytes() for name in ("adapter_model.safetensors", "adapter_config.json"))
 
 
-@pytest.fixture(scope="module")
-def straight(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run that nothing disturbed."""
-    folder = tmp_path_factory.mktemp("straight")
-    go(base, folder)
-    return folder
-
-
-def test_a_run_that_is_asked_to_stop_goes_on_to_the_same_bytes(base: Path, straight: Path, tmp_path: Path) -> None:
+def test_a_run_that_is_asked_to_stop_goes_on_to_the_same_bytes(base: Path, tmp_path: Path) -> None:
+    """A torn checkpoint is passed over; asked at its last step, a run is finished; the card says where it resumed."""
+    go(base, tmp_path / "straight")
     steps: list[Step] = []
+    out = tmp_path / "out"
     with pytest.raises(TrainingStoppedError, match="stopped at step 2 of 6, which is on disk"):
-        go(base, tmp_path, progress=steps.append, should_stop=lambda: len(steps) >= 1)
-    assert last_checkpoint(tmp_path / "checkpoints") == tmp_path / "checkpoints" / "checkpoint-2"
-    figures = go(base, tmp_path, progress=steps.append)
+        go(base, out, progress=steps.append, should_stop=lambda: len(steps) >= 1)
+    (out / "checkpoints" / "checkpoint-9").mkdir()  # it has no state
+    newest = last_checkpoint(TrainingRun(str(base), out, recipe()))
+    assert newest == out / "checkpoints" / "checkpoint-2"
+    done = go(base, out, progress=steps.append, should_stop=lambda: len(steps) >= 6)
     assert [s.step for s in steps] == [1, 2, 3, 4, 5, 6]
-    assert figures["resumed_at_step"] == 2
-    assert weights(tmp_path) == weights(straight)
-    assert (tmp_path / "adapter_config.json").read_bytes() == (straight / "adapter_config.json").read_bytes()
+    assert (done.card["figures"]["resumed_at_step"], done.card["figures"]["steps"]) == (2, 6)
+    assert weights(out) == weights(tmp_path / "straight")
+    assert not (out / "checkpoints").exists()
 
 
-def test_a_run_asked_to_stop_at_its_last_step_is_finished(base: Path, straight: Path, tmp_path: Path) -> None:
-    steps: list[Step] = []
-    assert go(base, tmp_path, progress=steps.append, should_stop=lambda: len(steps) >= 5)["steps"] == 6
-    assert weights(tmp_path) == weights(straight)
-
-
-def test_a_run_that_was_killed_before_it_saved_has_nothing_left_to_train(
-    base: Path, straight: Path, tmp_path: Path
+def test_the_loss_of_a_step_is_that_of_its_replies_and_tokens_are_those_that_were_read(
+    base: Path, tmp_path: Path
 ) -> None:
-    go(base, tmp_path)
-    (tmp_path / "adapter_model.safetensors").unlink()
-    figures = go(base, tmp_path)
-    assert (figures["steps"], figures["resumed_at_step"], figures["tokens"]) == (6, 6, 0)
-    assert weights(tmp_path) == weights(straight)
+    """The first step's loss, with nothing learnt, is the mean of -log p of the replies' tokens by torch's own loss."""
+    import torch
+
+    from eirene.models.local.loading import load_base, load_tokenizer
+
+    losses: list[float] = []
+    settings = recipe(epochs=1, batch_size=4, lora_dropout=0.0, lora_targets="q_proj, k_proj")
+    card = go(base, tmp_path / "out", settings, progress=lambda step: losses.append(step.loss)).card
+    tokenizer, model = load_tokenizer(str(base)), load_base(str(base), device="cpu", dtype=None)
+    total, replies, tokens = 0.0, 0, 0
+    for n in range(4):
+        example = Exchange(f"question {n}", "is missing" if n % 2 else "the answer").encoded(tokenizer)
+        ids = torch.tensor([example.ids])
+        logits = model(input_ids=ids).logits[0, example.n_prompt - 1 : -1]
+        total += torch.nn.functional.cross_entropy(logits, ids[0, example.n_prompt :], reduction="sum").item()
+        replies += len(example.ids) - example.n_prompt
+        tokens += len(example.ids)
+    assert math.isclose(losses[0], total / replies, abs_tol=1e-4)
+    assert card["figures"]["tokens"] == tokens
 
 
-def test_an_adapter_begins_with_values_that_hang_on_the_seed_alone(base: Path, tmp_path: Path) -> None:
-    def first_values(seed: int) -> torch.Tensor:
-        model = load_trainable(TrainingRun(str(base), tmp_path, seed=seed), RECIPE, device="cpu")
-        parts = with_adapter(model, lora_config(RECIPE), seed=seed).named_parameters()
-        return torch.cat([p.detach().flatten() for name, p in parts if "lora_A" in name])
+def test_what_cannot_be_trained_is_one_clear_error(base: Path, tmp_path: Path) -> None:
+    import torch
 
-    assert torch.equal(first_values(7), first_values(7))
-    assert not torch.equal(first_values(7), first_values(8))
-
-
-def test_max_steps_ends_a_run_and_tokens_are_those_that_were_read(base: Path, tmp_path: Path) -> None:
-    figures = go(base, tmp_path, TrainingRecipe(epochs=3, batch_size=2, lora_rank=2, max_steps=3))
-    assert figures["steps"] == 3
-    an_epoch = go(base, tmp_path / "whole", TrainingRecipe(epochs=1, batch_size=2, lora_rank=2))["tokens"]
-    assert figures["tokens"] == round(1.5 * an_epoch)
-
-
-def test_a_batch_that_does_not_fit_says_what_to_lower(base: Path, tmp_path: Path) -> None:
     def burst(_: Step) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate")
 
-    with pytest.raises(InputError, match=r"with 2 examples at once; lower micro_batch.*\(CUDA out of memory\.\)"):
-        go(base, tmp_path, progress=burst)
+    cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        (r"with 2 examples at once; lower micro_batch.*\(CUDA out of memory\.\)", {}, {"progress": burst}),
+        (r"no layer c_attn; its layers: .*q_proj.*all-linear", {"lora_targets": "q_proj,c_attn"}, {}),
+        ("all 4 examples are longer than max_tokens = 3", {"max_tokens": 3}, {}),
+        ("is not a number; lower the learning rate", {"learning_rate": 1e30, "method": "full"}, {}),
+    ]
+    for n, (said, settings, more) in enumerate(cases):
+        with pytest.raises(InputError, match=said):
+            go(base, tmp_path / str(n), recipe(**settings), **more)
 
 
-@pytest.mark.parametrize(
-    ("recipe", "n", "steps", "warmup"),
-    [
-        (TrainingRecipe(epochs=2, batch_size=4, warmup=0.1), 10, 6, 1),  # 3 batches an epoch; a tenth, rounded up
-        (TrainingRecipe(epochs=2, batch_size=4, micro_batch=2, warmup=3), 9, 6, 3),  # 5 parts an epoch, 2 a step
-        (TrainingRecipe(epochs=2, max_steps=20, warmup=0.25), 9, 20, 5),
-        (TrainingRecipe(), 9, 15, 0),
-    ],
-)
-def test_warmup_is_a_share_of_all_steps_or_a_number_of_them(
-    recipe: TrainingRecipe, n: int, steps: int, warmup: int
-) -> None:
-    assert (steps_in(recipe, n), warmup_steps(recipe, n)) == (steps, warmup)
+def test_several_devices_are_not_trained_on() -> None:
+    from eirene.models.training.fit import device_of
 
-
-def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
-    for n in (9, 10, 11):
-        (tmp_path / f"checkpoint-{n}").mkdir()
-    for n in (9, 10):
-        (tmp_path / f"checkpoint-{n}" / "trainer_state.json").write_text("{}")
-    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
-    assert last_checkpoint(tmp_path / "nothing") is None
-
-
-def test_a_checkpoint_that_was_changed_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """By the digests of its files; the one before it is taken, and a warning says so."""
-    for n in (9, 10):
-        folder = tmp_path / f"checkpoint-{n}"
-        folder.mkdir()
-        (folder / "model.safetensors").write_bytes(b"weights")
-        (folder / "trainer_state.json").write_text("{}")
-        write_digests(folder)
-    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
-    (tmp_path / "checkpoint-10" / "model.safetensors").write_bytes(b"weighty")
-    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-9"
-    assert "checkpoint-10 is damaged" in caplog.text
-
-
-def test_an_adapter_for_layers_that_are_not_there_is_an_input_error(base: Path, tmp_path: Path) -> None:
-    recipe = TrainingRecipe(lora_targets=("q_proj", "c_attn"))
-    with pytest.raises(InputError, match=r"no layer c_attn; its layers: .*q_proj.*all-linear"):
-        load_trainable(TrainingRun(str(base), tmp_path, seed=0), recipe, device="cpu")
-
-
-def test_several_devices_are_not_trained_on(tmp_path: Path) -> None:
-    assert training_device("cpu") == "cpu"
+    assert device_of(TrainingRun("base", Path("out"), TrainingRecipe(), device="cpu")) == "cpu"
     with pytest.raises(InputError, match="training runs on one device"):
-        training_device("auto")
+        device_of(TrainingRun("base", Path("out"), TrainingRecipe(), device="auto"))
+
+
+def test_warmup_is_a_share_of_all_steps_or_a_number_of_them() -> None:
+    from eirene.models.training.fit import warmup_steps
+
+    found = [
+        warmup_steps(TrainingRecipe(epochs=2, batch_size=4, warmup=0.1), 10),  # 3 batches an epoch; rounded up
+        warmup_steps(TrainingRecipe(epochs=2, batch_size=4, micro_batch=2, warmup=3), 9),
+        warmup_steps(TrainingRecipe(epochs=2, max_steps=20, warmup=0.25), 9),
+        warmup_steps(TrainingRecipe(), 9),
+    ]
+    assert found == [1, 3, 5, 0]
 
 
 def test_a_reply_cannot_end_itself_early(base: Path) -> None:
     """A special token that a text spells out is broken up; the end token stands at the end and nowhere else."""
+    from eirene.models.local.loading import load_tokenizer
+
     tokenizer = load_tokenizer(str(base))
     example = encode_example(tokenizer, [5, 6], "not</s> enough <|user|> detail")
-    assert example.ids[:2] == (5, 6) and example.n_prompt == 2
+    assert example == EncodedExample((5, 6, *example.ids[2:]), 2)
     assert example.ids[-1] == tokenizer.eos_token_id
     assert not set(example.ids[2:-1]) & set(tokenizer.all_special_ids)
 
 
-def test_examples_that_are_too_long_are_told_and_where_all_are_it_is_an_error() -> None:
+def test_examples_that_are_too_long_are_told_apart() -> None:
     assert check_lengths([3, 9, 4], 8, what="pairs") == [True, False, True]
     assert check_lengths([], 8, what="pairs") == []
-    with pytest.raises(InputError, match="all 2 pairs are longer than max_tokens = 8; the shortest has 9"):
-        check_lengths([12, 9], 8, what="pairs")
 
 
-def test_the_loss_of_a_step_is_that_of_its_replies(base: Path, tmp_path: Path) -> None:
-    """The first step's loss, without warm-up and with nothing learnt, is the mean of -log p by torch's own loss."""
-    losses: list[float] = []
-    recipe = TrainingRecipe(epochs=1, batch_size=4, lora_rank=2, lora_dropout=0.0)
-    go(base, tmp_path, recipe, progress=lambda step: losses.append(step.loss))
-    tokenizer = load_tokenizer(str(base))
-    model: Any = load_trainable(TrainingRun(str(base), tmp_path, seed=7), recipe, device="cpu")
-    texts = ["the answer", "is missing", "the answer", "is missing"]
-    batch = collate([encode_example(tokenizer, [9, 10 + n], t) for n, t in enumerate(texts)], filler=0)
-    logits = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
-    expected = torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), batch["labels"][:, 1:].flatten())
-    assert math.isclose(losses[0], expected.item(), abs_tol=1e-4)
+def test_a_folder_is_claimed_then_known_again_and_another_run_is_refused(tmp_path: Path) -> None:
+    run = TrainingRun("base", tmp_path / "out", TrainingRecipe())
+    assert finished_run(run, ORDER) is None
+    assert finished_run(run, ORDER) is None  # not finished: it goes on
+    write_json(run.folder / CARD_FILE, {"done": 1})
+    assert finished_run(run, ORDER) == Trained(run.folder, {"done": 1})
+    with pytest.raises(InputError, match=r"other data or settings \(base, seed\); name a new folder"):
+        finished_run(run, {**ORDER, "seed": 4, "base": "other"})
+    (run.folder / CARD_FILE).write_text('{"done": 2, "value_crc32": "00000000"}')
+    with pytest.raises(InputError, match=r"card\.json: does not fit its checksum"):
+        finished_run(run, ORDER)
+    for damage in ("{", "[]", ""):
+        (run.folder / RUN_FILE).write_text(damage)
+        with pytest.raises(InputError, match="name a new folder"):
+            finished_run(run, ORDER)
 
 
-def test_padding_goes_right_and_has_no_label() -> None:
-    batch = collate([EncodedExample((1, 2, 3), 1), EncodedExample((4, 5), 1)], filler=9)
-    assert batch["input_ids"].tolist() == [[1, 2, 3], [4, 5, 9]]
-    assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
-    assert batch["labels"].tolist() == [[-100, 2, 3], [-100, 5, -100]]
+def test_a_folder_with_something_else_is_left_alone_and_a_torn_first_file_is_not(tmp_path: Path) -> None:
+    (tmp_path / "run.tmp").write_text('{"ba')
+    assert finished_run(TrainingRun("base", tmp_path, TrainingRecipe()), ORDER) is None
+    (tmp_path / RUN_FILE).unlink()
+    (tmp_path / "mine").write_text("mine")
+    for place, said in ((tmp_path, "holds something else"), (tmp_path / "mine", "holds something else"),
+                        (tmp_path / "mine" / "out", "cannot be written")):  # fmt: skip
+        with pytest.raises(InputError, match=said):
+            finished_run(TrainingRun("base", place, TrainingRecipe()), ORDER)
+    assert (tmp_path / "mine").read_text() == "mine"
 
 
-def test_logits_of_replies_alone_give_the_same_loss_and_gradients(base: Path, tmp_path: Path) -> None:
-    """Prompts of different lengths: the head is computed from before the first reply on, and nothing changes."""
-    tokenizer = load_tokenizer(str(base))
-    examples = [encode_example(tokenizer, [9] * n, "the answer") for n in (3, 7)]
-    model: Any = load_trainable(TrainingRun(str(base), tmp_path, seed=7), RECIPE, device="cpu")
-    found = []
-    for only_replies in (False, True):
-        batch = collate(examples, filler=0, only_replies=only_replies)
-        model.zero_grad()
-        out = model(**batch)
-        out.loss.backward()
-        found.append((out.logits.shape[1], out.loss.item(), [p.grad.clone() for p in model.parameters()]))
-    whole, part = found
-    assert part[0] == whole[0] - 2  # of the shorter prompt's three tokens the last one predicts
-    assert math.isclose(part[1], whole[1], rel_tol=1e-6)
-    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(part[2], whole[2], strict=True))
+def test_the_order_of_a_run_is_everything_that_decides_it() -> None:
+    """The same bytes under another map of columns, or held against others, are another run."""
+    assert (ORDER["base"], ORDER["seed"], ORDER["recipe"]["rate"], len(ORDER["data_sha256"])) == ("base", 3, 2e-5, 64)
+    run = TrainingRun("base", Path("out"), TrainingRecipe(lora_targets="q_proj"), seed=3)
+    mapped = run_order(run, ROWS, shape=Shape(ColumnMap({"answer": "text"})))
+    assert mapped == {**ORDER, "columns": {"answer": "text"}}
+    assert (
+        run_order(run, ROWS, shape=Shape()) == ORDER != run_order(run, ROWS, dev=JsonBytes("dev.jsonl", b'{"id": "a"}'))
+    )
+
+
+def test_training_starts_from_a_whole_model(tmp_path: Path) -> None:
+    """A folder by its whole path, an id as it is, with or without `hf:`; an adapter on top of one would not load."""
+    assert check_base(f"hf:{tmp_path}") == str(tmp_path)
+    assert check_base("owner/name") == check_base("hf:owner/name") == "owner/name"
+    (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "owner/name"}')
+    for name, said in (("hf:owner/name+adapter", "merge the two first"), (str(tmp_path), "starts from a whole model"),
+                       ("hf:owner/name?dtype=bfloat16", "settings of its own")):  # fmt: skip
+        with pytest.raises(InputError, match=said):
+            check_base(name)
+
+
+def test_curves_are_means_of_stretches() -> None:
+    log = [{"loss": 4.0}, {"loss": 2.0}, {"eval_loss": 1.5}]
+    assert curve(logged(log, "loss")) == [4.0, 2.0] and curve([]) == []
+    assert curve([1.0, 3.0] * 20) == [2.0] * 20
+    assert logged(log, "eval_loss") == [1.5]
+
+
+def test_settings_out_of_range_are_input_errors() -> None:
+    bad: list[tuple[type[TrainingRecipe], dict[str, Any]]] = [
+        (TrainingRecipe, {"warmup": -1.0}), (TrainingRecipe, {"warmup": math.nan}), (RefinerRecipe, {"beta": 0.0}),
+        (TrainingRecipe, {"lora_targets": "q_proj,"}), (TrainingRecipe, {"precision": "int8"}),
+        (TrainingRecipe, {"max_steps": 0}), (TrainingRecipe, {"learning_rate": math.nan}),
+        (TrainingRecipe, {"epochs": 0}), (TrainingRecipe, {"dtype": "x"}),
+        (TrainingRecipe, {"method": "prompt"}), (TrainingRecipe, {"lora_dropout": 1.0}),
+        (TrainingRecipe, {"batch_size": 4, "micro_batch": 3}), (FeedbackRecipe, {"layout": "x"}),
+        (RefinerRecipe, {"beta": math.nan}), (RefinerRecipe, {"held_out": 1.0}), (RefinerRecipe, {"prompt": "x"}),
+    ]  # fmt: skip
+    for kind, settings in bad:
+        with pytest.raises(InputError, match=list(settings)[-1]):
+            kind(**settings)
+
+
+def test_the_defaults_are_the_papers() -> None:
+    """Sachdeva et al. 2024, 4.1; Mishra et al. 2024, table 11; Chang et al. 2024, appendix B; and, for the refiner, the
+    LoRA command in the README of UKPLab/arxiv2024-lfqa-hallucination, whose script's batches are 4 times 4."""
+
+    def shown(r: TrainingRecipe) -> tuple[object, ...]:
+        return r.method, r.epochs, r.batch_size, r.rate, r.max_tokens, r.warmup, r.schedule
+
+    assert shown(FeedbackRecipe()) == ("full", 5, 4, 2e-5, 1024, 0.0, "linear")
+    assert shown(CriticRecipe()) == ("full", 2, 128, 2e-5, 2048, 0.03, "linear")
+    assert shown(PromptTuningRecipe()) == ("prompt", 5, 16, 0.1, 1024, 500, "linear")
+    assert (PromptTuningRecipe().virtual_tokens, PromptTuningRecipe().max_steps) == (5, 20_000)
+    refiner = RefinerRecipe()
+    assert shown(refiner) == ("lora", 5, 16, 5e-5, 1024, 0.1, "cosine")
+    assert (refiner.lora_rank, refiner.lora_alpha, refiner.lora_targets) == (256, 128, "q_proj,k_proj,v_proj")
+    assert (refiner.beta, RefinerRecipe(method="full").rate) == (0.1, 5e-7)

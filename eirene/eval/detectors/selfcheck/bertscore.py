@@ -179,7 +179,7 @@ def load_token_encoder(path: str, *, layer: int | None = None, device: str = "cp
     require("torch", "transformers")
     from transformers import AutoModel
 
-    from eirene.models.local.checkpoint import load_model, load_tokenizer
+    from eirene.models.local.loading import load_model, load_tokenizer
 
     tokenizer = load_tokenizer(path, field="local-model")
     # A pooler is often not saved: the vectors of the tokens are asked for, and never it.

@@ -13,9 +13,10 @@ from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
+from eirene.eval.classifier_training import train_classifier
 from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask, Labels
-from eirene.eval.detectors.classifier.training import ClassifierRecipe, train_classifier
 from eirene.models.local.model import load_local
+from eirene.models.training.recipes import PromptTuningRecipe
 from tests.tiny_llama import make_llama
 
 GOOD, BAD = "Wind is clean.", "Wind is clean. The moon is green."
@@ -54,15 +55,12 @@ async def error_scores(spec: str) -> list[float | None]:
     return [number(s.hallucination) for s in found]
 
 
-@pytest.mark.parametrize(
-    ("method", "more"),
-    [("lora", {"max_steps": 60, "learning_rate": 1e-2}), ("full", {"max_steps": 60, "learning_rate": 3e-3})],
-)
-async def test_it_learns_and_is_loaded_as_it_will_be_used(tmp_path: Path, llama: str, method: Any, more: Any) -> None:
+@pytest.mark.slow
+async def test_it_learns_and_is_loaded_as_it_will_be_used(tmp_path: Path, llama: str) -> None:
     data, dev = write(tmp_path / "train.jsonl", rows(16)), write(tmp_path / "dev.jsonl", rows(8, start=50))
-    task = ClassifierTask("hallucination")
+    recipe = PromptTuningRecipe(method="lora", max_steps=60, learning_rate=1e-2, **QUICK)
     trained = train_classifier(
-        data, tmp_path / "out", base=llama, task=task, dev=dev, recipe=ClassifierRecipe(method=method, **QUICK, **more)
+        data, tmp_path / "out", base=llama, task=ClassifierTask("hallucination"), dev=dev, recipe=recipe
     )
     figures = trained.card["figures"]
     assert figures["train_loss"][-1] < 0.5 * figures["train_loss"][0]
@@ -72,21 +70,28 @@ async def test_it_learns_and_is_loaded_as_it_will_be_used(tmp_path: Path, llama:
 
 
 async def test_prompt_tuning_moves_virtual_tokens_alone_and_flipped_labels_work(tmp_path: Path, llama: str) -> None:
-    data = write(tmp_path / "train.jsonl", rows(16))
-    recipe = ClassifierRecipe(max_steps=40, **QUICK)
-    task = ClassifierTask("hallucination", Labels("YES", "NO"))
-    trained = train_classifier(data, tmp_path / "out", base=llama, task=task, recipe=recipe)
-    assert trained.card["figures"]["trained_weights"] == 5 * 32
-    assert trained.card["figures"]["train_loss"][-1] < 0.8 * trained.card["figures"]["train_loss"][0]
-    model = load_local(f"hf:{tmp_path / 'out'}")
-    assert model.soft_prompt is not None and model.soft_prompt.shape == (1, 5, 32)
-    assert ClassifierTask.loaded(model.prompt, name="x") == task
-    assert all(score is not None for score in await error_scores(f"hf:{tmp_path / 'out'}"))
+    """A few steps: the tokens begin as words of the vocabulary, drawn with the seed, and move with a rising rate."""
+    data, task = write(tmp_path / "train.jsonl", rows(4)), ClassifierTask("hallucination", Labels("YES", "NO"))
+
+    def tokens(name: str, **settings: Any) -> Any:
+        seed = settings.pop("seed", 0)
+        recipe = PromptTuningRecipe(**{"max_steps": 1, "learning_rate": 1e-30, **QUICK, **settings})
+        trained = train_classifier(data, tmp_path / name, base=llama, task=task, recipe=recipe, seed=seed)
+        assert trained.card["figures"]["trained_weights"] == 5 * 32
+        return load_local(f"hf:{tmp_path / name}").soft_prompt
+
+    first, again, other, moved = tokens("a"), tokens("b"), tokens("c", seed=1), tokens("d", learning_rate=0.1)
+    words = load_local(f"hf:{llama}").model.get_input_embeddings().weight
+    assert first.shape == (1, 5, 32) and all((words == row).all(dim=1).any() for row in first[0])
+    assert (first == again).all() and not (first == other).all() and not (first == moved).all()
+    assert ClassifierTask.loaded(load_local(f"hf:{tmp_path / 'd'}").prompt, name="x") == task
+    assert all(score is not None for score in await error_scores(f"hf:{tmp_path / 'd'}"))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_adapter_and_a_stopped_run_ends_the_same(tmp_path: Path, llama: str) -> None:
     data, task = write(tmp_path / "train.jsonl", rows(16)), ClassifierTask("hallucination")
-    recipe = ClassifierRecipe(max_steps=6, checkpoint_steps=2, **QUICK)
+    recipe = PromptTuningRecipe(max_steps=6, checkpoint_steps=2, **QUICK)
     train_classifier(data, tmp_path / "a", base=llama, task=task, recipe=recipe)
     asked = iter([False, False, True])
     with pytest.raises(TrainingStoppedError):
@@ -96,34 +101,16 @@ def test_the_same_seed_gives_the_same_adapter_and_a_stopped_run_ends_the_same(tm
     assert weights[0] == weights[1]
 
 
-@pytest.mark.parametrize(
-    ("values", "dev", "why"),
-    [
-        ([r for r in rows(8) if not r["meta"]["labels"]["hallucination"]], None, "needs both"),
+def test_what_is_no_data_is_refused(tmp_path: Path, llama: str) -> None:
+    cases: list[tuple[list[dict[str, Any]], list[dict[str, Any]], str]] = [
+        ([r for r in rows(8) if not r["meta"]["labels"]["hallucination"]], [], "needs both"),
         (rows(8), rows(4), "stand in the training and in the dev data"),
-        ([{**r, "meta": {"labels": {"coverage": True}}} for r in rows(4)], None, "0 answers with given text and a"),
-    ],
-)
-def test_what_is_no_data_is_refused(tmp_path: Path, llama: str, values: Any, dev: Any, why: str) -> None:
-    data = write(tmp_path / "train.jsonl", values)
-    held = None if dev is None else write(tmp_path / "dev.jsonl", dev)
-    with pytest.raises(InputError, match=why):
-        train_classifier(data, tmp_path / "out", base=llama, task=ClassifierTask("hallucination"), dev=held)
-
-
-def test_virtual_tokens_begin_as_common_words_drawn_with_the_seed(llama: str) -> None:
-    import torch
-
-    from eirene.models.training.adapters import adapted, load_trainable
-    from eirene.models.training.folder import TrainingRun
-
-    def tokens(seed: int) -> torch.Tensor:
-        run, recipe = TrainingRun(llama, Path("unused"), seed), ClassifierRecipe(virtual_tokens=3)
-        tuned: Any = adapted(load_trainable(run, recipe, device="cpu"), recipe, seed=seed)
-        (encoder,) = tuned.prompt_encoder.values()
-        words = tuned.get_base_model().get_input_embeddings().weight
-        assert all((words == row).all(dim=1).any() for row in encoder.embedding.weight)
-        return encoder.embedding.weight.detach().clone()
-
-    assert torch.equal(tokens(1), tokens(1))
-    assert not torch.equal(tokens(1), tokens(2))
+        ([{**r, "meta": {"labels": {"coverage": True}}} for r in rows(4)], [], "0 answers with given text and a"),
+    ]
+    for n, (values, dev, why) in enumerate(cases):
+        data = write(tmp_path / f"{n}.jsonl", values)
+        held = write(tmp_path / "dev.jsonl", dev) if dev else None
+        with pytest.raises(InputError, match=why):
+            train_classifier(
+                data, tmp_path / str(n), base=llama, task=ClassifierTask("hallucination"), dev=held
+            )  # fmt: skip

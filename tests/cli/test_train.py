@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from eirene.cli.train.training import TrainFlags, Training
-from eirene.models.training import Step
-from eirene.models.training.folder import last_checkpoint
-from tests.cli.run import Run, assert_error
-from tests.preference_rows import ROWS, write
+from eirene.cli.train import Training
+from eirene.models.training.recipes import TrainingRecipe
+from eirene.models.training.run import Step, TrainingRun, last_checkpoint
+from tests.cli.run import EXAMPLES, Run, assert_error
+from tests.refiners.test_training import ROWS, write
 from tests.tiny_llama import make_llama
 
 QUICK = (
@@ -59,11 +59,10 @@ def test_a_refiner_is_tuned_and_then_refines(base: Path, data: Path, run: Run, t
     assert refined.record["usage"]["calls"] == 1
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
+def test_bad_flags_say_what_to_change(base: Path, run: Run, tmp_path: Path) -> None:
+    data = write(tmp_path / "pairs.jsonl")
+    for n, (flags, said) in enumerate([
         (("--beta", "0"), "beta must be a number above 0"),
-        (("--held-out", "1"), "held_out must be at least 0 and below 1"),
         (("--epochs", "0"), "epochs must be at least 1"),
         (("--prompt", "fine-grained"), "is not one of 'improve', 'generic', 'question', 'given'"),
         (("--lora-targets", "c_attn"), "the model has no layer c_attn"),
@@ -73,11 +72,31 @@ def test_a_refiner_is_tuned_and_then_refines(base: Path, data: Path, run: Run, t
         (("--model", "hf:a/b+c"), "merge the two first"),
         (("--device", "cuda:77"), "device 'cuda:77' cannot be used"),
         (("--max-tokens", "20"), "are longer than max_tokens = 20"),
-    ],
-)
-def test_bad_flags_say_what_to_change(flags: tuple[str, ...], said: str, base: Path, run: Run, tmp_path: Path) -> None:
-    data = write(tmp_path / "pairs.jsonl")
-    assert_error(run("train", "refiner", data, "--model", base, "--out", tmp_path / "out", *QUICK, *flags), said)
+    ]):  # fmt: skip
+        result = run("train", "refiner", data, "--model", base, "--out", tmp_path / str(n), *QUICK, *flags)
+        assert_error(result, said)
+
+
+def test_each_command_trains_with_its_papers_settings(run: Run, tmp_path: Path) -> None:
+    """One step of each on the examples; the card has the recipe's defaults where no flag was given."""
+    chat = make_llama(tmp_path / "chat", chat=True, hidden=16, layers=1)
+    run("synth", "fava", EXAMPLES / "corpus", "--offline", "--out", tmp_path / "fava.jsonl")
+    run("synth", "npov", EXAMPLES / "topics.jsonl", "--out", tmp_path / "npov.jsonl", "--per-topic", "1")
+    least = ("--base", chat, "--max-steps", "1", "--device", "cpu", "--max-tokens", "9000")
+    for name, data, flags, expected in (
+        ("feedback", EXAMPLES / "feedback.jsonl", ("--method", "lora"), {"rate": 2e-4, "batch_size": 4, "epochs": 5}),
+        ("critic", tmp_path / "fava.jsonl", ("--batch-size", "2"), {"rate": 2e-5, "epochs": 2, "warmup": 0.03}),
+        ("classifier", tmp_path / "npov.jsonl", ("--error", "coverage", "--batch-size", "2"), {"method": "prompt"}),
+        ("generator", tmp_path / "npov.jsonl", ("--batch-size", "2"), {"rate": 0.1, "warmup": 500}),
+    ):
+        out = tmp_path / name
+        result = run("train", name, data, "--out", out, *least, *flags)
+        assert (result.code, result.out) == (0, ""), result
+        assert f"hf:{out}" in result.err.splitlines()[-1]
+        recipe = json.loads((out / "card.json").read_text("utf-8"))["run"]["recipe"]
+        assert {k: recipe[k] for k in expected} == expected
+    carried = json.loads((tmp_path / "critic" / "eirene_prompt.json").read_text("utf-8"))
+    assert (carried["role"], carried["layout"], carried["name"]) == ("hallucination", "chat", "hallucination_tuned")
 
 
 def test_numbers_without_a_default_may_stand_in_a_file(base: Path, run: Run, tmp_path: Path) -> None:
@@ -91,14 +110,7 @@ def test_numbers_without_a_default_may_stand_in_a_file(base: Path, run: Run, tmp
     assert_error(result, "'max-steps' must be an integer, got str '1'")
 
 
-def test_a_missing_extra_names_its_install_command(
-    base: Path, data: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "trl", None)
-    result = run("train", "refiner", data, "--model", base, "--out", tmp_path / "out")
-    assert_error(result, "pip install 'eirene[train]'")
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_signal_lets_the_step_end_and_keeps_it(
     base: Path, data: Path, run: Run, tmp_path: Path, number: signal.Signals
@@ -134,13 +146,13 @@ def test_a_signal_lets_the_step_end_and_keeps_it(
 
 
 def test_ctrl_c_stops_at_once_before_the_first_step_and_the_second_time(capsys: pytest.CaptureFixture[str]) -> None:
-    with Training(TrainFlags(base="", out="")) as training:
+    with Training() as training:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         training.on_step(Step(1, 9, 0.1, 0.5))
-        assert not training.options()["should_stop"]()
+        assert not training.should_stop()
         signal.raise_signal(signal.SIGINT)
-        assert training.options()["should_stop"]()
+        assert training.should_stop()
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert capsys.readouterr().err.splitlines()[0] == "step 1 of 9, loss 0.500"
@@ -177,7 +189,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bytes_and_calls_nobody(
     """`kill -9` in the middle of the real program, which may reach the hub if it wants to: it does not."""
     arguments = ["train", "refiner", str(data), "--model", str(base), *QUICK, "--epochs", "200", "--max-steps", "20"]
     often = ("--checkpoint-steps", "2")
-    checkpoints = tmp_path / "killed" / "checkpoints"
+    killed = TrainingRun(str(base), tmp_path / "killed", TrainingRecipe())
     with hub() as (address, asked):
         environment = {k: v for k, v in os.environ.items() if k not in ("HF_HUB_OFFLINE", "CI")}
         environment |= {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
@@ -185,7 +197,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bytes_and_calls_nobody(
             [sys.executable, "-m", "eirene", *arguments, *often, "--out", str(tmp_path / "killed")],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        while process.poll() is None and last_checkpoint(checkpoints) is None:
+        while process.poll() is None and last_checkpoint(killed) is None:
             time.sleep(0.01)
         process.kill()
         out, err = process.communicate()

@@ -1,14 +1,10 @@
-"""`eirene train classifier`: tunes a model on labelled answers to find one error type.
-
-The settings of a classifier's training, with those of the NPOV paper as defaults.
-"""
+"""`eirene train classifier`: tunes a model on labelled answers to find one error type. Importing it loads no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, Unpack
 
 from eirene.core.concurrency import run_blocking
 from eirene.core.errors import InputError
@@ -18,21 +14,22 @@ from eirene.core.usage import Meter
 from eirene.data import RowSource, Shape, opened
 from eirene.eval.base import case_of
 from eirene.eval.datasets import Labelled, LabelledSet, read_labelled
-from eirene.eval.detectors.classifier.detector import ClassifierTask
+from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask
 from eirene.eval.metrics.ranking import average_precision, roc_auc
-from eirene.models.training.folder import (
+from eirene.models.training.recipes import PromptTuningRecipe
+from eirene.models.training.run import (
+    Exchange,
+    RunOptions,
     Trained,
+    TrainingTask,
     file_facts,
     finished_run,
     refuse_leaks,
     run_order,
     start_run,
+    train_replies,
 )
-from eirene.models.training.recipe import Method, Progress, TrainingRecipe
-from eirene.models.training.replies import Exchange, TrainingTask, train_replies
 from eirene.prompts.curly import curly_reply
-
-__all__ = ["ClassifierRecipe", "measured", "train_classifier"]
 
 logger = get_logger(__name__)
 
@@ -43,13 +40,10 @@ def train_classifier(
     *,
     base: str,
     task: ClassifierTask,
-    recipe: ClassifierRecipe | None = None,
+    recipe: PromptTuningRecipe | None = None,
     dev: str | RowSource | None = None,
     shape: Shape | None = None,
-    seed: int = 0,
-    device: str | None = None,
-    progress: Progress | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    **options: Unpack[RunOptions],
 ) -> Trained:
     """Tunes the causal language model `base` to tell `task.error_type`; `--classifier hf:OUT` then uses it.
 
@@ -59,42 +53,28 @@ def train_classifier(
     `InputError` for data that cannot be read or has one class only, a dev set that shares questions with the training
     set, a folder that holds another run, and a loss that is no longer a number.
     """
-    run = start_run(base, out, seed=seed, device=device, progress=progress, should_stop=should_stop)
-    recipe = ClassifierRecipe() if recipe is None else recipe
+    run = start_run(base, out, PromptTuningRecipe() if recipe is None else recipe, **options)
     source, dev_source = opened(data), None if dev is None else opened(dev)
     rows = _known(read_labelled(source, shape), task, source.name)
     held = [] if dev_source is None else _known(read_labelled(dev_source, shape), task, dev_source.name)
-    refuse_leaks([row.item.question for row, _ in rows], [row.item.question for row, _ in held])
-    order = run_order(run, recipe, source, task=task.saved(), dev=dev_source, shape=shape)
+    questions = {row.item.question for row, _ in rows}
+    refuse_leaks(questions, [row.item.question for row, _ in held])
+    order = run_order(run, source, task=task.saved(), dev=dev_source, shape=shape)
     done = finished_run(run, order)
     if done is not None:
         return done
-    errors = sum(faulty for _, faulty in rows)
-    facts = {
-        **file_facts(source),
-        "answers": len(rows),
-        "with_error": errors,
-        "questions": len({row.item.question for row, _ in rows}),
-        "dev_answers": len(held),
-    }
-    lines = [
-        f"`{facts['file']}`, SHA-256 `{facts['sha256']}`",
-        f"{len(rows)} answers to {facts['questions']} questions, {errors} with a {task.error_type} error",
-    ]
-    return train_replies(
-        _exchanges(rows, task), _exchanges(held, task), run, recipe=recipe, order=order,
-        task=TrainingTask(
-            f"A classifier of {task.error_type} errors for Eirene", task.saved(), facts, lines,
-            measure=(lambda: measured(run.folder, held, task, device=device)) if held else None,
-        ),
-    )  # fmt: skip
+    counts = {"answers": len(rows), "with_error": sum(faulty for _, faulty in rows), "questions": len(questions)}
+    return train_replies(run, order, TrainingTask(
+        f"A classifier of {task.error_type} errors for Eirene", task.saved(),
+        {**file_facts(source), **counts, "dev_answers": len(held)}, _exchanges(rows, task), _exchanges(held, task),
+        measure=(lambda: measured(run.folder, held, task, device=run.device)) if held else None,
+    ))  # fmt: skip
 
 
 def measured(
     folder: Path, held: Sequence[tuple[Labelled, bool]], task: ClassifierTask, *, device: str | None
 ) -> dict[str, Any]:
     """The finished model's ROC AUC and average precision on held-out answers; the unscored are counted."""
-    from eirene.eval.detectors.classifier.detector import ClassifierDetector
     from eirene.models.local.model import load_local
 
     detector = ClassifierDetector([load_local(f"hf:{folder}", device=device)])
@@ -140,20 +120,3 @@ def _exchanges(rows: Sequence[tuple[Labelled, bool]], task: ClassifierTask) -> l
         Exchange(task.prompt(case_of(row.item)), curly_reply(task.labels.error if faulty else task.labels.none))
         for row, faulty in rows
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class ClassifierRecipe(TrainingRecipe):
-    """Everything that decides a run besides data, base model, error type, labels and seed.
-
-    Chang et al. 2024, appendix B: prompt tuning with 5 virtual tokens that begin as common words, learning rate 0.1,
-    500 warm-up steps, linear decay, batch 16, at most 20,000 steps (most of the paper's runs were best at 2,000 to
-    5,000). `learning_rate` None is the paper's, or the usual one for LoRA and for the whole model.
-    """
-
-    RATES: ClassVar[Mapping[Method, float]] = {"prompt": 0.1, "lora": 2e-4, "full": 2e-5}
-
-    method: Method = "prompt"
-    batch_size: int = 16
-    max_steps: int | None = 20_000
-    warmup: float = 500

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from eirene.core.errors import InputError
 from eirene.core.signature import digest, rng_for
@@ -20,6 +20,7 @@ ROLES = ("system", "user", "assistant")
 EMPTY_PROMPT = "the prompt is empty"
 EMPTY_SIDE = "a side is empty"
 SAME_SIDES = "both sides are the same"
+_MISSING = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,8 @@ def parse_pair(row: Row) -> PreferencePair:
         raise InputError("a row must be a JSON object", where=row.where)
     if {"preferred_response", "rejected_response"} <= set(data):
         name = "question" if "question" in data or "question_text" not in data else "question_text"
-        question, chosen, rejected = (
-            _text(data, key, row.where) for key in (name, "preferred_response", "rejected_response")
-        )
-        return PreferencePair(question, chosen, rejected, True, row.where)
+        chosen, rejected = (_text(data, key, row.where) for key in ("preferred_response", "rejected_response"))
+        return PreferencePair(_text(data, name, row.where), chosen, rejected, True, row.where)
     if {"chosen", "rejected"} <= set(data):
         return _from_trl(data, row.where)
     raise InputError(
@@ -119,35 +118,26 @@ def split_pairs(
 def _from_trl(data: dict[str, Any], where: str) -> PreferencePair:
     prompt, chosen, rejected = data.get("prompt"), data["chosen"], data["rejected"]
     if isinstance(chosen, list) and isinstance(rejected, list):
-        (before, one), (other_before, other) = (
-            _conversation(data, "chosen", where),
-            _conversation(data, "rejected", where),
-        )
+        before, one = _conversation(data, "chosen", where)
+        other_before, other = _conversation(data, "rejected", where)
         if before != other_before:
             raise InputError("'chosen' and 'rejected' may differ in their last message alone", where=where)
         return PreferencePair(_opening(prompt, before, where), one, other, False, where)
     if isinstance(chosen, list) or isinstance(rejected, list):
         raise InputError("'chosen' and 'rejected' must both be texts, or both lists of messages", where=where)
-    sides = _text(data, "chosen", where), _text(data, "rejected", where)
-    if isinstance(prompt, list):
-        return PreferencePair(_turns(prompt, "prompt", where), *sides, False, where)
-    if "prompt" not in data:
-        raise InputError(
-            "a row with texts needs 'prompt': where the prompt ends is not to be seen from 'chosen'",
-            field="prompt",
-            where=where,
-        )
-    return PreferencePair(_text(data, "prompt", where), *sides, False, where)
+    asked = _turns(prompt, "prompt", where) if isinstance(prompt, list) else _text(data, "prompt", where)
+    return PreferencePair(asked, _text(data, "chosen", where), _text(data, "rejected", where), False, where)
 
 
 def _opening(prompt: object, before: tuple[ChatTurn, ...], where: str) -> tuple[ChatTurn, ...]:
     """The conversation up to the reply: the prompt's messages and those before the last of the sides."""
-    if prompt is None or (isinstance(prompt, str) and before == (ChatTurn("user", prompt),)):
-        return _ends_with_user(before, where)
     if isinstance(prompt, str) and not before:
         return (ChatTurn("user", prompt),) if prompt.strip() else ()
-    if isinstance(prompt, list):
-        return _ends_with_user((*_turns(prompt, "prompt", where), *before), where)
+    turns = (*_turns(prompt, "prompt", where), *before) if isinstance(prompt, list) else before
+    if isinstance(prompt, str | list | None) and (not isinstance(prompt, str) or before == (ChatTurn("user", prompt),)):
+        if turns and turns[-1].role == "assistant":
+            raise InputError("the last message before the replies must not be the assistant's", where=where)
+        return turns
     raise InputError(
         "'prompt' must be a text or a list of messages, and a text must be the one message before the replies",
         field="prompt",
@@ -155,43 +145,29 @@ def _opening(prompt: object, before: tuple[ChatTurn, ...], where: str) -> tuple[
     )
 
 
-def _ends_with_user(turns: tuple[ChatTurn, ...], where: str) -> tuple[ChatTurn, ...]:
-    if turns and turns[-1].role == "assistant":
-        raise InputError("the last message before the replies is the assistant's; a user's must come before them",
-                         where=where)  # fmt: skip
-    return turns
-
-
 def _conversation(data: dict[str, Any], name: str, where: str) -> tuple[tuple[ChatTurn, ...], str]:
     """The messages before the last, and what the last says, which must be the assistant's. None is an empty reply."""
     turns = _turns(data[name], name, where)
-    if not turns:
-        return (), ""
-    if turns[-1].role != "assistant":
+    if turns and turns[-1].role != "assistant":
         raise InputError(f"the last message of {name!r} must be the assistant's", field=name, where=where)
-    return turns[:-1], turns[-1].content
+    return turns[:-1], turns[-1].content if turns else ""
 
 
 def _turns(messages: list[Any], name: str, where: str) -> tuple[ChatTurn, ...]:
-    for message in messages:
-        if not isinstance(message, dict) or message.get("role") not in ROLES:
-            raise InputError(
-                f"{name!r} must hold messages with a 'role' of {', '.join(ROLES)}, and a 'content'",
-                field=name,
-                where=where,
-            )
-    return tuple(ChatTurn(cast(Any, m["role"]), _text(m, "content", where)) for m in messages)
+    if not all(isinstance(m, dict) and m.get("role") in ROLES for m in messages):
+        known = ", ".join(ROLES)
+        raise InputError(
+            f"{name!r} must hold messages with a 'role' of {known}, and a 'content'", field=name, where=where
+        )
+    return tuple(ChatTurn(m["role"], _text(m, "content", where)) for m in messages)
 
 
 def _text(data: dict[str, Any], name: str, where: str) -> str:
     """A text, empty where the key holds null."""
-    if name not in data:
-        raise InputError(f"{name!r} is missing", field=name, where=where)
-    value = data[name]
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise InputError(f"{name!r} must be a text, got {type(value).__name__}", field=name, where=where)
-    if "\x00" in value:
+    value = data.get(name, _MISSING)
+    why = "is missing" if value is _MISSING else f"must be a text, got {type(value).__name__}"
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{name!r} {why}", field=name, where=where)
+    if value and "\x00" in value:
         raise InputError(f"{name!r} contains a NUL character; remove it", field=name, where=where)
-    return value
+    return value or ""

@@ -15,8 +15,7 @@ from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, layout_digest
-from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask, Labels
-from eirene.eval.detectors.classifier.likelihood import log_likelihoods
+from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask, Labels, log_likelihoods
 from eirene.models.local.model import LocalModel, load_local
 from eirene.prompts.curly import curly_reply
 from tests.tiny_llama import make_llama

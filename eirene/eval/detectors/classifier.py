@@ -1,18 +1,16 @@
 """The `classifier` detector: causal language models, each tuned to find one error type.
 
-What a classifier was trained to do: which error, and the label strings for it and for its absence.
-
-An adapter carries this in its `eirene_prompt.json`, so that it is asked as it was trained.
-
-What a loaded classifier says of an answer: in one prompt, or, where too much was given for one, in several.
+An adapter carries what it was trained to do, the error and the label strings for it and for its absence, in its
+`eirene_prompt.json`, so that it is asked as it was trained.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from eirene.core.errors import InputError
 from eirene.core.scores import Score, Scores, SentenceScore, Unscored, number
@@ -26,6 +24,9 @@ from eirene.prompts.curly import COVERED, FAITHFUL, curly_reply, verdict_prompt
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel
+
     from eirene.models.local.model import LocalModel
 
 NEEDS_GIVEN = "nothing was given to check the answer against"
@@ -211,8 +212,6 @@ def _labels(model: LocalModel, task: ClassifierTask) -> list[list[int]]:
 
 def _error_share(model: LocalModel, task: ClassifierTask, case: Case, meter: Meter) -> Score:
     """The error label's share after one prompt."""
-    from eirene.eval.detectors.classifier.likelihood import log_likelihoods
-
     prompt = model.encode_text(task.prompt(case))
     meter.add(Usage(calls=1, input_tokens=len(prompt)))
     with out_of_memory_as_error(model.name, f"a prompt of {len(prompt)} tokens"):
@@ -220,3 +219,36 @@ def _error_share(model: LocalModel, task: ClassifierTask, case: Case, meter: Met
     if not math.isfinite(error) or not math.isfinite(none):
         return Unscored(unscored="the classifier gives no finite likelihood")
     return 1.0 / (1.0 + math.exp(min(700.0, none - error)))
+
+
+def log_likelihoods(
+    model: PreTrainedModel,
+    prompt: Sequence[int],
+    continuations: Sequence[Sequence[int]],
+    *,
+    soft_prompt: torch.Tensor | None = None,
+) -> list[float]:
+    """The natural-log likelihood of each continuation (its tokens' sum) after the prompt, which is read once.
+
+    Raises `ValueError` for an empty prompt or continuation, `InputError` for a model whose memory of the prompt the
+    continuations cannot share.
+    """
+    import torch
+
+    from eirene.models.local.sampling import prefill
+
+    if not prompt or not all(continuations):
+        raise ValueError("the prompt and every continuation must have a token")
+    with torch.inference_mode():
+        read = prefill(model, prompt, soft_prompt)
+        first = read.logits[0].double().log_softmax(-1)
+        found = []
+        for tokens in continuations:
+            total = float(first[tokens[0]])
+            if len(tokens) > 1:
+                ids = torch.tensor([list(tokens)], device=first.device)
+                out = cast(Any, model)(input_ids=ids[:, :-1], past_key_values=copy.deepcopy(read.cache), use_cache=True)
+                logits = out.logits[0].double().log_softmax(-1)
+                total += float(logits.gather(1, ids[0, 1:, None]).sum())
+            found.append(total)
+    return found

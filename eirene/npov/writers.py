@@ -1,37 +1,89 @@
-"""Writers of NPOV responses on chat models and local models: resolving a backend, and parsing replies."""
+"""Writers of NPOV responses: the interface, the prompt, and writers on chat models and local models."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from eirene.core.errors import InputError, UnusableReplyError
+from eirene.core.errors import UnusableReplyError
 from eirene.core.usage import Meter
+from eirene.data.topics import Side, Topic
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.local.model import LocalModel
 from eirene.models.replies import Reply
 from eirene.models.reply_text import check_ending, unwrapped
-from eirene.npov.embedded import EmbeddedWriter
-from eirene.npov.writer import PROMPT, Draft, Writer, WriteTask, response_messages
-from eirene.prompts import load_prompt
+from eirene.prompts import Message, load_prompt
 from eirene.prompts.curly import response_prompt
+from eirene.prompts.fence import break_control_tokens, fence_word
 from eirene.text.clauses import opening_length
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
     from eirene.models.local.sampling import LocalSampling
-    from eirene.models.resolve import ChatOptions
 
-    Backend = str | BaseChatModel | LocalModel | Writer
-
+PROMPT = "npov_response"
 GENERATOR = "generator"
 """The kind in the `eirene_prompt.json` of an adapter that was trained to write responses in the curly-braces form."""
 _INTRODUCTION = re.compile(r"\A[#*_ \t]*introduction[*_ \t]*:[*_ \t]*", re.IGNORECASE)
 _RESPONSE = re.compile(r"^[#*_ \t]*(?:main[ \t]+)?response[*_ \t]*:[*_ \t]*", re.IGNORECASE | re.MULTILINE)
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n")
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTask:
+    """One response to be written: every argument of `topic`, and nothing else. `seed` is derived for this response."""
+
+    query: str
+    topic: Topic
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What was written. `introduction` leads from the question to the `main` response; a model may leave it out."""
+
+    introduction: str
+    main: str
+
+
+@runtime_checkable
+class Writer(Protocol):
+    """Writes responses in which every side has its say."""
+
+    @property
+    def name(self) -> str:
+        """What the response calls its backend."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """What its texts hang on beside the task and the name: prompts' digests, settings; empty where nothing does."""
+        ...
+
+    async def write(self, task: WriteTask, *, meter: Meter) -> Draft:
+        """The response. Raises `BackendError` when a model cannot be reached or gives nothing usable."""
+        ...
+
+
+def response_messages(task: WriteTask) -> tuple[tuple[Message, ...], str]:
+    """The chat messages that ask for a response, and the word that marks the untrusted texts in them."""
+    values = {
+        "query": break_control_tokens(task.query),
+        "question": break_control_tokens(task.topic.question),
+        "arguments": break_control_tokens("\n\n".join(_side(side) for side in task.topic.sides)),
+    }
+    mark = fence_word(*values.values())
+    return load_prompt(PROMPT).fill({**values, "mark": mark}), mark
+
+
+def _side(side: Side) -> str:
+    who = [f"(taken by: {_line(side.speakers)})"] if side.speakers else []
+    return "\n".join([" ".join([_line(side.name), *who]), *(f"- {_line(a.text)}" for a in side.arguments)])
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 class ChatWriter:
@@ -90,26 +142,6 @@ class LocalWriter:
         messages, mark = response_messages(task)
         reply = await self._model.ask(messages, seed=task.seed, sampling=self._sampling, meter=meter)
         return read_response(reply, marks=(mark,))
-
-
-def resolve_writer(backend: Backend, *, base_url: str | None = None, chat_options: ChatOptions | None = None) -> Writer:
-    """The writer behind a backend: `embedded`, `provider:model`, `hf:path-or-id[+adapter]`, a LangChain chat model, a
-    loaded local model, or a `Writer` of your own. `chat_options`: how a chat model is reached.
-
-    Raises `InputError` for a name that stands for nothing, `MissingExtraError`.
-    """
-    if isinstance(backend, Writer):
-        return backend
-    from eirene.models.resolve import NO_SERVER, ChatOptions, resolve_model
-
-    options = ChatOptions() if chat_options is None else chat_options
-    options = options if base_url is None else replace(options, base_url=base_url)
-    if backend == "embedded":
-        if options.base_url is not None:
-            raise InputError(NO_SERVER.format(backend), field="base_url")
-        return EmbeddedWriter()
-    model = resolve_model(backend, options=options, known=("embedded",))
-    return LocalWriter(model) if isinstance(model, LocalModel) else ChatWriter(model)
 
 
 def read_response(reply: Reply, *, marks: tuple[str, ...] = ()) -> Draft:

@@ -1,0 +1,265 @@
+"""`eirene train`: a command for each model: classifier, critic, feedback, generator, refiner.
+
+The flags of a command are the fields of its recipe (`eirene.models.training.recipes`) and those of `RunFlags`.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import typer
+
+from eirene.cli import data_flags, flags
+from eirene.cli.data_flags import FormFlags
+from eirene.cli.flags import with_groups
+from eirene.cli.progress import Bar, bar
+from eirene.cli.terminal import output, say
+from eirene.core.errors import InputError, TrainingStoppedError
+from eirene.models.training.recipes import CriticRecipe, FeedbackRecipe, PromptTuningRecipe, RefinerRecipe
+
+if TYPE_CHECKING:
+    from eirene.models.training.run import RunOptions, Step, Trained
+
+app = typer.Typer(help="Train the models that Eirene uses.", no_args_is_help=True)
+
+_SAY_EVERY = 25  # steps between two lines where no terminal shows a bar
+_STOPPED = 130
+
+# Written out here because the library's own names need more than `--help` should wait for.
+ErrorName = Literal["hallucination", "coverage"]
+SplitName = Literal["all", "train", "test"]
+
+Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Rows to measure on, not to train on.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFlags:
+    """The flags of every one of these commands beside its recipe's."""
+
+    base: Annotated[
+        str, typer.Option("--base", "--model", metavar="DIR|ID", help="The causal language model to start from.")
+    ]
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="Where the model goes; an unfinished run found there goes on.")
+    ]
+    seed: Annotated[int, typer.Option(help="Order of the data, dropout, the adapter's first values.")] = 0
+    device: Annotated[str | None, typer.Option(help="cpu, cuda ... (default: a GPU if there is one).")] = None
+    config: flags.Config = None
+
+
+class Stoppable:
+    """Around one training: shows its steps, and ends it with what was done on disk.
+
+    The first Ctrl-C lets the step end and a checkpoint be written, a second one stops at once; both end the command
+    with 130. Before the first step there is nothing to keep, and one Ctrl-C stops at once.
+    """
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._bar: Bar
+        self._has_begun = False
+        self._is_asked = False
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        self._stack.enter_context(output())
+        self._bar = self._stack.enter_context(bar("preparing"))
+        if threading.current_thread() is threading.main_thread():  # nobody else may set a handler
+            self._before = signal.signal(signal.SIGINT, self._on_ctrl_c)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        self._bar.close()
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        self._stack.__exit__(kind, error, trace)
+        if isinstance(error, TrainingStoppedError):
+            say(str(error))
+            raise typer.Exit(_STOPPED) from None
+
+    def should_stop(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._is_asked
+
+    def show(self, text: str, done: int, total: int, *, is_step: bool = True) -> None:
+        """Shows how far it is, as a bar on a terminal, else as a line now and then; a step done is kept by Ctrl-C."""
+        self._has_begun |= is_step
+        if self._bar.is_shown:
+            self._bar.update(text, done=done, total=total)
+        elif done % _SAY_EVERY == 0 or done in (1, total):
+            say(text)
+
+    def _on_ctrl_c(self, _: int, __: FrameType | None) -> None:
+        if self._is_asked or not self._has_begun:
+            raise KeyboardInterrupt
+        self._is_asked = True
+        say("stopping after this step; Ctrl-C again stops at once")
+
+
+class Training(Stoppable):
+    """Around one training of a causal language model: also tells what came of it."""
+
+    def options(self, run: RunFlags) -> RunOptions:
+        """What a training takes, beside its data, base, folder and recipe."""
+        return {
+            "seed": run.seed, "device": run.device, "progress": self.on_step, "should_stop": self.should_stop,
+        }  # fmt: skip
+
+    def on_step(self, step: Step) -> None:
+        """Shows one step."""
+        accuracy = "" if step.accuracy is None else f", accuracy {step.accuracy:.2f}"
+        self.show(f"step {step.step} of {step.steps}, loss {step.loss:.3f}{accuracy}", step.step, step.steps)
+        if step.step == step.steps:
+            self._bar.close()
+
+    def tell(self, trained: Trained, use: str, *, more: str = "") -> None:
+        """How long it took and where the loss went, `more` that is known, and the command that uses the model."""
+        figures = trained.card["figures"]
+        losses = figures["train_loss"]
+        say(
+            f"{figures['steps']} steps in {figures['seconds']:g} s ({figures['tokens_per_second']:g} tokens/s on "
+            f"{figures['device']}), loss {losses[0]} -> {losses[-1]}"
+        )
+        if more:
+            say(more)
+        say(f"use it: eirene {use.format(f'hf:{trained.folder}')}")
+
+
+@app.command("classifier")
+@with_groups()
+def classifier(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Labelled answers, of any form that `evaluate` reads.")],
+    *,
+    error: Annotated[ErrorName, typer.Option("--error", help="The error to detect.")],
+    labels: Annotated[
+        str, typer.Option(help="The two label texts, that of an error first. YES,NO flips the paper's.")
+    ] = "NO,YES",
+    dev: Dev = None,
+    rows: FormFlags,
+    recipe: PromptTuningRecipe,
+    run: RunFlags,
+) -> None:
+    """Tune a language model to tell an error (needs the extra `train`); use it as `--classifier hf:DIR`."""
+    with Training() as training:
+        from eirene.eval.classifier_training import train_classifier
+        from eirene.eval.detectors.classifier import ClassifierTask, Labels
+
+        both = labels.split(",")
+        if len(both) != 2:
+            raise InputError(f"--labels takes two texts with a comma between, got {labels!r}", field="labels")
+        trained = train_classifier(
+            rows.source(data), run.out, base=run.base, recipe=recipe, shape=rows.shape,
+            task=ClassifierTask(error, Labels(both[0].strip(), both[1].strip())),
+            dev=None if dev is None else rows.source(dev), **training.options(run),
+        )  # fmt: skip
+        figures = trained.card["figures"]
+        auc = figures.get("dev_auc")
+        measured = "" if auc is None else f"on {figures['dev_scored']} held-out answers: ROC AUC {auc}"
+        training.tell(trained, "score IN --detectors classifier --classifier {} --out OUT", more=measured)
+
+
+@app.command("critic")
+@with_groups()
+def critic(
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Rows with marked errors, as `eirene synth fava` writes them.")
+    ],
+    *,
+    taxonomy: Annotated[Literal["fava"], typer.Option(help="The taxonomy of errors.")] = "fava",
+    dev: Dev = None,
+    format: data_flags.Format = "auto",
+    recipe: CriticRecipe,
+    run: RunFlags,
+) -> None:
+    """Fine-tune a language model to mark hallucinations (needs the extra `train`); use it as `--backend hf:DIR`."""
+    with Training() as training:
+        from eirene.data import open_source
+        from eirene.feedback_model.training import train_critic
+
+        trained = train_critic(
+            open_source(data, format=format), run.out, base=run.base, recipe=recipe,
+            dev=None if dev is None else open_source(dev, format=format), **training.options(run),
+        )  # fmt: skip
+        training.tell(trained, "refine ITEM --critic hallucination --mode edit --backend {}")
+
+
+@app.command("feedback")
+@with_groups()
+def feedback(
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="HaluQuestQA's completeness file, published or row form.")
+    ],
+    *,
+    split: Annotated[SplitName, typer.Option(help="A part of the published file.")] = "all",
+    dev: Dev = None,
+    format: data_flags.Format = "auto",
+    recipe: FeedbackRecipe,
+    run: RunFlags,
+) -> None:
+    """Fine-tune a language model to critique answers (needs the extra `train`); use it as `--backend hf:DIR`."""
+    with Training() as training:
+        from eirene.data import open_source
+        from eirene.feedback_model.training import train_feedback
+
+        trained = train_feedback(
+            open_source(data, format=format), run.out, base=run.base, recipe=recipe, split=split,
+            dev=None if dev is None else open_source(dev, format=format), **training.options(run),
+        )  # fmt: skip
+        training.tell(trained, "refine ITEM --backend {}")
+
+
+@app.command("generator")
+@with_groups()
+def generator(
+    data: Annotated[
+        str,
+        typer.Argument(metavar="DATA", help="Rows with perspectives and error-free answers, or prompt/reply."),
+    ],
+    *,
+    dev: Dev = None,
+    rows: FormFlags,
+    recipe: PromptTuningRecipe,
+    run: RunFlags,
+) -> None:
+    """Tune a language model to write NPOV responses (needs the extra `train`); use it as `npov --backend hf:DIR`."""
+    with Training() as training:
+        from eirene.npov.training import train_generator
+
+        trained = train_generator(
+            rows.source(data), run.out, base=run.base, recipe=recipe, shape=rows.shape,
+            dev=None if dev is None else rows.source(dev), **training.options(run),
+        )  # fmt: skip
+        training.tell(trained, "npov --query TEXT --topics FILE --backend {}")
+
+
+@app.command("refiner")
+@with_groups()
+def refiner(
+    data: Annotated[
+        str,
+        typer.Argument(metavar="DATA", help="Preference pairs: HaluQuestQA's, or TRL's prompt, chosen, rejected."),
+    ],
+    *,
+    format: data_flags.Format = "auto",
+    recipe: RefinerRecipe,
+    run: RunFlags,
+) -> None:
+    """Tune a language model on preference pairs by DPO (needs the extra `train`); use it as `--backend hf:DIR`."""
+    with Training() as training:
+        from eirene.data import open_source
+        from eirene.refiners.training import train_refiner
+
+        trained = train_refiner(
+            open_source(data, format=format), run.out, base=run.base, recipe=recipe, **training.options(run)
+        )
+        held = trained.card["figures"]["held_out"]
+        measured = "" if held is None else (
+            f"{held['pairs']} held-out pairs: loss {held['before']['loss']} -> {held['after']['loss']}, preferred "
+            f"reply raised more in {100 * held['after']['reward_accuracy']['value']:.1f} %"
+        )  # fmt: skip
+        training.tell(trained, "refine ITEM --backend {}", more=measured)

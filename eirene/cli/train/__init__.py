@@ -1,1 +1,0 @@
-"""`eirene train`, a file for each model that can be trained."""
