@@ -136,7 +136,9 @@ def _opening(prompt: object, before: tuple[ChatTurn, ...], where: str) -> tuple[
     turns = (*_turns(prompt, "prompt", where), *before) if isinstance(prompt, list) else before
     if isinstance(prompt, str | list | None) and (not isinstance(prompt, str) or before == (ChatTurn("user", prompt),)):
         if turns and turns[-1].role == "assistant":
-            raise InputError("the last message before the replies must not be the assistant's", where=where)
+            raise InputError(
+                "the last message before the replies is the assistant's; a user's must come before", where=where
+            )
         return turns
     raise InputError(
         "'prompt' must be a text or a list of messages, and a text must be the one message before the replies",
