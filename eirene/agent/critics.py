@@ -10,7 +10,7 @@ from eirene.core.critique import CriticKind, Critique, Sample, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import StopRule
 from eirene.core.records import Item
-from eirene.feedback_model.base import FeedbackModel
+from eirene.feedback_model.base import FeedbackModel, LimitedScope, Scope
 from eirene.feedback_model.finding_vote import joined_critiques, vote_on_findings
 from eirene.feedback_model.vote import VoteResult, select
 from eirene.text.sentences import Sentence, split_sentences
@@ -114,3 +114,32 @@ def blank_critique(
         n_valid=n_valid,
         n_requested=n_drawn,
     )
+
+
+def critique_scope(critique: Critique, item: Item, parts: Parts, settings: Settings) -> Scope:
+    """What was looked for in an answer, and what was not: by the critics that voted, or by a person."""
+    if settings.mode == "human":
+        return Scope("no sentence has a note")
+    vote = critique.hallucination
+    no_vote = {
+        "completeness": critique.abstained is not None,
+        "hallucination": vote is not None and vote.abstained is not None,
+    }
+    found = {kind: _reach(kind, critic, item) for kind, critic in critics_of(parts, settings) if not no_vote[kind]}
+    first = found.get("completeness")
+    if first is None:
+        return found["hallucination"]
+    if "hallucination" in found and first.unchecked is None:
+        return Scope("no fault was found")
+    if no_vote["hallucination"] and first.unchecked is None:
+        return Scope(first.nothing_found, "whether something said is false")
+    return first
+
+
+def _reach(kind: str, critic: object, item: Item) -> Scope:
+    limited = critic.scope(item) if isinstance(critic, LimitedScope) else None
+    if limited is not None:
+        return limited
+    if kind == "hallucination":
+        return Scope("no hallucination was found", "whether something is missing")
+    return Scope("nothing incomplete was found")

@@ -1,8 +1,8 @@
-"""The state graph: sample feedback, select a critique, refine, rescore, gate, and again.
+"""The state graph: sample feedback, select a critique, refine, check, rescore, gate, and again.
 
-    START -> sample_feedback -> select_critique -> refine -> rescore -> gate -> END
-                    ^                                ^                   |
-                    +--- accepted, goes on ----------+---- rejected -----+
+    START -> sample_feedback -> select_critique -> refine -> check -> rescore -> gate -> END
+                    ^                                ^                            |
+                    +--- accepted, goes on ----------+---- rejected --------------+
 
 With `review` a node of that name stands between select_critique and refine, at which the graph waits for a person.
 The mode decides where a run begins: `human` has its critique, `improve` and `generic` have none.
@@ -30,7 +30,7 @@ from eirene.core.errors import InputError
 from eirene.core.records import CRITIQUED_MODES, VOTED_MODES, Item, parse_item
 
 Graph = CompiledStateGraph[State, None, State, State]
-STEPS = ("sample_feedback", "select_critique", "refine", "rescore", "gate")
+STEPS = ("sample_feedback", "select_critique", "refine", "check", "rescore", "gate")
 """The steps of the loop, as `Nodes` and a drawing of the graph call them."""
 
 _Step = Callable[[State], Awaitable[dict[str, Any]]]
@@ -87,7 +87,12 @@ def _layout(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[State,
             return "__end__"
         return "rescore" if state.get("status") else "refine"
 
-    def after_refine(state: State) -> Literal["rescore", "__end__"]:
+    def after_refine(state: State) -> Literal["check", "rescore", "__end__"]:
+        if state.get("status") == "failed":
+            return "__end__"
+        return "rescore" if state.get("status") else "check"
+
+    def after_check(state: State) -> Literal["rescore", "__end__"]:
         return "__end__" if state.get("status") == "failed" else "rescore"
 
     def after_rescore(state: State) -> Literal["gate", "__end__"]:
@@ -110,6 +115,7 @@ def _layout(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[State,
     if review:
         graph.add_conditional_edges("review", _way(after_review))
     graph.add_conditional_edges("refine", _way(after_refine))
+    graph.add_conditional_edges("check", _way(after_check))
     graph.add_conditional_edges("rescore", _way(after_rescore))
     graph.add_conditional_edges("gate", _way(after_gate))
     return graph
@@ -146,18 +152,9 @@ def initial_state(item: Item | Mapping[str, Any], seed: int) -> dict[str, Any]:
         "early_stop": False,
         "stop": None,
         "critique": None,
-        "candidate": None,
-        "unusable": None,
-        "written": None,
-        "edits": [],
-        "mended": [],
-        "sound": None,
-        "sound_scores": {},
+        "attempt": None,
         "best_scores": {},
-        "candidate_scores": {},
         "original_scores": {},
-        "gain_measurable": False,
-        "pairwise": None,
         "rounds": Overwrite([]),
         "usage": Overwrite({}),
         "status": "abstained" if nothing else "",

@@ -1,4 +1,4 @@
-"""The five nodes of the graph. Each reads the state, does one step, and returns what it changes.
+"""The six nodes of the graph. Each reads the state, does one step, and returns what it changes.
 
 A step that fails ends the run with status `failed`; what was found until then stays in the state, and so in the record.
 """
@@ -7,22 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, cast
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
 
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
-from eirene.agent.comparison import votes_on_rewrite
-from eirene.agent.critics import critics_of, critique_from_notes, selected
-from eirene.agent.detectors.findings import detectors_for
+from eirene.agent.attempt import Attempt
+from eirene.agent.critics import critics_of, critique_from_notes, critique_scope, selected
 from eirene.agent.gate import Verdict, judge, unusable
 from eirene.agent.gate.edits import CheckedRewrite, Rewrite, check_edits
-from eirene.agent.gate.verdict import harm_by_scores
-from eirene.agent.record import critique_scope, failure, new_round, why_kept
-from eirene.agent.rejections import describe_undone, rejections, undone_before
+from eirene.agent.record import failure
+from eirene.agent.rejections import describe_undone, rejections, undone_before, why_kept
+from eirene.agent.rescoring import Rescoring
 from eirene.agent.settings import Settings
-from eirene.agent.spans import step_span, tell_checks, tell_step
+from eirene.agent.spans import step_span, tell_step
 from eirene.agent.state import (
     Event,
     EventKind,
@@ -34,21 +33,17 @@ from eirene.agent.state import (
     ended,
     item_of,
     load_critique,
-    load_pairwise,
     load_scores,
 )
 from eirene.core.concurrency import off_loop
 from eirene.core.critique import Sample
 from eirene.core.errors import EireneError, UnsupportedLanguageError, UnusableReplyError
-from eirene.core.grounding import Grounding, grounding_for
+from eirene.core.grounding import grounding_for
 from eirene.core.logs import get_logger
-from eirene.core.records import CRITIQUED_MODES, Item
-from eirene.core.scores import Scores
+from eirene.core.records import CRITIQUED_MODES
 from eirene.core.signature import derive_seed
-from eirene.core.tracing import note, span
+from eirene.core.tracing import note
 from eirene.core.usage import Meter, Usage
-from eirene.eval.base import Detector, case_of
-from eirene.eval.scoring import Scorer
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
 from eirene.models.encoder.runtime import shipped_encoder
@@ -62,7 +57,7 @@ from eirene.text.unicode import mend_json
 logger = get_logger(__name__)
 
 Step = Callable[[State, Meter], Awaitable[Json]]
-_UNCHECKED: Json = {"written": None, "edits": [], "mended": [], "sound": None, "sound_scores": {}, "pairwise": None}
+_NO_ATTEMPT: Json = {"samples": [], "attempt": None}
 
 
 class _Node(Protocol):
@@ -146,7 +141,7 @@ class Nodes:
             early_stop = early_stop or drawn.early_stop
             stop = drawn.stop if is_first else stop
         dumped = await off_loop(lambda: [s.model_dump(mode="json") for s in samples], characters=len(best))
-        return {"samples": dumped, "early_stop": early_stop, "stop": stop, "critique": None, "candidate": None}
+        return {"samples": dumped, "early_stop": early_stop, "stop": stop, "critique": None, "attempt": None}
 
     async def select_critique(self, state: State, meter: Meter) -> Json:
         """Picks the critique that the samples agree on most, or takes the person's notes."""
@@ -158,14 +153,14 @@ class Nodes:
                 self.emit(state, "select_critique", "critique", text=f"abstained: {selection.abstained}")
                 return ended(state, "abstained", selection.abstained or "no usable critique")
             critique = selection.critique
-        reach = critique_scope(critique, item_of(state), self.parts, self.settings)
-        critique = critique.model_copy(update={"unchecked": reach.unchecked})
+        scope = critique_scope(critique, item_of(state), self.parts, self.settings)
+        critique = critique.model_copy(update={"unchecked": scope.unchecked})
         found = len(critique.incomplete)
         text = f"{found} of {len(critique.sentences)} sentences incomplete"
         self.emit(state, "select_critique", "critique", text=text)
         changes: Json = {"critique": critique.model_dump(mode="json")}
         if critique.is_complete:
-            changes |= ended(state, "complete", str(reach))
+            changes |= ended(state, "complete", str(scope))
         return changes
 
     async def refine(self, state: State, meter: Meter) -> Json:
@@ -184,111 +179,64 @@ class Nodes:
         try:
             candidate = await self.refiner.refine(task, meter=meter)
         except UnusableReplyError as error:  # cut off or filtered: this round is lost, not the run
-            return {"candidate": error.reply or "", "unusable": str(error), **_UNCHECKED}
+            return Attempt(candidate=error.reply or "", unusable=str(error)).in_state()
         except UnsupportedLanguageError as error:
             return ended(state, "abstained", str(error))
         why = unusable(candidate, answer=task.item.answer, best=best, rejected=[r.candidate for r in turned_down])
-        return {"candidate": candidate, "unusable": why, **_UNCHECKED}
+        return Attempt(candidate=candidate, unusable=why).in_state()
+
+    async def check(self, state: State, meter: Meter) -> Json:
+        """Undoes the edits of the rewrite that a check objects to."""
+        attempt = Attempt.of(state)
+        if attempt.scorable is None:
+            return {}
+        rewrite = self._rewrite(state, attempt.scorable)
+        checks, encoder = self.parts.checks, self.parts.encoder
+        if checks and encoder is None:
+            encoder = shipped_encoder()
+        found = await asyncio.to_thread(check_edits, rewrite, checks, encoder, self.parts.verifier)
+        edits = {"eirene.edits": len(found.decisions), "eirene.edits.undone": len(found.undone)}
+        note(lambda: {**edits, "eirene.edits.mended": len(found.mended)})
+        why = self._nothing_left(state, found)
+        return (attempt.with_edits(found) if why is None else attempt.refused(found, why)).in_state()
 
     async def rescore(self, state: State, meter: Meter) -> Json:
-        """Undoes what may not stay of the rewrite; scores it, the original and the best text so far."""
-        item, critique = item_of(state), load_critique(state)
-        given = grounding_for(item, critique)
-        derived = given.source == "derived"
-        checked = await self._checked(state, given)
-        candidate = None if checked["unusable"] else checked["candidate"]
-        if derived and candidate is None:
-            return {**checked, "candidate_scores": {}, "gain_measurable": False}
-        known: dict[str, dict[str, Scores]] = {}
-        if not derived:  # derived groups change with the critique, and with them every score
-            known = {item.answer: load_scores(state.get("original_scores", {}))}
-            known[best_text(state)] = load_scores(state.get("best_scores", {})) or known[item.answer]
-        wanted = [item.answer, best_text(state)] + ([] if candidate is None else [candidate])
-        detectors = detectors_for(self.parts, rewritten=candidate is not None)
-        missing = {t: [d for d in detectors if d.name not in known.get(t, {})] for t in wanted}
-        found = await self._score(item, missing, given, meter, best=best_text(state))
-        known = {text: known.get(text, {}) | found.get(text, {}) for text in wanted}
-        changes: Json = {
-            **checked,
-            "original_scores": dump_scores(known[item.answer]),
-            "best_scores": dump_scores(known[best_text(state)]),
-            "candidate_scores": {} if candidate is None else dump_scores(known[candidate]),
-            "gain_measurable": self._gain_measurable(given, known[best_text(state)]),
-        }
-        self.emit(state, "rescore", "scores", text=f"{len(detectors)} detectors")
-        changes["sound_scores"] = await self._sound_scores(cast(State, {**state, **changes}), given, meter)
-        scored = cast(State, {**state, **changes})
-        return {**changes, "pairwise": await votes_on_rewrite(scored, self.parts, self.settings, meter)}
+        """Scores the rewrite, the original and the best text so far."""
+        rescoring = Rescoring(self.parts, self.settings, state, meter)
+        if not rescoring.is_needed:
+            return {}
+        changes = await rescoring.changes()
+        self.emit(state, "rescore", "scores", text=f"{len(rescoring.detectors)} detectors")
+        return changes
 
     async def gate(self, state: State, meter: Meter) -> Json:
         """Accepts the rewrite, asks for another round, or keeps what there is."""
+        attempt = Attempt.of(state)
         if state.get("status"):
-            why = state["why"]
-            return {"rounds": new_round(state, candidate_scores={}, decision="reject", why=why), **_closed(state)}
-        verdict = self._judge(state)
+            return {**attempt.as_round(state, decision="reject", why=state["why"]), **_NO_ATTEMPT}
+        verdict = self._judge(state, attempt)
         self.emit(state, "gate", "decision", text=verdict.why)
         note(lambda: {"eirene.gate.test": verdict.test})
-        scores = state.get("candidate_scores", {})
-        decision: Literal["accept", "reject"] = "accept" if verdict.accept else "reject"
-        changes: Json = {"rounds": new_round(state, candidate_scores=scores, decision=decision, why=verdict.why)}
-        changes |= self._accepted(state, verdict) if verdict.accept else self._rejected(state, verdict)
-        return changes
+        done = attempt.as_round(state, decision="accept" if verdict.accept else "reject", why=verdict.why)
+        after = self._accepted if verdict.accept else self._rejected
+        return {**done, **_NO_ATTEMPT, **after(state, attempt, verdict)}
 
-    async def _checked(self, state: State, given: Grounding) -> Json:
-        """The rewrite with every edit undone that may not stay; `unusable` where none may, or none is to be undone."""
-        candidate, best = state.get("candidate"), best_text(state)
-        if state.get("unusable") or candidate is None:
-            return {"candidate": candidate, "unusable": state.get("unusable")}
-        item = item_of(state)
-        drafts = () if item.answer == best else (item.answer,)
-        asks_a_judge = bool(self.parts.judges) or (self.parts.pairwise is not None and self.settings.judge_votes > 0)
-        marks = self.settings.mode == "edit" and self.settings.removal == "mark"
-        rewrite = Rewrite(
+    def _rewrite(self, state: State, candidate: str) -> Rewrite:
+        """The rewrite as the checks take it."""
+        item, critique, best = item_of(state), load_critique(state), best_text(state)
+        return Rewrite(
             item.query,
             best,
             candidate,
-            given,
-            load_critique(state),
-            drafts,
-            is_judged=asks_a_judge,
-            is_marked=marks,
+            grounding_for(item, critique),
+            critique,
+            drafts=() if item.answer == best else (item.answer,),
+            is_judged=bool(self.parts.judges) or (self.parts.pairwise is not None and self.settings.judge_votes > 0),
+            is_marked=self.settings.mode == "edit" and self.settings.removal == "mark",
             history=history_lines(item.history),
         )
-        with span("gate checks", shown_as="GUARDRAIL") as traced:
-            found = await asyncio.to_thread(self._checked_edits, rewrite)
-            if traced is not None:
-                tell_checks(traced, found)
-        edits = [d.model_dump(mode="json") for d in found.decisions]
-        checked: Json = {"candidate": candidate, "unusable": None, "edits": edits, "mended": list(found.mended)}
-        checked["sound"] = found.without_errors
-        why = self._refused(state, found)
-        if why is not None:
-            return {**checked, "unusable": why}
-        return checked if found.text == candidate else {**checked, "candidate": found.text, "written": candidate}
 
-    async def _sound_scores(self, state: State, given: Grounding, meter: Meter) -> Json:
-        """The scores of the best text without what mended faults made false, where the rewrite seems to do harm: only
-        then it matters whether what is missing now was said by anything else.
-        """
-        sound, before = state.get("sound"), load_scores(state.get("best_scores", {}))
-        after = load_scores(state.get("candidate_scores", {}))
-        deciding = {name: s for name, s in before.items() if name not in self.parts.advisory}
-        mended = state.get("mended", [])
-        if sound is None or not after or harm_by_scores(deciding, after, settings=self.settings, mended=mended) is None:
-            return {}
-        asked = [d for d in self.parts.detectors if d.name in deciding and deciding[d.name].arguments]
-        found = await self._score(
-            item_of(state), {sound: asked}, given, meter, best=best_text(state), other="sound part"
-        )
-        return dump_scores(found.get(sound, {}))
-
-    def _checked_edits(self, rewrite: Rewrite) -> CheckedRewrite:
-        parts = self.parts
-        if not parts.checks:
-            return check_edits(rewrite, (), None)
-        return check_edits(rewrite, parts.checks, parts.encoder or shipped_encoder(), parts.verifier)
-
-    def _refused(self, state: State, found: CheckedRewrite) -> str | None:
+    def _nothing_left(self, state: State, found: CheckedRewrite) -> str | None:
         """Why nothing of a checked rewrite is scored, or None where what is left of it is."""
         said = describe_undone(found.undone)
         if not said:
@@ -301,22 +249,20 @@ class Nodes:
         tried = [r["candidate"] or "" for r in state.get("rounds", [])]
         return unusable(found.text, answer=item_of(state).answer, best=before, rejected=tried)
 
-    def _judge(self, state: State) -> Verdict:
-        reason = state.get("unusable")
-        if reason:
-            return Verdict(False, "unusable", reason)
-        before = load_scores(state.get("best_scores", {}))
+    def _judge(self, state: State, attempt: Attempt) -> Verdict:
+        if attempt.unusable:
+            return Verdict(False, "unusable", attempt.unusable)
         return judge(
-            {name: s for name, s in before.items() if name not in self.parts.advisory},
-            load_scores(state.get("candidate_scores", {})),
-            gain_measurable=state.get("gain_measurable", False),
-            mended=state.get("mended", []),
-            without_errors=load_scores(state.get("sound_scores", {})),
-            pairwise=load_pairwise(state),
+            self.parts.deciding(load_scores(state.get("best_scores", {}))),
+            attempt.scores,
+            gain_measurable=attempt.gain_measurable,
+            mended=attempt.mended,
+            without_errors=attempt.scores_without_errors,
+            pairwise=attempt.pairwise,
             settings=self.settings,
         )
 
-    def _accepted(self, state: State, verdict: Verdict) -> Json:
+    def _accepted(self, state: State, attempt: Attempt, verdict: Verdict) -> Json:
         round_ = state.get("round", 1)
         goes_on = (
             self.settings.after_accept == "continue"
@@ -324,66 +270,23 @@ class Nodes:
             and self.settings.mode != "human"  # the notes speak of sentences that are gone
         )
         return {
-            "best": state["candidate"],
-            "best_scores": state.get("candidate_scores", {}),
+            "best": attempt.candidate,
+            "best_scores": dump_scores(attempt.scores),
             "rejected_in_a_row": 0,
             "round": round_ + 1 if goes_on else round_,
             "status": "" if goes_on else "accepted",
             "why": verdict.why,
-            # The accepted text is a new text: the old critique and vote do not speak of it.
-            "samples": [],
-            "critique": None,
-            "candidate": None,
-            **_UNCHECKED,
+            "critique": None,  # the accepted text is a new text: the old critique does not speak of it
         }
 
-    def _rejected(self, state: State, verdict: Verdict) -> Json:
+    def _rejected(self, state: State, attempt: Attempt, verdict: Verdict) -> Json:
         round_, in_a_row = state.get("round", 1), state.get("rejected_in_a_row", 0) + 1
-        common: Json = {"rejected_in_a_row": in_a_row, "samples": [], "candidate": None}
         # Without a critique, an unchanged text says that nothing is to be mended: to ask again would only press for it.
-        is_content = self.settings.mode not in CRITIQUED_MODES and _is_unchanged(state)
+        is_unchanged = (attempt.candidate or "").strip() == best_text(state).strip()
+        is_content = self.settings.mode not in CRITIQUED_MODES and is_unchanged
         if round_ < self.settings.max_rounds and in_a_row <= self.settings.patience and not is_content:
-            return {**common, "round": round_ + 1}
-        return {**common, **ended(state, "kept", why_kept(state, verdict.why))}
-
-    async def _score(
-        self,
-        item: Item,
-        wanted: Mapping[str, Sequence[Detector]],
-        given: Grounding,
-        meter: Meter,
-        *,
-        best: str,
-        other: str = "candidate",
-    ) -> dict[str, dict[str, Scores]]:
-        """The scores of each text by its detectors, side by side; one that fails leaves its scores unscored, and the
-        gate is told so. Traces call a text that is neither original nor best `other`.
-        """
-        names = {best: "best", item.answer: "original"}
-        texts = [text for text, detectors in wanted.items() if detectors]
-        cases = (case_of(item, answer=text, given=given) for text in texts)
-        shared: dict[tuple[str, ...], Scorer] = {}  # what one text has shown to be hopeless is not asked for another
-        scorers = (shared.setdefault(tuple(d.name for d in wanted[t]), Scorer(wanted[t])) for t in texts)
-        labels = (names.get(text, other) for text in texts)
-        found = await asyncio.gather(
-            *(s.score(case, label=label) for s, case, label in zip(scorers, cases, labels, strict=True))
-        )
-        for outcome in (outcome for by_name in found for outcome in by_name.values()):
-            meter.add(outcome.usage.model_copy(update={"seconds": 0.0}))  # the node's own seconds hold them
-        return {t: {name: o.scores for name, o in by_name.items()} for t, by_name in zip(texts, found, strict=True)}
-
-    def _gain_measurable(self, given: Grounding, scores: dict[str, Scores]) -> bool:
-        if given.source != "derived" or any(group.name == "asked" for group in given.groups):
-            return True
-        return any(name in self.parts.judges for name in scores)
+            return {"rejected_in_a_row": in_a_row, "round": round_ + 1}
+        return {"rejected_in_a_row": in_a_row, **ended(state, "kept", why_kept(state, attempt, verdict.why))}
 
     def _seed(self, state: State, role: str) -> int:
         return derive_seed(state["seed"], state["item"]["id"], role, state.get("round", 1))
-
-
-def _is_unchanged(state: State) -> bool:
-    return (state.get("candidate") or "").strip() == best_text(state).strip()
-
-
-def _closed(state: State) -> Json:
-    return {"samples": [], "candidate": None}

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from langgraph.types import Overwrite
 
-from eirene.agent.critics import critics_of
+from eirene.agent.attempt import Attempt
 from eirene.agent.detectors.findings import with_findings
-from eirene.agent.gate import unusable
 from eirene.agent.gate.checks.registry import CHECKS, VERSION
 from eirene.agent.settings import Settings
-from eirene.agent.state import Json, Parts, State, best_text, item_of, load_critique, load_scores
+from eirene.agent.state import Json, Parts, State, load_scores
 from eirene.agent.thinking import with_thinking
-from eirene.core.critique import Critique
 from eirene.core.errors import EireneError, InputError
 from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids
 from eirene.core.signature import canonical, signature
 from eirene.core.usage import Usage
-from eirene.feedback_model.base import LimitedScope, Scope
 from eirene.prompts.history import history_version
 from eirene.text.unicode import mend_surrogates
 
 _FAILED = "failed, the original stands"
-_LONGEST = 160  # characters of a reason
 
 
 def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
@@ -53,7 +48,7 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
         backend=parts.backend,
         seed=state["seed"],
         signature=run_signature(parts, settings, item),
-        rounds=tuple(_round(r) for r in state.get("rounds") or []),
+        rounds=tuple(Round.model_validate(r) for r in state.get("rounds") or []),
         scores=BeforeAfter(
             original=load_scores(original_scores),
             final=load_scores(state.get("best_scores", {}) if accepted else original_scores),
@@ -64,12 +59,6 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
         error=None if error is None else ErrorInfo.model_validate(error),
     )
     return with_thinking(record, state.get("whole") or item.answer)
-
-
-def _round(data: Json) -> Round:
-    return Round.model_validate(
-        {**data, "critique": load_critique(cast(State, data)), "scores": load_scores(data["scores"])}
-    )
 
 
 _SELECTS = {"completeness": "tag+reason", "hallucination": "findings", "both": "tag+reason+findings"}
@@ -149,33 +138,15 @@ class RowHash:
         return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
-def new_round(state: State, *, candidate_scores: Json, decision: Literal["accept", "reject"], why: str) -> list[Json]:
-    """The round that the state is in, as an update of its list of rounds."""
-    return [
-        {
-            "critique": state.get("critique"),
-            "samples": state.get("samples", []),
-            "candidate": state.get("candidate"),
-            "written": state.get("written"),
-            "edits": state.get("edits", []),
-            "mended": state.get("mended", []),
-            "pairwise": state.get("pairwise"),
-            "scores": candidate_scores,
-            "decision": decision,
-            "why": why,
-        }
-    ]
-
-
 def failure(state: State, error: Exception) -> Json:
     """The update that ends a run at an error: the reason, and the round that was under way, if there was one."""
     kind = error.kind if isinstance(error, EireneError) else type(error).__name__
     failed = _failed(kind, str(error) or "no message")
+    attempt = Attempt.of(state)
+    if not state.get("samples") and attempt.candidate is None:
+        return failed
     # Something was drawn or written that no round of the record holds yet.
-    is_open = bool(state.get("samples") or state.get("candidate") is not None)
-    why = failed["why"]
-    tried = new_round(state, candidate_scores={}, decision="reject", why=why) if is_open else []
-    return {**failed, "rounds": tried}
+    return {**failed, **attempt.model_copy(update={"scores": {}}).as_round(state, decision="reject", why=failed["why"])}
 
 
 def late_state(state: State, deadline_s: float) -> State:
@@ -196,68 +167,3 @@ def failed_record(item: Item, error: Exception, *, parts: Parts, settings: Setti
 
 def _failed(kind: str, message: str) -> Json:
     return {"status": "failed", "why": f"{_FAILED}: {message}", "error": {"kind": kind, "message": message}}
-
-
-def critique_scope(critique: Critique, item: Item, parts: Parts, settings: Settings) -> Scope:
-    """What was looked for in an answer, and what was not: by the critics that voted, or by a person."""
-    if settings.mode == "human":
-        return Scope("no sentence has a note")
-    vote = critique.hallucination
-    no_vote = {
-        "completeness": critique.abstained is not None,
-        "hallucination": vote is not None and vote.abstained is not None,
-    }
-    found = {kind: _reach(kind, critic, item) for kind, critic in critics_of(parts, settings) if not no_vote[kind]}
-    first = found.get("completeness")
-    if first is None:
-        return found["hallucination"]
-    if "hallucination" in found and first.unchecked is None:
-        return Scope("no fault was found")
-    if no_vote["hallucination"] and first.unchecked is None:
-        return Scope(first.nothing_found, "whether something said is false")
-    return first
-
-
-def _reach(kind: str, critic: object, item: Item) -> Scope:
-    limited = critic.scope(item) if isinstance(critic, LimitedScope) else None
-    if limited is not None:
-        return limited
-    if kind == "hallucination":
-        return Scope("no hallucination was found", "whether something is missing")
-    return Scope("nothing incomplete was found")
-
-
-def why_kept(state: State, last: str) -> str:
-    """Why the text stands: the gate's reason against the last rewrite, or that nothing could be corrected, and what.
-
-    `last` is the gate's word on the round that ends the run. A reply that is no rewrite is told from one that failed.
-    """
-    reasons = list(_against_rewrites(state, last))
-    if reasons:
-        then = "" if reasons[-1] == last else f"; then {last}"
-        return f"no rewrite passed the gate: {reasons[-1]}{then}"
-    critique = load_critique(state)
-    if critique is None or critique.is_complete:
-        return f"nothing was rewritten: {last}"
-    return f"nothing could be corrected: {_found(critique)}; {last}"
-
-
-def _against_rewrites(state: State, last: str) -> Iterator[str]:
-    """The gate's reasons against the rewrites of the text as it stands, oldest first."""
-    rounds = state.get("rounds", [])
-    accepted = [n for n, round_ in enumerate(rounds, start=1) if round_["decision"] == "accept"]
-    tried = [(r.get("written") or r["candidate"], r["why"]) for r in rounds[accepted[-1] if accepted else 0 :]]
-    texts = {"answer": item_of(state).answer, "best": best_text(state)}
-    rejected: list[str] = []
-    for candidate, why in [*tried, (state.get("written") or state.get("candidate"), last)]:
-        if candidate is not None and unusable(candidate, rejected=rejected, **texts) is None:
-            rejected.append(candidate)
-            yield why
-
-
-def _found(critique: Critique) -> str:
-    faulty, total = critique.incomplete, len(critique.sentences)
-    reason = " ".join((faulty[0].reason or "").split()).rstrip(".")
-    reason = reason if len(reason) <= _LONGEST else reason[:_LONGEST].rsplit(" ", 1)[0] + " ..."
-    counted = f"{len(faulty)} of {total} sentence{'' if total == 1 else 's'}"
-    return f"in {counted} a fault was found ({'' if len(faulty) == 1 else 'the first: '}{reason})"

@@ -196,7 +196,7 @@ def build_graph(
     Examples:
         >>> import eirene
         >>> sorted(n for n in eirene.build_graph(max_rounds=1).get_graph().nodes if not n.startswith("__"))
-        ['gate', 'refine', 'rescore', 'sample_feedback', 'select_critique']
+        ['check', 'gate', 'refine', 'rescore', 'sample_feedback', 'select_critique']
     """
     parts = resolve_backend(backend, make_backend_options(backend_options, base_url))
     return compile_graph(parts, make_settings(settings, options), checkpointer=checkpointer, review=review)

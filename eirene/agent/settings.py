@@ -33,8 +33,8 @@ class Settings(CheckedModel, LoopSettings):
 
     @property
     def recursion_limit(self) -> int:
-        """Supersteps that LangGraph may run: the five nodes for each round, and a margin for start and end."""
-        return 5 * self.max_rounds + 5
+        """Supersteps that LangGraph may run: six nodes and a review for each round, and a margin for start and end."""
+        return 7 * self.max_rounds + 5
 
 
 for _field in Settings.model_fields.values():

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from langgraph.errors import GraphBubbleUp
 
@@ -14,9 +14,6 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, best_text
 from eirene.core.tracing import Attributes, OpenSpan, Tracing, root_span, span
 from eirene.core.usage import Usage
-
-if TYPE_CHECKING:
-    from eirene.agent.gate.edits import CheckedRewrite
 
 
 @contextmanager
@@ -74,7 +71,7 @@ def step_span(name: str, state: State) -> AbstractContextManager[OpenSpan | None
     def began() -> Attributes:
         return {"eirene.step": name, "eirene.round": state.get("round", 1)}
 
-    return span(name, began, shown_as="GUARDRAIL" if name == "gate" else "CHAIN", passing=(GraphBubbleUp,))
+    return span(name, began, shown_as="GUARDRAIL" if name in ("check", "gate") else "CHAIN", passing=(GraphBubbleUp,))
 
 
 def tell_step(found: OpenSpan, changes: Json, spent: Usage) -> None:
@@ -89,11 +86,12 @@ def tell_step(found: OpenSpan, changes: Json, spent: Usage) -> None:
     if critique is not None:
         found.set({"eirene.critique.sentences": len(critique["sentences"])})
         found.set_text("eirene.critique", lambda: json.dumps(critique, ensure_ascii=False))
-    if changes.get("unusable"):
+    attempt = changes.get("attempt") or {}
+    if attempt.get("unusable"):
         found.set({"eirene.rewrite.unusable": True})
-        found.set_text("eirene.rewrite.why_unusable", lambda: str(changes["unusable"]))
-    if changes.get("candidate"):
-        found.set_text("eirene.rewrite", lambda: str(changes["candidate"]))
+        found.set_text("eirene.rewrite.why_unusable", lambda: str(attempt["unusable"]))
+    if attempt.get("candidate"):
+        found.set_text("eirene.rewrite", lambda: str(attempt["candidate"]))
     for judged in changes.get("rounds") or ():
         found.set({"eirene.decision": judged["decision"]})
         found.set_text("eirene.why", partial(str, judged["why"]))
@@ -102,12 +100,3 @@ def tell_step(found: OpenSpan, changes: Json, spent: Usage) -> None:
     error = changes.get("error")
     if error is not None:
         found.failed(error["kind"], error["message"])
-
-
-def tell_checks(found: OpenSpan, checked: CheckedRewrite) -> None:
-    """Adds how many edits the checks looked at, and how many they undid."""
-    found.set({
-        "eirene.edits": len(checked.decisions),
-        "eirene.edits.undone": len(checked.undone),
-        "eirene.edits.mended": len(checked.mended),
-    })  # fmt: skip

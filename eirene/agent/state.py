@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
 from eirene.agent.gate.checks.registry import CHECKS, NamedCheck
 from eirene.core.critique import Critique, Sample
 from eirene.core.loop_settings import StopRule
-from eirene.core.pairwise import PairVotes
 from eirene.core.records import Item
 from eirene.core.scores import Scores
 from eirene.core.usage import Usage
@@ -41,33 +40,22 @@ class Required(TypedDict):
 class State(Required, total=False):
     """Everything a run knows. Values are JSON; only `rounds` and `usage` add up, the rest is overwritten.
 
-    `samples` holds the current vote alone: an appending list would grow over rounds. `candidate` is None before the
-    first rewrite; `unusable` says why a rewrite is not worth scoring. `written`, `edits` and `mended`: what the refiner
-    wrote, what the gate made of its edits, and what faults they took out. `sound`: the best text without what those
-    faults made false, and `sound_scores` its scores, where they are looked at. `pairwise`: the votes on the rewrite.
-    `whole`: the answer as it came, where it has thinking in it, which the item's has not.
+    `whole`: the answer as it came, where it has thinking in it, which the item's has not. `samples` holds the current
+    vote alone: an appending list would grow over rounds. `attempt`: the rewrite of the round under way, None before
+    there is one (`eirene.agent.attempt`).
     """
 
     whole: str | None
     round: int
     rejected_in_a_row: int
     best: str
+    best_scores: Json
+    original_scores: Json
     samples: list[Json]
     early_stop: bool
     stop: StopRule | None
     critique: Json | None
-    candidate: str | None
-    unusable: str | None
-    written: str | None
-    edits: list[Json]
-    mended: list[str]
-    sound: str | None
-    pairwise: Json | None
-    best_scores: Json
-    candidate_scores: Json
-    sound_scores: Json
-    original_scores: Json
-    gain_measurable: bool
+    attempt: Json | None
     rounds: Annotated[list[Json], operator.add]
     usage: Annotated[Json, add_usage]
     status: str
@@ -102,6 +90,10 @@ class Parts:
     encoder: Encodes | None = None
     verifier: Verifier | None = None
 
+    def deciding(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
+        """The scores by which the gate decides."""
+        return {name: found for name, found in scores.items() if name not in self.advisory}
+
 
 def item_of(state: State) -> Item:
     """The input row."""
@@ -135,12 +127,6 @@ def load_samples(state: State) -> list[Sample]:
 def load_scores(data: Json) -> dict[str, Scores]:
     """Scores by detector from their JSON form."""
     return {name: Scores.model_validate(s) for name, s in data.items()}
-
-
-def load_pairwise(state: State) -> PairVotes | None:
-    """The votes of the pairwise judge on this round's rewrite, where it was asked."""
-    data = state.get("pairwise")
-    return None if data is None else PairVotes.model_validate(data)
 
 
 def dump_scores(scores: dict[str, Scores]) -> Json:

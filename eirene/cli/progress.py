@@ -26,6 +26,7 @@ _DOING = {
     "select_critique": "selecting a critique",
     "review": "showing the critique",
     "refine": "rewriting",
+    "check": "checking edits",
     "rescore": "scoring",
     "gate": "deciding",
 }

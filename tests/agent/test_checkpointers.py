@@ -144,7 +144,7 @@ async def test_a_run_is_stored_as_plain_values(store: Store) -> None:
     assert json.loads(json.dumps([s.values for s in states])) == [s.values for s in states]
 
 
-NEXT = ["sample_feedback", "select_critique", "refine", "rescore", "gate"]
+NEXT = ["sample_feedback", "select_critique", "refine", "check", "rescore", "gate"]
 
 
 class Killed(BaseException):

@@ -18,7 +18,7 @@ from eirene.agent.state import Parts
 from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
 
-NODES = ["gate", "refine", "rescore", "sample_feedback", "select_critique"]
+NODES = ["check", "gate", "refine", "rescore", "sample_feedback", "select_critique"]
 
 
 def parts(runs: int = 1) -> Parts:
@@ -27,11 +27,11 @@ def parts(runs: int = 1) -> Parts:
     )
 
 
-def test_the_nodes_are_the_five_steps() -> None:
+def test_the_nodes_are_the_six_steps() -> None:
     graph = compile_graph(parts(), Settings())
     assert sorted(n for n in graph.get_graph().nodes if not n.startswith("__")) == NODES
     assert graph.config is not None
-    assert graph.config["recursion_limit"] == Settings().recursion_limit == 15
+    assert graph.config["recursion_limit"] == Settings().recursion_limit == 19
 
 
 def test_mermaid_names_every_node() -> None:
@@ -51,7 +51,7 @@ def test_events_come_in_order_and_are_plain() -> None:
     events: list[Event] = []
     eirene.refine(ITEM, backend=parts(), on_event=events.append)
     assert [e["node"] for e in events if e["kind"] == "node_started"] == [
-        "sample_feedback", "select_critique", "refine", "rescore", "gate",
+        "sample_feedback", "select_critique", "refine", "check", "rescore", "gate",
     ]  # fmt: skip
     assert [e["n"] for e in events if e["kind"] == "sample"] == list(range(1, 21))
     known = set(EventType.__required_keys__ | EventType.__optional_keys__)

@@ -31,7 +31,7 @@ def test_the_graph_can_be_invoked_and_streamed_without_async() -> None:
     awaited = asyncio.run(eirene.build_graph(parts()).ainvoke(start))
     assert {**state, "usage": {}} == {**awaited, "usage": {}}
     steps = [next(iter(update)) for update in eirene.build_graph(parts()).stream(start, stream_mode="updates")]
-    assert steps == ["sample_feedback", "select_critique", "refine", "rescore", "gate"]
+    assert steps == ["sample_feedback", "select_critique", "refine", "check", "rescore", "gate"]
 
 
 @pytest.mark.parametrize("in_a_loop", [False, True])

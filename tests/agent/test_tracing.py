@@ -52,7 +52,7 @@ def refined(server: LoopbackServer, tracing: Tracing | bool, **options: Any) -> 
     return eirene.refine(ITEM, **{**backend, "tracing": tracing, "max_rounds": 1, "stop": "none", **options})
 
 
-STEPS = ["sample_feedback", "select_critique", "refine", "rescore", "gate"]
+STEPS = ["sample_feedback", "select_critique", "refine", "check", "rescore", "gate"]
 
 
 def no_texts_in(collector: Collector) -> bool:

@@ -43,7 +43,7 @@ def test_the_version_is_shown(run: Run) -> None:
 def test_the_graph_is_mermaid(run: Run) -> None:
     shown = run("--graph").out
     assert "graph TD;" in shown
-    for node in ("sample_feedback", "select_critique", "refine", "rescore", "gate"):
+    for node in ("sample_feedback", "select_critique", "refine", "check", "rescore", "gate"):
         assert f"{node}({node})" in shown
 
 

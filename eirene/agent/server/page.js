@@ -203,10 +203,10 @@ function restore() {
 // ---- the run, as it happens
 
 const STAGES = { queued: "Wait for a place", draft: "Draft", sample_feedback: "Critique", select_critique: "Choose",
-  refine: "Rewrite", rescore: "Score", gate: "Decide" };
+  refine: "Rewrite", check: "Check", rescore: "Score", gate: "Decide" };
 const DOING = { queued: "Waiting for a place", draft: "Writing a draft", sample_feedback: "Drawing critiques",
   select_critique: "Choosing the critique that most agree on", refine: "Rewriting the answer",
-  rescore: "Scoring the rewrite", gate: "Deciding" };
+  check: "Checking its edits", rescore: "Scoring the rewrite", gate: "Deciding" };
 const live = { id: null, watched: 0, began: 0, clock: 0, steps: new Map(), votes: new Map(), draft: "", stages: [] };
 
 function step(id, title, ...children) {
@@ -302,7 +302,7 @@ async function follow(id, mine) {
 
 function begin() {
   for (const known of [live.steps, live.votes]) known.clear();
-  Object.assign(live, { id: null, draft: "", began: Date.now(), stages: ["queued", "sample_feedback", "select_critique", "refine", "rescore", "gate"] });
+  Object.assign(live, { id: null, draft: "", began: Date.now(), stages: ["queued", "sample_feedback", "select_critique", "refine", "check", "rescore", "gate"] });
   Object.assign(review, { text: "", edits: [], edited: "" });
   at("steps").replaceChildren();
   at("result").replaceChildren();

@@ -170,12 +170,13 @@ class RunReporter:
         if critique := self._new("critique", state.get("critique")):
             text = state.get("best", state["item"]["answer"])
             self._send("critique_chosen", state, **shown_critique(Critique.model_validate(critique), text))
-        candidate = self._new("candidate", state.get("candidate"))
+        attempt = state.get("attempt") or {}
+        candidate = self._new("candidate", attempt.get("candidate"))
         if candidate is not None:
             before = state.get("best", state["item"]["answer"])
-            told = {"before": before, "after": candidate, "unusable": state.get("unusable")}
+            told = {"before": before, "after": candidate, "unusable": attempt.get("unusable")}
             self._send("rewrite", state, **told, diff=shown_diff(before, candidate))
-        if scores := self._new("candidate_scores", state.get("candidate_scores")):
+        if scores := self._new("scores", attempt.get("scores")):
             before, after = _errors(state.get("best_scores", {})), _errors(scores)
             self._send("scored", state, before=before, after=after, advisory=self._advisory)
         rounds = state.get("rounds") or []

@@ -29,7 +29,7 @@ DRAFT = "Supporters say that zoos teach children about animals."
 QUESTION = "Should zoos be closed?"
 CRITIQUE = "1. [Incomplete] Reasons: the suffering of animals is missing"
 BETTER = "Supporters say that zoos teach children about animals, but cages make animals suffer."
-STEPS = ["sample_feedback", "select_critique", "refine", "rescore", "gate"]
+STEPS = ["sample_feedback", "select_critique", "refine", "check", "rescore", "gate"]
 ASKED: Any = {"question": QUESTION, "answer": DRAFT, "perspectives": SIDES}
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 

@@ -1,0 +1,85 @@
+"""Attempt: one round's rewrite on its way from the refiner, over its checks and scores, to the gate's decision."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field
+
+from eirene.agent.gate.edits import CheckedRewrite
+from eirene.agent.state import Json, State
+from eirene.core.pairwise import PairVotes
+from eirene.core.records import EditDecision
+from eirene.core.scores import Scores
+from eirene.core.validation import FrozenModel
+
+_OF_ROUNDS = {"candidate", "written", "edits", "mended", "pairwise", "scores"}
+
+
+class Attempt(FrozenModel):
+    """A rewrite and all that is known of it; each step returns another one with more. In a state it is JSON."""
+
+    candidate: str | None = None
+    """The rewrite, without the edits that were undone; None before there is one."""
+    unusable: str | None = None
+    """Why it is not worth scoring; None where it is."""
+    written: str | None = None
+    """What the refiner wrote, where that is another text than `candidate`."""
+    edits: tuple[EditDecision, ...] = ()
+    """What became of each edit."""
+    mended: tuple[str, ...] = ()
+    """The faults that the edits took out."""
+    without_errors: str | None = None
+    """The best text so far without what those faults made false; None where they made nothing false."""
+    scores: dict[str, Scores] = Field(default_factory=dict)
+    """The scores of `candidate`, by detector."""
+    scores_without_errors: dict[str, Scores] = Field(default_factory=dict)
+    """Those of `without_errors`, where they are looked at."""
+    gain_measurable: bool = False
+    """Whether the scores can show that something was gained, and not only what was kept."""
+    pairwise: PairVotes | None = None
+    """The votes of the pairwise judge, where it was asked."""
+
+    @classmethod
+    def of(cls, state: State) -> Self:
+        """The attempt that the state holds; one without a rewrite where it holds none."""
+        return cls.model_validate(state.get("attempt") or {})
+
+    @property
+    def scorable(self) -> str | None:
+        """The text to be scored; None where there is none, or none that is worth it."""
+        return None if self.unusable else self.candidate
+
+    def with_edits(self, checked: CheckedRewrite) -> Self:
+        """After the checks: without the edits that were undone."""
+        found = self.with_decisions(checked)
+        if checked.text == self.candidate:
+            return found
+        return found.model_copy(update={"candidate": checked.text, "written": self.candidate})
+
+    def refused(self, checked: CheckedRewrite, why: str) -> Self:
+        """After checks that leave nothing to be scored: the rewrite as it was written, and why."""
+        return self.with_decisions(checked).model_copy(update={"unusable": why})
+
+    def with_decisions(self, checked: CheckedRewrite) -> Self:
+        """With what became of its edits, and the text as it is."""
+        told = {"edits": checked.decisions, "mended": checked.mended, "without_errors": checked.without_errors}
+        return self.model_copy(update=told)
+
+    def scored(self, scores: dict[str, Scores], *, gain_measurable: bool) -> Self:
+        """After the detectors have read it."""
+        return self.model_copy(update={"scores": scores, "gain_measurable": gain_measurable})
+
+    def compared(self, scores_without_errors: dict[str, Scores], pairwise: PairVotes | None) -> Self:
+        """With what was asked because of its scores."""
+        return self.model_copy(update={"scores_without_errors": scores_without_errors, "pairwise": pairwise})
+
+    def in_state(self) -> Json:
+        """The update that puts it into the state."""
+        return {"attempt": self.model_dump(mode="json")}
+
+    def as_round(self, state: State, *, decision: Literal["accept", "reject"], why: str) -> Json:
+        """The update that appends the round to those of the state: critique, samples, attempt and decision."""
+        asked: Json = {"critique": state.get("critique"), "samples": state.get("samples", [])}
+        own = self.model_dump(mode="json", include=_OF_ROUNDS)
+        return {"rounds": [{**asked, **own, "decision": decision, "why": why}]}
