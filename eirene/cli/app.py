@@ -15,7 +15,7 @@ import typer
 from eirene._version import __version__
 from eirene.cli import calibrate, check, compare, npov, prompts, refine, report, score, serve, train, verify
 from eirene.cli.batch import app as batch
-from eirene.cli.evaluate import critic, detectors, feedback
+from eirene.cli.evaluate import critiques, detectors
 from eirene.cli.flags import Command
 from eirene.cli.synth import app as synth
 from eirene.cli.terminal import configure_streams, log_to_stderr, output, say
@@ -38,7 +38,7 @@ for _command in (
     app.command(_command.__name__)(_command)
 app.add_typer(batch.app, name="batch")
 evaluate = typer.Typer(help="Measure on labelled data.", no_args_is_help=True)
-for _command in (detectors.detectors, feedback.feedback, critic.critic):
+for _command in (detectors.detectors, critiques.feedback, critiques.critic):
     evaluate.command(_command.__name__)(_command)
 app.add_typer(evaluate, name="evaluate")
 app.add_typer(synth.app, name="synth")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,6 +9,7 @@ import typer
 
 from eirene.cli import flags
 from eirene.cli.data_flags import FormFlags
+from eirene.cli.evaluate.critiques import print_table, show_or_json
 from eirene.cli.flags import Without, listed, with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch_detectors
@@ -60,7 +60,9 @@ def calibrate(
     Run the same command again to resume; rows of `eirene evaluate detectors` in the same folder are used.
     """
     with output():
-        from eirene.agent.experiments.detectors import EvaluateOptions
+        import asyncio
+
+        from eirene.agent.experiments.detectors import EvaluateOptions, acalibrate
         from eirene.core.extras import require
         from eirene.data.output import check_output, make_folder, write_text
         from eirene.eval.calibration_fit import CalibrationPlan, check_calibratable
@@ -81,44 +83,26 @@ def calibrate(
         built = build_detectors(names, resources)
         work = EvaluateOptions(seed=models.seed, concurrency=concurrency, retry_failed=retry_failed)
         with resumable(folder), watch_detectors(len(labelled.cases) * len(built)) as on_row:
-            found = _run(labelled.cases, built, folder, plan, work, on_row)
+            found = asyncio.run(acalibrate(labelled.cases, built, out=folder, plan=plan, work=work, on_row=on_row))
         made = found.calibration
         fitted = made.model_dump(mode="json")["errors"]
         title = "standard input" if data == "-" else Path(data).name
         write_text(str(folder / PAGE), calibration_page(made.figures, name=title, errors=fitted), force=True)
         write_text(str(folder / FILE), made.to_text(), force=True)
-        if as_json:
-            typer.echo(json.dumps(made.model_dump(mode="json"), ensure_ascii=False, allow_nan=False))
-        else:
-            _show(made.figures)
+        show_or_json(made.model_dump(mode="json"), lambda: _show(made.figures), as_json=as_json)
         _tell(found, folder)
 
 
-def _run(cases: Any, built: Any, *rest: Any) -> CalibrationRun:
-    import asyncio
-
-    from eirene.agent.experiments.detectors import acalibrate
-
-    folder, plan, work, on_row = rest
-    return asyncio.run(acalibrate(cases, built, out=folder, plan=plan, work=work, on_row=on_row))
-
-
 def _show(figures: dict[str, Any]) -> None:
-    from rich.table import Table
-
     from eirene.views.calibration import counted, loss_rows, verdict
 
     screen = console()
-    screen.print(f"Loss: {figures['loss']}, by fold.", markup=False)
+    screen.print(f"Loss: {figures['loss']}, by fold.")
     for error, found in figures["errors"].items():
-        screen.print(f"\n{error.capitalize()}: {counted(found)}", markup=False)
-        screen.print(verdict(found), style="bold", markup=False, highlight=False)
-        shown = Table(box=None)
-        for name in ("", "loss [95 %]", "called wrongly", "fit minus this"):
-            shown.add_column(name, justify="right" if name else "left")
-        for name, loss, wrong, apart in loss_rows(found):
-            shown.add_row(name, loss, wrong.partition(" ")[0], apart)
-        screen.print(shown)
+        screen.print(f"\n{error.capitalize()}: {counted(found)}")
+        screen.print(verdict(found), style="bold")
+        rows = [(name, (loss, wrong.partition(" ")[0], apart)) for name, loss, wrong, apart in loss_rows(found)]
+        print_table(("loss [95 %]", "called wrongly", "fit minus this"), rows)
 
 
 def _tell(found: CalibrationRun, folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ import typer
 
 from eirene.cli import flags
 from eirene.cli.data_flags import FormFlags
+from eirene.cli.evaluate.critiques import Row, plain, print_table, show_or_json
 from eirene.cli.flags import listed, with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch_detectors
@@ -91,10 +91,7 @@ def detectors(
             if shared:
                 say(f"{len(shared)} clusters are in DATA and in --dev: thresholds have seen them")
         summary = _write(found, folder, plan=plan, named=named, plots=plots)
-        if as_json:
-            typer.echo(json.dumps(summary, ensure_ascii=False, allow_nan=False))
-        else:
-            _show(summary)
+        show_or_json(summary, lambda: _show(summary), as_json=as_json)
         failed = sum(row.failed for row in found.rows.values())
         tell_rows("scored", len(found.rows), before=found.n_from_journal, left_out=found.n_left_out, failed=failed,
                   see=str(folder / "table.md"))  # fmt: skip
@@ -162,36 +159,26 @@ def _write(
 
 def _show(summary: dict[str, Any]) -> None:
     """The figures for a reader at a terminal; intervals of all, pairs and slices stand in table.md."""
-    from rich.table import Table
-
     from eirene.views.detectors import conclusion, counted, floor_name, level_title
     from eirene.views.tables import figure
 
     screen = console()
-    screen.print(f"{summary['data']['form']}: {summary['answers']:,} answers; {summary['signature']}", markup=False)
+    screen.print(f"{summary['data']['form']}: {summary['answers']:,} answers; {summary['signature']}")
     for level in summary["levels"]:
-        screen.print(f"\n{level_title(level)}: {counted(level)}", markup=False)
-        screen.print(conclusion(level), style="bold", markup=False, highlight=False)
-        shown = Table(box=None)
-        for name in ("", "ROC AUC [95 %]", "AP", "F1", "scored"):
-            shown.add_column(name, justify="right" if name else "left")
-        for name, found in level["detectors"].items():
-            if found["scored"]:
-                share = f"{100 * found['scored'] / level['n']:.0f} %"
-                shown.add_row(name, figure(found["auc"]), _plain(found["ap"]), _plain(found["f1"]), share)
-        shown.add_row("counting alone:", style="dim")
-        for name, found in level["floors"].items():
-            shown.add_row(
-                "  " + floor_name(name, found),
-                figure(found["auc"]),
-                _plain(found["ap"]),
-                _plain(found["f1"]),
-                "",
-                style="dim",
-            )
-        screen.print(shown)
+        screen.print(f"\n{level_title(level)}: {counted(level)}")
+        screen.print(conclusion(level), style="bold")
+
+        def cells(found: dict[str, Any], share: str = "") -> list[str]:
+            return [figure(found["auc"]), plain(found["ap"]), plain(found["f1"]), share]
+
+        scored: list[Row] = [
+            (name, cells(found, f"{100 * found['scored'] / level['n']:.0f} %"))
+            for name, found in level["detectors"].items() if found["scored"]
+        ]  # fmt: skip
+        floors: list[Row] = [(f"  {floor_name(name, found)}", cells(found)) for name, found in level["floors"].items()]
+        print_table(("ROC AUC [95 %]", "AP", "F1", "scored"), scored, dim=[("counting alone:", [""] * 4), *floors])
     for line in _unscored(summary):
-        screen.print(f"\nUnscored: {line}", markup=False, soft_wrap=True)
+        screen.print(f"\nUnscored: {line}", soft_wrap=True)
 
 
 def _unscored(summary: dict[str, Any]) -> Iterator[str]:
@@ -209,7 +196,3 @@ def _nothing_scored(summary: dict[str, Any]) -> str:
     if any(shown["scored"] for _, shown in found):
         return ""
     return "; ".join(dict.fromkeys(f"{name}: {why}" for name, shown in found for why in shown["unscored"]))
-
-
-def _plain(value: dict[str, Any]) -> str:
-    return f"{value['value']:.3f}" if "value" in value else "-"

@@ -80,9 +80,9 @@ def test_a_development_file_chooses_and_a_sample_is_drawn_by_its_seed(run: Run, 
     assert f"{shared} clusters are in DATA and in --dev" in results[0].err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_bad_usage_is_one_clear_line(run: Run, tmp_path: Path) -> None:
+    data = write(tmp_path / "rows.jsonl", *rows())
+    for arguments, said in [
         (("--detectors", "rogue"), "unknown detector 'rogue'; known: alignment"),
         (("--limit", "-1"), "limit must be at least 0"),
         (("--sample-seed", "1"), "--sample-seed goes with --limit"),
@@ -93,12 +93,9 @@ def test_a_development_file_chooses_and_a_sample_is_drawn_by_its_seed(run: Run, 
         (("--judge", "embedded", "--detectors", "chainpoll"), "a judge is a chat model"),
         (("--price", "1"), "price must be two numbers"),
         (("--concurrency", "0"), "concurrency must be at least 1"),
-    ],
-)
-def test_bad_usage_is_one_clear_line(run: Run, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
-    data = write(tmp_path / "rows.jsonl", *rows())
-    assert_error(run("evaluate", "detectors", data, "--out", tmp_path / "out", *arguments), said)
-    assert not (tmp_path / "out" / "rows.jsonl").exists()
+    ]:
+        assert_error(run("evaluate", "detectors", data, "--out", tmp_path / "out", *arguments), said)
+        assert not (tmp_path / "out" / "rows.jsonl").exists()
 
 
 def test_a_table_is_measured_with_its_columns_named(run: Run, tmp_path: Path) -> None:
@@ -152,10 +149,8 @@ def test_too_many_failed_rows_are_exit_code_1_and_a_bad_key_is_2(run: Run, tmp_p
 
 
 @pytest.mark.usefixtures("loopback")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(
-    run: Run, tmp_path: Path, number: signal.Signals
-) -> None:
+@pytest.mark.slow  # a process; the experiment's own tests stop a run in this one
+def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(run: Run, tmp_path: Path) -> None:
     data, out = write(tmp_path / "rows.jsonl", *rows(30)), tmp_path / "out"
     with LoopbackServer(verdict, latency_s=0.05) as server:
         arguments = ["evaluate", "detectors", str(data), "--detectors", "chainpoll", "--out", str(out), "--no-plots"]
@@ -164,7 +159,7 @@ def test_stopped_by_the_user_is_exit_code_130_and_the_rows_stay(
         while not (out / "rows.jsonl").exists() or (out / "rows.jsonl").read_bytes().count(b"\n") < 2:
             assert stopped.poll() is None
             time.sleep(0.005)
-        os.kill(stopped.pid, number)
+        os.kill(stopped.pid, signal.SIGINT)
         _, said = stopped.communicate(timeout=60)
         kept = (out / "rows.jsonl").read_text().count("\n")
         assert (stopped.returncode, "Traceback" in said, 2 <= kept < 30) == (130, False, True)

@@ -1,0 +1,297 @@
+"""`eirene evaluate critic` and `evaluate feedback`: critiques drawn for labelled answers, and how good they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from eirene.cli import data_flags, flags
+from eirene.cli.data_flags import SelectionFlags
+from eirene.cli.flags import LoopFlags, Only, with_groups
+from eirene.cli.model_flags import BackendFlags
+from eirene.cli.progress import watch
+from eirene.cli.terminal import console, output, say
+from eirene.core.errors import InputError
+
+if TYPE_CHECKING:
+    from eirene.agent.settings import Settings
+    from eirene.agent.state import Parts
+    from eirene.data import Selection
+    from eirene.eval.datasets.annotated import AnnotatedSet
+    from eirene.eval.datasets.base import FeedbackCase
+
+T = TypeVar("T")
+Json = dict[str, Any]
+Row = tuple[str, Sequence[str]]
+"""A name and its cells."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowFlags:
+    """How rows are made and kept."""
+
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Keep a row for each answer here; a rerun resumes from it.")
+    ] = None
+    concurrency: Annotated[int, typer.Option(help="Answers at once.")] = 8
+    retry_failed: flags.RetryFailed = False
+
+    def make(
+        self, run: Callable[..., Coroutine[Any, Any, T]], cases: Sequence[object], parts: Parts, *, settings: Settings
+    ) -> T:
+        """What `run` (such as `aevaluate_feedback`) makes of the cases, with a line of progress."""
+        import asyncio
+
+        numbers = count(1)
+        with watch(len(cases)) as progress:
+            work = run(
+                cases, parts, settings=settings, journal=self.out, concurrency=self.concurrency,
+                retry_failed=self.retry_failed, on_row=lambda _: progress.advance(next(numbers), "drawing critiques"),
+            )  # fmt: skip
+            return asyncio.run(work)
+
+
+AnnotatedData = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA|-", help="Annotated answers: FavaBench, RAGTruth, QA-Feedback, HaluQuestQA, own rows."
+    ),
+]
+Predictions = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Findings made before, by id: tagged texts, findings, critiques or records."),
+]
+Gain = Annotated[str, typer.Option(help="Detectors that measure the edits' gain, comma-separated (default: none).")]
+
+
+@with_groups()
+def critic(
+    data: AnnotatedData,
+    *,
+    predictions: Predictions = None,
+    models: BackendFlags,
+    loop: Annotated[LoopFlags, Only("critic", "samples", "stop", "seed", "min_consistency")],
+    gain: Gain = "",
+    rows: RowFlags,
+    selection: SelectionFlags,
+    draws: flags.Draws = 2000,
+    as_json: flags.FiguresAsJson = False,
+    config: flags.Config = None,
+) -> None:
+    """Measure findings by kind, sentence and character against annotations, with intervals over questions."""
+    import asyncio
+
+    with output():
+        from eirene.agent.experiments.critic import ameasure_gain, arun_critic, found_by
+        from eirene.eval.datasets.annotated import read_annotated
+        from eirene.eval.datasets.predictions import read_predictions
+        from eirene.eval.metrics.bootstrap import Resamples
+        from eirene.eval.metrics.findings import findings_report
+        from eirene.eval.registry import build_detectors, parse_names
+        from eirene.eval.resources import Resources
+
+        Resamples(draws=draws)  # says what is wrong before anything is spent
+        detectors = build_detectors(parse_names(gain), Resources(seed=loop.seed)) if gain else ()
+        annotated = read_annotated(data)
+        cases = _chosen(annotated.cases, selection.selection())
+        if predictions is not None:
+            if rows.out is not None:
+                say("--out keeps what a critic finds; with --predictions there is nothing to keep")
+            found = found_by(cases, read_predictions(predictions, cases))
+        else:
+            settings = loop.settings()
+            found = found_by(cases, rows.make(arun_critic, cases, models.parts(), settings=settings))
+        if detectors:
+            found = asyncio.run(ameasure_gain(found, detectors))
+        report = findings_report(found, annotated.taxonomy, draws=draws, seed=loop.seed)
+        report |= {"left_out": dict(annotated.left_out), "by": predictions or f"{models.backend}, critic {loop.critic}"}
+        show_or_json(report, lambda: _show_findings(report, annotated), as_json=as_json)
+    if not report["scored"]:
+        raise typer.Exit(1)
+
+
+def _chosen(cases: Sequence[T], selection: Selection) -> Sequence[T]:
+    places = selection.places(len(cases))
+    return cases if places is None else [cases[place] for place in places]
+
+
+def show_or_json(figures: Json, show: Callable[[], None], *, as_json: bool) -> None:
+    """All figures as one line of JSON, or what `show` prints of them."""
+    if as_json:
+        typer.echo(json.dumps(figures, ensure_ascii=False, allow_nan=False))
+    else:
+        show()
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Row], *, title: str | None = None, dim: Sequence[Row] = ()
+) -> None:
+    """A table of named rows; `dim` ones stand last."""
+    from rich.table import Table
+
+    shown = Table(title=title or None, title_justify="left", box=None)
+    for name in ("", *columns):
+        shown.add_column(name, justify="right" if name else "left")
+    for name, cells in rows:
+        shown.add_row(name, *cells)
+    for name, cells in dim:
+        shown.add_row(name, *cells, style="dim")
+    console().print(shown)
+
+
+def cell(value: Any) -> str:
+    """A figure with its interval, a plain number, or a dash for what is not there."""
+    from eirene.views.tables import figure
+
+    if not isinstance(value, dict):
+        return "" if value is None else f"{value:.3f}"
+    return figure(value) if "value" in value else "-"
+
+
+def plain(value: Json) -> str:
+    """A figure without its interval."""
+    return f"{value['value']:.3f}" if "value" in value else "-"
+
+
+def _show_findings(report: Json, annotated: AnnotatedSet) -> None:
+    from eirene.views.facts import visible
+
+    screen = console()
+    screen.print(
+        f"{report['set']}: {report['answers']} answers, {report['scored']} with findings or none, by {report['by']}; "
+        f"{report.get('clusters', 0)} clusters, {report['draws']} draws, seed {report['seed']}"
+    )
+    for why, n in [*report["unscored"].items(), *report["left_out"].items()]:
+        screen.print(f"  {n} times: {visible(why)}")
+    for level in ("sentences", "characters"):
+        if level not in report:
+            continue
+        rows: list[Row] = []
+        for name in (*annotated.taxonomy.kinds, "any"):
+            row = report[level][name]
+            printed = row["as_printed"]["f1"]
+            rows.append((
+                "any (binary)" if name == "any" else name,
+                [f"{row['marked']:,}", f"{row['predicted']:,}", plain(row["precision"]), plain(row["recall"]),
+                 cell(row["f1"]), "-" if printed is None else cell(printed)],
+            ))  # fmt: skip
+        mean = report[level]["mean_f1"]
+        rows.append((f"mean of {mean['kinds']}", ["", "", "", "", cell(mean), ""]))
+        print_table(("marked", "found", "P", "R", "F1 [95 %]", "as printed"), rows, title=f"By {level}")
+    for name, row in report.get("gain", {}).items():
+        screen.print(
+            f"gain by {name}: {cell(row)}; better {row['better']}, worse {row['worse']}, not measured {row['without']}"
+        )
+
+
+FeedbackData = Annotated[
+    str, typer.Argument(metavar="DATA|-", help="HaluQuestQA (published or row form) or QA-Feedback, in any format.")
+]
+Split = Annotated[str, typer.Option(help="A part of HaluQuestQA's published file: all, train or test.")]
+
+
+@with_groups()
+def feedback(
+    data: FeedbackData,
+    *,
+    models: BackendFlags,
+    loop: Annotated[LoopFlags, Only("samples", "stop", "seed", "min_consistency")],
+    rows: RowFlags,
+    split: Split = "all",
+    format: data_flags.Format = "auto",
+    selection: SelectionFlags,
+    draws: flags.Draws = 10_000,
+    as_json: flags.FiguresAsJson = False,
+    config: flags.Config = None,
+) -> None:
+    """Measure a feedback model on labelled answers, with intervals, next to baselines that need no model."""
+    with output():
+        chosen = selection.selection()
+        cases = _chosen(_cases(data, format, split), chosen)
+        from eirene.agent.experiments.critic import aevaluate_feedback
+        from eirene.eval.metrics.bootstrap import Resamples
+        from eirene.eval.metrics.feedback import feedback_report
+
+        settings = loop.settings()
+        Resamples(draws=draws)  # says what is wrong before anything is spent
+        done = rows.make(aevaluate_feedback, cases, models.parts(), settings=settings)
+        if done.n_from_journal:
+            say(f"{done.n_from_journal} of {len(cases)} rows were in {rows.out} already")
+        report = {"signature": done.rows[0].signature, **feedback_report(done.rows, draws=draws, seed=loop.seed)}
+        show_or_json(report, lambda: _show_feedback(report), as_json=as_json)
+    if report["counts"]["failed"]:
+        raise typer.Exit(1)
+
+
+def _cases(data: str, format: str, split: str) -> list[FeedbackCase]:
+    from eirene.data import open_source
+    from eirene.data.haluquestqa import published_split, read_tagged_answers
+    from eirene.eval.datasets.base import case_of, read_feedback_cases, with_own_ids
+
+    if split not in ("all", "train", "test"):
+        raise InputError(f"split must be one of all, train, test, got {split!r}", field="split")
+    source = open_source(data, format=format)
+    if split == "all":
+        return read_feedback_cases(source)
+    train, test = published_split(read_tagged_answers(source))
+    return list(with_own_ids(map(case_of, train if split == "train" else test)))
+
+
+def _show_feedback(report: Json) -> None:
+    screen, counts = console(), report["counts"]
+    screen.print(report["signature"])
+    screen.print(
+        f"{counts['answers']} answers: {counts['scored']} scored, {counts['abstained']} abstained, "
+        f"{counts['failed']} failed; {counts['answers_that_lack_something']} lack something; "
+        f"{counts['samples_valid']} of {counts['samples_drawn']} samples valid"
+    )
+    for cause in counts["causes"]:
+        screen.print(f"  {cause['answers']} times: {cause['why']}")
+    if counts["scored"] < counts["answers"]:
+        screen.print(f"All figures below are of the {counts['scored']} scored answers alone.")
+    if "unscored" not in report["sentences"]:
+        rows = list(_sentence_rows(report["sentences"]))
+        print_table(("ROC AUC", "AP", "F1 at the vote"), rows, title="Sentences that lack something")
+        names = ("exact", "adjacent", "different")
+        papers = [(label, [cell(part[n]) for n in names]) for label, part in report["paper"].items()]
+        print_table(names, papers, title="The first sentence named (EIR, table 3)")
+    if "unscored" not in report["calibration"]:
+        rows = list(_consistency_rows(report["calibration"]))
+        print_table(("answers", "quality"), rows, title="Are consistent critiques better ones?")
+    if "unscored" not in report["answers"]:
+        rows = _answer_rows(report["answers"])
+        print_table(("ROC AUC", "AP", "F1", "accuracy"), rows, title="Answers that lack something")
+    for name in ("sentences", "answers"):
+        if "unscored" in report[name]:
+            screen.print(f"{name}: not measured: {report[name]['unscored']}")
+
+
+def _sentence_rows(sentences: Json) -> Iterable[Row]:
+    for name, figures in sentences.items():
+        parts = {name: figures.get("overall", figures), f"{name}, within answers": figures.get("within")}
+        yield from ((label, [cell(part.get(k)) for k in ("auc", "ap", "f1")]) for label, part in parts.items() if part)
+
+
+def _consistency_rows(calibration: Json) -> Iterable[Row]:
+    for kind, quality in (("tag_consistency", "tags right"), ("reason_consistency", "overlap of reasons")):
+        part, name = calibration[kind], kind.replace("_", " ")
+        for b in part["bins"]:
+            yield f"{name} {b['from']:g} to {b['to']:g}", [str(b["quality"]["n"]), cell(b["quality"])]
+        yield f"rank correlation with {quality}", ["", cell(part["spearman"])]
+        if "spearman_given_length" in part:
+            yield "the same, length taken out", ["", cell(part["spearman_given_length"])]
+
+
+def _answer_rows(answers: Json) -> list[Row]:
+    any_fault, mean, vote, base = (answers[k] for k in ("any_fault", "mean_share", "vote", "always lacking"))
+    return [
+        ("share of samples with any fault", [cell(any_fault["auc"]), cell(any_fault["ap"]), "", ""]),
+        ("mean share over sentences", [cell(mean["auc"]), cell(mean["ap"]), "", ""]),
+        ("at the vote", ["", "", cell(vote["f1"]), cell(vote["accuracy"])]),
+        ("always lacking", [cell(base[k]) for k in ("auc", "ap", "f1", "accuracy")]),
+    ]
