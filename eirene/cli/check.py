@@ -75,8 +75,7 @@ def check(
 ) -> None:
     """Check answers in CI: exit code 3 if a condition holds, such as more than 2% of them worse than the baseline's."""
     from eirene.agent.check.baseline import baseline_text, read_baseline
-    from eirene.agent.check.conditions import NONE_LOST, parse_condition
-    from eirene.agent.check.report import make_report
+    from eirene.agent.check.report import NONE_LOST, make_report, parse_condition
     from eirene.agent.settings import Settings
     from eirene.data.output import write_text
 

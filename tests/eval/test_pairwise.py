@@ -22,9 +22,9 @@ from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
 from eirene.prompts import Message
-from eirene.testing.judges import ScriptedGullibleJudge, ScriptedPairJudge, compared_answers
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest, TextReply
+from tests.scripted_judges import ScriptedGullibleJudge, ScriptedPairJudge, compared_answers
 
 PAIR = Pair("Trams or buses?", "Trams are quiet.", "Trams are quiet, and pollute less than cars.")
 QUICK = RetryPolicy(attempts=2, first_wait_s=0.001, max_wait_s=0.002)

@@ -87,9 +87,8 @@ def critic(
     import asyncio
 
     with output():
-        from eirene.agent.experiments.critic import ameasure_gain, arun_critic, found_by
+        from eirene.agent.experiments.critic import ameasure_gain, arun_critic, found_by, read_predictions
         from eirene.eval.datasets.annotated import read_annotated
-        from eirene.eval.datasets.predictions import read_predictions
         from eirene.eval.metrics.bootstrap import Resamples
         from eirene.eval.metrics.findings import findings_report
         from eirene.eval.registry import build_detectors, parse_names

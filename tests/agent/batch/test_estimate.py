@@ -26,7 +26,7 @@ from eirene.models.chat import ChatModel
 from eirene.models.costs import Price, rough_count
 from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.model import ChatRefiner
-from eirene.testing.judges import ScriptedPairJudge, longer
+from tests.scripted_judges import ScriptedPairJudge, longer
 
 ITEMS = [
     parse_item({"id": f"row-{n}", "question": "Trams or buses?",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.agent.check.conditions import judge, parse_condition
+from eirene.agent.check.report import judge, parse_condition
 from eirene.core.errors import InputError
 from eirene.core.quality import Condition, Figure
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from eirene.agent.check.baseline import Baseline
-from eirene.agent.check.conditions import parse_condition
-from eirene.agent.check.report import make_report
+from eirene.agent.check.report import make_report, parse_condition
 from eirene.core.errors import InputError
 from eirene.core.quality import Figure, QualityReport, QualityRow
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from eirene.agent.experiments.critic import findings_of, read_predictions
 from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.eval.datasets.annotated import Annotated, read_annotated
-from eirene.eval.datasets.predictions import findings_of, read_predictions
 from eirene.eval.metrics.findings import CaseFindings, findings_report
 from tests.eval.metrics.test_findings import case, found
 

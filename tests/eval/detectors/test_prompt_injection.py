@@ -16,7 +16,7 @@ from eirene.eval.base import Case
 from eirene.eval.detectors.chainpoll import ChainPoll, Question, chainpoll_messages
 from eirene.eval.detectors.judge import Section, fenced, given_sections
 from eirene.models.scripted import ScriptedChatModel
-from eirene.testing.judges import ScriptedGullibleJudge
+from tests.scripted_judges import ScriptedGullibleJudge
 
 HOSTILE = {
     row["name"]: row["text"]
