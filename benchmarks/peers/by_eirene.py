@@ -25,16 +25,15 @@ from eirene.agent.batch.engine import open_batch, run_batch
 from eirene.agent.batch.runner import LocalRunner
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
-from eirene.core.concurrency import short_switch_interval
 from eirene.core.scores import Scores, Unscored
 from eirene.core.usage import Meter
 from eirene.data import open_dataset
 from eirene.eval.base import NOTHING, Case, Need
 
 try:
-    from eirene.core.garbage import rare_collections
+    from eirene.core.process import settings_for_rows
 except ImportError:  # an older checkout, whose batch has none
-    from contextlib import nullcontext as rare_collections
+    from contextlib import nullcontext as settings_for_rows
 
 FIELDS = ("id", "question", "answer", "perspectives")
 
@@ -73,7 +72,7 @@ def make(job: Job) -> Refine:
         given, out = f"{results.file.name}.in.jsonl", f"{results.file.name}.out.jsonl"
         _write(rows, given)
         hashes = RowHash(parts, settings)
-        with short_switch_interval(), rare_collections(), open_batch(
+        with settings_for_rows(), open_batch(
             open_dataset(given), out=out, hashes=hashes, settings=settings
         ) as batch:  # fmt: skip
             await run_batch(batch, runner, control=Control(grace_s=60),

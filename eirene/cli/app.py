@@ -20,9 +20,8 @@ from eirene.cli.flags import Command
 from eirene.cli.synth import app as synth
 from eirene.cli.terminal import configure_streams, log_to_stderr, output, say
 from eirene.core.errors import AuthError, EireneError, InputError, MissingExtraError
-from eirene.core.garbage import rare_collections_while_loading
 from eirene.core.logs import get_logger
-from eirene.core.stop_signals import acting_as_ctrl_c
+from eirene.core.process import acting_as_ctrl_c, settings_for_loading
 
 app = typer.Typer(
     name="eirene",
@@ -95,7 +94,7 @@ def run_app(app: typer.Typer, arguments: Sequence[str] | None = None, *, name: s
     """Runs commands and returns the exit code; every error is a line on standard error."""
     configure_streams()
     try:
-        with acting_as_ctrl_c(), rare_collections_while_loading():
+        with acting_as_ctrl_c(), settings_for_loading():
             code = app(args=arguments, prog_name=name, standalone_mode=False)
     except typer.TyperException as error:  # usage: an unknown flag, a missing argument, a value of the wrong type
         message = _usage_problem(error)

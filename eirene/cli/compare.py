@@ -85,11 +85,10 @@ def _gather(items: Sequence[Item], plan: ComparePlan, parts: Parts, folder: Path
     import asyncio
 
     from eirene.agent.experiments.compare import acompare
-    from eirene.core.concurrency import short_switch_interval
-    from eirene.core.garbage import rare_collections
+    from eirene.core.process import settings_for_rows
 
     total = len(items) * len(plan.modes) * len(plan.seeds)
-    with resumable(folder), watch_comparison(total) as progress, short_switch_interval(), rare_collections():
+    with resumable(folder), watch_comparison(total) as progress, settings_for_rows():
         work = acompare(
             items, plan=plan, parts=parts, out=folder, judge=judge, on_row=progress.on_row,
             on_judged=progress.on_judged,

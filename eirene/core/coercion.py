@@ -1,20 +1,21 @@
 """Coercion of a row's fields: each may come in several forms, and is held in one.
 
-Files, tables, HTTP bodies, graph states and Python all come through here. An empty value is left as it is: in a table
-it is none, elsewhere an error, and only the caller knows which.
+Files, tables, HTTP bodies, graph states and Python all come through here; a text may hold a list or object as JSON, or
+as `str` of Python, NumPy, pandas or LangChain writes it, which is parsed and not run. An empty value is left as it
+is: in a table it is none, elsewhere an error, and only the caller knows which.
 """
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from json import JSONDecodeError
 from typing import Any
 
 from eirene.core.errors import InputError
 from eirene.core.json import NotJsonableError, jsonable, parse_json
-from eirene.core.python_text import read_python
 from eirene.core.validation import described
 from eirene.text.unicode import with_title
 
@@ -34,6 +35,16 @@ _LISTED = re.compile(r"""\s*+\[[\s[]*+(?:"|\]|\{\s*+["']|'(?=.*\]\s*\Z|(?:[^'\\]
 `['a']` and a word after it is none."""
 _PYTHON = re.compile(r"[\s\[{]*'")
 _MAYBE_LISTED = re.compile(r"\s*+(?:array)?[(\[].*[)\]]\s*\Z", re.DOTALL)
+
+MAX_PYTHON = 1_000_000
+"""A text may have so many: parsing takes some hundred times the memory."""
+
+# One without an end goes to the end of the text, which is looked through no second time.
+_QUOTED = re.compile(r"""('(?:[^'\\]|\\.)*+(?:'|\\?\Z)|"(?:[^"\\]|\\.)*+(?:"|\\?\Z))(\s*+(?=['"]))?""", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_KNOWN_ESCAPES = frozenset("\\'\"abfnrtvxuUN01234567\n")
+_NUMPY = frozenset({"array", "str_"})  # NumPy's
+_PYTHON_WORDS = {"null": None, "nan": None, "NaN": None, "NaT": None, "NA": None, "true": True, "false": False}
 
 
 class CoercionError(ValueError):
@@ -222,3 +233,60 @@ def read_value_text(text: str, wanted: str, starts: str) -> Any:
                 if _PYTHON.match(text):
                     said = f"as a list or object of Python, and {reason}"
         raise CoercionError(f"begins {said}; it must be {wanted}") from None
+
+
+def read_python(text: str) -> Any:
+    """The value that a text of Python stands for, as JSON has it; raises `ValueError` for any other text.
+
+    `['a' 'b']`, as NumPy prints an array, has two entries. `np.str_('a')` and `array([...])` are what they hold, and
+    `Document(page_content='a')` is an object with that key. `nan` and `None` are null.
+    """
+    if len(text) > MAX_PYTHON:
+        raise ValueError(f"it has more than {MAX_PYTHON:,} characters")
+    try:
+        return _python_value(ast.parse(_QUOTED.sub(_plain_literal, text.strip()), mode="eval").body)
+    except (SyntaxError, MemoryError, RecursionError):  # the last two: nested without end
+        raise ValueError("it is cut off, or a quotation mark in it is not escaped") from None
+
+
+def _plain_literal(found: re.Match[str]) -> str:
+    """A quoted text as Python has it: no bare line break, and a backslash that escapes nothing is one."""
+    literal = _ESCAPE.sub(lambda e: e[0] if e[1] in _KNOWN_ESCAPES else "\\" + e[0], found[1])
+    return literal.replace("\n", "\\n").replace("\r", "\\r") + ("," if found[2] is not None else "")
+
+
+def _python_value(node: ast.expr) -> Any:
+    found: Any
+    match node:
+        case ast.Constant(value=str() | bool() | int() | float() | None as found):
+            pass
+        case ast.List(elts=entries) | ast.Tuple(elts=entries):
+            found = [_python_value(entry) for entry in entries]
+        case ast.Dict(keys=keys, values=values):
+            found = _python_object((_python_key(key), value) for key, value in zip(keys, values, strict=True))
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            found = -number
+        case ast.Name(id=name) if name in _PYTHON_WORDS:
+            found = _PYTHON_WORDS[name]
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[held]) if name in _NUMPY:
+            found = _python_value(held)
+        case ast.Call(func=ast.Name(id="Document"), args=[], keywords=fields):
+            found = _python_object((str(field.arg), field.value) for field in fields)
+        case _:
+            raise ValueError("it holds more than texts, numbers, lists and objects")
+    return found
+
+
+def _python_object(pairs: Iterable[tuple[str, ast.expr]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"it has the key {key!r} twice in one object")
+        found[key] = _python_value(value)
+    return found
+
+
+def _python_key(key: ast.expr | None) -> str:
+    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+        return key.value
+    raise ValueError("an object in it has a key that is no text")

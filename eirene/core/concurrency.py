@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import contextlib
 import contextvars
 import functools
 import os
 import queue
-import sys
 import threading
 import time
 import weakref
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -119,20 +117,6 @@ class DaemonExecutor(ThreadPoolExecutor):
             run()
             del run  # or an idle thread keeps its last work alive
             self._idle.release()
-
-
-@contextlib.contextmanager
-def short_switch_interval() -> Generator[None, None, None]:
-    """Has busy threads yield to the event loop within half a millisecond, rather than five.
-
-    The loop releases the GIL with every write to a socket, and would wait as long to get it back.
-    """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(0.0005)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def _run(make: Callable[[], Coroutine[Any, Any, T]], begun: list[Callable[[], object]] | None = None) -> T:

@@ -18,8 +18,7 @@ from eirene.core.critique import Critique, FeedbackNote, Sample
 from eirene.core.display import Displayed, sentence_diff
 from eirene.core.errors import InputError
 from eirene.core.history import History, HistoryTurn, query_in_place
-from eirene.core.pairwise import PairVotes
-from eirene.core.scores import Scores
+from eirene.core.scores import PairVotes, Scores
 from eirene.core.signature import digest
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel, FrozenModel, described, is_none, validated

@@ -17,7 +17,7 @@ from eirene.core.errors import BackendError, EireneError
 from eirene.core.history import HistoryTurn
 from eirene.core.logs import get_logger
 from eirene.core.loop_settings import Structured
-from eirene.core.pairwise import ORDERS, PairVote, PairVotes, Side
+from eirene.core.scores import ORDERS, PairVote, PairVotes, Side
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.detectors.judge import (

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from eirene.core.error_chain import error_chain, root_cause
 from eirene.core.errors import (
     AddressError,
     AuthError,
@@ -28,6 +27,8 @@ from eirene.core.errors import (
     RedirectedError,
     RequestRefusedError,
     UnreachableError,
+    error_chain,
+    root_cause,
 )
 from eirene.models.messages import SYSTEM, refuses_system
 from eirene.models.redaction import redacted

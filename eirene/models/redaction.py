@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from pydantic import BaseModel, SecretStr
 
-from eirene.core.error_chain import error_chain
+from eirene.core.errors import error_chain
 from eirene.text.unicode import mend_surrogates
 
 HIDDEN = "[redacted]"

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eirene.core.critique import Critique, FindingVote, Review
-from eirene.core.pairwise import Outcome, PairVote, PairVotes
 from eirene.core.records import Record, Round, Status
-from eirene.core.scores import Poll, Polls, Score, Scores, Unscored, number
+from eirene.core.scores import Outcome, PairVote, PairVotes, Poll, Polls, Score, Scores, Unscored, number
 from eirene.core.usage import Usage
 
 Vote = Literal["complete", "incomplete", "invalid"]

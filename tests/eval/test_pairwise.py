@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.errors import TooLongError
-from eirene.core.pairwise import ORDERS, PairVotes
+from eirene.core.scores import ORDERS, PairVotes
 from eirene.core.usage import Meter, Usage
 from eirene.eval import pairwise
 from eirene.eval.pairwise import ChatPairwise, LocalPairwise, Pair, pairwise_messages, read_pair_vote

@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.console import Console
 
-from eirene.core.pairwise import PairVote, PairVotes
 from eirene.core.records import Record
+from eirene.core.scores import PairVote, PairVotes
 from eirene.views.facts import compared_texts
 from eirene.views.report import render_page
 from eirene.views.terminal import render

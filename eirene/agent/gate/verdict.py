@@ -12,8 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from eirene.agent.settings import Settings
-from eirene.core.pairwise import PairVotes
-from eirene.core.scores import Score, Scores, Unscored, number
+from eirene.core.scores import PairVotes, Score, Scores, Unscored, number
 from eirene.text.refusals import opens_as_refusal
 
 _SAID = 0.5

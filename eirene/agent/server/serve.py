@@ -18,10 +18,9 @@ from fastapi import FastAPI
 from eirene.agent.server.connections import protocol_of
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.service import Grace
-from eirene.core.concurrency import DaemonExecutor, short_switch_interval, usable_cores
+from eirene.core.concurrency import DaemonExecutor, usable_cores
 from eirene.core.errors import InputError
-from eirene.core.garbage import rare_collections
-from eirene.core.stop_signals import Terminals, stop_signals
+from eirene.core.process import Terminals, settings_for_rows, stop_signals
 from eirene.data.json_rows import reason
 
 _MARGIN_S = 2.0
@@ -101,7 +100,7 @@ def serve(app: FastAPI, options: ServeOptions, *, on_ready: Callable[[str], None
     `on_ready` is given the address as soon as connections are taken. Raises `InputError` for an address that is taken
     or is not this machine's.
     """
-    with short_switch_interval(), rare_collections():
+    with settings_for_rows():
         return asyncio.run(_serve(app, options, on_ready))
 
 

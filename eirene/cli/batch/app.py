@@ -130,8 +130,7 @@ def _run(
     import asyncio
 
     from eirene.agent.batch.engine import run_batch
-    from eirene.core.concurrency import short_switch_interval
-    from eirene.core.garbage import rare_collections
+    from eirene.core.process import settings_for_rows
 
     if not opened.n_left:
         return 0
@@ -147,7 +146,7 @@ def _run(
         return stop.by_user
 
     try:
-        with running as runner, short_switch_interval(), rare_collections():
+        with running as runner, settings_for_rows():
             shown.start()
             return 130 if asyncio.run(work(runner)) else 0
     except (BackendError, OSError):

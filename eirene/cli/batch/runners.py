@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from eirene.cli.terminal import say
 from eirene.core.errors import InputError
-from eirene.core.stop_signals import Terminals, stop_signals
+from eirene.core.process import Terminals, stop_signals
 
 if TYPE_CHECKING:
     from eirene.agent.batch.control import Control

@@ -1,13 +1,15 @@
-"""SIGTERM and SIGHUP do what Ctrl-C does."""
+"""SIGTERM and SIGHUP do what Ctrl-C does; settings of the interpreter are put back."""
 
 from __future__ import annotations
 
+import gc
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
 
-from eirene.core.stop_signals import acting_as_ctrl_c, stop_signals
+from eirene.core.process import acting_as_ctrl_c, settings_for_loading, settings_for_rows, stop_signals
 
 
 @pytest.fixture(autouse=True)
@@ -44,3 +46,13 @@ def test_what_is_ignored_stays_ignored() -> None:
     with acting_as_ctrl_c():
         assert signal.SIGHUP not in stop_signals()
         signal.raise_signal(signal.SIGHUP)
+
+
+def test_settings_are_put_back_after_an_error_too() -> None:
+    before, interval = gc.get_threshold(), sys.getswitchinterval()
+    for settings, frozen in ((settings_for_rows, True), (settings_for_loading, False)):
+        with pytest.raises(RuntimeError), settings():
+            assert gc.get_threshold()[0] > before[0]
+            assert (gc.get_freeze_count() > 0) == frozen
+            raise RuntimeError("a row")
+        assert (gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count()) == (before, interval, 0)

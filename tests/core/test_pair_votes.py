@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.core.pairwise import ORDERS, PairVote, PairVotes
+from eirene.core.scores import ORDERS, PairVote, PairVotes
 
 
 def votes(first: str, text: str) -> list[PairVote]:

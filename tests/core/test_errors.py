@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eirene.core.error_chain import error_chain, root_cause
+from eirene.core.errors import error_chain, root_cause
 
 
 def raised(error: Exception, *, while_handling: Exception, hides: bool = False) -> Exception:
