@@ -11,7 +11,7 @@ from eirene.agent.gate.checks.registry import CHECKS, NamedCheck
 from eirene.core.critique import Critique, Sample
 from eirene.core.loop_settings import StopRule
 from eirene.core.records import Item
-from eirene.core.scores import PairVotes, Scores
+from eirene.core.scores import Scores
 from eirene.core.usage import Usage
 from eirene.eval.base import Detector
 from eirene.eval.pairwise import PairwiseJudge
