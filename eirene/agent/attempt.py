@@ -8,9 +8,8 @@ from pydantic import Field
 
 from eirene.agent.gate.edits import CheckedRewrite
 from eirene.agent.state import Json, State
-from eirene.core.pairwise import PairVotes
 from eirene.core.records import EditDecision
-from eirene.core.scores import Scores
+from eirene.core.scores import PairVotes, Scores
 from eirene.core.validation import FrozenModel
 
 _OF_ROUNDS = {"candidate", "written", "edits", "mended", "pairwise", "scores"}

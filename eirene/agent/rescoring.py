@@ -13,9 +13,8 @@ from eirene.agent.gate.verdict import harm_by_scores
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, best_text, dump_scores, item_of, load_critique, load_scores
 from eirene.core.grounding import Grounding, grounding_for
-from eirene.core.pairwise import PairVotes
 from eirene.core.records import Item
-from eirene.core.scores import Scores, number
+from eirene.core.scores import PairVotes, Scores, number
 from eirene.core.signature import derive_seed
 from eirene.core.tracing import span
 from eirene.core.usage import Meter
