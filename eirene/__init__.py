@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from eirene.agent.settings import Settings
     from eirene.agent.state import Parts
     from eirene.agent.wrappers.chat_model import RefiningChatModel
-    from eirene.agent.wrappers.mapping import StateKeys, StateMessages
     from eirene.agent.wrappers.middleware import RefineMiddleware
-    from eirene.agent.wrappers.node import refine_node
+    from eirene.agent.wrappers.node import StateKeys, StateMessages, refine_node
     from eirene.core.critique import Critique, FeedbackNote, Finding, Review, Sample, TaggedSentence
     from eirene.core.errors import (
         AddressError,
@@ -79,9 +78,8 @@ _EXPORTS = {
     "eirene.agent.settings": "Settings",
     "eirene.agent.state": "Parts",
     "eirene.agent.wrappers.chat_model": "RefiningChatModel",
-    "eirene.agent.wrappers.mapping": "StateKeys StateMessages",
     "eirene.agent.wrappers.middleware": "RefineMiddleware",
-    "eirene.agent.wrappers.node": "refine_node",
+    "eirene.agent.wrappers.node": "StateKeys StateMessages refine_node",
     "eirene.core.critique": "Critique FeedbackNote Finding Review Sample TaggedSentence",
     "eirene.core.errors": """
         AddressError AuthError BackendError BackendTimeoutError EireneError EncoderError FormError InputError

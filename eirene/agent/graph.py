@@ -19,7 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Overwrite
 from langgraph.utils.runnable import RunnableCallable  # type: ignore[attr-defined]  # re-exported, but not by `as`
 
-from eirene.agent.detectors.findings import with_findings
+from eirene.agent.findings import with_findings
 from eirene.agent.nodes import Nodes
 from eirene.agent.review import review_step
 from eirene.agent.settings import Settings

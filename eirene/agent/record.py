@@ -8,7 +8,7 @@ from typing import Any, cast
 from langgraph.types import Overwrite
 
 from eirene.agent.attempt import Attempt
-from eirene.agent.detectors.findings import with_findings
+from eirene.agent.findings import with_findings
 from eirene.agent.gate.checks.registry import CHECKS, VERSION
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, load_scores

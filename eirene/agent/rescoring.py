@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from eirene.agent.attempt import Attempt
-from eirene.agent.detectors.findings import detectors_for
+from eirene.agent.findings import detectors_for
 from eirene.agent.gate.verdict import harm_by_scores
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, best_text, dump_scores, item_of, load_critique, load_scores

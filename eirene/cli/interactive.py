@@ -101,7 +101,7 @@ class _ReviewSession:
 
         if self._checkpoint is None:
             return InMemorySaver()
-        from eirene.agent.checkpoint_file import checkpoint_file
+        from eirene.agent.session import checkpoint_file
 
         return await self._open.enter_async_context(checkpoint_file(self._checkpoint))
 

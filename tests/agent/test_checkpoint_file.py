@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 
-from eirene.agent.checkpoint_file import checkpoint_file
+from eirene.agent.session import checkpoint_file
 from eirene.core.errors import InputError, MissingExtraError
 
 

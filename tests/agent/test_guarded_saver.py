@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 import eirene
-from eirene.agent.guarded_saver import GuardedSaver
+from eirene.agent.loop import GuardedSaver
 from eirene.testing.parts import ScriptedRefiner, scripted_parts
 from eirene.text.cancellation import WorkCancelledError, cancel_scope
 from tests.agent.loop import BAD, FAULTY, ITEM, ORIGINAL

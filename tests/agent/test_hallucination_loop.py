@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eirene.agent.detectors.findings import with_findings
+from eirene.agent.findings import with_findings
 from eirene.agent.record import run_signature
 from eirene.agent.run import refine
 from eirene.agent.settings import Settings

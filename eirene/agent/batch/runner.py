@@ -14,7 +14,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from eirene.agent.detectors.cache import cached
+from eirene.agent.detectors import cached
 from eirene.agent.loop import Loop
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts

@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from eirene.agent.batch.runner import RowWork, one_row
-from eirene.agent.detectors.cache import cached
+from eirene.agent.detectors import cached
 from eirene.agent.loop import Loop
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings

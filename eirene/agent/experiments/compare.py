@@ -14,7 +14,7 @@ from pathlib import Path
 from eirene.agent.batch.rows import RowJournal, RowKind
 from eirene.agent.batch.runner import raise_permanent
 from eirene.agent.critics import critique_from_notes
-from eirene.agent.detectors.cache import CachedDetector, cached
+from eirene.agent.detectors import CachedDetector, cached
 from eirene.agent.record import row_hash, run_signature
 from eirene.agent.run import arefine, make_settings
 from eirene.agent.settings import Settings

@@ -1,13 +1,19 @@
-"""Detectors that only compute score a text once; those that call a model stay with the run that pays."""
+"""A gate over detectors of one's own choice; those that only compute score a text once for all runs."""
 
 from __future__ import annotations
 
-from eirene.agent.detectors.cache import CachedDetector, cached
+import pytest
+
+from eirene.agent.backends import resolve_backend
+from eirene.agent.detectors import CachedDetector, cached, with_detectors
+from eirene.core.errors import InputError
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need
 from eirene.eval.detectors.rouge import RougeDetector
+from eirene.eval.resources import Resources
+from eirene.models.scripted import ScriptedChatModel
 
 CASE = Case("Trams?", "Trams are quiet.", Grounding("perspectives", (ArgumentGroup("pro", ("Trams are quiet.",)),)))
 
@@ -54,3 +60,25 @@ async def test_no_more_scores_are_cached_than_was_said() -> None:
     assert inner.calls == 3
     await detector.score(Case("Trams?", "a", CASE.given), meter=Meter())
     assert inner.calls == 4
+
+
+def test_the_named_ones_take_the_place_of_the_backends_own_in_their_order() -> None:
+    parts = with_detectors(resolve_backend("embedded"), ["alignment", "rouge"], Resources())
+    assert [d.name for d in parts.detectors] == ["alignment", "rouge"]
+    assert (parts.advisory, parts.judges) == (frozenset({"rouge"}), frozenset())
+    assert parts.version is not None and "alignment:encoder=" in parts.version
+
+
+def test_a_detector_that_is_only_shown_decides_where_it_is_alone() -> None:
+    assert with_detectors(resolve_backend("embedded"), ["rouge"], Resources()).advisory == frozenset()
+
+
+def test_one_that_asks_a_judge_can_measure_a_gain_where_nothing_was_given() -> None:
+    judge = ScriptedChatModel(lambda _: "Verdict: no")
+    parts = with_detectors(resolve_backend("embedded"), ["rouge", "chainpoll"], Resources(judge_model=judge))
+    assert parts.judges == {"chainpoll"}
+
+
+def test_a_detector_without_its_model_is_refused_with_the_option() -> None:
+    with pytest.raises(InputError, match="'chainpoll' needs a judge: name a chat model with --judge"):
+        with_detectors(resolve_backend("embedded"), ["chainpoll"], Resources())

@@ -10,7 +10,8 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 import eirene
-from eirene.agent.detectors import choice, with_judge
+from eirene.agent import detectors
+from eirene.agent.detectors import with_judge
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError
 from eirene.core.records import Record
@@ -109,14 +110,14 @@ def test_the_signature_names_the_judge() -> None:
     assert isinstance(made.detectors[0], ScriptedDetector)
 
 
-@pytest.mark.parametrize(("judge", "polls", "said"), [("gpt", 5, "provider:model"), ("hf:x", 5, "provider:model")])
-def test_what_is_no_judge_is_refused(judge: str, polls: int, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        with_judge(scripted_parts(), judge, polls=polls)
+def test_what_is_no_judge_is_refused() -> None:
+    for judge in ("gpt", "hf:x"):
+        with pytest.raises(InputError, match="provider:model"):
+            with_judge(scripted_parts(), judge, polls=5)
     with pytest.raises(InputError, match="polls must be at least 3"):
         with_judge(scripted_parts(), judge_that_says_yes_to(), polls=2)
 
 
 def test_the_example_in_the_docstring_holds() -> None:
-    found = doctest.testmod(choice)
+    found = doctest.testmod(detectors)
     assert found.attempted > 0 and found.failed == 0
