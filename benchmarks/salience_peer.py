@@ -24,7 +24,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils.logging import disable_progress_bar
 
-from eirene.eval.detectors.salience.attribution import attribute_tokens
+from eirene.eval.detectors.gradients import attribute_tokens
 
 WORDS = 32_000
 

@@ -24,8 +24,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from eirene.eval.detectors.selfcheck.bertscore import TokenEncoder, bertscore_f1, load_token_encoder
-from eirene.eval.detectors.selfcheck.detectors import compared_sentences, disagreement, embedding_scores, ngram_scores
+from eirene.eval.detectors.selfcheck import compared_sentences, disagreement, embedding_scores, ngram_scores
+from eirene.eval.detectors.selfcheck_bertscore import TokenEncoder, bertscore_f1, load_token_encoder
 from eirene.eval.metrics.bootstrap import Resamples
 from eirene.eval.metrics.ranking import auc_and_ap
 from eirene.models.encoder import load_encoder

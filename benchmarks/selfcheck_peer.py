@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from eirene.eval.detectors.selfcheck.bertscore import bertscore_f1, load_token_encoder
-from eirene.eval.detectors.selfcheck.detectors import compared_sentences, disagreement, ngram_scores
+from eirene.eval.detectors.selfcheck import compared_sentences, disagreement, ngram_scores
+from eirene.eval.detectors.selfcheck_bertscore import bertscore_f1, load_token_encoder
 from eirene.text.sentences import split_sentences
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -76,7 +76,7 @@ _NOTHING_LACKS = re.compile(rf"{_ALL_THERE}(?:[,;.]? (?:and |so |as )?{_ALL_THER
 
 
 @dataclass(slots=True)
-class _Verdict:
+class _SentenceVerdict:
     """A verdict on sentence `n` (None without a number), its line, and all that is said beside the tag, by lines."""
 
     n: int | None
@@ -118,7 +118,7 @@ def check_end(finish_reason: str | None) -> None:
         raise UnreadableError(why)
 
 
-def _read(text: str, sentences: Sequence[Sentence]) -> list[_Verdict]:
+def _read(text: str, sentences: Sequence[Sentence]) -> list[_SentenceVerdict]:
     if not sentences:
         raise UnreadableError("extra: the answer has no sentences")
     body = cleaned_instruct(text, quotable=(s.text for s in sentences))
@@ -137,23 +137,23 @@ def _read(text: str, sentences: Sequence[Sentence]) -> list[_Verdict]:
     return _settled(verdicts, len(sentences))
 
 
-def _of_json(held: Mapping[str, Any]) -> Iterator[_Verdict]:
+def _of_json(held: Mapping[str, Any]) -> Iterator[_SentenceVerdict]:
     """`{"1": "Complete", "2": "Incomplete: ..."}`, the form that is asked for, or objects with tag and reason."""
     for key, entry in held.items():
         value = f"{entry.get('tag')}: {entry.get('reason') or ''}" if isinstance(entry, dict) else entry
         found = _TAG.match(value) if isinstance(value, str) and key.isdecimal() else None
         if found is not None:
-            yield _Verdict(int(key[:6]), _tag(found), "", [value[found.end() :]])
+            yield _SentenceVerdict(int(key[:6]), _tag(found), "", [value[found.end() :]])
 
 
 def _tag(found: re.Match[str]) -> Tag:
     return "Complete" if (found["held"] or found["bare"]).lower() == "complete" else "Incomplete"
 
 
-def _of_lines(body: str, sentences: Sequence[Sentence]) -> list[_Verdict]:
+def _of_lines(body: str, sentences: Sequence[Sentence]) -> list[_SentenceVerdict]:
     """The verdicts of a reply's lines, in order; lines below an Incomplete go on with its reason up to a blank one."""
     is_suspect = any(_holds_tag(s.text) for s in sentences)
-    found: list[_Verdict] = []
+    found: list[_SentenceVerdict] = []
     is_open, has_numbers = False, False
     for line in body.split("\n"):
         verdict = _of_line(line, () if is_suspect else sentences)
@@ -179,20 +179,20 @@ def _holds_tag(text: str) -> bool:
     return _HELD_TAG.search(text) is not None or _of_line(text, ()) is not None
 
 
-def _of_line(line: str, sentences: Sequence[Sentence]) -> _Verdict | None:
+def _of_line(line: str, sentences: Sequence[Sentence]) -> _SentenceVerdict | None:
     """The verdict of a line: behind a number, or behind that and the statement; or a tag that stands first."""
     number = _number(line)
     if number is None:
         found = _TAG.match(line)
         is_plain = found is not None and (found["held"] or not line[found.end() :].strip("*_`. "))
-        return _Verdict(None, _tag(found), line, [line[found.end() :]]) if found and is_plain else None
+        return _SentenceVerdict(None, _tag(found), line, [line[found.end() :]]) if found and is_plain else None
     n, at = int(number["n"]), number.end()
     statement = sentences[n - 1].text if 1 <= n <= len(sentences) else ""
     begins = at + len(line[at:]) - len(line[at:].lstrip("\"“'*_> "))
     if statement and line.startswith(statement, begins):
         at = begins + len(statement)
     found = _TAG.match(line, at)
-    return None if found is None else _Verdict(n, _tag(found), line, [line[found.end() :]])
+    return None if found is None else _SentenceVerdict(n, _tag(found), line, [line[found.end() :]])
 
 
 def _number(line: str) -> re.Match[str] | None:
@@ -210,7 +210,7 @@ def _check_beside(line: str, *, is_below: bool) -> None:
         raise UnreadableError("ambiguous: what stands beside the verdicts puts them in doubt")
 
 
-def _check_suspect(found: Sequence[_Verdict], sentences: Sequence[Sentence]) -> None:
+def _check_suspect(found: Sequence[_SentenceVerdict], sentences: Sequence[Sentence]) -> None:
     """Where the answer holds tags, every line could quote it: verdicts have numbers in order, and quote nothing."""
     numbers = [v.n or 0 for v in found]
     if any(after <= before for before, after in pairwise([0, *numbers])):
@@ -232,11 +232,11 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def _settled(found: Sequence[_Verdict], n_sentences: int) -> list[_Verdict]:
+def _settled(found: Sequence[_SentenceVerdict], n_sentences: int) -> list[_SentenceVerdict]:
     """One verdict a sentence, in order. Raises `UnreadableError` for a missing, further or contradictory one."""
     if all(v.n is None for v in found):
         found = [replace(v, n=n) for n, v in enumerate(found, start=1)]
-    held: dict[int, _Verdict] = {}
+    held: dict[int, _SentenceVerdict] = {}
     for verdict in found:
         n = verdict.n
         if n is None:

@@ -25,8 +25,8 @@ GUARDS = {"require", "importing", "start_run", "check_pyarrow", "check_matplotli
 PAST_THE_DOOR = {
     "eirene.cli.flags": "asks by Tracing first",
     "eirene.eval.detectors.classifier": "is given a loaded model",
-    "eirene.eval.detectors.salience.detector": "is given a loaded model",
-    "eirene.eval.detectors.selfcheck.samples": "is given a loaded model",
+    "eirene.eval.detectors.salience": "is given a loaded model",
+    "eirene.eval.detectors.selfcheck": "is given a loaded model",
     "eirene.eval.pairwise": "is given a loaded model",
     "eirene.feedback_model.model": "is given a loaded model",
     "eirene.models.gguf.trial": "runs in a child of a process that has asked",

@@ -21,19 +21,19 @@ from eirene.core.scores import Scores, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, case_of
 from eirene.eval.datasets import read_labelled
-from eirene.eval.detectors import chainpoll
+from eirene.eval.detectors import chainpoll, selfcheck
 from eirene.eval.detectors.judge import bounded
-from eirene.eval.detectors.selfcheck import detectors
-from eirene.eval.detectors.selfcheck.detectors import (
+from eirene.eval.detectors.selfcheck import (
     HALF_NLL,
+    SampleSource,
     SelfCheckEmbedding,
     SelfCheckNgram,
     compared_sentences,
     disagreement,
     ngram_scores,
+    sample_messages,
     tokens_of,
 )
-from eirene.eval.detectors.selfcheck.samples import SampleSource, sample_messages
 from eirene.models.chat import ChatModel
 from eirene.models.encoder import load_encoder
 from eirene.models.limits import RetryPolicy
@@ -228,7 +228,7 @@ async def test_samples_are_drawn_from_a_local_model(tmp_path: Path) -> None:
         assert await SampleSource(model, count=3).get(case("Ann."), meter=Meter()) == samples
 
 
-@pytest.mark.parametrize("module", [chainpoll, detectors])
+@pytest.mark.parametrize("module", [chainpoll, selfcheck])
 def test_the_examples_in_the_docstrings_hold(module: Any) -> None:
     found = doctest.testmod(module)
     assert found.attempted > 0 and found.failed == 0

@@ -14,14 +14,14 @@ from eirene.core.grounding import Grounding
 from eirene.core.scores import Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.detectors.selfcheck.bertscore import (
+from eirene.eval.detectors.selfcheck import SampleSource
+from eirene.eval.detectors.selfcheck_bertscore import (
     SelfCheckBertScore,
     TokenEncoder,
     TokenVectors,
     bertscore_f1,
     load_token_encoder,
 )
-from eirene.eval.detectors.selfcheck.samples import SampleSource
 from eirene.eval.registry import build_detector
 from eirene.eval.resources import Resources
 from eirene.models.local.model import load_local

@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from eirene.core.errors import InputError
-from eirene.eval.detectors.selfcheck.bertscore import load_token_encoder
+from eirene.eval.detectors.selfcheck_bertscore import load_token_encoder
 from eirene.models.local.loading import quiet_peft
 from eirene.models.local.model import load_local
 from eirene.models.local.nli import load_nli

@@ -13,8 +13,7 @@ from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, layout_digest
-from eirene.eval.detectors.salience import SalienceDetector, WordMaps
-from eirene.eval.detectors.salience.maps import prompt_text
+from eirene.eval.detectors.salience import SalienceDetector, WordMaps, prompt_text
 from eirene.models.local.model import LocalModel, load_local
 from tests.tiny_llama import make_llama
 

@@ -10,14 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eirene.eval.detectors.salience.maps import (
+from eirene.eval.detectors.gradients import normalised, tokens_of, word_map
+from eirene.eval.detectors.salience import (
     content_spans,
     error_score,
-    normalised,
     strengths,
-    tokens_of,
     word_error,
-    word_map,
 )
 
 # Four tokens (rows) and three answer tokens (columns).

@@ -1,7 +1,7 @@
-"""Attribution: the contribution of each earlier token to each token of the answer, by gradients of logits.
+"""Attribution by gradients of logits: what each earlier token, and word, contributes to each of the answer.
 
 Needs the extra `local`. One forward pass for the whole text; the gradients of several answer tokens then go back
-through it together.
+through it together. Reference: NPOV, section 3.2 and appendix C.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
-import torch
 
 from eirene.core.errors import BackendError
 
 if TYPE_CHECKING:
+    import torch
     from numpy.typing import NDArray
     from transformers import PreTrainedModel
 
+    Array = NDArray[np.float64]
+
 Measure = Literal["dot", "l2"]
 """Gradient times input embedding (Denil et al. 2014), or the L2 norm of the gradient."""
+Span = tuple[int, int]
 CHUNK = 16
 """Answer tokens whose gradients go back at once; memory grows with it."""
 
@@ -36,7 +39,7 @@ def attribute_tokens(
     soft_prompt: torch.Tensor | None = None,
     measure: Measure = "dot",
     chunk: int = CHUNK,
-) -> NDArray[np.float64]:
+) -> Array:
     """The attribution of each token (row) to each of the last `n_answer` of them (column): (len(ids), n_answer).
 
     The entry is the gradient of the answer token's logit, before the softmax and given all tokens before it, with
@@ -47,6 +50,8 @@ def attribute_tokens(
     Raises `ValueError` if no token stands before the answer, `BackendError` when memory runs out.
     Reference: NPOV, section 3.2.
     """
+    import torch
+
     if not 0 < n_answer < len(ids) + (soft_prompt is not None):
         raise ValueError(f"n_answer must leave a token before the answer, got {n_answer} of {len(ids)} tokens")
     embed: Any = model.get_input_embeddings()
@@ -68,6 +73,8 @@ def attribute_tokens(
 
 def _gradients(logits: torch.Tensor, embedded: torch.Tensor, *, chunk: int) -> Iterator[torch.Tensor]:
     """The gradients of the logits, `chunk` at a time: each (at most chunk, 1, tokens, width)."""
+    import torch
+
     which = torch.eye(len(logits), device=logits.device, dtype=logits.dtype)
     for start in range(0, len(logits), chunk):
         (found,) = torch.autograd.grad(
@@ -80,17 +87,19 @@ def _gradients(logits: torch.Tensor, embedded: torch.Tensor, *, chunk: int) -> I
         yield found
 
 
-def _pulled(gradients: torch.Tensor, embedded: torch.Tensor, measure: Measure) -> NDArray[np.float64]:
+def _pulled(gradients: torch.Tensor, embedded: torch.Tensor, measure: Measure) -> Array:
     """(answer tokens, tokens) of a chunk of gradients."""
     gradients = gradients[:, 0].double()
     found = gradients.norm(dim=-1) if measure == "l2" else (gradients * embedded[0].detach().double()).sum(-1)
-    return cast("NDArray[np.float64]", found.cpu().numpy())
+    return cast("Array", found.cpu().numpy())
 
 
 def _answer_logits(
     model: PreTrainedModel, embedded: torch.Tensor, answer: torch.Tensor, soft_prompt: torch.Tensor | None
 ) -> torch.Tensor:
     """The logit of each answer token where it was predicted, that is one place before it."""
+    import torch
+
     inputs = embedded
     if soft_prompt is not None:  # a clone: what was made in inference mode can take no part in a gradient
         inputs = torch.cat([soft_prompt.clone().to(embedded.dtype), embedded], dim=1)
@@ -99,9 +108,9 @@ def _answer_logits(
         # Only the rows of the head that are asked for: the whole vocabulary would be most of the work.
         states = _decoder(model)(inputs_embeds=inputs, use_cache=False).last_hidden_state[0, places]
         head: Any = cast(Any, model).get_output_embeddings()
-        return cast(torch.Tensor, (states * head.weight[answer]).sum(-1))
+        return cast("torch.Tensor", (states * head.weight[answer]).sum(-1))
     logits = cast(Any, model)(inputs_embeds=inputs, use_cache=False).logits[0, places]
-    return cast(torch.Tensor, logits.gather(1, answer[:, None])[:, 0])
+    return cast("torch.Tensor", logits.gather(1, answer[:, None])[:, 0])
 
 
 def _has_plain_head(model: PreTrainedModel) -> bool:
@@ -111,23 +120,24 @@ def _has_plain_head(model: PreTrainedModel) -> bool:
     return _plain_heads[model]
 
 
-@torch.no_grad()
 def _is_plain(model: PreTrainedModel) -> bool:
+    import torch
+
     head: Any = cast(Any, model).get_output_embeddings()
     decoder = _decoder(model)
     if head is None or decoder is None or not hasattr(head, "weight"):
         return False
     embed: Any = model.get_input_embeddings()
     count = min(embed.weight.shape[0], 8)
-    inputs = embed(torch.arange(count, device=embed.weight.device)[None])
-    states = decoder(inputs_embeds=inputs, use_cache=False).last_hidden_state
-    wanted = cast(Any, model)(inputs_embeds=inputs, use_cache=False).logits
-    if head.weight.shape != (wanted.shape[-1], states.shape[-1]):
-        return False
-    found = states @ head.weight.T
-    if found.dtype != torch.float32:
-        return bool(torch.allclose(found.float(), wanted.float(), rtol=0.05, atol=0.05))
-    return bool(torch.allclose(found, wanted, rtol=1e-4, atol=1e-5))
+    with torch.no_grad():
+        inputs = embed(torch.arange(count, device=embed.weight.device)[None])
+        states = decoder(inputs_embeds=inputs, use_cache=False).last_hidden_state
+        wanted = cast(Any, model)(inputs_embeds=inputs, use_cache=False).logits
+        if head.weight.shape != (wanted.shape[-1], states.shape[-1]):
+            return False
+        found = states @ head.weight.T
+    rtol, atol = (1e-4, 1e-5) if found.dtype == torch.float32 else (0.05, 0.05)
+    return bool(torch.allclose(found.float(), wanted.float(), rtol=rtol, atol=atol))
 
 
 def _decoder(model: PreTrainedModel) -> Any:
@@ -161,3 +171,40 @@ def _eager_attention(model: PreTrainedModel) -> Iterator[None]:
     finally:
         for c, was in before:
             c._attn_implementation = was
+
+
+def normalised(attributions: Array) -> Array:
+    """Squares the token map and makes each column sum to 1; a column of zeros stays one."""
+    # Scaled first: squares of very small numbers would all be 0.
+    largest = np.abs(attributions).max(axis=0, keepdims=True, initial=0.0)
+    squares = np.square(np.divide(attributions, largest, out=np.zeros_like(attributions), where=largest > 0))
+    sums = squares.sum(axis=0, keepdims=True)
+    return np.asarray(np.divide(squares, sums, out=np.zeros_like(squares), where=sums > 0))
+
+
+def tokens_of(words: Sequence[Span], tokens: Sequence[Span]) -> list[list[int]]:
+    """The tokens that each word shares a character with; both lists are in the order of the text.
+
+    A token that reaches over two words belongs to both.
+    """
+    found: list[list[int]] = []
+    first = 0
+    for start, end in words:
+        while first < len(tokens) and tokens[first][1] <= start:
+            first += 1
+        n = first
+        own = []
+        while n < len(tokens) and tokens[n][0] < end:
+            if tokens[n][1] > start:
+                own.append(n)
+            n += 1
+        found.append(own)
+    return found
+
+
+def word_map(tokens: Array, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> Array:
+    """The word-to-word map: the largest entry between any token of the row's word and any of the column's."""
+    by_row = np.array([tokens[list(r)].max(axis=0) if r else np.zeros(tokens.shape[1]) for r in rows])
+    by_row = by_row.reshape(len(rows), tokens.shape[1])
+    both = [by_row[:, list(c)].max(axis=1) if c else np.zeros(len(rows)) for c in columns]
+    return np.array(both).reshape(len(columns), len(rows)).T

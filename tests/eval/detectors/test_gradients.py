@@ -11,7 +11,7 @@ import torch
 from captum.attr import InputXGradient, Saliency
 from peft import PromptTuningConfig, get_peft_model
 
-from eirene.eval.detectors.salience.attribution import attribute_tokens
+from eirene.eval.detectors.gradients import attribute_tokens
 from eirene.models.local.loading import load_base, quiet_peft
 from tests.tiny_llama import make_llama
 
