@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eirene.core.records import Item
     from eirene.core.verification import Verification
-    from eirene.views.claims import Verified
+    from eirene.views.verification import Verified
 
 Run = Annotated[str, typer.Argument(metavar="RUN.jsonl", help="Records, one a line; - is standard input.")]
 Out = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to write the page; - is standard output.")]

@@ -144,8 +144,7 @@ def _verified(asked: _AskedVerification) -> Verification:
 
 def _write_page(found: Verification, asked: _AskedVerification, path: str, *, force: bool) -> None:
     from eirene.data.output import STDOUT, write_text
-    from eirene.views.verification import outcome_of
-    from eirene.views.verification_page import render_verification_page
+    from eirene.views.verification import outcome_of, render_verification_page
 
     page = render_verification_page(found, asked.passages, question=asked.question, ids=asked.ids)
     write_text(path, page, force=force)

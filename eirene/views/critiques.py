@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from eirene.core.critique import TaggedSentence
 from eirene.core.records import Record, Round
-from eirene.core.scores import number
-from eirene.views.facts import Vote, consistency, shown_score, unchecked, votes
+from eirene.views.facts import Vote, consistency, rounded, shown_score, unchecked, votes
 from eirene.views.faults import Gap, ShownFault, ShownSpan, marked_spans, verdict_of
 
 MOST_CELLS = 100
@@ -96,6 +95,6 @@ def _sentence_scores(record: Record) -> dict[int, str]:
     said: dict[int, list[str]] = {}
     for name, scores in record.scores.original.items():
         for score in scores.sentences:
-            if number(score.hallucination) is not None:
+            if rounded(score.hallucination) is not None:
                 said.setdefault(score.n, []).append(f"{name}: hallucination {shown_score(score.hallucination)}")
     return {n: "; ".join(texts) for n, texts in said.items()}

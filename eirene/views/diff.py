@@ -1,4 +1,4 @@
-"""Diff of two answers: by sentence, and by word within a changed sentence.
+"""Diff of two answers, by sentence and by word; the edits of a round; and what changed, in words.
 
 A view of `eirene.text.edits`. The pieces lose nothing: those marked `same` and `gone`, joined, are the old text; `same`
 and `new` are the new one.
@@ -6,18 +6,33 @@ and `new` are the new one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Literal
+from itertools import accumulate, groupby
+from typing import Literal, TypeVar
 
+from eirene.core.records import EditDecision, Round
 from eirene.text.edits import SentenceEdit, WordEdit, sentence_edits
 from eirene.text.edits.pieces import laid_out
 from eirene.text.edits.words import shared_runs
 from eirene.text.matching import Span
+from eirene.text.quoting import quoted
 
+_Entry = TypeVar("_Entry")
 Kind = Literal["same", "gone", "new"]
 DiffLineKind = Literal["same", "gone", "new", "changed", "moved away", "moved here"]
+_CALM_RUN = 6  # calm entries in a row up to which all are shown; of more, the middle is counted
+_LITTLE = 0.25  # under this share of the original a comparison tells little: it is a list of all that went and came
+_FEW, _MANY = 8, 30  # changed sentences that are shown of a rewrite that shares little, and of any other
+_DRAWN = 40  # changed sentences that a page shows before it folds the rest
+SIGNS: Mapping[DiffLineKind, str] = {
+    "same": "", "changed": "~", "gone": "−", "moved away": "−", "new": "+", "moved here": "+"
+}  # fmt: skip
+"""The sign of a line on a page."""
+_DONE: tuple[tuple[DiffLineKind, str], ...] = (
+    ("new", "added"), ("changed", "reworded"), ("gone", "removed"), ("moved here", "moved"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +113,139 @@ def _pieces(runs: Iterable[tuple[str, str]]) -> Iterator[DiffPiece]:
             continue
         yield from [DiffPiece("gone", gone)] if gone else []
         yield from [DiffPiece("new", new)] if new else []
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDiff:
+    """The lines to show, a number where so many unchanged ones are left out, and a note on what is not shown."""
+
+    lines: tuple[DiffLine | int, ...]
+    note: str
+
+
+def changes_in_words(lines: Sequence[DiffLine]) -> str:
+    """`1 sentence added, 2 reworded`; "" where no sentence changed."""
+    counts = Counter(line.kind for line in lines)
+    said = [(counts[kind], word) for kind, word in _DONE if counts[kind]]
+    if not said:
+        return ""
+    (n, word), *more = said
+    first = f"{n:,} sentence{'' if n == 1 else 's'} {word}"
+    return ", ".join([first, *(f"{n:,} {word}" for n, word in more)])
+
+
+def shown_diff(lines: Sequence[DiffLine]) -> ShownDiff:
+    """The comparison without the middle of long unchanged runs, cut where a rewrite is long or shares little."""
+    share = _shared(lines)
+    changed = sum(line.kind != "same" for line in lines)
+    most = _FEW if share < _LITTLE else _MANY
+    note = ""
+    if changed > most:
+        end = list(accumulate(int(line.kind != "same") for line in lines)).index(most + 1)
+        lines = lines[:end]
+        note = f"The rewrite shares {share:.0%} of the original with it. " if share < _LITTLE else ""
+        note += f"Of {changed:,} changed sentences the first {most} are shown."
+    found = calmed(lines, _is_same)
+    return ShownDiff(tuple(found), note)
+
+
+def folds(lines: Sequence[DiffLine]) -> Iterator[tuple[str, list[DiffLine]]]:
+    """The lines in runs for a page: with the title of a fold, or with "" where they are open. Nothing is left out."""
+    shown: list[DiffLine] = []
+    for title, run in _runs(lines):
+        if not title:
+            shown += run
+        elif run:
+            yield from [("", shown)] if shown else []
+            yield f"{len(run):,} {title}", run
+            shown = []
+    yield from [("", shown)] if shown else []
+
+
+def _runs(lines: Sequence[DiffLine]) -> Iterator[tuple[str, list[DiffLine]]]:
+    drawn = 0
+    for is_same, group in groupby(lines, key=_is_same):
+        run = list(group)
+        if is_same:
+            ends = 2 if len(run) > _CALM_RUN else len(run)
+            yield "", run[:ends]
+            yield "unchanged sentences", run[ends : max(ends, len(run) - 2)]
+            yield "", run[max(ends, len(run) - 2) :]
+            continue
+        room = max(0, _DRAWN - drawn)
+        drawn += len(run)
+        yield "", run[:room]
+        yield "more changed sentences", run[room:]
+
+
+def calmed(entries: Sequence[_Entry], is_calm: Callable[[_Entry], bool]) -> Iterator[_Entry | int]:
+    """The entries, with the middle of a long run of calm ones replaced by its length."""
+    for calm, group in groupby(entries, key=is_calm):
+        run = list(group)
+        if not calm or len(run) <= _CALM_RUN:
+            yield from run
+            continue
+        yield from run[:2]
+        yield len(run) - 4
+        yield from run[-2:]
+
+
+def _is_same(line: DiffLine) -> bool:
+    return line.kind == "same"
+
+
+def _shared(lines: Sequence[DiffLine]) -> float:
+    """The share of the old text's characters that stand in the new one."""
+    sizes = Counter[str]()
+    for line in lines:
+        moved = line.kind == "moved away"
+        for piece in line.pieces:
+            sizes["same" if moved else piece.kind] += len(piece.text)
+    old = sizes["same"] + sizes["gone"]
+    return sizes["same"] / old if old else 0.0
+
+
+_LONGEST = 200
+"""Characters of an edit's words that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEdit:
+    """An edit that was undone: what was done about it, in words, why, and the check of the gate that says so."""
+
+    what: str
+    why: str
+    check: str
+
+
+def edits_taken(round_: Round) -> str:
+    """How many edits a rewrite had and how many were taken, and what it mended; "" where no edit was judged."""
+    whole = [d for d in round_.edits if d.kind != "characters"]
+    if not whole:
+        return ""
+    taken = sum(d.taken for d in whole)
+    text = f"{taken} of {len(whole)} edit{'' if len(whole) == 1 else 's'} taken"
+    return text + (f"; mended: {'; '.join(round_.mended)}" if round_.mended else "")
+
+
+def edits_undone(round_: Round) -> tuple[ShownEdit, ...]:
+    """The edits that were undone, in the order of the rewrite."""
+    return tuple(ShownEdit(_what(d), d.why or "", d.check or "") for d in round_.edits if not d.taken)
+
+
+def _what(edit: EditDecision) -> str:
+    if edit.kind == "characters":
+        return "taken out: hidden characters"
+    if edit.kind == "added":
+        return f"left out: {_quoted(edit.new)}"
+    if edit.kind == "removed":
+        return f"put back: {_quoted(edit.old)}"
+    if edit.kind == "moved":
+        return f"moved back: {_quoted(edit.old)}"
+    if not edit.old.strip():
+        return f"left out: {_quoted(edit.new)}"
+    return f"put back: {_quoted(edit.old)}" + (f" for {_quoted(edit.new)}" if edit.new.strip() else "")
+
+
+def _quoted(text: str) -> str:
+    return quoted(text, _LONGEST)

@@ -18,6 +18,8 @@ from eirene.core.scores import Outcome, PairVote, PairVotes, Poll, Polls, Score,
 from eirene.core.usage import Usage
 
 Vote = Literal["complete", "incomplete", "invalid"]
+Number = float | None
+"""A score, rounded to the three decimals that are shown; None where there is none."""
 
 ERRORS = ("hallucination", "coverage")
 
@@ -36,10 +38,7 @@ HOW_TO_GIVE = (
     "--backend provider:model."
 )
 """What a reader at a terminal can change where nothing was given."""
-
 Tone = Literal["good", "plain", "warn", "bad"]
-
-
 TONE: Mapping[Status, Tone] = {
     "accepted": "good", "complete": "plain", "kept": "warn", "abstained": "plain", "failed": "bad"
 }  # fmt: skip
@@ -48,11 +47,14 @@ TONE: Mapping[Status, Tone] = {
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """One error of one detector: its scores in the order of the columns; `advisory` where they decide nothing."""
+    """One error of one detector: its scores in the order of the columns, with three decimals, None where there is none.
+
+    `advisory` where they decide nothing.
+    """
 
     detector: str
     error: str
-    scores: tuple[Score, ...]
+    scores: tuple[Number, ...]
     advisory: bool = False
 
 
@@ -88,7 +90,7 @@ def score_table(record: Record, *, most_rounds: int = 3) -> ScoreTable:
             notes |= {(detector, why): [] for why in sorted(reasons)}
         for error in given:
             cells = found[error]
-            rows.append(ScoreRow(detector, error, cells, detector in record.advisory))
+            rows.append(ScoreRow(detector, error, tuple(map(rounded, cells)), detector in record.advisory))
             for (column, _), cell in zip(named, cells, strict=True):
                 if isinstance(cell, Unscored):
                     notes.setdefault((f"{detector} {error}", cell.unscored), []).append(column)
@@ -112,9 +114,16 @@ def _score(scores: Scores | None, error: str) -> Score:
     return scores.hallucination if error == "hallucination" else scores.coverage
 
 
-def shown_score(score: Score) -> str:
+def rounded(score: Score | None) -> Number:
+    """Three decimals; None where there is no score."""
+    value = None if score is None else number(score)
+    return None if value is None else round(value, 3)
+
+
+def shown_score(score: Score | None) -> str:
     """Three decimals, or a dash where there is no score."""
-    return "-" if isinstance(score, Unscored) else f"{score:.3f}"
+    value = None if score is None else number(score)
+    return "-" if value is None else f"{value:.3f}"
 
 
 def last_candidate(record: Record) -> str | None:

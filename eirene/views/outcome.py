@@ -1,25 +1,82 @@
-"""Outcome of a run in words: what is shown and why, what a rewrite mended, what was undone, what is still wrong."""
+"""Outcome of a run in words: what of the given is said and missing, what a rewrite mended, and what is still wrong.
+
+A record does not hold what was given: an argument that a detector scores has its text from the item, else its number.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from eirene.core.records import Record
+from eirene.core.grounding import grounding_for
+from eirene.core.records import Item, Record
+from eirene.core.scores import Scores
 from eirene.text.quoting import quoted
 from eirene.text.sentences import split_sentences
-from eirene.views.changes import changes_in_words
 from eirene.views.critiques import ShownCritique, ShownSentence
-from eirene.views.diff import DiffLine
-from eirene.views.edits import edits_undone
-from eirene.views.facts import rewrites
+from eirene.views.diff import DiffLine, changes_in_words
+from eirene.views.facts import Number, rewrites, rounded
 from eirene.views.faults import MISSING
-from eirene.views.given import Number, ShownArgument
 
+Bearing = Callable[[Item], Sequence[str]]
+"""The sentences of an item's passages that bear on its question, as `alignment` numbers them."""
+
+OF_SENTENCES = frozenset({"alignment"})
+"""Detectors that number sentences of the passages where others number passages."""
 _SAID = 0.5
 """Coverage error of an argument under which it counts as said, as the gate has it."""
 _LONGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class ShownArgument:
+    """A given argument and its coverage error. Its number stands for a text that is not at hand: not `in_words`."""
+
+    detector: str
+    group: str
+    text: str
+    before: Number
+    after: Number
+    advisory: bool
+    in_words: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTexts:
+    """The texts by (detector, group, number). Of passages, `alignment` scores sentences and not whole passages."""
+
+    item: Item | None
+    bearing: Bearing | None = None
+
+    def of(self, detector: str, scores: Scores) -> list[str | None]:
+        """The text of each scored argument; None where it is not known."""
+        given = None if self.item is None else grounding_for(self.item)
+        if self.item is None or given is None or given.source == "derived":
+            return [None] * len(scores.arguments)
+        if given.source == "context" and detector in OF_SENTENCES:
+            return self._of_sentences(self.item, len(scores.arguments))
+        texts = {(group.name, n): text for group in given.groups for n, text in enumerate(group.arguments, start=1)}
+        return [texts.get((a.group, a.n)) for a in scores.arguments]
+
+    def _of_sentences(self, item: Item, count: int) -> list[str | None]:
+        every = dict.fromkeys(s.text for text in item.context or () for s in split_sentences(text) if s.text)
+        found: Sequence[str] = tuple(every)
+        if len(found) != count and self.bearing is not None:
+            found = self.bearing(item)
+        return list(found) if len(found) == count else [None] * count
+
+
+def arguments_of(record: Record, given: GivenTexts) -> Iterator[ShownArgument]:
+    """A line for each argument that a detector scores: before and after. Those that decide nothing come last."""
+    detectors = sorted(record.scores.original.items(), key=lambda found: found[0] in record.advisory)
+    for name, before in detectors:
+        after = record.scores.final.get(name)
+        known = {} if after is None else {(a.group, a.n): rounded(a.coverage) for a in after.arguments}
+        for a, text in zip(before.arguments, given.of(name, before), strict=True):
+            numbers = rounded(a.coverage), known.get((a.group, a.n))
+            what = "argument" if a.group != "context" else "sentence" if name in OF_SENTENCES else "passage"
+            yield ShownArgument(name, a.group, text or f"{what} {a.n}", *numbers, name in record.advisory, bool(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +86,6 @@ class ShownOpen:
     word: str
     text: str
     why: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownUndone:
-    """An edit that the gate undid, why, and which of its checks says so; `round` from 1."""
-
-    round: int
-    what: str
-    why: str
-    check: str
 
 
 def summary_of(record: Record, lines: Sequence[DiffLine]) -> str:
@@ -76,12 +123,6 @@ class Found:
         if line.kind == "new":
             return ("missing",) if any(text in new.casefold() for text in self._missing) else ()
         return self._faults.get(old, ())
-
-
-def undone_in(record: Record) -> Iterator[ShownUndone]:
-    """The edits that were undone, of every round."""
-    for n, round_ in enumerate(record.rounds, start=1):
-        yield from (ShownUndone(n, edit.what, edit.why, edit.check) for edit in edits_undone(round_))
 
 
 def still_open(

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from eirene._version import __version__
 from eirene.views import asset
-from eirene.views.changes import SIGNS, folds
+from eirene.views.diff import SIGNS, folds
 from eirene.views.facts import visible
 from eirene.views.faults import letter_of, style_of
 

@@ -5,26 +5,28 @@ The maps of words that a record's scores hold: which words of the given went int
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from eirene.core.grounding import grounding_for
+from eirene.core.history import HistoryTurn
 from eirene.core.records import Item, Record
-from eirene.core.scores import Scores, number
-from eirene.views.claims import RecordClaims, Verified, claims_of
+from eirene.core.scores import Scores
 from eirene.views.critiques import ShownCritique, critiques_of
-from eirene.views.diff import DiffLine, DiffLineKind, diff
-from eirene.views.edits import edits_taken
-from eirene.views.facts import (
-    PolledText,
-    compared_texts,
-    last_candidate,
-    polled_texts,
-    rewrites,
-    score_table,
+from eirene.views.diff import DiffLine, DiffLineKind, ShownEdit, diff, edits_taken, edits_undone
+from eirene.views.facts import PolledText, ScoreRow, compared_texts, last_candidate, polled_texts, rewrites, score_table
+from eirene.views.outcome import (
+    Bearing,
+    Found,
+    GivenTexts,
+    ShownArgument,
+    ShownOpen,
+    arguments_of,
+    now_said,
+    still_open,
+    summary_of,
 )
-from eirene.views.given import Bearing, GivenTexts, Number, ShownArgument, arguments_of, rounded
-from eirene.views.outcome import Found, ShownOpen, ShownUndone, now_said, still_open, summary_of, undone_in
+from eirene.views.verification import RecordClaims, Verified, claims_of
 
 MOST_WORDS = 120
 """On a side; a longer one is cut, and the page says so."""
@@ -110,16 +112,6 @@ class ShownLine:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownScores:
-    """One error of one detector, its scores in the order of the columns; `advisory` where they decide nothing."""
-
-    detector: str
-    error: str
-    scores: tuple[Number, ...]
-    advisory: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ShownRound:
     """A round's decision. `candidate` is None where nothing was rewritten, "" where it is the rewrite of the diff.
 
@@ -134,16 +126,19 @@ class ShownRound:
 
 @dataclass(frozen=True, slots=True)
 class RecordView:
-    """Everything but the texts that a record's page has anyway: question, answer, status."""
+    """Everything but the texts that a record's page has anyway: question, answer, status.
+
+    `undone`: the edits that the gate undid, each with its round, from 1.
+    """
 
     summary: str
     diff: tuple[ShownLine, ...]
     now_said: tuple[str, ...]
-    undone: tuple[ShownUndone, ...]
+    undone: tuple[tuple[int, ShownEdit], ...]
     open: tuple[ShownOpen, ...]
     critiques: tuple[ShownCritique, ...]
     columns: tuple[str, ...]
-    scores: tuple[ShownScores, ...]
+    scores: tuple[ScoreRow, ...]
     notes: tuple[str, ...]
     polls: tuple[PolledText, ...]
     arguments: tuple[ShownArgument, ...]
@@ -169,14 +164,11 @@ def view_of(
         summary=summary_of(record, lines),
         diff=tuple(_line(line, found.of(line)) for line in lines),
         now_said=tuple(now_said(record, arguments)),
-        undone=tuple(undone_in(record)),
+        undone=tuple((n, edit) for n, r in enumerate(record.rounds, start=1) for edit in edits_undone(r)),
         open=tuple(still_open(record, critiques, arguments)),
         critiques=critiques,
         columns=table.columns,
-        scores=tuple(
-            ShownScores(row.detector, row.error, tuple(rounded(number(s)) for s in row.scores), row.advisory)
-            for row in table.rows
-        ),
+        scores=table.rows,
         notes=table.notes,
         polls=(*polled_texts(record), *compared_texts(record)),
         arguments=arguments,
@@ -200,3 +192,39 @@ def _rounds(record: Record) -> Iterator[ShownRound]:
     for round_, rewrite in zip(record.rounds, rewrites(record), strict=True):
         candidate = "" if rewrite is not None and rewrite == shown else rewrite
         yield ShownRound(round_.decision, round_.why, candidate, edits_taken(round_))
+
+
+LAST_TURNS = 20
+LONGEST_TURN = 1_000
+"""Of a page with many records: turns of each record, and characters of a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownConversation:
+    """How many turns there are in words, a note where not all of it is shown, and (role, content) of each turn."""
+
+    title: str
+    note: str
+    turns: tuple[tuple[str, str], ...]
+
+
+def shown_conversation(history: Sequence[HistoryTurn] | None, *, bounded: bool = False) -> ShownConversation | None:
+    """The turns before a record's question, or None; `bounded`: the last ones, each with its first characters."""
+    if not history:
+        return None
+    title = f"The conversation before it: {len(history):,} turn{'s' if len(history) > 1 else ''}"
+    if not bounded:
+        return ShownConversation(title, "", tuple((turn.role, turn.content) for turn in history))
+    last = history[-LAST_TURNS:]
+    cuts = [f"the last {LAST_TURNS}"] if len(last) < len(history) else []
+    cuts += [f"the first {LONGEST_TURN:,} characters of each"] if any(map(_is_long, last)) else []
+    note = f"Shown are {', '.join(cuts)}; the record holds all." if cuts else ""
+    return ShownConversation(title, note, tuple((turn.role, _cut(turn)) for turn in last))
+
+
+def _is_long(turn: HistoryTurn) -> bool:
+    return len(turn.content) > LONGEST_TURN
+
+
+def _cut(turn: HistoryTurn) -> str:
+    return f"{turn.content[:LONGEST_TURN]}…" if _is_long(turn) else turn.content

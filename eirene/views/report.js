@@ -50,7 +50,7 @@ function drawLine([kind, pieces, faults]) {
   return make("li", `d-${kind.replace(" ", "-")}`, hidden(make("span", "sign", SIGNS[kind])), beside);
 }
 
-// As `folds` in changes.py: long unchanged runs are folded, and so is what comes after the first changed sentences.
+// As `folds` in diff.py: long unchanged runs are folded, and so is what comes after the first changed sentences.
 function drawDiff(lines) {
   const [CALM, DRAWN] = [6, 40];
   const parts = [];
@@ -173,7 +173,7 @@ function drawn(tag, attributes, words = "") {
   return element;
 }
 
-// The same picture as `picture` in salience_page.py.
+// The same picture as `picture` in salience.py.
 function drawMap([title, note, rows, columns, shares]) {
   const [step, label] = [14, 130];
   const [width, height] = [label + step * columns.length + label / 2, label + step * rows.length];
@@ -215,7 +215,7 @@ function drawBody(at) {
   const now = diff.flatMap(([, pieces]) => pieces.filter(([what]) => !what || isNew(what)).map(([, words]) => words)).join("");
   head("Answer", paragraph("text", accepted ? now : original));
   if (diff.length) head(accepted ? "What changed" : "What was tried and not accepted", ...drawDiff(diff));
-  if (undone.length) head("What was undone, and why", points(undone.map(([round, what, reason, check]) =>
+  if (undone.length) head("What was undone, and why", points(undone.map(([round, [what, reason, check]]) =>
     make("li", "", rounds.length > 1 ? `Round ${round}: ` : "", what, paragraph("reason", reason, " ", make("span", "dim", `(check: ${check})`))))));
   if (open.length) head("What is still missing or at fault", points(open.map(([word, words, reasons]) =>
     make("li", "", drawFault(word), " ", words, ...reasons.map((reason) => paragraph("reason", reason))))));

@@ -11,23 +11,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from itertools import groupby
 from pathlib import PurePath
-from typing import Any
+from typing import Any, get_args
 
-from eirene.core.history import HistoryTurn
-from eirene.core.records import Item, Record
+from markupsafe import Markup
+
+from eirene.core.records import Item, Record, Status
 from eirene.core.usage import Usage
 from eirene.data.line_checksum import KEY
-from eirene.views.claims import Verified
-from eirene.views.facts import ADVISORY, STATUS_WORDS, cost
-from eirene.views.faults import MEANING, STYLES, words_in
-from eirene.views.given import Bearing
+from eirene.views.facts import ADVISORY, STATUS_WORDS, Number, cost
+from eirene.views.faults import MEANING, STYLES, style_of, words_in
+from eirene.views.outcome import Bearing
 from eirene.views.page import compact, page, script_safe
-from eirene.views.record import RecordView, view_of
-from eirene.views.report_claims import ClaimsTally
-from eirene.views.report_rows import STATUSES, ReportRow, means_by_status, row_of
+from eirene.views.record import RecordView, shown_conversation, view_of
 from eirene.views.salience import picture
-from eirene.views.tables import HtmlTable, RowGroup, change_cell, score_cell
-from eirene.views.verification import CAUTION
+from eirene.views.tables import Cell, HtmlTable, RowGroup, change_cell, score_cell
+from eirene.views.verification import CAUTION, RecordClaims, Unit, Verified
 from eirene.views.verification import MEANING as VERDICTS
 
 
@@ -79,7 +77,7 @@ class _ReportData:
         self.details: list[str] = []
         self.signatures: dict[str, int] = {}
         self.usage, self.words = Usage(), set[str]()
-        self.tally = ClaimsTally()
+        self.tally = _ClaimsTally()
 
     def add(self, record: Record, view: RecordView) -> None:
         self.rows.append(row_of(record, view))
@@ -188,37 +186,125 @@ def _arguments(view: RecordView) -> Iterator[tuple[str, HtmlTable]]:
         yield detector, HtmlTable(caption, ("Given", "Before", "After", "Change"), groups)
 
 
-LAST_TURNS = 20
-LONGEST_TURN = 1_000
-"""Of a page with many records: turns of each record, and characters of a turn."""
+STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 @dataclass(frozen=True, slots=True)
-class ShownConversation:
-    """How many turns there are in words, a note where not all of it is shown, and (role, content) of each turn."""
+class ReportRow:
+    """The line of a record. Errors are means over the detectors that decide; None where none scored both texts.
 
-    title: str
-    note: str
-    turns: tuple[tuple[str, str], ...]
+    `verdicts` are those that its answer's sentences and quotations have; none where it was not verified.
+    """
 
-
-def shown_conversation(history: Sequence[HistoryTurn] | None, *, bounded: bool = False) -> ShownConversation | None:
-    """The turns before a record's question, or None; `bounded`: the last ones, each with its first characters."""
-    if not history:
-        return None
-    title = f"The conversation before it: {len(history):,} turn{'s' if len(history) > 1 else ''}"
-    if not bounded:
-        return ShownConversation(title, "", tuple((turn.role, turn.content) for turn in history))
-    last = history[-LAST_TURNS:]
-    cuts = [f"the last {LAST_TURNS}"] if len(last) < len(history) else []
-    cuts += [f"the first {LONGEST_TURN:,} characters of each"] if any(map(_is_long, last)) else []
-    note = f"Shown are {', '.join(cuts)}; the record holds all." if cuts else ""
-    return ShownConversation(title, note, tuple((turn.role, _cut(turn)) for turn in last))
+    id: str
+    question: str
+    mode: str
+    status: str
+    seed: int
+    summary: str
+    hallucination_before: Number
+    hallucination_after: Number
+    coverage_before: Number
+    coverage_after: Number
+    verdicts: tuple[str, ...] = ()
 
 
-def _is_long(turn: HistoryTurn) -> bool:
-    return len(turn.content) > LONGEST_TURN
+def row_of(record: Record, view: RecordView) -> ReportRow:
+    """The line of a record whose page is `view`."""
+    errors = (*_errors(view, "hallucination"), *_errors(view, "coverage"))
+    about = record.id, record.question, record.mode, record.status, record.seed, view.summary
+    found = None if view.claims is None else view.claims.answer
+    return ReportRow(*about, *errors, () if found is None else found.words)
 
 
-def _cut(turn: HistoryTurn) -> str:
-    return f"{turn.content[:LONGEST_TURN]}…" if _is_long(turn) else turn.content
+def _errors(view: RecordView, error: str) -> tuple[Number, Number]:
+    found = [(row.scores[0], row.scores[-1]) for row in view.scores if row.error == error and not row.advisory]
+    both = [(before, after) for before, after in found if before is not None and after is not None]
+    return (_mean([before for before, _ in both]), _mean([after for _, after in both]))
+
+
+def means_by_status(rows: Sequence[ReportRow]) -> HtmlTable:
+    """How many records ended how, and their mean errors before and after."""
+    statuses = [status for status in STATUSES if any(row.status == status for row in rows)]
+    lines = [_line(Markup('<strong class="badge {0}">{0}</strong>').format(s), [r for r in rows if r.status == s])
+             for s in statuses]  # fmt: skip
+    groups = [RowGroup("", lines)]
+    if len(statuses) > 1:
+        groups.append(RowGroup("", [_line("all", rows)]))
+    names = (f"{error} error, {when}" for error in ("Hallucination", "Coverage") for when in ("before", "after"))
+    caption = "Mean errors from 0 to 1, lower is better, by the detectors that decide."
+    return HtmlTable(caption, ("Status", "Records", *names), groups)
+
+
+def _line(name: Cell, rows: Sequence[ReportRow]) -> tuple[Cell, ...]:
+    return (name, f"{len(rows):,}", *_figures(rows))
+
+
+def _figures(rows: Sequence[ReportRow]) -> Iterator[Cell]:
+    for field in ("hallucination_before", "hallucination_after", "coverage_before", "coverage_after"):
+        known = [value for value in (getattr(row, field) for row in rows) if value is not None]
+        mean = _mean(known)
+        if mean is None:
+            yield Markup('<span aria-hidden="true">–</span><span class="unseen">unscored</span>')
+        else:
+            of = f" (of {len(known):,})" if len(known) < len(rows) else ""
+            yield Markup('<span>{:.3f}<span class="dim">{}</span></span>').format(mean, of)
+
+
+def _mean(values: Sequence[float]) -> Number:
+    return round(sum(values) / len(values), 3) if values else None
+
+
+_NOTHING_GIVEN = "the row gives no passages and no arguments"
+
+
+class _ClaimsTally:
+    """Counts what was found of each record."""
+
+    def __init__(self) -> None:
+        self.verified = 0
+        self._counts = Counter[tuple[str, str, str]]()  # (side, part, verdict)
+        self._records: Counter[str] = Counter()
+        self._why: Counter[str] = Counter()
+        self._units: Counter[Unit] = Counter()
+
+    def add(self, found: RecordClaims | None) -> None:
+        """Counts a record; None is one whose row gives nothing."""
+        if found is None or found.answer is None:
+            self._why[_NOTHING_GIVEN if found is None else found.why] += 1
+            return
+        self.verified += 1
+        self._units[found.unit] += 1
+        for side, shown in (("before", found.original or found.answer), ("after", found.answer)):
+            self._counts.update((side, "claims", claim.verdict) for claim in shown.claims)
+            self._counts.update((side, "quotations", quotation.verdict) for quotation in shown.quotations)
+        self._records.update(found.answer.words)
+
+    def table(self) -> HtmlTable | None:
+        """Sentences and quotations by verdict, before and after; None where no record was verified."""
+        groups = [RowGroup("Sentences", self._rows("claims")), RowGroup("Quotations", self._rows("quotations"))]
+        caption = f"What was given says of {self.verified:,} record{'' if self.verified == 1 else 's'}."
+        shown = [group for group in groups if group.rows]
+        return HtmlTable(caption, ("Verdict", "Originals", "Answers"), shown) if self.verified else None
+
+    def _rows(self, part: str) -> list[tuple[Cell, ...]]:
+        chip = Markup('<strong class="fault {}">{}</strong>')
+        counts = {word: [self._counts[side, part, word] for side in ("before", "after")] for word in VERDICTS}
+        return [(chip.format(style_of(w), w), *map("{:,}".format, both)) for w, both in counts.items() if any(both)]
+
+    def notes(self) -> Iterator[str]:
+        """Which records were not verified, and how far to trust the verdicts."""
+        for why, count in self._why.most_common():
+            yield f"{count:,} record{'' if count == 1 else 's'} not verified: {why}."
+        for unit, caution in CAUTION.items():
+            if self._units[unit]:
+                yield caution
+
+    def words(self) -> list[tuple[str, str]]:
+        """The verdicts that occur with their meaning."""
+        found = {word for _, _, word in self._counts}
+        return [(word, meaning) for word, meaning in VERDICTS.items() if word in found]
+
+    def choices(self) -> list[tuple[str, int]]:
+        """The verdicts in answers, with the number of records whose answer has one."""
+        return [(word, self._records[word]) for word in VERDICTS if self._records[word]]

@@ -14,11 +14,8 @@ from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.grounding import lacks_grounding
 from eirene.core.history import HistoryTurn
 from eirene.core.records import Record, Round
-from eirene.core.scores import number
 from eirene.text.quoting import one_line
-from eirene.views.changes import calmed, shown_diff
-from eirene.views.diff import DiffLine, DiffLineKind, diff
-from eirene.views.edits import edits_taken, edits_undone
+from eirene.views.diff import DiffLine, DiffLineKind, calmed, diff, edits_taken, edits_undone, shown_diff
 from eirene.views.facts import (
     ADVISORY,
     HOW_TO_GIVE,
@@ -237,7 +234,7 @@ def _scores(record: Record) -> Iterator[RenderableType]:
         for row in rows:
             name = f"{visible(row.detector)} *" if is_advisory else visible(row.detector)
             scores = (shown_score(s) for s in row.scores)
-            change = change_text(number(row.scores[0]), number(row.scores[-1]), muted=is_advisory)
+            change = change_text(row.scores[0], row.scores[-1], muted=is_advisory)
             table.add_row(name, row.error, *scores, change, style="dim" if is_advisory else None)
         table.add_section()
     if facts.rows:

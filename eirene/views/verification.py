@@ -1,18 +1,27 @@
-"""A verification at a terminal: each sentence with verdict, risk and evidence, and the quotations."""
+"""A verification as data for all views, alone or of a record; at a terminal; and as a web page.
+
+Each sentence has its verdict, risk and evidence, and so have the quotations. A record does not hold what was given, so
+its answer is verified with its item at hand.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, get_args
 
+from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from eirene.core.errors import InputError
+from eirene.core.records import Item, Record, found_ids
 from eirene.core.verification import ClaimVerdict, Evidence, QuotationCheck, QuotationWord, Verification
 from eirene.views.facts import visible
 from eirene.views.faults import style_of
+from eirene.views.page import page, script_safe
 from eirene.views.terminal import section
 
 Unit = Literal["passage", "argument"]
@@ -46,15 +55,113 @@ MEANING: Mapping[str, str] = {
 }
 """What each verdict means."""
 _COLOURS = {"f-complete": "", "f-contradicted": "bold red", "f-unchecked": "dim"}
+Verified = Callable[[Item, str], Verification | None]
+"""`eirene.verify` of a text against what an item gives; None where it gives nothing."""
 
 
-def render_verification(found: Verification) -> RenderableType:
-    """The outcome in words, a table of the sentences, and one of the quotations if there are any."""
-    parts = [*section("Outcome", *(Text(line) for line in outcome_of(found))), *section("Sentences", _claims(found))]
-    if found.quotations:
-        parts += section("Quotations", _quotations(found.quotations))
-    parts.append(Text(CAUTION["passage"], style="dim"))
-    return Group(*parts)
+@dataclass(frozen=True, slots=True)
+class ShownEvidence:
+    """What stands before it, where it is in words, its text, and the passage's number."""
+
+    lead: str
+    place: str
+    text: str
+    passage: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVerdict:
+    """A sentence, or a quotation in sentence `n`, with its verdict and its evidence.
+
+    `said`: why a sentence was not checked, or what differs in a quotation. `figures`: its probabilities in words.
+    """
+
+    n: int
+    verdict: str
+    text: str
+    said: str
+    evidence: ShownEvidence | None
+    figures: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVerification:
+    """The outcome in sentences, the claims, the quotations."""
+
+    outcome: tuple[str, ...]
+    claims: tuple[ShownVerdict, ...]
+    quotations: tuple[ShownVerdict, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The verdicts that occur, supported first."""
+        found = {one.verdict for one in self.claims} | {one.verdict for one in self.quotations}
+        return tuple(word for word in MEANING if word in found)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordClaims:
+    """A record's answer and, where it is another text, its original; or the reason why neither was verified."""
+
+    unit: Unit
+    answer: ShownVerification | None = None
+    original: ShownVerification | None = None
+    why: str = ""
+
+
+def shown_verification(
+    found: Verification, *, place: Callable[[Evidence], str] | None = None, unit: Unit = "passage"
+) -> ShownVerification:
+    """A verification as pages draw it; `place` says in words where evidence is."""
+
+    def evidence(at: Evidence | None, lead: str = "") -> ShownEvidence | None:
+        return None if at is None else ShownEvidence(lead, (place or place_of)(at), at.text, at.passage)
+
+    claims = [
+        ShownVerdict(c.n, c.verdict, c.text, c.why or "", evidence(c.evidence, lead_in(c)), _figures(c, unit))
+        for c in found.claims
+    ]
+    quoted = [ShownVerdict(q.n, q.verdict, q.text, said_of(q), evidence(q.evidence)) for q in found.quotations]
+    return ShownVerification(tuple(outcome_of(found, unit)), tuple(claims), tuple(quoted))
+
+
+def claims_of(record: Record, item: Item | None, verified: Verified) -> RecordClaims | None:
+    """How a record's answer and original stand to what its item gives; None where it gives nothing."""
+    why = "no row with this id was given" if item is None else _other_row(record, item)
+    if item is None or why:
+        return RecordClaims("passage", why=why)
+    unit: Unit = "argument" if item.perspectives else "passage"
+    place = _argument_places(item) if item.perspectives else None
+    texts = (record.answer,) if record.answer == record.original else (record.answer, record.original)
+    try:
+        found = [verified(item, text) for text in texts]
+    except InputError as error:  # a record that was written by others may hold what no run makes
+        return RecordClaims(unit, why=str(error))
+    shown = [shown_verification(each, place=place, unit=unit) for each in found if each is not None]
+    if not shown:
+        return None
+    return RecordClaims(unit, shown[0], shown[1] if len(shown) > 1 else None)
+
+
+def _other_row(record: Record, item: Item) -> str:
+    """Why an item is not the one that the record is of; empty where it is."""
+    if (item.question, item.answer) != (record.question, record.original):
+        return "the row with this id has another question or answer"
+    return "" if found_ids(item) == record.passages else "the row with this id has other passages than the run had"
+
+
+def _argument_places(item: Item) -> Callable[[Evidence], str]:
+    names = [
+        f"{side.name}, argument {n}" for side in item.perspectives or () for n in range(1, len(side.arguments) + 1)
+    ]
+    return lambda at: names[at.passage - 1]
+
+
+def _figures(claim: ClaimVerdict, unit: Unit) -> str:
+    if claim.risk is None or claim.supported is None or claim.contradicted is None:
+        return ""
+    read = f"robability that it is supported {claim.supported:.2f}, contradicted {claim.contradicted:.2f}"
+    return f"Risk that people would mark it {claim.risk:.2f}; p{read}" if unit == "passage" else f"P{read}"
 
 
 def outcome_of(found: Verification, unit: Unit = "passage") -> list[str]:
@@ -109,33 +216,35 @@ def _changed(quoted: str, passage: str) -> str:
     return f'"{passage}" is left out' if not quoted else f'"{quoted}" for "{passage}"'
 
 
-def _claims(found: Verification) -> RenderableType:
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def render_verification(found: Verification) -> RenderableType:
+    """The outcome in words, a table of the sentences, and one of the quotations if there are any."""
+    shown = shown_verification(found)
+    sentences = _rows(shown.claims, [claim.risk for claim in found.claims])
+    legend = Text("The figure is the risk that people would mark the sentence.", style="dim")
+    parts = [*section("Outcome", *map(Text, shown.outcome)), *section("Sentences", sentences, legend)]
+    if shown.quotations:
+        parts += section("Quotations", _rows(shown.quotations))
+    parts.append(Text(CAUTION["passage"], style="dim"))
+    return Group(*parts)
+
+
+def _rows(found: Sequence[ShownVerdict], risks: Sequence[float | None] = ()) -> Table:
     table = _grid()
-    for claim in found.claims:
-        table.add_row(str(claim.n), _word(claim.verdict), _number(claim.risk), _claim_text(claim))
-    return Group(table, Text("The figure is the risk that people would mark the sentence.", style="dim"))
-
-
-def _claim_text(claim: ClaimVerdict) -> Text:
-    text = Text(visible(claim.text))
-    if claim.why is not None:
-        text.append(f"\n{visible(claim.why)}", style="dim")
-    if claim.evidence is not None:
-        text.append(f"\n{lead_in(claim)}{visible(place_of(claim.evidence))}: ", style="bold")
-        text.append(visible(claim.evidence.text), style="yellow")
-    return text
-
-
-def _quotations(quotations: Sequence[QuotationCheck]) -> RenderableType:
-    table = _grid()
-    for quotation in quotations:
-        text = Text(visible(quotation.text))
-        if said_of(quotation):
-            text.append(f"\n{visible(said_of(quotation))}", style="yellow")
-        if quotation.evidence is not None:
-            text.append(f"\n{visible(place_of(quotation.evidence))}: ", style="bold")
-            text.append(visible(quotation.evidence.text), style="yellow")
-        table.add_row(str(quotation.n), _word(quotation.verdict), "", text)
+    for n, one in enumerate(found):
+        text = Text(visible(one.text))
+        if one.said:
+            text.append(f"\n{visible(one.said)}", style="dim" if risks else "yellow")
+        if one.evidence is not None:
+            text.append(f"\n{one.evidence.lead}{visible(one.evidence.place)}: ", style="bold")
+            text.append(visible(one.evidence.text), style="yellow")
+        risk = risks[n] if risks else None
+        colour = _COLOURS.get(style_of(one.verdict), "bold yellow")
+        shown = "" if risk is None else f"{risk:.2f}"
+        table.add_row(str(one.n), Text(one.verdict, style=colour), Text(shown, style="dim"), text)
     return table
 
 
@@ -148,13 +257,52 @@ def _grid() -> Table:
     return table
 
 
-def _word(word: str) -> Text:
-    return Text(word, style=_COLOURS.get(style_of(word), "bold yellow"))
+def render_verification_page(
+    found: Verification, passages: Sequence[str], *, question: str = "", ids: Sequence[str] = ()
+) -> str:
+    """The page; everything in it is escaped. `passages` are those that were read, with their `ids` if any."""
+    shown = shown_verification(found)
+    return page(
+        "verification.html.j2",
+        styles=("page.css", "record.css", "verification.css"),
+        scripts=("page.js",),
+        found=found,
+        question=question,
+        shown=shown,
+        caution=CAUTION["passage"],
+        words=[(word, MEANING[word]) for word in shown.words],
+        passages=list(_passages(found, passages, ids)),
+        json=script_safe(found.model_dump_json()),
+    )
 
 
-def _number(value: float | None) -> Text:
-    return Text("" if value is None else f"{value:.2f}", style="dim")
+def _passages(found: Verification, passages: Sequence[str], ids: Sequence[str]) -> Iterator[tuple[str, Markup]]:
+    """The name and the text of each passage, what is evidence in it marked."""
+    places: dict[int, list[Evidence]] = {}
+    for place in [*(claim.evidence for claim in found.claims), *(quoted.evidence for quoted in found.quotations)]:
+        if place is not None:
+            places.setdefault(place.passage, []).append(place)
+    for n, text in enumerate(passages, start=1):
+        own = places.get(n, [])
+        used = len(set(own))
+        name = f"Passage {n}" + (f" ({ids[n - 1]})" if ids else "")
+        yield name + (f": {used:,} {'place' if used == 1 else 'places'} used" if used else ""), _marked(text, own)
 
 
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
+def _marked(text: str, places: Sequence[Evidence]) -> Markup:
+    """The text with a mark around each place; places that overlap share one."""
+    parts, at = list[Markup](), 0
+    for start, end in _merged(places):
+        parts.append(Markup("{}<mark>{}</mark>").format(visible(text[at:start]), visible(text[start:end])))
+        at = end
+    return Markup("").join([*parts, Markup("{}").format(visible(text[at:]))])
+
+
+def _merged(places: Sequence[Evidence]) -> Iterator[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for start, end in sorted((place.start, place.end) for place in places):
+        if runs and start < runs[-1][1]:
+            runs[-1] = (runs[-1][0], max(end, runs[-1][1]))
+        else:
+            runs.append((start, end))
+    yield from runs

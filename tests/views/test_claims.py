@@ -13,9 +13,8 @@ import pytest
 import eirene
 from eirene.core.records import FOUND_PASSAGES, Item, Record
 from eirene.verification import verify_item
-from eirene.views.claims import RecordClaims, claims_of
 from eirene.views.report import render_page, render_report
-from eirene.views.verification import outcome_of
+from eirene.views.verification import RecordClaims, claims_of, outcome_of
 from tests import axe
 from tests.agent.server.chromium import Browser, browser
 from tests.views.records import ANSWER, BETTER, ITEM, record

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from eirene.core.history import HistoryTurn
-from eirene.views.report import LAST_TURNS, LONGEST_TURN, render_page, render_report, shown_conversation
+from eirene.views.record import LAST_TURNS, LONGEST_TURN, shown_conversation
+from eirene.views.report import render_page, render_report
 from tests.views.records import record
 from tests.views.test_html import NASTY
 from tests.views.test_report import data

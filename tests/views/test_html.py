@@ -15,8 +15,7 @@ import pytest
 from eirene.core.records import BeforeAfter, EditDecision, Item, Record
 from eirene.core.scores import ArgumentScore, Scores
 from eirene.views import asset
-from eirene.views.changes import folds
-from eirene.views.diff import diff
+from eirene.views.diff import diff, folds
 from eirene.views.record import view_of
 from eirene.views.report import render_page
 from tests.views.records import ANSWER, ITEM, record

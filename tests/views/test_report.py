@@ -13,8 +13,7 @@ import pytest
 
 from eirene.core.records import Item
 from eirene.views.record import view_of
-from eirene.views.report import render_report
-from eirene.views.report_rows import means_by_status, row_of
+from eirene.views.report import means_by_status, render_report, row_of
 from tests import axe
 from tests.agent.server.chromium import BROWSER, Browser, browser
 from tests.views.records import ITEM, record

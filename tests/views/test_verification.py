@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 from eirene.core.verification import ClaimVerdict, Evidence, QuotationCheck, Verification, WordChange
-from eirene.views.verification import outcome_of, render_verification
-from eirene.views.verification_page import render_verification_page
+from eirene.views.verification import outcome_of, render_verification, render_verification_page
 from tests import axe
 from tests.agent.server.chromium import browser
 

@@ -9,10 +9,7 @@ from typing import Any
 from eirene.core.critique import HALLUCINATIONS, Critique, TaggedSentence
 from eirene.core.findings.tags import in_order
 from eirene.core.records import Item, Record, Round
-from eirene.core.scores import number
-from eirene.views.changes import changes_in_words
-from eirene.views.diff import DiffLine, DiffPiece, diff
-from eirene.views.edits import edits_taken, edits_undone
+from eirene.views.diff import DiffLine, DiffPiece, changes_in_words, diff, edits_taken, edits_undone
 from eirene.views.facts import STATUS_WORDS, consistency, cost, last_candidate, score_table, unchecked, votes
 from eirene.views.faults import WORDS, marked_spans, verdict_of
 
@@ -84,7 +81,7 @@ def shown_result(record: Record, item: Item) -> Json:
                     "detector": row.detector,
                     "error": row.error,
                     "advisory": row.advisory,
-                    "scores": [number(score) for score in row.scores],
+                    "scores": row.scores,
                 }
                 for row in table.rows
             ],

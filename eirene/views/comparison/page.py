@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from eirene.core.records import Item, Record
-from eirene.views.changes import SIGNS
 from eirene.views.comparison.tables import STATUSES, sections
 from eirene.views.comparison.verdict import deciding, lead, measure_name, verdict
+from eirene.views.diff import SIGNS
 from eirene.views.facts import cost
 from eirene.views.faults import style_of
 from eirene.views.page import compact, page, script_safe
@@ -104,7 +104,7 @@ def _details(record: Record) -> list[Any]:
         for s in critique.sentences
         if s.faults or s.gaps
     ]  # fmt: skip
-    undone = [f"{edit.what} ({edit.why})" for edit in view.undone]
+    undone = [f"{edit.what} ({edit.why})" for _, edit in view.undone]
     error = "" if record.error is None else f"{record.error.kind}: {record.error.message}"
     return [error or record.why, view.summary, lines, found, undone, cost(record.usage)]
 
