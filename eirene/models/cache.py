@@ -98,11 +98,18 @@ class CallCache:
         """`recall`, for callers without an event loop."""
         try:
             found = self._file.get(keys) if self._reads else {}
+            replies = _decoded(found)
+            if len(replies) < len(found):
+                logger.warning(
+                    "%d replies of the call cache %s are damaged, and are asked for anew",
+                    len(found) - len(replies), self.path,
+                )  # fmt: skip
+                self._file.drop(found.keys() - replies.keys() if self._stores else ())
         except sqlite3.Error as error:
             self._reads = self._stores = False
             logger.warning("the call cache %s cannot be read and is off from now on: %s", self.path, error)
             return {}
-        return _decoded(found)
+        return replies
 
     def keep_now(self, replies: Mapping[bytes, Reply]) -> dict[bytes, Reply]:
         """`keep`, for callers without an event loop."""

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from eirene.core.errors import InputError
@@ -76,6 +76,11 @@ class CacheFile:
                     before |= self._connection.execute("SELECT key, value FROM replies WHERE key = ?", row[:1])
             self._evict()
         return before
+
+    def drop(self, keys: Iterable[bytes]) -> None:
+        """Takes entries out."""
+        with self._mutex, _transaction(self._connection):
+            self._connection.executemany("DELETE FROM replies WHERE key = ?", [(key,) for key in keys])
 
     def close(self) -> None:
         """Lets go of the file."""

@@ -52,20 +52,22 @@ def test_a_file_that_another_run_holds_is_refused(tmp_path: Path) -> None:
     opened(path, inside=second)
 
 
-@pytest.mark.parametrize("kind", ["text", "folder", "nowhere", "other"])
-def test_a_file_that_cannot_be_used_is_refused_and_left_as_it_is(kind: str, tmp_path: Path) -> None:
-    path = {"folder": tmp_path, "nowhere": tmp_path / "none" / "runs.sqlite"}.get(kind, tmp_path / "file")
-    if kind == "text":
-        path.write_text('{"question": "Why?", "answer": "Because. It is so, and it was always so."}' * 20)
-    if kind == "other":
-        with sqlite3.connect(path) as database:
-            database.execute("CREATE TABLE bills (amount)")
-        database.close()
-    before = path.read_bytes() if path.is_file() else b""
-    with pytest.raises(InputError) as refused:
-        opened(path)
-    assert str(path) in str(refused.value) and "\n" not in str(refused.value)
-    assert (path.read_bytes() if path.is_file() else b"") == before
+def test_a_file_that_cannot_be_used_is_refused_and_left_as_it_is(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[str] = ["text", "folder", "nowhere", "other"]
+    for kind in cases:
+        with subtests.test(case=kind):
+            path = {"folder": tmp_path, "nowhere": tmp_path / "none" / "runs.sqlite"}.get(kind, tmp_path / kind)
+            if kind == "text":
+                path.write_text('{"question": "Why?", "answer": "Because. It is so, and it was always so."}' * 20)
+            if kind == "other":
+                with sqlite3.connect(path) as database:
+                    database.execute("CREATE TABLE bills (amount)")
+                database.close()
+            before = path.read_bytes() if path.is_file() else b""
+            with pytest.raises(InputError) as refused:
+                opened(path)
+            assert str(path) in str(refused.value) and "\n" not in str(refused.value)
+            assert (path.read_bytes() if path.is_file() else b"") == before
 
 
 def test_a_database_that_fails_later_is_the_machines_fault(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,12 +56,14 @@ def test_rows_are_python_values_with_their_number(path: str) -> None:
     assert source.columns() == tuple(TABLE.column_names)
 
 
-@pytest.mark.parametrize("take", [[], [0], [699, 700, 1023, 1024, 2499], range(3), range(5000)])
-def test_rows_are_taken_by_their_places(path: str, take: list[int]) -> None:
-    places = [n for n in take if n < ROWS]
-    found = list(open_source(path).rows(take=take, only=frozenset({"n", "other"})))
-    assert [row.data for row in found] == [{"n": n} for n in places]
-    assert [row.where for row in found] == [f"{path}, row {n + 1}" for n in places]
+def test_rows_are_taken_by_their_places(subtests: pytest.Subtests, path: str) -> None:
+    cases: list[Sequence[int]] = [[], [0], [699, 700, 1023, 1024, 2499], range(3), range(5000)]
+    for take in cases:
+        with subtests.test(case=take):
+            places = [n for n in take if n < ROWS]
+            found = list(open_source(path).rows(take=take, only=frozenset({"n", "other"})))
+            assert [row.data for row in found] == [{"n": n} for n in places]
+            assert [row.where for row in found] == [f"{path}, row {n + 1}" for n in places]
 
 
 @given(st.lists(st.integers(0, 4), max_size=5), st.data())
@@ -72,14 +75,14 @@ def test_batches_of_any_sizes_give_the_same(sizes: list[int], data: st.DataObjec
     assert found == [place for place in places if place < sum(sizes)]
 
 
-@pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
-@pytest.mark.parametrize("data", [b"", b"PAR1", b"ARROW1\0\0 and nothing more", b"question,answer\n", b"PAR1" * 100])
-def test_a_file_that_is_none_is_one_clear_error(name: str, data: bytes, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(data)
-    with pytest.raises(InputError, match="cannot be read: ") as caught:
-        list(open_source(str(tmp_path / name)).rows())
-    assert str(caught.value).startswith(str(tmp_path / name))
-    assert "\n" not in str(caught.value)
+def test_a_file_that_is_none_is_one_clear_error(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for data in (b"", b"PAR1", b"ARROW1\0\0 and nothing more", b"question,answer\n", b"PAR1" * 100):
+        for file in (tmp_path / "x.parquet", tmp_path / "x.arrow"):
+            with subtests.test(file=file.name, data=data):
+                file.write_bytes(data)
+                with pytest.raises(InputError, match="cannot be read: ") as caught:
+                    list(open_source(str(file)).rows())
+                assert str(caught.value).startswith(str(file)) and "\n" not in str(caught.value)
 
 
 def test_a_file_cut_off_in_its_middle_is_an_error(path: str, tmp_path: Path) -> None:

@@ -32,21 +32,22 @@ def share_gpt(turn: dict[str, Any]) -> dict[str, Any]:
     return {"from": {"user": "human", "assistant": "gpt"}.get(turn["role"], turn["role"]), "value": turn["content"]}
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
+def test_the_last_question_and_answer_are_the_items_and_the_rest_its_history(
+    subtests: pytest.Subtests, tmp_path: Path
+) -> None:
+    cases: list[Any] = [
         {"messages": [*BEFORE, ASKED, ANSWER]},
         {"messages": json.dumps([*BEFORE, ASKED, ANSWER])},
         {"conversations": [share_gpt(turn) for turn in [*BEFORE, ASKED, ANSWER]]},
         {"conversation": [*BEFORE, ASKED, ANSWER]},
         {"prompt": [*BEFORE, ASKED], "completion": [ANSWER]},
-    ],
-)
-def test_the_last_question_and_answer_are_the_items_and_the_rest_its_history(row: Any, tmp_path: Path) -> None:
-    item = read({"id": 7, **row, "source": "forum"}, tmp_path)
-    assert (item.id, item.question, item.answer) == ("7", ASKED["content"], ANSWER["content"])
-    assert [turn.model_dump() for turn in item.history or ()] == BEFORE
-    assert item.meta == {"source": "forum"}
+    ]
+    for row in cases:
+        with subtests.test(case=row):
+            item = read({"id": 7, **row, "source": "forum"}, tmp_path)
+            assert (item.id, item.question, item.answer) == ("7", ASKED["content"], ANSWER["content"])
+            assert [turn.model_dump() for turn in item.history or ()] == BEFORE
+            assert item.meta == {"source": "forum"}
 
 
 def test_what_tools_returned_for_the_question_is_its_context(tmp_path: Path) -> None:
@@ -69,9 +70,8 @@ def test_chats_in_parquet_and_a_history_in_a_column_of_its_own(tmp_path: Path) -
     assert [len(item.history or ()) for item in open_dataset(str(tmp_path / "own.parquet")).read()] == [3, 0]
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
+def test_a_chat_that_cannot_be_understood_is_one_clear_error(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[tuple[Any, str]] = [
         ({"messages": [*BEFORE, ASKED]}, "ends with a message of the role 'user'"),
         ({"messages": [ASKED, ANSWER, TOOL]}, "ends with a message of the role 'tool'"),
         ({"messages": [ASKED, ANSWER, ANSWER]}, "'assistant' between the last question and the answer"),
@@ -81,10 +81,10 @@ def test_chats_in_parquet_and_a_history_in_a_column_of_its_own(tmp_path: Path) -
         ({"messages": "hello"}, "must be [{"),
         ({"messages": [{**ASKED, "role": "wizard"}, ANSWER]}, "must be 'system', 'user', 'assistant' or 'tool'"),
         ({"text": "hello"}, "is no chat: it has no column messages, conversations, conversation, or prompt and"),
-    ],
-)
-def test_a_chat_that_cannot_be_understood_is_one_clear_error(row: Any, said: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError) as found:
-        read(row, tmp_path)
-    assert said in str(found.value)
-    assert "chats.jsonl" in str(found.value)
+    ]
+    for row, said in cases:
+        with subtests.test(case=row):
+            with pytest.raises(InputError) as found:
+                read(row, tmp_path)
+            assert said in str(found.value)
+            assert "chats.jsonl" in str(found.value)

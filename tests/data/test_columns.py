@@ -43,9 +43,8 @@ def one(name: str, *columns: str, **options: Any) -> Item:
     return item
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
+def test_a_path_goes_into_objects_and_lists(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, object]] = [
         ("a", {"b": 1}),
         ("a.b", 1),
         ("a.c", MISSING),
@@ -63,14 +62,14 @@ def one(name: str, *columns: str, **options: Any) -> Item:
         ("empty.a", []),
         ("nothing", MISSING),
         ("d.e.f", 7),
-    ],
-)
-def test_a_path_goes_into_objects_and_lists(path: str, expected: object) -> None:
-    data = {
-        "a": {"b": 1}, "x.y": "dotted", "list": [5], "null": None, "empty": [], "d.e": {"f": 7},
-        "objects": [{"t": "p", "u": 1}, {"t": ["q", None, "r"]}, None, {"t": None}],
-    }  # fmt: skip
-    assert find(data, path) == expected
+    ]
+    for path, expected in cases:
+        with subtests.test(case=path):
+            data = {
+                "a": {"b": 1}, "x.y": "dotted", "list": [5], "null": None, "empty": [], "d.e": {"f": 7},
+                "objects": [{"t": "p", "u": 1}, {"t": ["q", None, "r"]}, None, {"t": None}],
+            }  # fmt: skip
+            assert find(data, path) == expected
 
 
 def test_fields_come_from_the_columns_that_are_named_and_the_rest_goes_to_meta(tmp_path: Path) -> None:
@@ -122,9 +121,8 @@ def test_each_perspective_may_be_a_column_of_its_own(tmp_path: Path) -> None:
         assert one(cells(tmp_path, "question;answer;for;against", f"Why?;So.;;{none}"), *columns).perspectives is None
 
 
-@pytest.mark.parametrize(
-    ("field", "cell", "expected"),
-    [
+def test_a_cell_may_hold_json(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[tuple[str, str, object]] = [
         ("perspectives", '[{"name": "pro", "arguments": ["a"]}]', [{"name": "pro", "arguments": ["a"]}]),
         ("perspectives", '{"pro": ["a"]}', [{"name": "pro", "arguments": ["a"]}]),
         ("perspectives", " ", None),
@@ -141,17 +139,19 @@ def test_each_perspective_may_be_a_column_of_its_own(tmp_path: Path) -> None:
         ("meta", "", {}),
         ("gold", "", None),
         ("id", "007", "007"),
-    ],
-)
-def test_a_cell_may_hold_json(field: str, cell: str, expected: object, tmp_path: Path) -> None:
-    quoted = '"' + cell.replace('"', '""') + '"'
-    item = one(cells(tmp_path, f"question,answer,{field}", f"Why?,So.,{quoted}"))
-    assert item.model_dump(mode="json")[field] == expected
+    ]
+    for field, cell, expected in cases:
+        with subtests.test(case=field):
+            quoted = '"' + cell.replace('"', '""') + '"'
+            item = one(cells(tmp_path, f"question,answer,{field}", f"Why?,So.,{quoted}"))
+            assert item.model_dump(mode="json")[field] == expected
 
 
-@pytest.mark.parametrize(("value", "expected"), [(5, "5"), (5.0, "5"), ("x", "x"), (2**62, str(2**62))])
-def test_a_number_may_be_an_id(value: object, expected: str, tmp_path: Path) -> None:
-    assert one(table(tmp_path, {**QA, "key": value}), "id=key").id == expected
+def test_a_number_may_be_an_id(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[tuple[object, str]] = [(5, "5"), (5.0, "5"), ("x", "x"), (2**62, str(2**62))]
+    for value, expected in cases:
+        with subtests.test(case=value):
+            assert one(table(tmp_path, {**QA, "key": value}), "id=key").id == expected
 
 
 def test_the_rows_number_may_be_the_id(tmp_path: Path) -> None:
@@ -160,9 +160,8 @@ def test_the_rows_number_may_be_the_id(tmp_path: Path) -> None:
     assert [item.id for item in data.read()] == ["1", "2", "3"]
 
 
-@pytest.mark.parametrize(
-    ("columns", "row", "said"),
-    [
+def test_what_does_not_fit_names_the_column(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
         (MAPPED, {"prompt": "Why?"}, "x.jsonl, line 1: there is no column 'response'; columns: prompt"),
         (MAPPED, {"prompt": "Why?", "response": None}, "the column 'response' is empty, and 'answer' is needed"),
         (MAPPED, {"prompt": "Why?", "response": 5}, "the column 'response' must be a text, got the number 5"),
@@ -188,15 +187,13 @@ def test_the_rows_number_may_be_the_id(tmp_path: Path) -> None:
         ),
         (("gold=best",), QA, "in none of the rows read: there is no column 'best'; columns: question, answer"),
         (("gold=anwser",), QA, "did you mean 'answer'?"),
-    ],
-)
-def test_what_does_not_fit_names_the_column(
-    columns: tuple[str, ...], row: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError) as caught:
-        one(lines(tmp_path, row), *columns)
-    assert said in str(caught.value)
-    assert "x.jsonl" in str(caught.value)
+    ]
+    for columns, row, said in cases:
+        with subtests.test(case=columns):
+            with pytest.raises(InputError) as caught:
+                one(lines(tmp_path, row), *columns)
+            assert said in str(caught.value)
+            assert "x.jsonl" in str(caught.value)
 
 
 def test_a_table_names_a_missing_column_before_any_row_is_read(tmp_path: Path) -> None:
@@ -209,9 +206,8 @@ def test_an_optional_column_may_be_missing_in_some_rows(tmp_path: Path) -> None:
     assert [item.gold for item in data.read()] == [None, "x"]
 
 
-@pytest.mark.parametrize(
-    ("columns", "said"),
-    [
+def test_a_map_that_makes_no_sense_is_refused(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[list[str], str]] = [
         (["question"], "--map is FIELD=COLUMN, got 'question'"),
         (["anwser=x"], "--map knows no field 'anwser' (did you mean 'answer'?); fields: id, question"),
         (["context.a=x"], "--map knows no field 'context.a'"),
@@ -219,12 +215,12 @@ def test_an_optional_column_may_be_missing_in_some_rows(tmp_path: Path) -> None:
         (["answer=x", "answer=y"], "--map names 'answer' twice"),
         (["answer=#"], "only an id can be the row's number"),
         (["perspectives=x", "perspectives.pro=y"], "either 'perspectives' or 'perspectives.NAME'"),
-    ],
-)
-def test_a_map_that_makes_no_sense_is_refused(columns: list[str], said: str) -> None:
-    with pytest.raises(InputError) as caught:
-        open_dataset("nowhere", columns=columns)
-    assert said in str(caught.value)
+    ]
+    for columns, said in cases:
+        with subtests.test(case=columns):
+            with pytest.raises(InputError) as caught:
+                open_dataset("nowhere", columns=columns)
+            assert said in str(caught.value)
 
 
 def test_bytes_are_no_meta_and_can_be_left_out(tmp_path: Path) -> None:

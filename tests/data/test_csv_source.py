@@ -35,9 +35,8 @@ def test_what_the_module_writes_is_read_back(rows: list[tuple[str, str]], separa
     assert source(out.getvalue()).count() == len(rows)
 
 
-@pytest.mark.parametrize(
-    ("header", "names"),
-    [
+def test_the_header_names_the_columns_and_tells_the_separator(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, tuple[str, ...]]] = [
         ("a,b", ("a", "b")),
         ("a;b", ("a", "b")),
         ("a|b", ("a", "b")),
@@ -50,10 +49,10 @@ def test_what_the_module_writes_is_read_back(rows: list[tuple[str, str]], separa
         ("\n\na,b", ("a", "b")),
         ('"a\nc",b', ("a\nc", "b")),
         ("größe,答え", ("größe", "答え")),
-    ],
-)
-def test_the_header_names_the_columns_and_tells_the_separator(header: str, names: tuple[str, ...]) -> None:
-    assert source(header + "\n").columns() == names
+    ]
+    for header, names in cases:
+        with subtests.test(case=header):
+            assert source(header + "\n").columns() == names
 
 
 def test_tsv_is_parted_by_tabs_whatever_stands_in_the_header() -> None:
@@ -74,9 +73,8 @@ def test_a_cell_may_be_of_any_length() -> None:
     assert cells("a\n" + "x" * 300_000 + "\n") == [{"a": "x" * 300_000}]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_what_is_no_table_is_named_with_its_place(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[bytes, str]] = [
         (b"", "x.csv: is empty"),
         (b"\n \n", "x.csv: is empty"),
         (b"a,b\n1,2\n1\n", "x.csv, line 3: has 1 cells, the header 2"),
@@ -87,17 +85,16 @@ def test_a_cell_may_be_of_any_length() -> None:
         (b"a,b\r1,2\r", "a carriage return stands alone"),
         (b"a,b\n1,2\n1,caf\xe9\n", "x.csv, line 3: is not UTF-8 (byte 0xe9 at position 6)"),
         ("a,b\n1,2\n".encode("utf-16"), "x.csv: is UTF-16"),
-    ],
-)
-def test_what_is_no_table_is_named_with_its_place(text: bytes, said: str) -> None:
-    with pytest.raises(InputError) as caught:
-        cells(text)
-    assert said in str(caught.value)
+    ]
+    for text, said in cases:
+        with subtests.test(case=text):
+            with pytest.raises(InputError) as caught:
+                cells(text)
+            assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_spreadsheets_write_around_a_table_is_no_part_of_it(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         "sep=;\r\na;b,c\r\n1;2\r\n",
         '"sep=;"\na;b,c\n1;2\n',
         "\ufeffSEP=;;\na;b,c\n1;2\n",
@@ -105,11 +102,11 @@ def test_what_is_no_table_is_named_with_its_place(text: bytes, said: str) -> Non
         "a;b,c;;;\n1;2\n",
         "a;b,c\n1;2;;\n",
         ";;\n\na;b,c\n;\n1;2\n",
-    ],
-)
-def test_what_spreadsheets_write_around_a_table_is_no_part_of_it(text: str) -> None:
-    assert cells(text, separator=None if text[0] != "a" else ";") == [{"a": "1", "b,c": "2"}]
-    assert source(text, separator=";").count() == 1
+    ]
+    for text in cases:
+        with subtests.test(case=text):
+            assert cells(text, separator=None if text[0] != "a" else ";") == [{"a": "1", "b,c": "2"}]
+            assert source(text, separator=";").count() == 1
 
 
 def test_a_column_without_a_name_has_one_where_it_holds_something() -> None:

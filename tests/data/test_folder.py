@@ -49,9 +49,8 @@ def test_rows_are_taken_over_the_borders_of_files(sizes: list[int], data: st.Dat
     assert found == [place for place in places if place < sum(sizes)]
 
 
-@pytest.mark.parametrize(
-    ("names", "split", "expected"),
-    [
+def test_a_split_is_told_by_the_names(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[tuple[list[str], str | None, int]] = [
         (["train-00000-of-00002.jsonl", "train-00001-of-00002.jsonl", "test-00000-of-00001.jsonl"], "test", 1),
         (["train-00000-of-00002.jsonl", "train-00001-of-00002.jsonl"], None, 2),
         (["set-train-00000-of-00001-0a1b.jsonl", "set-dev-00000-of-00001-0a1b.jsonl"], "dev", 1),
@@ -59,17 +58,16 @@ def test_rows_are_taken_over_the_borders_of_files(sizes: list[int], data: st.Dat
         (["train.csv", "dev.jsonl"], "dev", 1),
         (["data/train-00000-of-00001.csv", "data/test-00000-of-00001.csv"], "train", 1),
         (["part-1.jsonl", "part-2.jsonl"], None, 2),
-    ],
-)
-def test_a_split_is_told_by_the_names(names: list[str], split: str | None, expected: int, tmp_path: Path) -> None:
-    found = files(f"{put(tmp_path, *names)}{f'@{split}' if split else ''}")
-    assert len(set(found)) == expected
-    assert all(split in name for name in found if split)
+    ]
+    for n, (names, split, expected) in enumerate(cases):
+        with subtests.test(case=names):
+            found = files(f"{put(tmp_path / str(n), *names)}{f'@{split}' if split else ''}")
+            assert len(set(found)) == expected
+            assert all(split in name for name in found if split)
 
 
-@pytest.mark.parametrize(
-    ("names", "split", "said"),
-    [
+def test_a_folder_that_is_not_clear_says_what_to_name(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[tuple[list[str], str, str]] = [
         (["train.jsonl", "test.jsonl"], "", "has the splits test, train; name one, such as .*@test"),
         (["train.jsonl", "other.jsonl"], "", "and files of no split"),
         (["train.jsonl"], "@dev", "has no split 'dev'; splits: train"),
@@ -77,8 +75,7 @@ def test_a_split_is_told_by_the_names(names: list[str], split: str | None, expec
         (["a.jsonl", "b.csv"], "", "files of several formats: csv, jsonl"),
         (["README.md"], "", "is a directory without rows"),
         (["row.json"], "", "is a directory without rows"),
-    ],
-)
-def test_a_folder_that_is_not_clear_says_what_to_name(names: list[str], split: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=said):
-        files(f"{put(tmp_path / 'set', *names)}{split}")
+    ]
+    for n, (names, split, said) in enumerate(cases):
+        with subtests.test(case=names), pytest.raises(InputError, match=said):
+            files(f"{put(tmp_path / str(n), *names)}{split}")

@@ -51,25 +51,22 @@ def test_the_statements_are_the_sentences_of_the_answer() -> None:
     assert [found.answer[s.start : s.end] for s in found.sentences] == [s.raw for s in found.sentences]
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
+def test_a_published_row_that_does_not_fit_is_named(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"output": "1. [Complete]"}, "'output' judges 1 statements, 'input' has 2"),
         ({"output": "1. [Complete]\n2. fine"}, "no tag for statement 2"),
         ({"output": "1. [Incomplete]\n2. [Complete]"}, "has no reason"),
         ({"input": "Answer: 1. x"}, "'input' must hold"),
         ({"input": 3}, "'input' must be a text"),
         ({"instruction": ""}, "'instruction' must be a text"),
-    ],
-)
-def test_a_published_row_that_does_not_fit_is_named(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=f"here: .*{said}"):
-        parse({**PUBLISHED, **change})
+    ]
+    for change, said in cases:
+        with subtests.test(case=change), pytest.raises(InputError, match=f"here: .*{said}"):
+            parse({**PUBLISHED, **change})
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
+def test_a_row_that_does_not_fit_is_named(subtests: pytest.Subtests) -> None:
+    cases: list[Any] = [
         3,
         {},
         {**ROWS, "sentences": ["x"]},
@@ -77,11 +74,10 @@ def test_a_published_row_that_does_not_fit_is_named(change: dict[str, Any], said
         {**ROWS, "sentences": [{"text": "x", "tag": "Incomplete"}]},
         {**ROWS, "sentences": [{"text": "x", "tag": "Incomplete", "reason": 3}]},
         {**ROWS, "sentences": "x"},
-    ],
-)
-def test_a_row_that_does_not_fit_is_named(bad: Any) -> None:
-    with pytest.raises(InputError, match="here"):
-        parse(bad)
+    ]
+    for bad in cases:
+        with subtests.test(case=bad), pytest.raises(InputError, match="here"):
+            parse(bad)
 
 
 def test_a_row_has_its_own_id_or_its_contents() -> None:

@@ -35,15 +35,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     datasets.enable_progress_bars()
 
 
-@pytest.mark.parametrize("name", ["one", "both@train", "dev-only", "dev-only@dev", "files@train"])
-def test_a_folder_is_read_like_any_file(name: str, folder: Path) -> None:
-    source = open_source(str(folder / name))
-    assert [row.data for row in source.rows()] == ROWS
-    assert source.count() == len(ROWS)
-    assert source.columns() == ("question", "answers")
-    taken = list(source.rows(take=[5, 2050], only=frozenset({"question"})))
-    assert [row.data for row in taken] == [{"question": "Why 5?"}, {"question": "Why 2050?"}]
-    assert taken[1].where.endswith(", row 2051")
+def test_a_folder_is_read_like_any_file(subtests: pytest.Subtests, folder: Path) -> None:
+    cases: list[str] = ["one", "both@train", "dev-only", "dev-only@dev", "files@train"]
+    for name in cases:
+        with subtests.test(case=name):
+            source = open_source(str(folder / name))
+            assert [row.data for row in source.rows()] == ROWS
+            assert source.count() == len(ROWS)
+            assert source.columns() == ("question", "answers")
+            taken = list(source.rows(take=[5, 2050], only=frozenset({"question"})))
+            assert [row.data for row in taken] == [{"question": "Why 5?"}, {"question": "Why 2050?"}]
+            assert taken[1].where.endswith(", row 2051")
 
 
 def test_the_library_loads_what_the_name_says(folder: Path) -> None:
@@ -55,18 +57,17 @@ def test_the_library_loads_what_the_name_says(folder: Path) -> None:
         open_source(name)
 
 
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [
+def test_what_a_dataset_does_not_have_is_told(subtests: pytest.Subtests, folder: Path) -> None:
+    cases: list[tuple[str, str]] = [
         ("@dev", 'cannot be loaded: Unknown split "dev"'),
         (":nope@test", "cannot be loaded: BuilderConfig 'nope' not found"),
         ("@a@b", "is not in the form hf-dataset:OWNER/NAME"),
-    ],
-)
-def test_what_a_dataset_does_not_have_is_told(part: str, said: str, folder: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        open_source(f"hf-dataset:{folder / 'files'}{part}")
-    assert str(caught.value).startswith(f"hf-dataset:{folder / 'files'}{part}: {said}")
+    ]
+    for part, said in cases:
+        with subtests.test(case=part):
+            with pytest.raises(InputError) as caught:
+                open_source(f"hf-dataset:{folder / 'files'}{part}")
+            assert str(caught.value).startswith(f"hf-dataset:{folder / 'files'}{part}: {said}")
 
 
 def test_a_hub_that_cannot_be_reached_is_one_clear_line(caplog: pytest.LogCaptureFixture) -> None:
@@ -77,17 +78,15 @@ def test_a_hub_that_cannot_be_reached_is_one_clear_line(caplog: pytest.LogCaptur
     assert logging.getLogger("huggingface_hub").level == level
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
+def test_a_saved_folder_says_which_splits_it_has(subtests: pytest.Subtests, folder: Path) -> None:
+    cases: list[tuple[str, str]] = [
         ("both", "has the splits train, test; name one, such as .*@train"),
         ("both@dev", "has no split 'dev'; splits: train, test"),
         ("one@train", "has no splits"),
-    ],
-)
-def test_a_saved_folder_says_which_splits_it_has(name: str, said: str, folder: Path) -> None:
-    with pytest.raises(InputError, match=said):
-        open_source(str(folder / name))
+    ]
+    for name, said in cases:
+        with subtests.test(case=name), pytest.raises(InputError, match=said):
+            open_source(str(folder / name))
 
 
 def test_a_damaged_folder_is_an_error(tmp_path: Path) -> None:

@@ -23,9 +23,8 @@ def wheres(text: str | bytes, name: str = "x.json") -> list[str]:
     return [r.where for r in JsonBytes(name, text.encode() if isinstance(text, str) else text).rows()]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
+def test_every_row_knows_its_place(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, list[str]]] = [
         ("x.json", json.dumps(ROW, indent=2), ["x.json"]),
         ("x.json", f"[{LINE}, {LINE}]", ["x.json, row 1", "x.json, row 2"]),
         ("x.jsonl", f"{LINE}\n\n{LINE}\r\n", ["x.jsonl, line 1", "x.jsonl, line 3"]),
@@ -36,10 +35,10 @@ def wheres(text: str | bytes, name: str = "x.json") -> list[str]:
         ("x.jsonl", "\ufeff" + LINE, ["x.jsonl, line 1"]),
         ("x.jsonl", json.dumps([ROW, ROW], indent=4), ["x.jsonl, row 1", "x.jsonl, row 2"]),
         ("x.jsonl", json.dumps([ROW, ROW]), ["x.jsonl, row 1", "x.jsonl, row 2"]),
-    ],
-)
-def test_every_row_knows_its_place(name: str, text: str, expected: list[str]) -> None:
-    assert wheres(text, name) == expected
+    ]
+    for name, text, expected in cases:
+        with subtests.test(case=name):
+            assert wheres(text, name) == expected
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=6), st.sampled_from(["x.json", "x.jsonl"]), st.booleans())
@@ -71,11 +70,13 @@ def test_nothing_is_read_beyond_what_is_taken() -> None:
     assert list(taken(values(), [])) == []
 
 
-@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
-def test_only_a_line_feed_ends_a_line(separator: str) -> None:
+def test_only_a_line_feed_ends_a_line(subtests: pytest.Subtests) -> None:
     """Unicode's other line ends may stand inside a JSON string."""
-    row = json.dumps({"question": f"a{separator}b", "answer": "c"}, ensure_ascii=False)
-    assert len(wheres(f"{row}\n{row}", "x.jsonl")) == 2
+    cases: list[str] = ["\u2028", "\u2029", "\x85"]
+    for separator in cases:
+        with subtests.test(case=separator):
+            row = json.dumps({"question": f"a{separator}b", "answer": "c"}, ensure_ascii=False)
+            assert len(wheres(f"{row}\n{row}", "x.jsonl")) == 2
 
 
 @given(st.lists(st.fixed_dictionaries({"question": st.text(), "answer": st.text()}), min_size=1, max_size=4))
@@ -89,9 +90,8 @@ def test_lines_and_array_read_the_same(rows: list[dict[str, str]]) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_json_is_read_strictly(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[bytes, str]] = [
         (b"{", "x: is not JSON"),
         (b'{"a": NaN}', "holds NaN"),
         (b'{"a": -Infinity}', "holds -Infinity"),
@@ -105,22 +105,23 @@ def test_lines_and_array_read_the_same(rows: list[dict[str, str]]) -> None:
         (b'{"a": "\\ud800"}', "half a surrogate pair"),
         (b'{"a": "\x00"}', "is not JSON"),
         (b"{'a': 1}", "column 2"),
-    ],
-)
-def test_json_is_read_strictly(text: bytes, said: str) -> None:
-    with pytest.raises(InputError, match=r"^x: ") as caught:
-        parse_json(text, where="x")
-    assert said in str(caught.value)
+    ]
+    for text, said in cases:
+        with subtests.test(case=text):
+            with pytest.raises(InputError, match=r"^x: ") as caught:
+                parse_json(text, where="x")
+            assert said in str(caught.value)
 
 
 def test_a_whole_pair_of_surrogate_escapes_is_one_character() -> None:
     assert parse_json(b'"\\ud83d\\ude00"', where="x") == "😀"
 
 
-@pytest.mark.parametrize(("text", "said"), [("", "is empty"), (" \n", "is empty"), ("[]", "empty list")])
-def test_a_file_without_rows_is_an_error(text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        wheres(text)
+def test_a_file_without_rows_is_an_error(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [("", "is empty"), (" \n", "is empty"), ("[]", "empty list")]
+    for text, said in cases:
+        with subtests.test(case=text), pytest.raises(InputError, match=said):
+            wheres(text)
 
 
 def test_a_broken_first_line_is_named_as_a_line() -> None:
@@ -129,10 +130,12 @@ def test_a_broken_first_line_is_named_as_a_line() -> None:
         wheres('{"question": }\n{"question": "a"}', "standard input")
 
 
-@pytest.mark.parametrize(
-    ("path", "said"), [("missing.json", "no such file"), (".", "is a directory"), ("a\0b", "read")]
-)
-def test_what_cannot_be_read_says_why(path: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=said):
-        read_source(path)
+def test_what_cannot_be_read_says_why(
+    subtests: pytest.Subtests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases: list[tuple[str, str]] = [("missing.json", "no such file"), (".", "is a directory"), ("a\0b", "read")]
+    for path, said in cases:
+        with subtests.test(case=path):
+            monkeypatch.chdir(tmp_path)
+            with pytest.raises(InputError, match=said):
+                read_source(path)

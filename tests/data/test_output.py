@@ -41,13 +41,15 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
     assert (tmp_path / "link").is_symlink()
 
 
-@pytest.mark.parametrize(
-    ("path", "said"), [("no/such/a", "no folder"), (".", "is a directory"), ("/proc/nix", "written")]
-)
-def test_what_cannot_be_written_says_why(path: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=said):
-        write_text(path, "text")
+def test_what_cannot_be_written_says_why(
+    subtests: pytest.Subtests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases: list[tuple[str, str]] = [("no/such/a", "no folder"), (".", "is a directory"), ("/proc/nix", "written")]
+    for path, said in cases:
+        with subtests.test(case=path):
+            monkeypatch.chdir(tmp_path)
+            with pytest.raises(InputError, match=said):
+                write_text(path, "text")
 
 
 def test_a_device_may_be_written() -> None:

@@ -170,10 +170,16 @@ def test_haluquestqas_table_gives_two_answers_of_a_row(tmp_path: Path) -> None:
     assert open_dataset(str(complete_data(tmp_path)), reader="haluquestqa").check() == 2
 
 
-@pytest.mark.parametrize("cell", ["[1]", "[", "x", "open('x')", "[" * 500])
-def test_a_list_that_is_none_is_named_and_never_run(cell: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 2, answer 1: the column 'incomplete_ans_span' must be a list of texts"):
-        read(complete_data(tmp_path, incomplete_ans_span=cell), "haluquestqa")
+def test_a_list_that_is_none_is_named_and_never_run(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[str] = ["[1]", "[", "x", "open('x')", "[" * 500]
+    for cell in cases:
+        with (
+            subtests.test(case=cell),
+            pytest.raises(
+                InputError, match="line 2, answer 1: the column 'incomplete_ans_span' must be a list of texts"
+            ),
+        ):
+            read(complete_data(tmp_path, incomplete_ans_span=cell), "haluquestqa")
 
 
 def test_haluquestqas_preferences_are_a_rejected_answer_and_a_preferred_one(tmp_path: Path) -> None:
@@ -182,9 +188,8 @@ def test_haluquestqas_preferences_are_a_rejected_answer_and_a_preferred_one(tmp_
     assert (item.id, item.question, item.answer, item.gold) == ("f0", "Why?", "Bad.", "Good.")
 
 
-@pytest.mark.parametrize(
-    ("reader", "row", "said"),
-    [
+def test_a_row_of_another_form_says_what_it_lacks(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[tuple[str, object, str]] = [
         ("asqa", {"question": "Why?"}, "is no row of ASQA: there is no 'ambiguous_question'; keys: question"),
         ("asqa", {**ASQA, "annotations": []}, "is no row of ASQA: 'annotations' has no 'long_answer'"),
         ("asqa", {**ASQA, "annotations": "x"}, "'annotations' must be a list of objects"),
@@ -195,13 +200,13 @@ def test_haluquestqas_preferences_are_a_rejected_answer_and_a_preferred_one(tmp_
         ("haluquestqa", {"question": "Why?"}, "is no row of HaluQuestQA; keys: question"),
         ("haluquestqa", {**PUBLISHED, "output": "1. [Complete]"}, "'output' judges 1 statements, 'input' has 3"),
         ("asqa", 5, "a row must be a JSON object"),
-    ],
-)
-def test_a_row_of_another_form_says_what_it_lacks(reader: str, row: object, said: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        read(lines(tmp_path, row), reader)
-    assert str(caught.value).startswith(f"{tmp_path / 'x.jsonl'}, line 1: ")
-    assert said in str(caught.value)
+    ]
+    for reader, row, said in cases:
+        with subtests.test(case=reader):
+            with pytest.raises(InputError) as caught:
+                read(lines(tmp_path, row), reader)
+            assert str(caught.value).startswith(f"{tmp_path / 'x.jsonl'}, line 1: ")
+            assert said in str(caught.value)
 
 
 def test_an_unknown_reader_names_the_known_ones() -> None:

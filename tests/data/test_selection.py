@@ -70,9 +70,12 @@ def test_limit_comes_first_and_all_is_none(total: int, limit: int, sample: int) 
         assert all(0 <= place < among for place in places)
 
 
-@pytest.mark.parametrize(
-    ("numbers", "said"), [((-1,), "limit must"), ((0, -1), "sample must"), ((0, 1, -1), "seed must")]
-)
-def test_numbers_that_make_no_sense_are_refused(numbers: tuple[int, ...], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        Selection(*numbers)
+def test_numbers_that_make_no_sense_are_refused(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[tuple[int, ...], str]] = [
+        ((-1,), "limit must"),
+        ((0, -1), "sample must"),
+        ((0, 1, -1), "seed must"),
+    ]
+    for numbers, said in cases:
+        with subtests.test(case=numbers), pytest.raises(InputError, match=said):
+            Selection(*numbers)

@@ -53,22 +53,26 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_form_gives_the_same_rows(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(FILES[name])
-    source = open_source(str(tmp_path / name))
-    assert [row.data for row in source.rows()] == ROWS
-    assert [row.data for row in source.rows()] == ROWS  # a second time
-    assert source.count() == len(ROWS)
-    assert [row.data for row in source.rows(take=[1, 4])] == [ROWS[1], ROWS[4]]
+def test_every_form_gives_the_same_rows(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[str] = FILES
+    for name in cases:
+        with subtests.test(case=name):
+            (tmp_path / name).write_bytes(FILES[name])
+            source = open_source(str(tmp_path / name))
+            assert [row.data for row in source.rows()] == ROWS
+            assert [row.data for row in source.rows()] == ROWS  # a second time
+            assert source.count() == len(ROWS)
+            assert [row.data for row in source.rows(take=[1, 4])] == [ROWS[1], ROWS[4]]
 
 
-@pytest.mark.parametrize(("format", "data"), [("csv", CSV), ("jsonl", LINES), ("json", ARRAY), ("parquet", parquet())])
-def test_a_format_may_be_named(format: str, data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "x.txt").write_bytes(data)
-    assert [row.data for row in open_source(str(tmp_path / "x.txt"), format=format).rows()] == ROWS
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-    assert [row.data for row in open_source("-", format=format).rows()] == ROWS
+def test_a_format_may_be_named(subtests: pytest.Subtests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases: list[tuple[str, bytes]] = [("csv", CSV), ("jsonl", LINES), ("json", ARRAY), ("parquet", parquet())]
+    for format, data in cases:
+        with subtests.test(case=format):
+            (tmp_path / "x.txt").write_bytes(data)
+            assert [row.data for row in open_source(str(tmp_path / "x.txt"), format=format).rows()] == ROWS
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+            assert [row.data for row in open_source("-", format=format).rows()] == ROWS
 
 
 def test_an_unknown_format_is_refused() -> None:
@@ -110,11 +114,13 @@ def test_rows_may_stand_under_a_key_of_one_object(tmp_path: Path) -> None:
         list(open_source(f"{tmp_path / 'list.json'}@data").rows())
 
 
-@pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.jsonl"])
-def test_what_has_no_keys_says_so(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(FILES[name])
-    with pytest.raises(InputError, match="which has no key 'train'"):
-        open_source(f"{tmp_path / name}@train")
+def test_what_has_no_keys_says_so(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[str] = ["x.csv", "x.parquet", "x.jsonl"]
+    for name in cases:
+        with subtests.test(case=name):
+            (tmp_path / name).write_bytes(FILES[name])
+            with pytest.raises(InputError, match="which has no key 'train'"):
+                open_source(f"{tmp_path / name}@train")
 
 
 def test_a_file_that_changes_between_two_readings_is_an_error(tmp_path: Path) -> None:
@@ -127,33 +133,31 @@ def test_a_file_that_changes_between_two_readings_is_an_error(tmp_path: Path) ->
         list(source.rows())
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
+def test_a_damaged_archive_is_an_error(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[tuple[bytes, str]] = [
         (gzip.compress(LINES, mtime=0)[:-12], "cannot be unpacked: "),
         (gzip.compress(LINES, mtime=0)[:40] + b"x" * 40, "cannot be unpacked: "),
-    ],
-)
-def test_a_damaged_archive_is_an_error(data: bytes, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl.gz"
-    path.write_bytes(data)
-    with pytest.raises(InputError, match=said):
-        list(open_source(str(path)).rows())
+    ]
+    for data, said in cases:
+        with subtests.test(case=data):
+            path = tmp_path / "x.jsonl.gz"
+            path.write_bytes(data)
+            with pytest.raises(InputError, match=said):
+                list(open_source(str(path)).rows())
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
+def test_what_is_not_there_says_so(subtests: pytest.Subtests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases: list[tuple[str, str]] = [
         ("missing.csv", "no such file"),
         ("missing.json@train", "no such file"),
         ("a\0b", "cannot be read"),
         ("x" * 5000, "cannot be read: File name too long"),
-    ],
-)
-def test_what_is_not_there_says_so(name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=said):
-        open_source(name)
+    ]
+    for name, said in cases:
+        with subtests.test(case=name):
+            monkeypatch.chdir(tmp_path)
+            with pytest.raises(InputError, match=said):
+                open_source(name)
 
 
 def test_nothing_is_written_over_or_among_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

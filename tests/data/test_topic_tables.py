@@ -32,12 +32,12 @@ def write(tmp_path: Path, name: str, text: str) -> str:
     return str(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("long.csv", LONG), ("wide.csv", WIDE), ("long.tsv", LONG.replace(",", "\t"))]
-)
-def test_an_argument_a_row_and_a_topic_a_row_are_the_topics_of_json(tmp_path: Path, name: str, text: str) -> None:
-    known = read_topics(write(tmp_path, "rows.jsonl", json.dumps(ROW) + "\n"))
-    assert read_topics(write(tmp_path, name, text)) == known
+def test_an_argument_a_row_and_a_topic_a_row_are_the_topics_of_json(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[tuple[str, str]] = [("long.csv", LONG), ("wide.csv", WIDE), ("long.tsv", LONG.replace(",", "\t"))]
+    for name, text in cases:
+        with subtests.test(case=name):
+            known = read_topics(write(tmp_path, "rows.jsonl", json.dumps(ROW) + "\n"))
+            assert read_topics(write(tmp_path, name, text)) == known
 
 
 def test_lists_of_parquet_are_lists(tmp_path: Path) -> None:
@@ -47,16 +47,14 @@ def test_lists_of_parquet_are_lists(tmp_path: Path) -> None:
     assert read_topics(str(tmp_path / "rows.parquet")) == known
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_table_that_holds_no_topics_names_the_place(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    cases: list[tuple[str, str]] = [
         ("question,side,argument\nQ?,pro,\n", "line 2: the column 'argument' is empty"),
         ("question,side,argument,vote\nQ?,pro,A.,1\n", "the column 'vote' is none of question, side, argument, id"),
         ("id,question,side,argument\na,Q?,pro,A.\nb,Q?,con,B.\n", "the question has the id 'a' in"),
         ("id,question,side,argument\na,Q?,pro,A.\na,P?,con,B.\n", "the id 'a' is taken by"),
         ("question,for\nQ?,A.\n", "unknown key 'for'|'perspectives' is missing"),
-    ],
-)
-def test_a_table_that_holds_no_topics_names_the_place(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        read_topics(write(tmp_path, "rows.csv", text))
+    ]
+    for text, message in cases:
+        with subtests.test(case=text), pytest.raises(InputError, match=message):
+            read_topics(write(tmp_path, "rows.csv", text))

@@ -69,9 +69,8 @@ def changed(**fields: object) -> dict[str, Any]:
     return {**OURS, **fields}
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
+def test_what_is_wrong_is_named(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[object, str]] = [
         ([], "must be a JSON object"),
         ({}, "'question' is missing"),
         (changed(qestion="x"), "unknown key 'qestion'; known keys: question, perspectives"),
@@ -86,12 +85,12 @@ def changed(**fields: object) -> dict[str, Any]:
             "two arguments have the id",
         ),
         ({**CLAIM, "pro": [{"text": "x", "stance": 1}]}, r"unknown key 'pro\[0\].stance'; known keys: text, id"),
-    ],
-)
-def test_what_is_wrong_is_named(row: object, said: str) -> None:
-    with pytest.raises(InputError, match=said) as error:
-        parse_topic(row, where="t.jsonl, line 3")
-    assert str(error.value).startswith("t.jsonl, line 3: ")
+    ]
+    for row, said in cases:
+        with subtests.test(case=row):
+            with pytest.raises(InputError, match=said) as error:
+                parse_topic(row, where="t.jsonl, line 3")
+            assert str(error.value).startswith("t.jsonl, line 3: ")
 
 
 def test_two_topics_of_one_id_are_an_error_that_names_both(tmp_path: Path) -> None:

@@ -164,8 +164,8 @@ async def test_a_cache_that_cannot_be_read_any_more_answers_nothing(
     assert len(caplog.records) == 1
 
 
-def test_a_value_that_was_changed_on_disk_is_no_reply(cache: CallCache) -> None:
-    """Damage in one entry costs that entry."""
+def test_a_value_that_was_changed_on_disk_is_no_reply(cache: CallCache, caplog: pytest.LogCaptureFixture) -> None:
+    """Damage in one entry costs that entry, and a warning says so; what is stored next takes its place."""
     broken: list[object] = [
         b"\xff",
         b"[1, 2]",
@@ -180,6 +180,8 @@ def test_a_value_that_was_changed_on_disk_is_no_reply(cache: CallCache) -> None:
     cache._file.put(cast("dict[bytes, bytes]", damaged))
     cache.keep_now({b"whole": Reply("fine", "stop")})
     assert cache.recall_now([*damaged, b"whole"]) == {b"whole": Reply("fine", "stop")}
+    assert f"{len(damaged)} replies of the call cache" in caplog.text and "are asked for anew" in caplog.text
+    assert cache.keep_now({b"0": Reply("anew", "stop")}) == {} != cache.recall_now([b"0"])
 
 
 def test_sizes_are_read_with_their_units() -> None:

@@ -64,6 +64,16 @@ def test_whatever_is_appended_over_many_openings_is_there(path: Path) -> None:
     assert (status.totals.rows, status.totals.usage.calls, status.failures, status.is_held) == (9, 29, {"K": 1}, False)
 
 
+def test_every_byte_that_is_changed_is_noticed(path: Path) -> None:
+    """Wherever it stands, the checksum's own bytes among them; the last line's end alone may be given anew."""
+    write(path, [outcome("a"), outcome("b")])
+    whole = path.read_bytes()
+    for at in range(len(whole) - 1):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(InputError, match=r"out\.jsonl, line [12]: "):
+            write(path, [])
+
+
 def test_a_line_without_a_checksum_is_read(path: Path) -> None:
     """As one is whose checksum was taken out, to edit it; one that another program wrote anew is not."""
     path.write_bytes(b"".join(line_text(outcome(name)) + b"\n" for name in "ab"))

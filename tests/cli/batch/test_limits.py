@@ -13,24 +13,21 @@ from tests.cli.run import Run, assert_error
 pytestmark = pytest.mark.usefixtures("loopback")
 
 
-@pytest.mark.parametrize(
-    ("limit", "why"),
-    [(("--max-tokens", "120"), "--max-tokens 120"), (("--max-cost", "0.0001", "--price", "1,1"), "--max-cost 0.0001")],
-)
-def test_a_limit_stops_cleanly_and_holds_for_the_next_run(
-    run: Run, tmp_path: Path, limit: tuple[str, ...], why: str
-) -> None:
+def test_a_limit_stops_cleanly_and_holds_for_the_next_run(run: Run, tmp_path: Path) -> None:
     """What is under way is finished, the exit code is 0, what is left is told, and a rerun spends nothing."""
-    file, out = data(tmp_path, 40), tmp_path / "out.jsonl"
-    with LoopbackServer(rewrite) as server:
-        result = run(*flags(server, file, out, "--concurrency", "1", *limit))
-        made = len(lines(out))
-        assert result.code == 0, result.err
-        assert 0 < made < 10
-        assert f"stopped ({why}): {40 - made} of 40 rows are left" in result.err
-        calls = server.calls
-        assert run(*flags(server, file, out, "--concurrency", "1", *limit)).code == 0
-        assert (server.calls, len(lines(out))) == (calls, made)
+    file = data(tmp_path, 40)
+    for limit, more in (("--max-tokens 120", ()), ("--max-cost 0.0001", ("--price", "1,1"))):
+        out = tmp_path / f"{limit[6:9]}.jsonl"
+        with LoopbackServer(rewrite) as server:
+            command = flags(server, file, out, "--concurrency", "1", *limit.split(), *more)
+            result = run(*command)
+            made = len(lines(out))
+            assert result.code == 0, result.err
+            assert 0 < made < 10
+            assert f"stopped ({limit}): {40 - made} of 40 rows are left" in result.err
+            calls = server.calls
+            assert run(*command).code == 0
+            assert (server.calls, len(lines(out))) == (calls, made)
 
 
 def test_a_deadline_stops_cleanly(run: Run, tmp_path: Path) -> None:
@@ -43,22 +40,13 @@ def test_a_deadline_stops_cleanly(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_cost_limit_without_a_price_is_an_error(run: Run, tmp_path: Path) -> None:
-    """An unknown cost must not pass for none."""
+    """An unknown cost must not pass for none: nothing is spent, and the message names the model, a judge too."""
     file, out = data(tmp_path, 8), tmp_path / "out.jsonl"
     with LoopbackServer(rewrite) as server:
-        result = run(*flags(server, file, out, "--max-cost", "1"))
-        assert server.calls == 0
-    assert_error(result, "--price")
-
-
-def test_a_cost_limit_without_the_price_of_the_judge_is_an_error(run: Run, tmp_path: Path) -> None:
-    """It is refused before anything is spent, and the message names the model."""
-    file, out = data(tmp_path, 8), tmp_path / "out.jsonl"
-    with LoopbackServer(rewrite) as server:
+        assert_error(run(*flags(server, file, out, "--max-cost", "1")), "--price")
         more = ("--max-cost", "1", "--price", "1,1", "--judge", "openai:judge")
-        result = run(*flags(server, file, out, *more))
+        assert_error(run(*flags(server, file, out, *more)), "openai:judge cost: give --price")
         assert server.calls == 0
-    assert_error(result, "openai:judge cost: give --price")
 
 
 def test_rows_under_way_do_not_carry_a_run_past_its_limit(run: Run, tmp_path: Path) -> None:
