@@ -89,7 +89,7 @@ def refine(
         loading.close()
         loading.enter_context(tracing.active())
         if interactive:
-            from eirene.cli.interactive import refine_items
+            from eirene.cli.review import refine_items
 
             def show(record: Record, item: Item, n: int) -> None:
                 _present(record, item, n, len(items), as_json=as_json, html=html, force=force)
@@ -112,7 +112,7 @@ def _check_interactive(file: str | None, *, interactive: bool, checkpoint: str |
             "--interactive reads your answers from standard input, so the rows cannot come from there; name a file",
             field="interactive",
         )
-    from eirene.cli.review_editor import check_terminal
+    from eirene.cli.review import check_terminal
 
     check_terminal()
 

@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from eirene.agent.session import ReviewedRun
 from eirene.agent.settings import Settings
-from eirene.cli.review_editor import LeftError, ask, check_terminal
+from eirene.cli.review import LeftError, ask, check_terminal
 from eirene.core.critique import FeedbackNote, Review, Sample
 from eirene.core.errors import InputError
 from eirene.core.records import Item
