@@ -74,8 +74,10 @@ class LabelledScores:
 
     def log_odds(self, found: Fitted) -> Array:
         """The log odds of each answer [P]; NaN where it has none."""
-        rows = [{k: None if np.isnan(v[i]) else float(v[i]) for k, v in self.values.items()}
-                for i in range(len(self.labels))]  # fmt: skip
+        rows = [
+            {k: None if np.isnan(v[i]) else float(v[i]) for k, v in self.values.items()}
+            for i in range(len(self.labels))
+        ]
         odds = map(found.log_odds, rows)
         return np.array([np.nan if isinstance(value, str) else value for value in odds])
 
@@ -95,8 +97,11 @@ def calibrate(data: ScoredCases, versions: Mapping[str, str], plan: CalibrationP
     plan = CalibrationPlan() if plan is None else plan
     plan.check()
     check_calibratable(data.scores)
-    known = {x.error: LabelledScores(x.labels, x.clusters[1], x.values)
-             for x in levels(data.cases, data.scores) if x.name == "answer"}  # fmt: skip
+    known = {
+        x.error: LabelledScores(x.labels, x.clusters[1], x.values)
+        for x in levels(data.cases, data.scores)
+        if x.name == "answer"
+    }
     fitted: dict[Error, Fitted] = {}
     figures: Json = {}
     not_fitted: dict[str, str] = {}
@@ -114,12 +119,19 @@ def calibrate(data: ScoredCases, versions: Mapping[str, str], plan: CalibrationP
     used = sorted({i.detector for found in fitted.values() for i in found.inputs})
     settings = signature(criterion=plan.criterion, folds=plan.folds, seed=plan.seed, draws=plan.draws)
     return Calibration(
-        criterion=plan.criterion, seed=plan.seed, folds=plan.folds, data=_digest(data, plan.errors),
-        detectors={name: versions[name] for name in used}, errors=fitted,
+        criterion=plan.criterion,
+        seed=plan.seed,
+        folds=plan.folds,
+        data=_digest(data, plan.errors),
+        detectors={name: versions[name] for name in used},
+        errors=fitted,
         figures={
-            "settings": settings, "loss": LOSSES[plan.criterion], "errors": figures, "not_fitted": not_fitted,
+            "settings": settings,
+            "loss": LOSSES[plan.criterion],
+            "errors": figures,
+            "not_fitted": not_fitted,
         },
-    )  # fmt: skip
+    )
 
 
 def _digest(data: ScoredCases, errors: Sequence[str]) -> str:
@@ -157,10 +169,13 @@ def _one(data: LabelledScores, plan: CalibrationPlan, error: Error) -> tuple[Fit
         raise InputError(f"no detector says anything of {error}: {why}", field="detectors")
     called = cross_validated(data, plan.criterion, folds=plan.folds, seed=plan.seed)
     return found, {
-        "answers": len(data.labels), "errors": int(data.labels.sum()), "clusters": len(np.unique(data.clusters)),
+        "answers": len(data.labels),
+        "errors": int(data.labels.sum()),
+        "clusters": len(np.unique(data.clusters)),
         "unscored": {name: int(np.isnan(values).sum()) for name, values in data.values.items()},
-        "left_out": left_out, **_compared(called, _rivals(data, plan.criterion), data, plan),
-    }  # fmt: skip
+        "left_out": left_out,
+        **_compared(called, _rivals(data, plan.criterion), data, plan),
+    }
 
 
 def fit(data: LabelledScores, criterion: Criterion) -> tuple[Fitted | None, dict[str, str]]:
@@ -219,9 +234,12 @@ def _regress(data: LabelledScores, names: Sequence[str]) -> tuple[dict[str, floa
         for i, name in enumerate(names)
     )
     found = Fitted(
-        inputs=inputs, intercept=round(float(model.intercept_[0]), DIGITS), threshold=0.0, answers=len(data.labels),
+        inputs=inputs,
+        intercept=round(float(model.intercept_[0]), DIGITS),
+        threshold=0.0,
+        answers=len(data.labels),
         errors=int(data.labels.sum()),
-    )  # fmt: skip
+    )
     return dict(zip(names, weights.tolist(), strict=True)), found
 
 
@@ -291,8 +309,9 @@ def _rivals(data: LabelledScores, criterion: Criterion) -> dict[str, Array]:
         some = (np.nan_to_num(every) > 0).any(axis=0).astype(np.float64)
         called[ANY] = np.where(np.isnan(every).all(axis=0), np.nan, some)
     constants = [np.full(len(data.labels), faulty) for faulty in (False, True)]
-    none, every_one = (np.nan_to_num(loss_of(counts_of(c, data.labels).sum(axis=0), criterion), nan=1.0)
-                       for c in constants)  # fmt: skip
+    none, every_one = (
+        np.nan_to_num(loss_of(counts_of(c, data.labels).sum(axis=0), criterion), nan=1.0) for c in constants
+    )
     best = every_one < none
     constant = {f"calling {'every answer' if best else 'no answer'} faulty": np.full(len(data.labels), float(best))}
     return {f"{DEFAULT} of {name}": found for name, found in called.items()} | constant
@@ -301,8 +320,13 @@ def _rivals(data: LabelledScores, criterion: Criterion) -> dict[str, Array]:
 def _compared(called: Array, rivals: Mapping[str, Array], data: LabelledScores, plan: CalibrationPlan) -> Json:
     """The fit's loss beside each rival's, and the difference on what both can tell; `better` than which of them."""
     resamples = Resamples(draws=plan.draws, seed=plan.seed)
-    shown: Json = {"fitted": _losses([called], data, plan.criterion, resamples),
-                   "others": {}, "better_than": [], "worse_than": [], "not_shown": []}  # fmt: skip
+    shown: Json = {
+        "fitted": _losses([called], data, plan.criterion, resamples),
+        "others": {},
+        "better_than": [],
+        "worse_than": [],
+        "not_shown": [],
+    }
     for name, found in rivals.items():
         apart = _losses([called, found], data, plan.criterion, resamples)["difference"]
         shown["others"][name] = {**_losses([found], data, plan.criterion, resamples), "difference": apart}

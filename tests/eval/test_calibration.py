@@ -36,9 +36,8 @@ def test_the_digest_is_that_of_what_scores_hang_on() -> None:
     assert FOUND.model_copy(update={"detectors": {"rouge": "w"}}).digest != FOUND.digest
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
+def test_what_is_no_calibration_is_refused(tmp_path: Path) -> None:
+    wrong: list[tuple[dict[str, object], str]] = [
         ({"format": "notes"}, "is no calibration; `eirene calibrate` writes one"),
         ({"version": 2}, "is a calibration of version 2, this release reads 1; fit it anew"),
         ({"seed": "3"}, "is no valid calibration"),
@@ -46,12 +45,11 @@ def test_the_digest_is_that_of_what_scores_hang_on() -> None:
         ({"errors": {"fluency": {}}}, "is no valid calibration"),
         ({"detectors": {}}, "no version of rouge"),
         ({"more": 1}, "is no valid calibration"),
-    ],
-)
-def test_what_is_no_calibration_is_refused(tmp_path: Path, changed: dict[str, object], said: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read_calibration(written(tmp_path / "c.json", **changed))
-    assert said in str(caught.value) and "c.json" in str(caught.value)
+    ]
+    for changed, said in wrong:
+        with pytest.raises(InputError) as caught:
+            read_calibration(written(tmp_path / "c.json", **changed))
+        assert said in str(caught.value) and "c.json" in str(caught.value)
 
 
 def test_negative_weights_and_numbers_that_are_none_are_refused(tmp_path: Path) -> None:

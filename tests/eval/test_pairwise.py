@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Any, cast
@@ -108,10 +109,10 @@ async def test_what_cannot_be_read_is_no_gain_and_nothing_readable_is_unscored()
 
 
 @pytest.mark.usefixtures("loopback")
-@pytest.mark.parametrize("status", [401, 404, 503])
-async def test_a_judge_that_fails_is_unscored(status: int) -> None:
-    found = await judged(lambda *_: HttpError(status, "the judge is out", code="x"))
-    assert (found.outcome, found.votes) == ("unscored", ()) and "the judge is out" in found.why
+async def test_a_judge_that_fails_is_unscored() -> None:
+    for status in (401, 404, 503):
+        found = await judged(lambda *_, status=status: HttpError(status, "the judge is out", code="x"))
+        assert (found.outcome, found.votes) == ("unscored", ()) and "the judge is out" in found.why
 
 
 @pytest.mark.usefixtures("loopback")
@@ -197,11 +198,10 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wanted"), READ)
-def test_a_reply_is_read_or_left_unread_and_never_guessed(text: str, wanted: tuple[str, str] | None) -> None:
-    vote = read_pair_vote(Reply(text, "stop"), first="before")
-    assert (None if vote.unread else (vote.faulty, vote.better)) == wanted
-    assert vote.text == text and (vote.unread is None) == (wanted is not None)
+def test_a_reply_is_read_or_left_unread_and_never_guessed() -> None:
+    votes = [(text, read_pair_vote(Reply(text, "stop"), first="before")) for text, _ in READ]
+    assert [(text, None if vote.unread else (vote.faulty, vote.better)) for text, vote in votes] == READ
+    assert all(vote.text == text for text, vote in votes)
 
 
 def test_the_letters_stand_for_the_texts_in_the_order_in_which_they_were_shown() -> None:
@@ -223,11 +223,10 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
-def test_an_answer_cannot_leave_the_fence(hostile: str) -> None:
+def test_an_answer_cannot_leave_the_fence() -> None:
     """A judge that obeys every order outside the fence finds none there, in either order; the answers stay whole."""
-    pair = Pair("Trams?", "Trams are quiet.", hostile.format(mark=_mark(PAIR)))
-    for first in ORDERS:
+    for hostile, first in itertools.product(HOSTILE, ORDERS):
+        pair = Pair("Trams?", "Trams are quiet.", hostile.format(mark=_mark(PAIR)))
         text = "\n".join(message.content for message in pairwise_messages(pair, first=first))
         sections, outside = ScriptedGullibleJudge(lambda _: False).read(text)
         assert list(sections) == ["question", "answer A", "answer B"]

@@ -6,8 +6,10 @@ source"), its findings have the kind that says least beside that, and a finding 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from eirene.core.coercion import as_passages
@@ -60,11 +62,11 @@ class Taxonomy:
         return found
 
 
-def _own(kind: FindingKind) -> Kinds:
-    return frozenset({kind})
+def _kinds(*kinds: FindingKind) -> Kinds:
+    return frozenset(kinds)
 
 
-FAVA = Taxonomy("FAVA", {kind: _own(kind) for kind in _SIX})
+FAVA = Taxonomy("FAVA", {kind: _kinds(kind) for kind in _SIX})
 RAGTRUTH = Taxonomy(
     "RAGTruth",
     {"contradictory": _AT_ODDS, "unverifiable": _NOT_GIVEN},
@@ -80,8 +82,8 @@ QA_FEEDBACK = Taxonomy(
     {
         "contradictory": _AT_ODDS,
         "unverifiable": _NOT_GIVEN,
-        "relevance": _own("relevance"),
-        "repeated": _own("repeated"),
+        "relevance": _kinds("relevance"),
+        "repeated": _kinds("repeated"),
     },
     {
         "Wrong-Grounding": "contradictory",
@@ -91,14 +93,15 @@ QA_FEEDBACK = Taxonomy(
         "Incoherent": None,
     },
 )
+_LACKING = _kinds("completeness", "missing")
 HALUQUESTQA = Taxonomy(
     "HaluQuestQA",
     {
-        "misconception": _own("misconception"),
-        "factuality": _own("factuality") | _AT_ODDS | _NOT_GIVEN,
-        "relevance": _own("relevance"),
-        "completeness": frozenset({"completeness", "missing"}),
-        "references": _own("references"),
+        "misconception": _kinds("misconception"),
+        "factuality": _kinds("factuality") | _AT_ODDS | _NOT_GIVEN,
+        "relevance": _kinds("relevance"),
+        "completeness": _LACKING,
+        "references": _kinds("references"),
     },
     {
         "ques_misconception": "misconception",
@@ -108,11 +111,7 @@ HALUQUESTQA = Taxonomy(
         "reference_example": "references",
     },
 )
-COMPLETENESS = Taxonomy("HaluQuestQA sentences", {"completeness": frozenset({"completeness", "missing"})})
-TAXONOMIES: Mapping[str, Taxonomy] = {
-    taxonomy.name: taxonomy for taxonomy in (FAVA, RAGTRUTH, QA_FEEDBACK, HALUQUESTQA, COMPLETENESS)
-}
-"""All sets that can be read, by name."""
+COMPLETENESS = Taxonomy("HaluQuestQA sentences", {"completeness": _LACKING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,19 +158,25 @@ def read_annotated(path: str) -> AnnotatedSet:
     their answer and kinds that no class takes. Raises `InputError` that names the row.
     """
     source = open_source(path)
-    form: _AnnotatedForm | None = None
-    others: Mapping[str, Any] | None = None
+    rows = iter(source.rows())
+    first = next(rows, None)
+    if first is None:
+        raise InputError("has no annotated answer", where=source.name)
+    form = form_of(first, _FORMS)
+    if form is None:
+        raise InputError(
+            "is of no known annotated form: FavaBench ('annotated'), RAGTruth, QA-Feedback, HaluQuestQA, or a row of "
+            "Eirene's with 'findings' in its meta",
+            where=first.where,
+        )
+    others = None if form.beside is None else rows_beside(source.name, *form.beside)
     cases: list[Annotated] = []
-    left_out: dict[str, int] = {}
-    for row in source.rows():
-        if form is None:
-            form = _form_of(row)
-            others = None if form.beside is None else rows_beside(source.name, *form.beside)
+    left_out: Counter[str] = Counter()
+    for row in chain([first], rows):
         found, reasons = read_row(form, row, others)
         cases += found
-        for why in reasons:
-            left_out[why] = left_out.get(why, 0) + 1
-    if form is None or not cases:
+        left_out.update(reasons)
+    if not cases:
         raise InputError("has no annotated answer", where=source.name)
     return AnnotatedSet(form.taxonomy, tuple(with_own_ids(cases)), left_out)
 
@@ -298,17 +303,6 @@ _FORMS = (
     _form("question,sentences", completeness, COMPLETENESS),
     _form("question,answer,meta", own, FAVA, meta="findings"),
 )
-
-
-def _form_of(row: Row) -> _AnnotatedForm:
-    found = form_of(row, _FORMS)
-    if found is not None:
-        return found
-    raise InputError(
-        "is of no known annotated form: FavaBench ('annotated'), RAGTruth, QA-Feedback, HaluQuestQA, or a row of "
-        "Eirene's with 'findings' in its meta",
-        where=row.where,
-    )
 
 
 def _place(answer: str, span: str) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ Labelled answers in tables and under other names: which column is which label, a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -13,7 +14,6 @@ from typing import Any, TypeVar
 
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
-from eirene.core.records import Item
 from eirene.data import ColumnMap, Dataset, RowSource, Shape, open_source, opened
 from eirene.data.json_rows import Row
 from eirene.eval.datasets import npov, passages
@@ -37,33 +37,31 @@ class Form:
 
 
 F = TypeVar("F", bound=Form)
-_ROW = frozenset({"question", "answer", "meta"})
+
+
+def _form(
+    name: str, keys: str, read: Callable[..., Any], beside: tuple[str, str] | None = None, meta: str = ""
+) -> Form:
+    return Form(name, frozenset(keys.split()), read, beside, frozenset(meta.split()))
+
+
+_SYNTHETIC = "has_hallucination has_coverage_error arguments sentences"
 FORMS: tuple[Form, ...] = (
-    Form("NPOV answers", frozenset({"query", "response", "pro_arguments", "con_arguments", "error_type"}), npov.npov),
-    Form("NPOV equivalence", frozenset({"claim_id", "argument", "other", "equivalent"}), npov.equivalence),
-    Form("ArgKP-2021", frozenset({"key_point", "argument", "label", "topic"}), npov.key_points),
-    Form("BEGIN", frozenset({"knowledge", "message", "response", "begin_label"}), passages.begin),
-    Form("ExpertQA", frozenset({"question", "answer", "claims", "system"}), passages.expertqa),
-    Form("FRANK", frozenset({"hash", "summary", "Factuality"}), passages.frank, ("articles.jsonl", "hash")),
+    _form("NPOV answers", "query response pro_arguments con_arguments error_type", npov.npov),
+    _form("NPOV equivalence", "claim_id argument other equivalent", npov.equivalence),
+    _form("ArgKP-2021", "key_point argument label topic", npov.key_points),
+    _form("BEGIN", "knowledge message response begin_label", passages.begin),
+    _form("ExpertQA", "question answer claims system", passages.expertqa),
+    _form("FRANK", "hash summary Factuality", passages.frank, ("articles.jsonl", "hash")),
     Form("QA-Feedback", frozenset({"question", "passages", "prediction 1", "feedback"}), passages.qa_feedback),
-    Form(
-        "RAGTruth",
-        frozenset({"source_id", "response", "labels", "task"}),
-        passages.ragtruth,
-        ("sources.jsonl", "source_id"),
-    ),
-    Form("WikiBio GPT-3", frozenset({"wiki_bio_test_idx", "passage", "sentences"}), passages.wikibio),
-    Form("FacTool", frozenset({"prompt", "response", "label", "claims"}), passages.factool),
-    Form("HaluEval", frozenset({"query", "response", "hallucination", "spans"}), passages.halueval),
-    Form("HaluQuestQA", frozenset({"answer1", "answer2", "annotations"}), passages.haluquestqa),
-    Form("HaluQuestQA sentences", frozenset({"question", "sentences"}), passages.haluquestqa_sentences),
-    Form("Eirene rows with labels", _ROW, npov.own, meta=frozenset({"labels"})),
-    Form(
-        "Synthetic NPOV answers",
-        _ROW,
-        npov.synthetic,
-        meta=frozenset({"has_hallucination", "has_coverage_error", "arguments", "sentences"}),
-    ),
+    _form("RAGTruth", "source_id response labels task", passages.ragtruth, ("sources.jsonl", "source_id")),
+    _form("WikiBio GPT-3", "wiki_bio_test_idx passage sentences", passages.wikibio),
+    _form("FacTool", "prompt response label claims", passages.factool),
+    _form("HaluEval", "query response hallucination spans", passages.halueval),
+    _form("HaluQuestQA", "answer1 answer2 annotations", passages.haluquestqa),
+    _form("HaluQuestQA sentences", "question sentences", passages.haluquestqa_sentences),
+    _form("Eirene rows with labels", "question answer meta", npov.own, meta="labels"),
+    _form("Synthetic NPOV answers", "question answer meta", npov.synthetic, meta=_SYNTHETIC),
 )
 """In the order in which they are tried: the first whose keys a row has."""
 
@@ -80,13 +78,12 @@ def read_labelled(data: str | RowSource, shape: Shape | None = None) -> Labelled
     mapped = shape_of(source, Shape() if shape is None else shape)
     name, rows = (FORM, read_table(source, mapped)) if mapped is not None else _of_form(source)
     cases: list[Labelled] = []
-    left_out: dict[str, int] = {}
+    left_out: Counter[str] = Counter()
     for found in rows:
-        why = found if isinstance(found, str) else None if found.is_known else "no label"
-        if why is not None:
-            left_out[why] = left_out.get(why, 0) + 1
-        elif not isinstance(found, str):
+        if isinstance(found, Labelled) and found.is_known:
             cases.append(found)
+        else:
+            left_out[found if isinstance(found, str) else "no label"] += 1
     if not cases:
         causes = "".join(f"; {n} rows: {why}" for why, n in left_out.items())
         raise InputError(f"has no labelled answer{causes}", where=source.name)
@@ -99,21 +96,17 @@ def _of_form(source: RowSource) -> tuple[str, Iterator[Labelled | str]]:
     first = next(rows, None)
     if first is None:
         raise InputError("has no rows", where=source.name)
-    form = _form_of(first)
+    form = form_of(first, FORMS)
+    if form is None:
+        raise InputError(
+            f"is of no known labelled form; known: {', '.join(form.name for form in FORMS)}. A row of your own needs "
+            "'labels' in its meta, a table a column hallucination or coverage, or --map "
+            "meta.labels.hallucination=COLUMN",
+            where=first.where,
+        )
     others = None if form.beside is None else rows_beside(source.name, *form.beside)
-    return form.name, (found for row in chain([first], rows) for found in _read(form, row, others))
-
-
-def _form_of(row: Row) -> Form:
-    found = form_of(row, FORMS)
-    if found is not None:
-        return found
-    known = ", ".join(form.name for form in FORMS)
-    raise InputError(
-        f"is of no known labelled form; known: {known}. A row of your own needs 'labels' in its meta, a table a "
-        "column hallucination or coverage, or --map meta.labels.hallucination=COLUMN",
-        where=row.where,
-    )
+    read = (read_row(form, row, others) for row in chain([first], rows))
+    return form.name, (one for found in read for one in ([found] if isinstance(found, Labelled | str) else found))
 
 
 def form_of(row: Row, forms: Iterable[F]) -> F | None:
@@ -122,11 +115,6 @@ def form_of(row: Row, forms: Iterable[F]) -> F | None:
     meta = data.get("meta")
     inner = set(meta) if isinstance(meta, dict) else set()
     return next((form for form in forms if form.keys <= set(data) and form.meta <= inner), None)
-
-
-def _read(form: Form, row: Row, others: Mapping[str, Any] | None) -> Iterator[Labelled | str]:
-    found = read_row(form, row, others)
-    yield from [found] if isinstance(found, Labelled | str) else found
 
 
 def read_row(form: Form, row: Row, others: Mapping[str, Any] | None) -> Any:
@@ -183,11 +171,11 @@ def read_table(source: RowSource, shape: Shape) -> Iterator[Labelled | str]:
     """The labelled answers of rows with labels in columns, and why others are none."""
     for where, item in Dataset(source, shape).placed():
         meta = _gathered(item.meta, where)
-        yield own_item(_with(item, meta), where) if isinstance(meta.get("labels"), dict) else "no label"
-
-
-def _with(item: Item, meta: dict[str, Any]) -> Item:
-    return item.model_copy(update={"meta": meta})
+        yield (
+            own_item(item.model_copy(update={"meta": meta}), where)
+            if isinstance(meta.get("labels"), dict)
+            else "no label"
+        )
 
 
 def _gathered(meta: dict[str, Any], where: str) -> dict[str, Any]:

@@ -145,29 +145,23 @@ def test_own_rows_say_what_they_know(tmp_path: Path) -> None:
     assert (bare.hallucination, bare.coverage, bare.marks, bare.missing) == (False, None, None, {})
 
 
-@pytest.mark.parametrize(
-    ("labels_given", "message"),
-    [
+def test_labels_that_fit_nothing_are_refused(tmp_path: Path) -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"missing": [{"group": "con", "n": 1}]}, "no argument 1 of 'con'"),
-        (
-            {"missing": [{"group": "pro", "n": 0}]},
-            r"line 1: 'meta.labels.missing\[0\].n' must be greater than or equal to 1, got 0\Z",
-        ),
+        ({"missing": [{"group": "pro", "n": 0}]}, r"line 1: 'meta.labels.missing\[0\].n' must be"),
         ({"spans": [{"start": 7, "end": 13}]}, "within the answer"),
         ({"spans": [{"start": 5, "end": 5}]}, "within the answer"),
         ({"hallucination": "yes"}, "meta.labels.hallucination"),
         ({"halucination": True}, "halucination"),
         ({}, "no labelled answer"),
-    ],
-)
-def test_labels_that_fit_nothing_are_refused(tmp_path: Path, labels_given: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        read(tmp_path, own(**labels_given))
+    ]
+    for labels_given, message in wrong:
+        with pytest.raises(InputError, match=message):
+            read(tmp_path, own(**labels_given))
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
+def test_a_row_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    wrong: list[tuple[tuple[object, ...], str]] = [
         (({"a": 1},), "line 1: is of no known labelled form; known: NPOV answers"),
         (({"question": "x", "answer": "y", "meta": {}},), "needs 'labels' in its meta"),
         ((PAIR, POINT), "line 2: is no row of NPOV equivalence: no 'claim'"),
@@ -175,11 +169,10 @@ def test_labels_that_fit_nothing_are_refused(tmp_path: Path, labels_given: dict[
         (({**BEGIN, "begin_label": "Maybe"},), "is no row of BEGIN: no 'Maybe'"),
         (({**NPOV, "sentences": [5]},), "is no row of NPOV answers"),
         (({**NPOV, "response": " "},), "'answer' must not be blank"),
-    ],
-)
-def test_a_row_that_cannot_be_read_is_named(tmp_path: Path, rows: tuple[object, ...], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        read(tmp_path, *rows)
+    ]
+    for rows, message in wrong:
+        with pytest.raises(InputError, match=message):
+            read(tmp_path, *rows)
 
 
 def test_forms_have_names_of_their_own() -> None:

@@ -66,20 +66,15 @@ def test_a_published_set_is_known_in_whatever_format(tmp_path: Path) -> None:
     assert [c.hallucination for c in first.cases] == [c.hallucination for c in second.cases]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_table_that_says_nothing_is_an_error_that_says_what_to_change(tmp_path: Path) -> None:
+    for text, message in [
         ("question,answer,hallucination\nQ?,A.,maybe\n", "line 2.*'maybe' says neither.*true or false, 1 or 0"),
         ("question,answer,spans\nQ?,A.,[1\n", "label 'spans': is not JSON"),
         ("question,answer,hallucination\nQ?,A.,\n", "has no labelled answer; 1 rows: no label"),
         ("question,answer,score\nQ?,A.,1\n", "of no known labelled form.*--map meta.labels.hallucination=COLUMN"),
-    ],
-)
-def test_a_table_that_says_nothing_is_an_error_that_says_what_to_change(
-    tmp_path: Path, text: str, message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        read_labelled(csv(tmp_path, text))
+    ]:
+        with pytest.raises(InputError, match=message):
+            read_labelled(csv(tmp_path, text))
 
 
 def test_a_label_that_there_is_not_is_a_slip(tmp_path: Path) -> None:

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from eirene.core.critique import Finding
 from eirene.core.records import Item
-from eirene.eval.datasets.annotated import TAXONOMIES, Annotated
+from eirene.eval.datasets.annotated import FAVA, Annotated
 from eirene.eval.metrics.findings import CaseFindings, as_printed, count_case, findings_report
 
-FAVA = TAXONOMIES["FAVA"]
 ANSWER = "Ann was born in Oslo. She sings well. He won a prize. It rained. The sun is hot."
 #         0                     22              38              54         64
 
