@@ -22,8 +22,7 @@ from eirene.prompts.history import HISTORY_PROMPT
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from eirene.eval.base import Detector
-    from eirene.eval.pairwise import PairwiseJudge
+    from eirene.eval.base import Detector, PairwiseJudge
     from eirene.feedback_model.base import FeedbackModel
     from eirene.models.cache import CallCache
     from eirene.models.chat import ChatModel

@@ -18,8 +18,7 @@ from eirene.core.scores import PairVotes, Scores, number
 from eirene.core.signature import derive_seed
 from eirene.core.tracing import span
 from eirene.core.usage import Meter
-from eirene.eval.base import Detector, case_of
-from eirene.eval.pairwise import Pair
+from eirene.eval.base import Detector, Pair, case_of
 from eirene.eval.scoring import Scorer
 
 

@@ -13,8 +13,7 @@ from eirene.core.loop_settings import StopRule
 from eirene.core.records import Item
 from eirene.core.scores import Scores
 from eirene.core.usage import Usage
-from eirene.eval.base import Detector
-from eirene.eval.pairwise import PairwiseJudge
+from eirene.eval.base import Detector, PairwiseJudge
 from eirene.feedback_model.base import FeedbackModel
 from eirene.refiners.base import Refiner
 

@@ -1,4 +1,4 @@
-"""The detector interface: (question, given text, answer) -> error scores, and what each detector needs."""
+"""The interfaces of detectors, (question, given text, answer) -> error scores, and of the pairwise judge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from eirene.core.grounding import ArgumentGroup, Grounding, grounding_for
 from eirene.core.history import HistoryTurn, query_in_place
 from eirene.core.records import Item
-from eirene.core.scores import Scores
+from eirene.core.scores import PairVotes, Scores
 from eirene.core.usage import Meter
 from eirene.prompts.history import PROBE
 from eirene.text.thinking import without_thinking
@@ -162,3 +162,31 @@ class UnmetDetector:
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """Unscored."""
         return Scores.none(self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A question (with the conversation before it), the text before, and the rewrite."""
+
+    question: str
+    before: str
+    after: str
+    history: tuple[HistoryTurn, ...] = ()
+
+
+class PairwiseJudge(Protocol):
+    """Compares a rewrite with the text before it. A model that fails gives votes that are unscored, with the reason."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """What a vote hangs on beside the texts: the model, the prompt, the temperature."""
+        ...
+
+    async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
+        """`votes` votes (1 or more) in each of the two orders; every call goes on `meter`."""
+        ...

@@ -10,16 +10,16 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, cast
 
 from eirene.core.errors import BackendError, EireneError
-from eirene.core.history import HistoryTurn
 from eirene.core.logs import get_logger
 from eirene.core.loop_settings import Structured
 from eirene.core.scores import ORDERS, PairVote, PairVotes, Side
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
+from eirene.eval.base import Pair
 from eirene.eval.detectors.judge import (
     PAIRWISE_JSON_PROMPT,
     Section,
@@ -45,34 +45,6 @@ PAIRWISE_PROMPT = "pairwise"
 PAIRWISE_PROMPTS = (PAIRWISE_PROMPT, PAIRWISE_JSON_PROMPT)
 TEMPERATURE = 1.0
 """The model's own distribution: at 0 the votes of an order would be copies of one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A question (with the conversation before it), the text before, and the rewrite."""
-
-    question: str
-    before: str
-    after: str
-    history: tuple[HistoryTurn, ...] = ()
-
-
-class PairwiseJudge(Protocol):
-    """Compares a rewrite with the text before it. A model that fails gives votes that are unscored, with the reason."""
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """What a vote hangs on beside the texts: the model, the prompt, the temperature."""
-        ...
-
-    async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
-        """`votes` votes (1 or more) in each of the two orders; every call goes on `meter`."""
-        ...
 
 
 class ChatPairwise:

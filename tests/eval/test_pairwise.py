@@ -16,7 +16,8 @@ from eirene.core.errors import TooLongError
 from eirene.core.scores import ORDERS, PairVotes
 from eirene.core.usage import Meter, Usage
 from eirene.eval import pairwise
-from eirene.eval.pairwise import ChatPairwise, LocalPairwise, Pair, pairwise_messages, read_pair_vote
+from eirene.eval.base import Pair
+from eirene.eval.pairwise import ChatPairwise, LocalPairwise, pairwise_messages, read_pair_vote
 from eirene.models.chat import ChatModel
 from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply

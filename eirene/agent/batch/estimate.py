@@ -21,9 +21,9 @@ from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.grounding import grounding_for
 from eirene.core.records import VOTED_MODES, Item
 from eirene.core.signature import derive_seed
-from eirene.eval.base import case_of
+from eirene.eval.base import Pair, case_of
 from eirene.eval.detectors.chainpoll import ChainPoll, chainpoll_messages
-from eirene.eval.pairwise import ChatPairwise, Pair, pairwise_messages
+from eirene.eval.pairwise import ChatPairwise, pairwise_messages
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.request import render_reply
