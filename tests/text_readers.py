@@ -24,11 +24,11 @@ from eirene.feedback_model.hallucination import split_reasons
 from eirene.feedback_model.reply import read_reply
 from eirene.feedback_model.request import feedback_messages
 from eirene.models.costs import rough_count
-from eirene.models.encoder.tokens import TokenLayers
+from eirene.models.encoder.runtime import TokenLayers
 from eirene.models.redaction import redacted
 from eirene.models.replies import Reply
 from eirene.models.reply_text import unwrapped
-from eirene.models.verifier.pairs import pair_of, token_text
+from eirene.models.verifier.runtime import pair_of, token_text
 from eirene.models.verifier.windows import Rarity, pieces_of
 from eirene.npov.writers import read_generated, read_response
 from eirene.prompts.fence import break_control_tokens

@@ -40,7 +40,12 @@ from eirene.eval.registry import build_detectors
 from eirene.eval.resources import Resources
 from eirene.models.local.model import LocalModel, load_local
 from eirene.models.training.recipes import PromptTuningRecipe
-from eirene.models.training.run import Exchange, TrainingTask, finished_run, run_order, start_run, train_replies
+from eirene.models.training.replies import Exchange, TrainingTask, train_replies
+from eirene.models.training.run import (
+    finished_run,
+    run_order,
+    start_run,
+)
 from eirene.prompts.curly import COVERED, FAITHFUL, curly_reply
 from eirene.views.detectors import evaluation_table
 

@@ -13,11 +13,10 @@ from typing import Annotated
 import typer
 
 from eirene._version import __version__
-from eirene.cli import calibrate, check, compare, npov, prompts, refine, report, score, serve, train, verify
+from eirene.cli import calibrate, check, compare, npov, prompts, refine, report, score, serve, synth, train, verify
 from eirene.cli.batch import app as batch
 from eirene.cli.evaluate import critiques, detectors
 from eirene.cli.flags import Command
-from eirene.cli.synth import app as synth
 from eirene.cli.terminal import configure_streams, log_to_stderr, output, say
 from eirene.core.errors import AuthError, EireneError, InputError, MissingExtraError
 from eirene.core.logs import get_logger

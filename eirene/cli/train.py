@@ -16,7 +16,7 @@ import typer
 
 from eirene.cli import data_flags, flags
 from eirene.cli.data_flags import FormFlags
-from eirene.cli.flags import with_groups
+from eirene.cli.flags import Without, with_groups
 from eirene.cli.progress import Bar, bar
 from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError, TrainingStoppedError
@@ -141,7 +141,7 @@ def classifier(
     ] = "NO,YES",
     dev: Dev = None,
     rows: FormFlags,
-    recipe: PromptTuningRecipe,
+    recipe: Annotated[PromptTuningRecipe, Without("epochs")],
     run: RunFlags,
 ) -> None:
     """Tune a language model to tell an error (needs the extra `train`); use it as `--classifier hf:DIR`."""
@@ -170,7 +170,6 @@ def critic(
         str, typer.Argument(metavar="DATA", help="Rows with marked errors, as `eirene synth fava` writes them.")
     ],
     *,
-    taxonomy: Annotated[Literal["fava"], typer.Option(help="The taxonomy of errors.")] = "fava",
     dev: Dev = None,
     format: data_flags.Format = "auto",
     recipe: CriticRecipe,
@@ -223,7 +222,7 @@ def generator(
     *,
     dev: Dev = None,
     rows: FormFlags,
-    recipe: PromptTuningRecipe,
+    recipe: Annotated[PromptTuningRecipe, Without("epochs")],
     run: RunFlags,
 ) -> None:
     """Tune a language model to write NPOV responses (needs the extra `train`); use it as `npov --backend hf:DIR`."""

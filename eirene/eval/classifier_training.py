@@ -17,17 +17,15 @@ from eirene.eval.datasets import Labelled, LabelledSet, read_labelled
 from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask
 from eirene.eval.metrics.ranking import average_precision, roc_auc
 from eirene.models.training.recipes import PromptTuningRecipe
+from eirene.models.training.replies import Exchange, TrainingTask, train_replies
 from eirene.models.training.run import (
-    Exchange,
     RunOptions,
     Trained,
-    TrainingTask,
     file_facts,
     finished_run,
     refuse_leaks,
     run_order,
     start_run,
-    train_replies,
 )
 from eirene.prompts.curly import curly_reply
 

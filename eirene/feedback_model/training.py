@@ -28,17 +28,15 @@ from eirene.feedback_model.request import (
 from eirene.models.local.layout import CarriedPrompt, as_text
 from eirene.models.local.spec import Layout
 from eirene.models.training.recipes import CriticRecipe, FeedbackRecipe
+from eirene.models.training.replies import Exchange, TrainingTask, train_replies
 from eirene.models.training.run import (
-    Exchange,
     RunOptions,
     Trained,
-    TrainingTask,
     file_facts,
     finished_run,
     refuse_leaks,
     run_order,
     start_run,
-    train_replies,
 )
 from eirene.prompts import load_prompt
 from eirene.text.sentences import split_sentences

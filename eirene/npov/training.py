@@ -15,16 +15,14 @@ from eirene.core.validation import validated
 from eirene.data import Dataset, RowSource, Shape, opened
 from eirene.data.json_rows import Row
 from eirene.models.training.recipes import PromptTuningRecipe
+from eirene.models.training.replies import Exchange, TrainingTask, train_replies
 from eirene.models.training.run import (
-    Exchange,
     RunOptions,
     Trained,
-    TrainingTask,
     file_facts,
     finished_run,
     run_order,
     start_run,
-    train_replies,
 )
 from eirene.npov.writers import GENERATOR
 from eirene.prompts.curly import curly_reply, response_prompt

@@ -18,8 +18,17 @@ from numpy.typing import NDArray
 
 from eirene.core.errors import InputError
 from eirene.core.signature import check_seed, rng_for
-from eirene.synth.compose import ComposedSentence, Composer, Style, answer_of, clauses_in, placed
-from eirene.synth.material import TAILS, Material, Tally
+from eirene.synth.material import (
+    TAILS,
+    ComposedSentence,
+    Composer,
+    Material,
+    Style,
+    Tally,
+    answer_of,
+    clauses_in,
+    placed,
+)
 from eirene.synth.plans import CORE, KINDS, WORDINGS, AnswerPlan, Frame, Kind, Wording, draw, draw_frame, shapes_of
 from eirene.text.english import Decapitalizer
 from eirene.text.sentences import split_sentences

@@ -9,8 +9,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 
 from eirene.core.errors import InputError
-from eirene.synth.compose import ArgumentPart, PartKind
-from eirene.synth.material import Material, Point, unusable
+from eirene.synth.material import ArgumentPart, Material, PartKind, Point, unusable
 from eirene.text.clauses import clause_spans
 
 T = TypeVar("T")

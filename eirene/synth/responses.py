@@ -18,9 +18,20 @@ from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.core.signature import rng_for
 from eirene.data.topics import Topic, key_of
-from eirene.synth.compose import ArgumentPart, ComposedSentence, Composer, filler, placed
 from eirene.synth.matching import AnswerGroup, AnswerRecipe, Candidate, counts_of, is_cut_as_composed, pick_evenly
-from eirene.synth.material import FILLERS, Material, Point, Tally, material_of, unusable
+from eirene.synth.material import (
+    FILLERS,
+    ArgumentPart,
+    ComposedSentence,
+    Composer,
+    Material,
+    Point,
+    Tally,
+    filler,
+    material_of,
+    placed,
+    unusable,
+)
 from eirene.synth.plans import AnswerPlan, Kind, Wording
 from eirene.text.english import Decapitalizer
 from eirene.text.sentences import split_sentences

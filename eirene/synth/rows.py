@@ -18,9 +18,8 @@ from eirene.data.topics import Topic
 from eirene.eval.metrics.bootstrap import Estimate, Resamples, clusters_of
 from eirene.eval.metrics.ranking import auc_and_ap
 from eirene.prompts.curly import COVERED, FAITHFUL, curly_reply, response_prompt, verdict_prompt
-from eirene.synth.compose import ArgumentPart, ComposedSentence, answer_of
 from eirene.synth.matching import AnswerGroup, AnswerRecipe, Candidate, Counts, groups_of
-from eirene.synth.material import Tally, material_of
+from eirene.synth.material import ArgumentPart, ComposedSentence, Tally, answer_of, material_of
 from eirene.synth.plans import CORE, Kind, parse_names
 from eirene.synth.responses import bases_of, groups_from
 

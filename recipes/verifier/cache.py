@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from eirene.core.logs import get_logger
 from eirene.models.encoder import load_encoder
-from eirene.models.encoder.runtime import Encoder
-from eirene.models.encoder.tokens import TokenLayers
-from eirene.models.verifier.pairs import FLAGS, LINKS, TokenText, pair_of, token_text
+from eirene.models.encoder.runtime import Encoder, TokenLayers
+from eirene.models.verifier.runtime import FLAGS, LINKS, TokenText, pair_of, token_text
 from eirene.models.verifier.windows import Rarity, pick, pieces_of
 from recipes.verifier.data import VerifierRow
 

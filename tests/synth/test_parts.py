@@ -12,9 +12,20 @@ from hypothesis import strategies as st
 from eirene.core.errors import InputError
 from eirene.core.signature import rng_for
 from eirene.data.topics import Topic, parse_topic
-from eirene.synth.compose import ArgumentPart, Composer, Style, answer_of, placed
 from eirene.synth.matching import Candidate, Counts, distance, is_cut_as_composed, pick
-from eirene.synth.material import JOINTS, TAILS, Tally, all_wordings, material_of, unusable
+from eirene.synth.material import (
+    JOINTS,
+    TAILS,
+    ArgumentPart,
+    Composer,
+    Style,
+    Tally,
+    all_wordings,
+    answer_of,
+    material_of,
+    placed,
+    unusable,
+)
 from eirene.synth.plans import AnswerPlan, Kind, half_of, parse_kinds, parse_wordings, shapes_of
 from eirene.synth.rows import parse_tasks
 from eirene.text.clauses import clause_spans

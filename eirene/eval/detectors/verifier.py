@@ -17,7 +17,7 @@ from eirene.verification.claims import claim_of
 from eirene.verification.judging import VERSION, SentenceJudge, answer_risk
 
 if TYPE_CHECKING:
-    from eirene.models.encoder.tokens import ReadsTokens
+    from eirene.models.encoder.runtime import ReadsTokens
     from eirene.models.verifier.runtime import Verifier
 
 NEEDS_JUDGE = "needs a judge: nothing was given to check the answer against"

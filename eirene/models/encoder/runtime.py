@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -14,12 +15,63 @@ from numpy.typing import NDArray
 
 from eirene.core.errors import EncoderError
 from eirene.core.memo import Memo, once
-from eirene.models.encoder.tokens import LAYERS, TokenLayers, with_outputs
 from eirene.text.cancellation import check_cancelled
 
 if TYPE_CHECKING:
     import onnxruntime
     import tokenizers
+
+LAYERS = ("/LayerNorm_4/LayerNormalization_output_0", "/LayerNorm_12/LayerNormalization_output_0")
+"""What layers 2 and 6 give, by their names in the graph; each [tokens of the run, width], real tokens only."""
+
+_GRAPH = 7  # ModelProto.graph
+_OUTPUT = 12  # GraphProto.output
+_NAME = 1  # ValueInfoProto.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenLayers:
+    """The t tokens of a text, without the marks at its ends.
+
+    `ids`: int32 [t]. `spans`: character offsets into the text, int32 [t, 2]. `vectors`: float16 [t, 2 * width], the
+    layers of `LAYERS` side by side.
+    """
+
+    ids: NDArray[np.int32]
+    spans: NDArray[np.int32]
+    vectors: NDArray[np.float16]
+
+
+class ReadsTokens(Protocol):
+    """An encoder that gives the vectors of tokens too."""
+
+    @property
+    def digest(self) -> str: ...
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+    def tokens(self, texts: Sequence[str]) -> list[TokenLayers]: ...
+
+
+def with_outputs(model: bytes, names: Sequence[str] = LAYERS) -> bytes:
+    """The serialised ONNX model with inner values as further outputs; a name that it lacks fails when it is opened."""
+    outputs = b"".join(_field(_OUTPUT, _field(_NAME, name.encode())) for name in names)
+    return model + _field(_GRAPH, outputs)
+
+
+def _field(number: int, body: bytes) -> bytes:
+    """A length-delimited field of a protocol buffer."""
+    return _varint(number << 3 | 2) + _varint(len(body)) + body
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
 
 WEIGHTS = Path(__file__).parent / "weights"
 """The folder of the shipped model."""

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from eirene.models.local.constraint import Constraint, Vocabulary
-    from eirene.models.local.sampling import LocalSampling, Prefilled
+    from eirene.models.local.sampling import Constraint, LocalSampling, Prefilled, Vocabulary
 
 T = TypeVar("T")
 
@@ -177,7 +176,7 @@ class LocalModel:
         ]
 
     def _constrain(self, grammar: str, samples: int) -> Constraint:
-        from eirene.models.local.constraint import Vocabulary
+        from eirene.models.local.sampling import Vocabulary
 
         if self._vocabulary is None:
             self._vocabulary = Vocabulary(self.tokenizer, self.end_ids, name=self.name)

@@ -36,7 +36,13 @@ _RECIPE, _MACHINE = "Recipe", "Memory and machine"
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecipe:
-    """What decides a run besides data, base model and seed."""
+    """What decides a run besides data, base model and seed.
+
+    - `warmup`: steps, or where it is below 1 a share of all steps, over which the rate rises from 0.
+    - `lora_alpha`: the adapter's scale over its rank; None is twice the rank.
+    - `lora_targets`: comma-separated ends of the names of the layers that get an adapter, or all-linear.
+    - `precision`: what is computed in; None is bf16 on GPUs that can, else fp32.
+    """
 
     RATES: ClassVar[Mapping[str, float]] = {"full": 2e-5, "lora": 2e-4}
     """The learning rate of each method that there is, where none is set."""
@@ -53,17 +59,13 @@ class TrainingRecipe:
         int, Setting("Examples longer than this, prompt and reply, are left out and counted.", _RECIPE)
     ] = 1024
     learning_rate: Annotated[float | None, Setting("Default: the method's (docs/guides/training.md).", _RECIPE)] = None
-    warmup: Annotated[float, Setting("Steps, or below 1 a share of them, over which the rate rises.", _RECIPE)] = 0.0
+    warmup: float = 0.0
     lora_rank: Annotated[int, Setting("Rank of the LoRA adapter.", _RECIPE)] = 16
-    lora_alpha: Annotated[int | None, Setting("Its scale, over the rank (default: twice the rank).", _RECIPE)] = None
-    lora_targets: Annotated[
-        str, Setting("Names of the layers that get an adapter, comma-separated, or all-linear.", _RECIPE)
-    ] = "all-linear"
+    lora_alpha: int | None = None
+    lora_targets: str = "all-linear"
     micro_batch: Annotated[int | None, Setting("Examples at once, gradients added up.", _MACHINE)] = None
     dtype: Annotated[Dtype | None, Setting("Of a LoRA's frozen weights.", _MACHINE)] = None
-    precision: Annotated[
-        Precision | None, Setting("What is computed in (default: bf16 on GPUs that can, else fp32).", _MACHINE)
-    ] = None
+    precision: Precision | None = None
     gradient_checkpointing: Annotated[bool, Setting("Less memory, more time.", _MACHINE)] = False
     checkpoint_steps: Annotated[int | None, Setting("Steps between checkpoints (default: one an epoch).", _MACHINE)] = (
         None
@@ -104,6 +106,7 @@ class TrainingRecipe:
         return {**asdict(self), "rate": self.rate}
 
 
+_WARMUP = Setting("Steps, or below 1 a share of them, over which the rate rises.", _RECIPE)
 _LAYOUT = Setting("Plain text or the base model's chat template (default: that where there is one).", _RECIPE)
 
 
@@ -132,7 +135,7 @@ class CriticRecipe(TrainingRecipe):
     batch_size: int = 128
     micro_batch: int | None = 1
     max_tokens: int = 2048
-    warmup: float = 0.03
+    warmup: Annotated[float, _WARMUP] = 0.03
     layout: Annotated[Layout | None, _LAYOUT] = None
 
 
@@ -150,7 +153,7 @@ class PromptTuningRecipe(TrainingRecipe):
     virtual_tokens: Annotated[int, Setting("Of prompt tuning.", _RECIPE)] = 5
     batch_size: int = 16
     max_steps: int | None = 20_000
-    warmup: float = 500
+    warmup: Annotated[float, _WARMUP] = 500
     checkpoint_steps: int | None = 500
 
 
@@ -177,8 +180,10 @@ class RefinerRecipe(TrainingRecipe):
     batch_size: int = 16
     warmup: float = 0.1
     lora_rank: int = 256
-    lora_alpha: int | None = 128
-    lora_targets: str = "q_proj,k_proj,v_proj"
+    lora_alpha: Annotated[int | None, Setting("Scale of the LoRA adapter, over its rank.", _RECIPE)] = 128
+    lora_targets: Annotated[
+        str, Setting("Names of the layers that get an adapter, comma-separated, or all-linear.", _RECIPE)
+    ] = "q_proj,k_proj,v_proj"
     prompt: Annotated[
         PromptName | None,
         Setting("What the pairs answer (default: improve for rows with a question, given for rows with a prompt).",

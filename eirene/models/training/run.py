@@ -1,4 +1,4 @@
-"""A training run: its folder with settings and checkpoints, resume, supervised fine-tuning on replies, and its card."""
+"""A training run: its folder with settings and checkpoints, resume, encoded examples, and the card at its end."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ from eirene.core.signature import check_seed
 from eirene.data import Shape
 from eirene.data.json_rows import HasRows, reason
 from eirene.data.line_checksum import sealed_value
-from eirene.models.local.layout import break_special_tokens, encode_chat, encode_reply, encode_text
-from eirene.models.local.spec import PROMPT_FILE, parse_spec, read_object
+from eirene.models.local.layout import break_special_tokens, encode_reply
+from eirene.models.local.spec import parse_spec, read_object
 from eirene.models.training.recipes import TrainingRecipe
-from eirene.prompts import Message
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -35,7 +34,7 @@ RUN_FILE, CARD_FILE, README_FILE, CHECKPOINTS = "run.json", "card.json", "README
 _ADVICE = "; name a new folder"
 _TORN = "run.tmp"  # what a run leaves that was killed while it made its first file
 _PACKAGES = ("torch", "transformers", "peft", "accelerate", "trl", "datasets")
-_POINTS = 20
+POINTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,63 +229,6 @@ def check_lengths(lengths: Sequence[int], max_tokens: int, *, what: str) -> list
     return fits
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A prompt, as plain text or as the messages of a chat, and the reply to it."""
-
-    prompt: str | tuple[Message, ...]
-    reply: str
-
-    def encoded(self, tokenizer: PreTrainedTokenizerBase) -> EncodedExample:
-        """The tokens of both."""
-        prompt = self.prompt
-        ids = encode_text(tokenizer, prompt) if isinstance(prompt, str) else encode_chat(tokenizer, prompt)
-        return encode_example(tokenizer, ids, self.reply)
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingTask:
-    """What a model is trained as: the prompts and replies, and what it carries in `eirene_prompt.json`.
-
-    `facts` are what the card says of the data. `measure`, if there is one, gives further figures of the finished model,
-    which is on disk by then.
-    """
-
-    title: str
-    carried: Mapping[str, Any]
-    facts: Mapping[str, Any]
-    exchanges: Sequence[Exchange]
-    dev: Sequence[Exchange] = ()
-    measure: Callable[[], dict[str, Any]] | None = None
-
-
-def train_replies(run: TrainingRun, order: dict[str, Any], task: TrainingTask) -> Trained:
-    """Trains on the replies alone; longer examples are left out and counted. Raises as `fit.train` does."""
-    from eirene.models.local.loading import load_tokenizer
-    from eirene.models.training.fit import fit_replies
-
-    tokenizer = load_tokenizer(run.base)
-
-    def fitting(exchanges: Sequence[Exchange], what: str) -> list[EncodedExample]:
-        examples = [e.encoded(tokenizer) for e in exchanges]
-        most = run.recipe.max_tokens
-        fits = check_lengths([len(e.ids) for e in examples], most, what=what)
-        if not all(fits):
-            logger.warning(
-                "%d of %d %s are longer than %d tokens and left out", fits.count(False), len(fits), what, most
-            )
-        return [e for e, ok in zip(examples, fits, strict=True) if ok]
-
-    examples = fitting(task.exchanges, "examples")
-    figures = fit_replies(examples, fitting(task.dev, "dev examples"), run, tokenizer=tokenizer)
-    log = figures.pop("log")
-    write_json(run.folder / PROMPT_FILE, sealed_value(task.carried))
-    curves = {"train_loss": curve(logged(log, "loss")), "dev_loss": logged(log, "eval_loss")[-_POINTS:]}
-    measured = {} if task.measure is None else task.measure()
-    data = {**task.facts, "left_out": len(task.exchanges) - len(examples)}
-    return finish_run(run, order, task.title, data, task=task.carried, figures={**curves, **measured, **figures})
-
-
 def logged(log: Iterable[Mapping[str, Any]], name: str) -> list[float]:
     """Everything that a Trainer logged under `name`, in order."""
     return [round(entry[name], 4) for entry in log if name in entry]
@@ -294,7 +236,7 @@ def logged(log: Iterable[Mapping[str, Any]], name: str) -> list[float]:
 
 def curve(values: Sequence[float]) -> list[float]:
     """The mean of at most 20 equal stretches of a run, however long it was."""
-    n = min(_POINTS, len(values))
+    n = min(POINTS, len(values))
     cuts = [round(k * len(values) / n) for k in range(n + 1)] if n else []
     return [round(sum(values[a:b]) / (b - a), 4) for a, b in pairwise(cuts)]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eirene.core.errors import EncoderError
 from eirene.models.encoder import Encoder, load_encoder
-from eirene.models.encoder.tokens import TokenLayers
+from eirene.models.encoder.runtime import TokenLayers
 
 LONG = "The museum by the river is open, and free for all. " * 60
 TEXTS = [

@@ -18,15 +18,14 @@ from eirene.models.training.recipes import (
     RefinerRecipe,
     TrainingRecipe,
 )
+from eirene.models.training.replies import Exchange, TrainingTask, train_replies
 from eirene.models.training.run import (
     CARD_FILE,
     RUN_FILE,
     EncodedExample,
-    Exchange,
     Step,
     Trained,
     TrainingRun,
-    TrainingTask,
     check_base,
     check_lengths,
     curve,
@@ -35,7 +34,6 @@ from eirene.models.training.run import (
     last_checkpoint,
     logged,
     run_order,
-    train_replies,
     write_json,
 )
 from tests.tiny_llama import make_llama

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eirene.models.encoder import Encoder
-from eirene.models.verifier.pairs import FLAGS, LINKS, MOST_TOKENS, PairTokens, TokenText, pair_of, token_text
+from eirene.models.verifier.runtime import FLAGS, LINKS, MOST_TOKENS, PairTokens, TokenText, pair_of, token_text
 
 
 def read(encoder: Encoder, text: str) -> TokenText:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eirene.models.encoder import Encoder
-from eirene.models.verifier.pairs import pair_of, token_text
+from eirene.models.verifier.runtime import pair_of, token_text
 from recipes.verifier import cache as cache_module
 from recipes.verifier.cache import cached_pairs
 from recipes.verifier.data import VerifierRow, read_rows

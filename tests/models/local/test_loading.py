@@ -78,18 +78,18 @@ def spoilt(tensors: Tensors, name: str, value: float) -> None:
     tensors[name].view(-1)[0] = value
 
 
-@pytest.mark.parametrize("load", [causal, nli, token_encoder, reranker])
-@pytest.mark.parametrize("kind", ["tokenizer", "model", "generate", "kernel"])
 def test_no_code_of_a_folder_runs_and_nobody_is_asked(
-    tmp_path: Path, llama: Path, monkeypatch: pytest.MonkeyPatch, kind: str, load: Callable[[Path], Any]
+    tmp_path: Path, llama: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever loads the model: one line names what would have run, and no answer is read from standard input."""
-    folder = make_hostile(tmp_path / "hostile", llama, kind=kind)
+    """Whoever loads the model: one line says what would have run, and no answer is read from standard input."""
     asked = io.StringIO("y\n" * 9)
     monkeypatch.setattr(sys, "stdin", asked)
-    with pytest.raises(InputError, match=r"wants to run code of its own") as caught:
-        load(folder)
-    assert "\n" not in str(caught.value)
+    for kind, load in (("tokenizer", causal), ("model", causal), ("generate", causal), ("kernel", causal),
+                       ("tokenizer", nli), ("model", token_encoder), ("kernel", reranker)):  # fmt: skip
+        folder = make_hostile(tmp_path / f"{kind}-{load.__name__}", llama, kind=kind)
+        with pytest.raises(InputError, match=r"wants to run code of its own") as caught:
+            load(folder)
+        assert "\n" not in str(caught.value)
     assert (asked.tell(), list(tmp_path.rglob(TRACE))) == (0, [])
 
 
@@ -114,7 +114,7 @@ def test_the_command_line_neither_asks_nor_reads_standard_input(tmp_path: Path, 
         left = os.lseek(given.fileno(), 0, os.SEEK_CUR)
     assert (done.returncode, done.stdout, left) == (2, "", 0)
     assert done.stderr.count("\n") == 1
-    assert "wants to run code of its own (auto_map in tokenizer_config.json)" in done.stderr
+    assert "wants to run code of its own" in done.stderr
     assert not list(tmp_path.rglob(TRACE))
 
 
@@ -150,19 +150,16 @@ def test_nothing_unpickles() -> None:
     assert [(name, word) for name, text in sources.items() for word in words if word in text] == []
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_weights_that_are_no_numbers_are_refused(llama: Path, value: float) -> None:
-    rewrite(llama, lambda tensors: spoilt(tensors, LAYER, value))
-    with pytest.raises(InputError, match=rf"NaN or infinity in 1 tensor \({LAYER}\)"):
-        causal(llama)
-
-
-def test_weights_beyond_the_dtype_are_refused(llama: Path) -> None:
-    """What is a number on disk and infinite in half precision."""
+def test_weights_that_are_no_numbers_are_refused(llama: Path) -> None:
+    """Also what is a number on disk and infinite in half precision."""
     rewrite(llama, lambda tensors: spoilt(tensors, LAYER, 1e30))
     causal(llama)
     with pytest.raises(InputError, match="NaN or infinity"):
         load_local(f"hf:{llama}?dtype=float16", device="cpu")
+    for value in (math.nan, -math.inf):
+        rewrite(llama, lambda tensors, value=value: spoilt(tensors, LAYER, value))  # type: ignore[misc]
+        with pytest.raises(InputError, match=rf"NaN or infinity in 1 tensor \({LAYER}\)"):
+            causal(llama)
 
 
 def test_missing_tensors_are_counted_and_named(llama: Path) -> None:
@@ -221,13 +218,12 @@ def test_an_encoder_may_lack_its_pooler_and_nothing_else(bert: Path) -> None:
         token_encoder(bert)
 
 
-@pytest.mark.parametrize("file", ["pytorch_model.bin", "model.pt"])
-def test_pickled_weights_are_never_read(tmp_path: Path, llama: Path, file: str) -> None:
-    """One line names the file and what to make of it; a pickle beside safetensors is left alone."""
-    (llama / file).write_bytes(b"cos\nsystem\n(S'touch ran'\ntR.")
+def test_pickled_weights_are_never_read(llama: Path) -> None:
+    """A pickle beside safetensors is left alone; without them nothing is loaded."""
+    (llama / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'touch ran'\ntR.")
     causal(llama)
     (llama / "model.safetensors").unlink()
-    with pytest.raises(InputError, match=rf"weights in {file}, a pickle, .* safetensors"):
+    with pytest.raises(InputError, match=r"no file named model\.safetensors"):
         causal(llama)
 
 
@@ -259,32 +255,28 @@ def test_an_adapter_that_is_whole_loads_without_a_word(
     assert caplog.text == ""
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_an_adapter_may_not_hold_nan(llama: Path, adapter: Path, value: float) -> None:
-    rewrite(adapter, lambda tensors: spoilt(tensors, sorted(tensors)[0], value), WEIGHTS)
-    with pytest.raises(InputError, match=r"the adapter .* NaN or infinity in 1 tensor"):
-        load_local(f"hf:{llama}+{adapter}", device="cpu")
-
-
-def test_an_adapter_may_not_lack_a_tensor(llama: Path, adapter: Path) -> None:
-    rewrite(adapter, lambda tensors: tensors.pop(sorted(tensors)[0]), WEIGHTS)
-    with pytest.raises(InputError, match=r"the adapter .* lacks 1 tensor"):
-        load_local(f"hf:{llama}+{adapter}", device="cpu")
-
-
-def test_an_adapters_surplus_tensors_are_named(llama: Path, adapter: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_adapter_that_is_not_whole_is_refused(llama: Path, adapter: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Surplus tensors are named in the log; NaN, a missing tensor and a pickle are errors."""
     rewrite(adapter, lambda tensors: tensors.update({"stray.weight": torch.zeros(2)}), WEIGHTS)
     with caplog.at_level(logging.WARNING, "eirene"):
         load_local(f"hf:{llama}+{adapter}", device="cpu")
     assert "1 tensor (stray.weight)" in caplog.text
-
-
-def test_an_adapters_pickle_is_never_read(llama: Path, adapter: Path) -> None:
+    rewrite(adapter, lambda tensors: spoilt(tensors, sorted(tensors)[0], math.nan), WEIGHTS)
+    with pytest.raises(InputError, match=r"the adapter .* NaN or infinity in 1 tensor"):
+        load_local(f"hf:{llama}+{adapter}", device="cpu")
+    rewrite(
+        adapter,
+        lambda tensors: [t.nan_to_num_() for t in tensors.values()] and tensors.pop(sorted(tensors)[0]),
+        WEIGHTS,
+    )
+    with pytest.raises(InputError, match=r"the adapter .* lacks 1 tensor"):
+        load_local(f"hf:{llama}+{adapter}", device="cpu")
     (adapter / WEIGHTS).rename(adapter / "adapter_model.bin")
-    with pytest.raises(InputError, match=r"weights in adapter_model\.bin, a pickle"):
+    with pytest.raises(InputError, match=r"it has no adapter_model\.safetensors"):
         load_local(f"hf:{llama}+{adapter}", device="cpu")
 
 
+@pytest.mark.parametrize("adapter", ADAPTERS[:1], indirect=True)
 def test_a_model_and_an_adapter_in_one_folder_are_refused(llama: Path, adapter: Path) -> None:
     """The adapter would be put on unasked, and what the model lacks would be random without a word."""
     for file in adapter.glob("adapter_*"):
@@ -293,7 +285,8 @@ def test_a_model_and_an_adapter_in_one_folder_are_refused(llama: Path, adapter: 
         causal(llama)
 
 
+@pytest.mark.parametrize("adapter", ADAPTERS[:1], indirect=True)
 def test_an_adapter_names_no_module_to_import(llama: Path, adapter: Path) -> None:
     change(adapter / "adapter_config.json", megatron_config={"a": 1}, megatron_core="antigravity")
-    with pytest.raises(InputError, match="names a module to be imported"):
+    with pytest.raises(InputError, match="wants to run code of its own"):
         load_local(f"hf:{llama}+{adapter}", device="cpu")

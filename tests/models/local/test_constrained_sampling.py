@@ -14,9 +14,8 @@ from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
-from eirene.models.local.constraint import Vocabulary
 from eirene.models.local.model import LocalModel, load_local
-from eirene.models.local.sampling import LocalSampling
+from eirene.models.local.sampling import LocalSampling, Vocabulary
 from eirene.models.structured import ReplyForm, choice_schema, object_schema
 from eirene.text.sentences import split_sentences
 from tests.tiny_llama import make_llama

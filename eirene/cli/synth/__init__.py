@@ -1,1 +1,0 @@
-"""`eirene synth`."""
