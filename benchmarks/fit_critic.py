@@ -31,7 +31,7 @@ from rich.table import Table
 from sklearn.linear_model import LogisticRegression
 
 from eirene.feedback_model.embedded import evidence
-from eirene.feedback_model.embedded.calibration import Critic, OperatingPoint, parse_critic
+from eirene.feedback_model.embedded.evidence import Critic, OperatingPoint, parse_critic
 from eirene.models.encoder import load_encoder
 
 HARM = {"lost": 4.0, "added_present": 4.0, "worse": 4.5}

@@ -35,8 +35,8 @@ from eirene.core.records import Record
 from eirene.eval.detectors.alignment import AlignmentDetector, ArrangementDetector
 from eirene.eval.detectors.rouge import RougeDetector
 from eirene.eval.detectors.verifier import VerifierDetector
-from eirene.feedback_model.embedded.calibration import OperatingPoint, load_critic
 from eirene.feedback_model.embedded.critic import EmbeddedFeedback
+from eirene.feedback_model.embedded.evidence import OperatingPoint, load_critic
 from eirene.models.encoder import Encoder, load_encoder
 from eirene.refiners.embedded.refiner import EmbeddedRefiner
 

@@ -15,8 +15,7 @@ from eirene.alignment.comparison import Comparison, compare
 from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.records import Item
 from eirene.core.usage import Meter
-from eirene.feedback_model.embedded.calibration import Critic
-from eirene.feedback_model.embedded.evidence import Evidence, gather
+from eirene.feedback_model.embedded.evidence import AnswerEvidence, Critic, gather
 from eirene.feedback_model.embedded.faults import AnswerFault, faults_of
 from eirene.models.encoder import Encoder
 from eirene.refiners.base import RefineTask
@@ -45,7 +44,7 @@ class Prepared:
     row: Row
     item: Item
     comparison: Comparison
-    evidence: Evidence
+    evidence: AnswerEvidence
     encoder: Encoder
 
 

@@ -35,7 +35,7 @@ from eirene.core.loop_settings import Critic as CriticName
 from eirene.core.scores import Scores, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.feedback_model.embedded.calibration import Critic, load_critic
+from eirene.feedback_model.embedded.evidence import Critic, load_critic
 from eirene.feedback_model.embedded.faults import missing_probabilities, unsupported_margins
 from eirene.models.encoder import load_encoder
 from eirene.text.words import stems

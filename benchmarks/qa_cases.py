@@ -13,7 +13,7 @@ from loop_truth import words
 
 from eirene.alignment.comparison import Comparison, compare
 from eirene.core.records import Item
-from eirene.feedback_model.embedded.evidence import Evidence, gather
+from eirene.feedback_model.embedded.evidence import AnswerEvidence, gather
 from eirene.models.encoder import Encoder
 
 Row = Mapping[str, Any]
@@ -29,7 +29,7 @@ class QaCase:
     row: Row
     item: Item
     comparison: Comparison
-    evidence: Evidence
+    evidence: AnswerEvidence
     argument_is_missing: tuple[bool, ...]
     part_is_unsupported: tuple[bool, ...]
 

@@ -130,8 +130,8 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
 @functools.cache
 def _embedded() -> Parts:
     """Loaded once a process: the encoder's session is safe to share between runs and threads."""
-    from eirene.feedback_model.embedded.calibration import load_critic
     from eirene.feedback_model.embedded.critic import EmbeddedFeedback, EmbeddedHallucination
+    from eirene.feedback_model.embedded.evidence import load_critic
     from eirene.feedback_model.embedded.reading import VERSION as READING
     from eirene.refiners.embedded.refiner import EmbeddedRefiner
 

@@ -22,7 +22,7 @@ from eirene.agent.state import Parts
 from eirene.alignment.align import SCORING, load_constants, parse_constants
 from eirene.core.errors import EncoderError, InputError
 from eirene.core.records import Item
-from eirene.feedback_model.embedded.calibration import load_critic, parse_critic
+from eirene.feedback_model.embedded.evidence import load_critic, parse_critic
 from eirene.models.scripted import ScriptedChatModel
 
 ITEM = Item.model_validate({

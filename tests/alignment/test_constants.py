@@ -9,7 +9,7 @@ import pytest
 
 from eirene.alignment.align import parse_constants, read_json
 from eirene.core.errors import EncoderError
-from eirene.feedback_model.embedded.calibration import parse_critic
+from eirene.feedback_model.embedded.evidence import parse_critic
 
 
 def test_a_constant_that_is_no_number_is_refused() -> None:

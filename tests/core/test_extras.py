@@ -25,7 +25,7 @@ GUARDS = {"require", "importing", "start_run", "check_pyarrow", "check_matplotli
 PAST_THE_DOOR = {
     "eirene.cli.flags": "asks by Tracing first",
     "eirene.eval.detectors.classifier": "is given a loaded model",
-    "eirene.eval.detectors.salience": "is given a loaded model",
+    "eirene.eval.detectors.gradients": "is given a loaded model",
     "eirene.eval.detectors.selfcheck": "is given a loaded model",
     "eirene.eval.pairwise": "is given a loaded model",
     "eirene.feedback_model.model": "is given a loaded model",

@@ -13,8 +13,8 @@ from eirene.alignment.comparison import compare, place_of
 from eirene.alignment.features import WordWeights, overlap
 from eirene.core.concurrency import DaemonExecutor, in_thread, run_blocking
 from eirene.core.records import parse_item
-from eirene.feedback_model.embedded.calibration import load_critic
 from eirene.feedback_model.embedded.critic import Draws
+from eirene.feedback_model.embedded.evidence import load_critic
 from eirene.models.encoder import load_encoder
 from eirene.text.cancellation import WorkCancelledError, cancel_scope, check_cancelled
 from eirene.text.clauses import units_of

@@ -26,8 +26,7 @@ from eirene.core.signature import digest, rng_for
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest, Scope
 from eirene.feedback_model.citation import cite_passage
-from eirene.feedback_model.embedded.calibration import Critic, OperatingPoint, load_critic
-from eirene.feedback_model.embedded.evidence import gather, texts_of
+from eirene.feedback_model.embedded.evidence import Critic, OperatingPoint, gather, load_critic, texts_of
 from eirene.feedback_model.embedded.faults import AnswerFault, faults_of
 from eirene.feedback_model.embedded.reading import faults_by_reading, mends_by_reading
 from eirene.text.cancellation import check_cancelled

@@ -1,4 +1,4 @@
-"""Evidence of the embedded critic: features of arguments and of the parts of an answer.
+"""AnswerEvidence of the embedded critic: features of arguments and of the parts of an answer.
 
 Beside the alignment's own measures there are four ideas. What all arguments of a question have in common says nothing
 about which of them a part says, so the question's direction is taken out of the vectors. A part whose argument is said
@@ -6,21 +6,25 @@ better elsewhere is more likely something else. An argument is rather said among
 part that lies as close to an argument together with its neighbour as the neighbour alone elaborates on it, or was cut
 off by mistake. No measure counts anything.
 
-Which texts the embedded parts will ask the encoder for: what can be encoded before an item's turn comes.
+`Critic` are the logistic functions from measures to probabilities, and the thresholds. `critic.json` is written by
+`benchmarks/fit_critic.py`, on training claims that the encoder had not seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene.alignment.align import Logistic, digest_of, read_json, real
 from eirene.alignment.comparison import Comparison, passage_sentences
 from eirene.alignment.features import WordWeights, overlap
+from eirene.core.errors import EncoderError
 from eirene.core.records import Item
 from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import Unit, core_text, opening_length, units_of
@@ -52,7 +56,7 @@ _SIDE = 0.15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class AnswerEvidence:
     """Measures of an answer with n parts (its atoms, as indices of units, in order) against A arguments.
 
     `unsupported` [n, 5] and `claimless` [n, 2] hold the measures of those names for each part, `vectors` [n, width] are
@@ -83,7 +87,7 @@ class Evidence:
         return np.stack([m.max(axis=1, initial=0.0) for m in (two_sided, at_home)], axis=-1).astype(np.float32)
 
 
-def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes) -> Evidence:
+def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes) -> AnswerEvidence:
     """Measures a comparison with at least one argument. Neighbouring parts are encoded once more, together."""
     alignment = comparison.alignment
     atoms = tuple(u for group in alignment.atoms for u in group)
@@ -104,7 +108,7 @@ def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes)
         _leaning(comparison, answer, atoms),
         np.where(home.any(axis=0), np.where(home, closeness, -1.0).max(axis=0, initial=-1.0), _top(closeness)),
     )
-    return Evidence(
+    return AnswerEvidence(
         atoms=atoms,
         unsupported=np.stack(measures, axis=-1).astype(np.float32),
         claimless=np.stack([prototype, _top(cosine)], axis=-1).astype(np.float32),
@@ -225,3 +229,67 @@ def together(answer: str, sentences: Sequence[Sentence], a: Unit, b: Unit) -> st
     if a.sentence != b.sentence and opening_length(sentences[b.sentence].text):
         return ""
     return core_text(answer[a.start : b.end])
+
+
+_FILE = "critic.json"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """From which calibrated probability each kind of fault is named, and how much single critiques differ.
+
+    A threshold t says that naming a fault wrongly costs t / (1 - t) times as much as passing over one. `restated` is
+    the one for arguments that only a part says which is to go; those that begin with `passage` hold against passages.
+
+    `temperature` scales the noise of a draw in log odds (0: all draws are one); `coherence` in [0, 1] is the share of
+    the noise that all sentences of a draw have in common: strict and lenient readers.
+    """
+
+    missing: float
+    restated: float
+    unsupported: float
+    repeated: float
+    misplaced: float
+    passage_missing: float
+    passage_unsupported: float
+    temperature: float
+    coherence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Critic:
+    """Logistic functions of the measures in `AnswerEvidence`, and the operating point.
+
+    `digest` (8 hex digits) changes with anything in the file, and belongs in the signature of what was made with it.
+    """
+
+    digest: str
+    missing: Logistic
+    unsupported: Logistic
+    claimless: Logistic
+    passage_missing: Logistic
+    passage_unsupported: Logistic
+    point: OperatingPoint
+
+
+@lru_cache(maxsize=1)
+def load_critic() -> Critic:
+    """The shipped constants."""
+    return parse_critic(read_json("eirene.feedback_model.embedded", _FILE))
+
+
+def parse_critic(data: Mapping[str, Any]) -> Critic:
+    """A critic from the content of its file; raises `EncoderError` where that does not fit this version."""
+    point = data.get("operating_point")
+    names = [f.name for f in fields(OperatingPoint)]
+    if not isinstance(point, Mapping) or sorted(point) != sorted(names):
+        raise EncoderError(f"{_FILE}: the operating point must have {names}, got {point!r}")
+    return Critic(
+        missing=Logistic.read(data, "missing", MISSING, file=_FILE),
+        unsupported=Logistic.read(data, "unsupported", UNSUPPORTED, file=_FILE),
+        claimless=Logistic.read(data, "claimless", CLAIMLESS, file=_FILE),
+        passage_missing=Logistic.read(data, "passage_missing", PASSAGE_MISSING, file=_FILE),
+        passage_unsupported=Logistic.read(data, "passage_unsupported", PASSAGE_UNSUPPORTED, file=_FILE),
+        point=OperatingPoint(**{name: real(point, name, file=_FILE) for name in names}),
+        digest=digest_of(data),
+    )

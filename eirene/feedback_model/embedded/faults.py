@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from eirene.alignment.comparison import SURE, Comparison, place_of
 from eirene.alignment.placement import ALIKE, repeats
 from eirene.core.critique import Finding
-from eirene.feedback_model.embedded.calibration import Critic
-from eirene.feedback_model.embedded.evidence import UNSUPPORTED, Evidence
+from eirene.feedback_model.embedded.evidence import UNSUPPORTED, AnswerEvidence, Critic
 from eirene.feedback_model.embedded.removals import MARKER
 from eirene.text.language import other_language
 from eirene.text.quoting import one_line
@@ -48,7 +47,7 @@ class AnswerFault:
     findings: tuple[Finding, ...]
 
 
-def faults_of(comparison: Comparison, evidence: Evidence, critic: Critic) -> tuple[AnswerFault, ...]:
+def faults_of(comparison: Comparison, evidence: AnswerEvidence, critic: Critic) -> tuple[AnswerFault, ...]:
     """All faults that a draw could name, those of one sentence with the surest first.
 
     What is not supported cannot say an argument either: where only a part that is to go says one, the argument becomes
@@ -89,7 +88,7 @@ def faults_of(comparison: Comparison, evidence: Evidence, critic: Critic) -> tup
     return tuple(sorted(found, key=lambda f: (f.sentence, -f.margin)))
 
 
-def unsupported_margins(comparison: Comparison, evidence: Evidence, critic: Critic) -> Floats:
+def unsupported_margins(comparison: Comparison, evidence: AnswerEvidence, critic: Critic) -> Floats:
     """How sure it is that each part of the answer says something that was not given, [n]."""
     if comparison.in_passages:
         odds = [[_log_odds(float(p))] for p in comparison.alignment.p_unsupported[list(evidence.atoms)]]
@@ -103,7 +102,7 @@ def unsupported_margins(comparison: Comparison, evidence: Evidence, critic: Crit
     return np.array([_margin(float(value), threshold) for value in p])
 
 
-def _not_read(comparison: Comparison, evidence: Evidence, suspects: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _not_read(comparison: Comparison, evidence: AnswerEvidence, suspects: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which suspected parts of an English answer are in another language: what cannot be read is not taken out."""
     texts = (comparison.alignment.units[u].text for u in evidence.atoms)
     return np.array(
@@ -111,7 +110,7 @@ def _not_read(comparison: Comparison, evidence: Evidence, suspects: NDArray[np.b
     )
 
 
-def _too_short(comparison: Comparison, evidence: Evidence) -> NDArray[np.bool_]:
+def _too_short(comparison: Comparison, evidence: AnswerEvidence) -> NDArray[np.bool_]:
     """Clauses that hang on their neighbour and have too few words to be judged, or to be a statement at all."""
     units = [comparison.alignment.units[u] for u in evidence.atoms]
     leaning = evidence.unsupported[:, UNSUPPORTED.index("leaning")] > 0
@@ -120,7 +119,7 @@ def _too_short(comparison: Comparison, evidence: Evidence) -> NDArray[np.bool_]:
 
 
 def missing_probabilities(
-    comparison: Comparison, evidence: Evidence, critic: Critic, kept: NDArray[np.bool_]
+    comparison: Comparison, evidence: AnswerEvidence, critic: Critic, kept: NDArray[np.bool_]
 ) -> Floats:
     """The probability that each argument is missing when only the parts in `kept` count as said, [A].
 
@@ -139,7 +138,7 @@ def _missing(comparison: Comparison, argument: int, margin: float, going: frozen
 
 
 def _cause(
-    evidence: Evidence, argument: int, kept: NDArray[np.bool_], dropped: list[AnswerFault], comparison: Comparison
+    evidence: AnswerEvidence, argument: int, kept: NDArray[np.bool_], dropped: list[AnswerFault], comparison: Comparison
 ) -> int | None:
     """Which of the faults that drop something takes away the part that is closest to an argument."""
     closest = int(np.where(kept, -np.inf, evidence.closeness[argument]).argmax())
@@ -147,7 +146,7 @@ def _cause(
     return next((i for i, f in enumerate(dropped) if f.margin > 0 and f.findings[0].start == unit.start), None)
 
 
-def _unsupported(comparison: Comparison, evidence: Evidence, sureness: Floats) -> Iterator[AnswerFault]:
+def _unsupported(comparison: Comparison, evidence: AnswerEvidence, sureness: Floats) -> Iterator[AnswerFault]:
     for margin, u in zip(sureness, evidence.atoms, strict=True):
         unit = comparison.alignment.units[u]
         if unit.text and margin > _FAINT:
@@ -156,7 +155,7 @@ def _unsupported(comparison: Comparison, evidence: Evidence, sureness: Floats) -
             yield AnswerFault(unit.sentence, float(margin), reason, (finding,))
 
 
-def _repeated(comparison: Comparison, evidence: Evidence, critic: Critic) -> Iterator[AnswerFault]:
+def _repeated(comparison: Comparison, evidence: AnswerEvidence, critic: Critic) -> Iterator[AnswerFault]:
     alignment = comparison.alignment
     part = {u: i for i, u in enumerate(evidence.atoms)}
     for repeat in repeats(alignment):

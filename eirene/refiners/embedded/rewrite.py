@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,6 @@ from itertools import accumulate, pairwise
 
 from eirene.refiners.embedded.layout import AnswerText, Layout, ListItem, renumbered
 from eirene.refiners.embedded.plan import Addition, Changes
-from eirene.refiners.embedded.wording import sets_side
 from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import Unit, opening_length
 from eirene.text.edits import Edit, apply_edits, compatible
@@ -18,6 +18,14 @@ from eirene.text.english import Decapitalizer
 
 Phrase = Callable[[Addition, str, bool], str]
 """Words an addition as a sentence; given the sentence before it, and whether it becomes an item of a list."""
+_SETS_SIDE = re.compile(
+    r"""\b(?:one|other|flip|opposite)\s+(?:hand|side)\b | \bcontrary\b | \bby\s+contrast\b | \bin\s+contrast\b
+      | \b(?:those|people|many|some)\s+(?:in\s+favou?r|for|against|who|opposed)\b
+      | \b(?:case|argument|reason)s?\s+(?:for|against)\b
+      | \b(?:supporter|proponent|advocate|opponent|critic|defender|sceptic|skeptic)s?\b(?!\s+(?:also|add|further))
+      | ^\W*(?:however|conversely)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
 _NEAR = 200
 """Characters before an offset that tell whether a sentence goes on there."""
 
@@ -157,6 +165,11 @@ def _reopened(text: AnswerText, index: int, opening: str, own: str, letters: Dec
         return
     changed = start + len(own) + (0 if lowered == rest else 1)
     yield Edit(start, changed, opening + lowered[: changed - start - len(own)])
+
+
+def sets_side(opening: str) -> bool:
+    """Whether an opening ("Opponents argue that") tells the reader which side is speaking from here on."""
+    return _SETS_SIDE.search(opening) is not None
 
 
 def _opening(text: AnswerText, index: int) -> str:

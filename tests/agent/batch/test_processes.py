@@ -67,8 +67,8 @@ def test_what_judging_needs_is_encoded_beforehand() -> None:
     known = set(encoder._cache)
     from eirene.alignment.features import PROTOTYPES
     from eirene.feedback_model.base import FeedbackRequest
-    from eirene.feedback_model.embedded.calibration import load_critic
     from eirene.feedback_model.embedded.critic import compared
+    from eirene.feedback_model.embedded.evidence import load_critic
     from eirene.text.sentences import split_sentences
 
     for item in items:

@@ -14,8 +14,8 @@ from eirene.core.grounding import NOTHING_GIVEN
 from eirene.core.records import Item
 from eirene.core.usage import Meter, Usage
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.embedded.calibration import OperatingPoint, load_critic, parse_critic
 from eirene.feedback_model.embedded.critic import Draws, EmbeddedFeedback
+from eirene.feedback_model.embedded.evidence import OperatingPoint, load_critic, parse_critic
 from eirene.feedback_model.embedded.faults import AnswerFault
 from eirene.feedback_model.vote import select
 from eirene.models.encoder import Encoder, load_encoder

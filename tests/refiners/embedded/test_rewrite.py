@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eirene.refiners.embedded.plan import Addition, Changes
+from eirene.refiners.embedded.refiner import Phrases
 from eirene.refiners.embedded.rewrite import rewrite
-from eirene.refiners.embedded.wording import Phrases
 from eirene.text.english import Decapitalizer, is_english
 
 PROSE = (

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.refiners.embedded.wording import Phrases, all_leads, sets_side
+from eirene.refiners.embedded.refiner import Phrases, all_leads
+from eirene.refiners.embedded.rewrite import sets_side
 from eirene.text.clauses import opening_length
 from eirene.text.english import Decapitalizer, as_sentence, is_english, is_statement, side_of
 
@@ -22,10 +23,9 @@ def say(argument: str, *, group: str = "pro", before: str = "", known: str = "")
     return phrases(known).say(argument, group=group, opens=False, before=before, in_list=False)
 
 
-@pytest.mark.parametrize("lead", all_leads())
-def test_every_connective_is_an_opening_to_the_clause_cutter(lead: str) -> None:
+def test_every_connective_is_an_opening_to_the_clause_cutter() -> None:
     """What the refiner puts before an argument must not count as something said."""
-    assert opening_length(f"{lead} the state must do it") == len(lead) + 1
+    assert [x for x in all_leads() if opening_length(f"{x} the state must do it") != len(x) + 1] == []
 
 
 @pytest.mark.parametrize(
