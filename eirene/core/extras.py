@@ -28,7 +28,6 @@ EXTRAS: Mapping[str, str] = MappingProxyType({
     "openai": "openai",
     "sentence_transformers": "retrieval",
     "xllamacpp": "gguf",
-    "gguf": "gguf",
     "aiosqlite": "sqlite",
     "langgraph.checkpoint.sqlite": "sqlite",
     "langgraph.checkpoint.postgres": "postgres",

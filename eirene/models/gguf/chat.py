@@ -1,11 +1,19 @@
-"""A GGUF model as a LangChain chat model, so that every role that calls one can be given it."""
+"""A GGUF model as a LangChain chat model, run by llama.cpp in this process, so that every role can be given it.
+
+Several replies come from one reading of the prompt, and a seed holds. llama.cpp comes with a server around it, which
+opens a port of the loopback; it is given a key that nobody else knows.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
+import secrets
 import threading
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -14,12 +22,125 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
-from eirene.models.gguf.engine import Choice, Completion, GgufEngine, load_engine
-from eirene.models.gguf.spec import PREFIX, parse_gguf
-from eirene.models.gguf.trial import SLOTS
+from eirene.core.errors import BackendError, InputError, MalformedReplyError, TooLongError
+from eirene.core.extras import importing
+from eirene.core.logs import get_logger
+from eirene.models.gguf.spec import (
+    PREFIX,
+    GgufSpec,
+    check_file,
+    file_digest,
+    idle_threads,
+    parse_gguf,
+    template_text,
+)
+from eirene.models.gguf.trial import SLOTS, server_of, try_model
 from eirene.models.structured import ReplyForm, most_tokens
 
+logger = get_logger(__name__)
+
 _ROLES = {"system": "system", "human": "user", "ai": "assistant"}
+
+
+@dataclass(slots=True)
+class Written:
+    """One reply as it comes in, piece by piece."""
+
+    text: list[str] = field(default_factory=list)
+    tokens: list[dict[str, Any]] = field(default_factory=list)
+    finish_reason: str | None = None
+
+
+@dataclass(slots=True)
+class Streamed:
+    """What a request gave: its choices, and the tokens of the prompt, read and known before."""
+
+    choices: list[Written]
+    input_tokens: int = 0
+    cached_tokens: int = 0
+
+    def add(self, chunk: Mapping[str, Any]) -> None:
+        """Takes in one piece of the stream."""
+        for part in chunk.get("choices", ()):
+            choice = self.choices[part["index"]]
+            choice.text.append(part.get("delta", {}).get("content") or "")
+            choice.tokens += (part.get("logprobs") or {}).get("content") or ()
+            choice.finish_reason = part.get("finish_reason") or choice.finish_reason
+        usage = chunk.get("usage")
+        if usage:
+            self.input_tokens = usage.get("prompt_tokens", 0)
+            self.cached_tokens = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+
+
+class GgufEngine:
+    """A loaded GGUF model. Requests run one after the other: side by side they would share the same cores, and the
+    rounding of one would hang on the others.
+
+    Raises `MissingExtraError`, and `InputError` for a file that cannot be used.
+    """
+
+    def __init__(self, spec: GgufSpec) -> None:
+        with importing("xllamacpp"):
+            import xllamacpp
+        check_file(spec)
+        self.context = spec.context
+        self.threads = spec.threads or idle_threads()
+        self.digest = file_digest(spec.path)
+        settings = {
+            "path": spec.path, "context": spec.context, "threads": self.threads,
+            "template": None if spec.template is None else template_text(spec.template),
+        }  # fmt: skip
+        try_model(
+            settings, template="its chat template" if spec.template is None else f"the template {spec.template!r}"
+        )
+        try:
+            self._server: Any = server_of(settings, secrets.token_urlsafe())
+        except (RuntimeError, ValueError) as error:  # what a moment ago could be loaded
+            raise InputError(f"llama.cpp cannot load {spec.path!r} any more: {error}", field="backend") from error
+        # What is built with llguidance says so in the grammars that it makes.
+        self.takes_llguidance = xllamacpp.json_schema_to_grammar({"type": "null"}).startswith("%llguidance")
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="eirene-gguf")
+        logger.info("%s: %d threads, by the cores that are idle", spec.path, self.threads)
+
+    def submit(self, body: Mapping[str, Any], stopped: threading.Event) -> Callable[[], Streamed]:
+        """Puts a request in the queue; returns what waits for it. It ends at the next token once `stopped` is set."""
+        return self._thread.submit(self._run, dict(body), stopped).result
+
+    def _run(self, body: dict[str, Any], stopped: threading.Event) -> Streamed:
+        done = Streamed([Written() for _ in range(body.get("n", 1))])
+        failed: list[Any] = []
+
+        def take(chunk: Any) -> bool:
+            said = json.loads(chunk) if isinstance(chunk, str | bytes) else chunk
+            if "error" in said:
+                failed.append(said["error"])
+            else:
+                done.add(said)
+            return stopped.is_set()
+
+        if stopped.is_set():
+            return done
+        streaming = {"stream": True, "stream_options": {"include_usage": True}}
+        self._server.handle_chat_completions({**body, **streaming}, take)
+        if failed:
+            raise _fault(failed[0])
+        if not stopped.is_set() and any(choice.finish_reason is None for choice in done.choices):
+            raise MalformedReplyError("llama.cpp ended a reply without a reason: the context may be used up")
+        return done
+
+
+@functools.lru_cache(maxsize=1)  # runs that follow each other share one loaded model; a second may not fit beside it
+def load_engine(spec: GgufSpec) -> GgufEngine:
+    """The engine of a model, loaded once."""
+    return GgufEngine(spec)
+
+
+def _fault(error: object) -> BackendError:
+    said = error if isinstance(error, Mapping) else {"message": str(error)}
+    message = " ".join(str(said.get("message", "")).split())[:300]
+    if said.get("type") == "exceed_context_size_error" or "context" in message.lower():
+        return TooLongError(f"{message}; shorten the item, or give more with ?context=N")
+    return BackendError(f"llama.cpp: {message}")
 
 
 class ChatGguf(BaseChatModel):
@@ -121,7 +242,7 @@ class ChatGguf(BaseChatModel):
         return {"grammar": ReplyForm(form["name"], json.dumps(form["schema"])).grammar}
 
 
-def _result(completions: list[Completion]) -> ChatResult:
+def _result(completions: list[Streamed]) -> ChatResult:
     """What LangChain makes of the replies; the usage of the whole request stands on each of them, as OpenAI's does."""
     choices = [choice for completion in completions for choice in completion.choices]
     read = sum(completion.input_tokens for completion in completions)
@@ -135,7 +256,7 @@ def _result(completions: list[Completion]) -> ChatResult:
     return ChatResult(generations=[_generation(choice, usage) for choice in choices])
 
 
-def _generation(choice: Choice, usage: dict[str, Any]) -> ChatGeneration:
+def _generation(choice: Written, usage: dict[str, Any]) -> ChatGeneration:
     metadata = {"finish_reason": choice.finish_reason, "logprobs": {"content": choice.tokens}}
     message = AIMessage("".join(choice.text), response_metadata=metadata, usage_metadata=usage)
     return ChatGeneration(message=message)

@@ -12,8 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from eirene.core.errors import InputError
-from eirene.core.extras import importing
-from eirene.models.gguf.header import MAGIC, HeaderError, check_header
 
 PREFIX = "gguf:"
 DEFAULT_CONTEXT = 16_384
@@ -23,6 +21,8 @@ _OPTIONS = {"threads": (1, 512), "context": (256, 2**24), "tokens": (1, 2**24)}
 """The least and the most of each; llama.cpp computes with no more threads."""
 _MOST_TEMPLATE = 200_000
 _EDGE = 1 << 20
+_HEADER_BYTES = 1 << 26
+"""Far more than a header has, its vocabulary included."""
 _PACKAGE = re.compile(r"[A-Za-z_]\w*")
 _FORM = "write gguf:FILE.gguf[?threads=N&context=N&tokens=N][#TEMPLATE]"
 
@@ -80,45 +80,26 @@ def _in_package(name: str) -> str | None:
 
 
 def check_file(spec: GgufSpec) -> None:
-    """Raises `InputError` for a file that is missing, no GGUF model, cut off, too large for this machine's memory, or
-    without a chat template where none is named; `MissingExtraError` without the extra."""
-    with importing("gguf"):
-        from gguf import GGUFReader
+    """Raises `InputError` for a file that is missing, no GGUF file, too large for this machine's memory, or without a
+    chat template where none is named. What else may be wrong with it shows when it is tried (`try_model`)."""
     file = Path(spec.path)
-    size = _checked_size(spec, file)
+    if file.is_fifo():  # to open it is to wait for who writes into it
+        raise _bad(spec, "is a named pipe; give the path of a .gguf file")
+    try:
+        with file.open("rb") as opened:
+            size, head = os.fstat(opened.fileno()).st_size, opened.read(_HEADER_BYTES)
+    except OSError as error:
+        near = nearest(file, "*.gguf")
+        raise _bad(spec, f"cannot be read: {error.strerror}; {near or 'give the path of a .gguf file'}") from None
+    if not head.startswith(b"GGUF"):
+        raise _bad(spec, "is no GGUF file: it does not begin with 'GGUF'; fetch or convert the model in that format")
     memory = memory_of_machine()
     if memory is not None and size > memory:
         raise _bad(
             spec, f"has {size / 1e9:.1f} GB and this machine {memory / 1e9:.1f} GB of memory; take a smaller one"
         )
-    try:
-        held = GGUFReader(file)
-    except Exception as error:  # numpy, struct and the reader itself raise whatever a cut or damaged file leads to
-        raise _bad(spec, f"is cut off or damaged ({' '.join(str(error).split())[:120]}); fetch it again") from None
-    if not held.tensors:
-        raise _bad(spec, "holds no weights: a vocabulary alone, or a part of a model; give the model's (first) file")
-    if spec.template is None and "tokenizer.chat_template" not in held.fields:
+    if spec.template is None and b"tokenizer.chat_template" not in head:
         raise _bad(spec, "has no chat template, so that it is no chat model; name one, such as FILE.gguf#chatml")
-
-
-def _checked_size(spec: GgufSpec, file: Path) -> int:
-    """The size of a file that is a GGUF file by its header."""
-    if file.is_fifo():  # to open it is to wait for who writes into it
-        raise _bad(spec, "is a named pipe; give the path of a .gguf file")
-    try:
-        with file.open("rb") as opened:
-            size = os.fstat(opened.fileno()).st_size
-            if opened.read(len(MAGIC)) != MAGIC:
-                raise _bad(
-                    spec, "is no GGUF file: it does not begin with 'GGUF'; fetch or convert the model in that format"
-                )
-            check_header(opened, size)
-    except HeaderError as error:
-        raise _bad(spec, f"is cut off or damaged: {error}; fetch it again") from None
-    except OSError as error:
-        near = nearest(file, "*.gguf")
-        raise _bad(spec, f"cannot be read: {error.strerror}; {near or 'give the path of a .gguf file'}") from None
-    return size
 
 
 def template_text(named: str) -> str:

@@ -72,8 +72,8 @@ def try_model(settings: Mapping[str, Any], *, template: str, cpu_s: float = CPU_
         raise _bad(path, f"was not loaded in time, or {template} never ends") from None
     if done.returncode == _NO_SERVER:
         raise InputError(
-            f"llama.cpp cannot load {path!r}: a kind of model that it does not know, {template} is none, or there is "
-            f"too little memory for context={settings['context']}",
+            f"llama.cpp cannot load {path!r}: it is cut off or damaged, holds no weights or a kind of model that is not "
+            f"known, {template} is none, or there is too little memory for context={settings['context']}",
             field="backend",
         )
     if done.returncode:

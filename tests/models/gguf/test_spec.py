@@ -55,25 +55,6 @@ def test_numbers_out_of_bounds_are_refused(option: str, said: str) -> None:
     assert len(str(caught.value)) < 6000
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1) + b"a" + struct.pack("<IIQ", 9, 0, 2**60),
-        struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1) + b"a" + struct.pack("<IIQ", 9, 8, 2**22),
-        struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1) + b"a" + struct.pack("<IIQ", 9, 9, 5),
-        struct.pack("<IQQ", 3, 2**50, 2**50),
-        struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 2**40),
-        struct.pack("<IQQ", 9, 1, 1),
-        b"",
-    ],
-)
-def test_a_header_that_counts_more_than_its_file_holds_is_refused_at_once(header: bytes, tmp_path: Path) -> None:
-    file = tmp_path / "bomb.gguf"
-    file.write_bytes(b"GGUF" + header + b"x" * 40)
-    with pytest.raises(InputError, match=r"is cut off or damaged: .*; fetch it again"):
-        check_file(GgufSpec(str(file)))
-
-
 def test_a_mistyped_name_is_told_the_nearest_ones(tmp_path: Path) -> None:
     write_gguf(tmp_path / "model.gguf")
     (tmp_path / "chat.jinja").write_text("{{ messages[0].content }}")
@@ -96,15 +77,14 @@ def test_a_name_that_says_something_else_is_refused(name: str) -> None:
         parse_gguf(name)
 
 
-def write_gguf(path: Path, *, template: bool = True, tensors: bool = True) -> Path:
+def write_gguf(path: Path, *, template: bool = True) -> Path:
     """A GGUF file with a tensor of no use, as the library writes it."""
     np = pytest.importorskip("numpy")
     gguf = pytest.importorskip("gguf")
     writer = gguf.GGUFWriter(path, "llama")
     if template:
         writer.add_chat_template("{{ messages }}")
-    if tensors:
-        writer.add_tensor("w", np.zeros((64, 64), dtype=np.float32))
+    writer.add_tensor("w", np.zeros((64, 64), dtype=np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -118,21 +98,18 @@ def test_a_whole_file_passes(tmp_path: Path) -> None:
 
 def test_files_that_are_no_model_say_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = write_gguf(tmp_path / "whole.gguf")
-    cut, other, empty = tmp_path / "cut.gguf", tmp_path / "other.gguf", tmp_path / "empty.gguf"
-    cut.write_bytes(whole.read_bytes()[:-4000])
+    other, empty = tmp_path / "other.gguf", tmp_path / "empty.gguf"
     other.write_bytes(b"PK\x03\x04 weights")
     empty.touch()
     pipe = tmp_path / "pipe.gguf"
     os.mkfifo(pipe)
-    bare, blank = write_gguf(tmp_path / "bare.gguf", tensors=False), write_gguf(tmp_path / "blank.gguf", template=False)
+    blank = write_gguf(tmp_path / "blank.gguf", template=False)
     cases = [
         (tmp_path / "absent.gguf", "cannot be read: No such file"),
         (tmp_path, "cannot be read: Is a directory"),
         (pipe, "is a named pipe"),
         (empty, "is no GGUF file"),
         (other, "is no GGUF file"),
-        (cut, "is cut off or damaged"),
-        (bare, "holds no weights"),
         (blank, "has no chat template.*#chatml"),
     ]
     for file, said in cases:
@@ -145,9 +122,16 @@ def test_files_that_are_no_model_say_what_is_wrong(tmp_path: Path, monkeypatch: 
 
 
 def test_a_file_that_llama_cpp_cannot_run_is_one_clear_error(tmp_path: Path) -> None:
+    """Whole or not: another process tries it, so that neither a crash nor a header without end reaches this one."""
     pytest.importorskip("xllamacpp")
-    with pytest.raises(InputError, match=r"llama\.cpp cannot load .*whole\.gguf"):
-        resolve_backend(f"gguf:{write_gguf(tmp_path / 'whole.gguf')}")
+    whole, bomb = write_gguf(tmp_path / "whole.gguf"), tmp_path / "bomb.gguf"
+    many = struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1) + b"a" + struct.pack("<IIQ", 9, 0, 2**60)
+    bomb.write_bytes(b"GGUF" + many + b"tokenizer.chat_template")
+    for file in (whole, bomb):
+        with pytest.raises(
+            InputError, match=rf"llama\.cpp cannot load .*{file.name}|{file.name}' makes llama\.cpp crash"
+        ):
+            resolve_backend(f"gguf:{file}")
 
 
 def test_no_server_goes_with_a_model_on_this_machine() -> None:
