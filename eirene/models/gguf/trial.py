@@ -72,7 +72,7 @@ def try_model(settings: Mapping[str, Any], *, template: str, cpu_s: float = CPU_
         raise _bad(path, f"was not loaded in time, or {template} never ends") from None
     if done.returncode == _NO_SERVER:
         raise InputError(
-            f"llama.cpp cannot load {path!r}: it is cut off or damaged, holds no weights or a kind of model that is not "
+            f"llama.cpp cannot load {path!r}: it is cut off or damaged, has no weights or is of a kind not "
             f"known, {template} is none, or there is too little memory for context={settings['context']}",
             field="backend",
         )
