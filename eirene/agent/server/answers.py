@@ -1,19 +1,38 @@
-"""Responses in OpenAI's form, whole and streamed, with the trace in the field `eirene`."""
+"""Responses in OpenAI's form, whole and as server-sent events, with the trace in the field `eirene`."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Coroutine, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.types import Receive
 
 from eirene.agent.record import record_outcome
 from eirene.agent.server.engine import Answer, Choice
+from eirene.agent.server.errors import ApiError, internal_error
 from eirene.agent.server.messages import Json, to_openai
-from eirene.agent.server.streaming import DONE, sse
+from eirene.core.logs import get_logger
 
+logger = get_logger(__name__)
+
+T = TypeVar("T")
+DONE = "data: [DONE]\n\n"
+_COMMENT = ": refining\n\n"
+_WORDS_A_WRITE = 100  # of a stream: a write for each word would cost more
 _PIECES = re.compile(r"\s*\S+|\s+\Z")
 _ENDINGS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
+
+
+def sse(body: Any) -> str:
+    """One server-sent event; a text is JSON already."""
+    text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return f"data: {text}\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +143,88 @@ def _usage(answer: Answer) -> Json:
         "total_tokens": read + written,
         "prompt_tokens_details": {"cached_tokens": answer.usage.cached_tokens},
     }
+
+
+class ClientGoneError(Exception):
+    """Nobody waits for the answer any more."""
+
+
+async def while_client_waits(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The result of `work`; a client that goes away ends it. Raises `ClientGoneError` then."""
+    task = asyncio.ensure_future(work)
+    try:
+        await done_within(task, request, seconds=None)
+        return task.result()
+    finally:
+        await _cancel(task)
+
+
+async def done_within(task: asyncio.Task[T], request: Request, *, seconds: float | None) -> bool:
+    """Whether the work is done within so many seconds. Raises `ClientGoneError` where its client is gone before."""
+    gone = asyncio.ensure_future(_disconnected(request.receive))
+    try:
+        await asyncio.wait([task, gone], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if gone.done() and not task.done():
+            await _cancel(task)
+            raise ClientGoneError
+        return task.done()
+    finally:
+        await _cancel(gone)
+
+
+def event_stream(
+    events: AsyncGenerator[str, None], *, keep_alive_s: float, headers: dict[str, str] | None = None
+) -> StreamingResponse:
+    """Server-sent events as they come, with a comment wherever none comes for `keep_alive_s`.
+
+    A client that goes away ends what makes them.
+    """
+    return StreamingResponse(_kept_alive(events, keep_alive_s), headers=headers, media_type="text/event-stream")
+
+
+async def answer_events(work: asyncio.Task[list[str]]) -> AsyncGenerator[str, None]:
+    """A comment at once, then the events that the work gives, joined into few writes; its failure is an event, too."""
+    try:
+        yield _COMMENT
+        pieces = await work
+    # The head is out, so that an error can only be an event; one of ours is no reason to break the stream off.
+    except Exception as error:
+        if not isinstance(error, ApiError):
+            logger.exception("a stream failed: %s", type(error).__name__)
+        yield sse((error if isinstance(error, ApiError) else internal_error()).body) + DONE
+        return
+    finally:
+        work.cancel()
+    for at in range(0, len(pieces), _WORDS_A_WRITE):
+        yield "".join(pieces[at : at + _WORDS_A_WRITE])
+        await asyncio.sleep(0)  # others have their turn between the parts of a long answer
+
+
+async def _kept_alive(events: AsyncGenerator[str, None], keep_alive_s: float) -> AsyncGenerator[str, None]:
+    coming = asyncio.ensure_future(anext(events, None))
+    try:
+        while True:
+            await asyncio.wait([coming], timeout=keep_alive_s)
+            if not coming.done():
+                yield _COMMENT
+            elif (text := coming.result()) is None:
+                return
+            else:
+                coming = asyncio.ensure_future(anext(events, None))
+                yield text
+    finally:
+        await _cancel(coming)
+        await events.aclose()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _cancel(future: asyncio.Future[Any]) -> None:
+    """Cancels what is not done and waits until it has ended."""
+    future.cancel()
+    await asyncio.wait([future])
+    if not future.cancelled():
+        future.exception()  # looked at, so that asyncio does not report it as forgotten

@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -22,34 +22,25 @@ from starlette.routing import Match, Route
 
 from eirene._version import __version__
 from eirene.agent.server.access import AccessMiddleware, RequestSpans, to_response
-from eirene.agent.server.answers import Envelope, chunks, completion
-from eirene.agent.server.engine import ChatTask, Engine
-from eirene.agent.server.errors import ApiError
-from eirene.agent.server.options import ServeOptions
-from eirene.agent.server.page import page, policy_of
-from eirene.agent.server.pages import Pages, recorded
-from eirene.agent.server.protocol import (
-    CHAT,
-    EDITS,
-    RUN,
-    ChatRequest,
-    EditsRequest,
-    RunRequest,
-    describe,
-    parse_body,
-)
-from eirene.agent.server.result import shown_result
-from eirene.agent.server.runs import ServerRun
-from eirene.agent.server.service import RenderPage, Service
-from eirene.agent.server.streaming import (
+from eirene.agent.server.answers import (
     ClientGoneError,
-    EventStream,
+    Envelope,
     answer_events,
-    client_gone_response,
+    chunks,
+    completion,
     done_within,
+    event_stream,
     sse,
     while_client_waits,
 )
+from eirene.agent.server.engine import ChatTask, Engine
+from eirene.agent.server.errors import CLIENT_GONE, ApiError
+from eirene.agent.server.options import ServeOptions
+from eirene.agent.server.pages import Pages, RenderPage, page, policy_of, recorded
+from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, body_of, describe, parse_body
+from eirene.agent.server.result import shown_result
+from eirene.agent.server.runs import ServerRun
+from eirene.agent.server.service import Service
 from eirene.core.logs import get_logger
 from eirene.core.tracing import current_tracing
 from eirene.core.validation import problem_text
@@ -86,10 +77,11 @@ def create_app(engine: Engine, options: ServeOptions, *, render: RenderPage | No
     _add_error_handlers(app)
     routes = Routes(service, render)
     app.get("/v1/models", tags=["chat"])(routes.models)
-    app.post("/v1/chat/completions", tags=["chat"], response_model=None, openapi_extra=CHAT)(routes.chat)
+    asked = {kind: body_of(kind) for kind in (ChatRequest, RunRequest, EditsRequest)}
+    app.post("/v1/chat/completions", tags=["chat"], response_model=None, openapi_extra=asked[ChatRequest])(routes.chat)
     app.get("/v1/runs", tags=["runs"])(routes.list_runs)
-    app.post("/v1/runs", tags=["runs"], status_code=202, openapi_extra=RUN)(routes.start_run)
-    app.post("/v1/edits", tags=["runs"], openapi_extra=EDITS)(routes.make_edits)
+    app.post("/v1/runs", tags=["runs"], status_code=202, openapi_extra=asked[RunRequest])(routes.start_run)
+    app.post("/v1/edits", tags=["runs"], openapi_extra=asked[EditsRequest])(routes.make_edits)
     app.get("/v1/runs/{run_id}", tags=["runs"], response_model=None)(routes.show_run)
     app.get("/v1/runs/{run_id}/events", tags=["runs"], response_model=None)(routes.watch_run)
     app.post("/v1/runs/{run_id}/cancel", tags=["runs"])(routes.cancel_run)
@@ -137,7 +129,7 @@ class Routes:
         options = asked.stream_options
         include_usage = bool(options is not None and options.include_usage)
 
-        async def work() -> Iterable[str]:
+        async def work() -> list[str]:
             answer = await self._service.perform(run, task)
             pieces = chunks(envelope, answer, trace=asked.eirene_trace, include_usage=include_usage)
             return await asyncio.to_thread(list, pieces)
@@ -150,7 +142,7 @@ class Routes:
         except BaseException:
             under_way.cancel()
             raise
-        return EventStream(answer_events(under_way), keep_alive_s=keep_alive_s, headers={RUN_ID: run.id})
+        return event_stream(answer_events(under_way), keep_alive_s=keep_alive_s, headers={RUN_ID: run.id})
 
     async def list_runs(self) -> dict[str, Any]:
         """The recent runs, newest first."""
@@ -174,7 +166,7 @@ class Routes:
     async def watch_run(self, run_id: str) -> Response:
         """A run's events, from the first to its end, as server-sent events."""
         events = (sse(event) async for event in self._run(run_id).follow())
-        return EventStream(events, keep_alive_s=self._service.options.keep_alive_s, headers={})
+        return event_stream(events, keep_alive_s=self._service.options.keep_alive_s)
 
     async def cancel_run(self, run_id: str) -> dict[str, Any]:
         """Ends a run that was begun with `POST /v1/runs`; one that has ended stays as it is."""
@@ -203,7 +195,7 @@ class Routes:
             raise ApiError(401, "this page's address lacks its token; open it from the list of runs")
         if self._pages is None:
             raise ApiError(404, "this server makes no pages of runs", code="not_found")
-        return HTMLResponse(await self._pages.page(run, choice, request))
+        return HTMLResponse(await while_client_waits(request, self._pages.page(run, choice)))
 
     async def health(self) -> dict[str, str]:
         """Whether the server answers."""
@@ -302,7 +294,7 @@ def _add_error_handlers(app: FastAPI) -> None:
         return to_response(ApiError(400, said, param=field, code="invalid_value"))
 
     async def client_gone(request: Request, error: Exception) -> Response:
-        return client_gone_response()
+        return Response(status_code=CLIENT_GONE)  # which the metrics see
 
     handlers: list[tuple[type[Exception], Callable[..., Any]]] = [
         (ApiError, api_error), (HTTPException, http_error), (RequestValidationError, bad_query),

@@ -15,7 +15,7 @@ from eirene.agent.loop import Loop
 from eirene.agent.server.drafts import Drafts, ModelDraft, Upstream
 from eirene.agent.server.errors import ApiError, from_input, from_upstream, timed_out
 from eirene.agent.server.protocol import ChatRequest, ServedMode
-from eirene.agent.server.streaming import OnRunEvent, RunReporter
+from eirene.agent.server.result import OnRunEvent, RunReporter
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.wrappers.conversation import Given, conversation_item, refinable_text, why_untouched, with_text

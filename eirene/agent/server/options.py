@@ -18,9 +18,7 @@ class ServeOptions:
     - `max_body`: bytes of a request; `timeout_s`: seconds for a whole answer, the wait in the queue included.
     - `concurrency`: chats under way at most; `queue`: chats that wait beyond these; all others get a 429.
     - `keep_alive_s`: seconds between comments in a stream that waits; until the first, an error is still a status.
-    - `connections`: open at most; those who come beyond them are told 503.
-    - `head_s`: seconds that a connection has to come out with a request's head; `read_s`: seconds that a client may
-      let what is sent to it lie, before it is hung up on.
+    - `connections`: open at most; requests on those beyond them get a 503.
     - `grace_s`: seconds for what is in flight when the server is told to stop; infinity waits for its end.
     - `keep_runs`, `keep_bytes`: how many recent runs, and how much of them, stay in memory; `runs`: a file for all.
     """
@@ -34,8 +32,6 @@ class ServeOptions:
     queue: int = 256
     keep_alive_s: float = 3.0
     connections: int = 512
-    head_s: float = 30.0
-    read_s: float = 60.0
     grace_s: float = 30.0
     keep_runs: int = 200
     keep_bytes: int = 64 * 2**20
@@ -49,7 +45,7 @@ class ServeOptions:
         _check(self, "connections", least=1)
         _check(self, "grace_s", least=0)
         _check(self, "keep_runs", least=1)
-        for name in ("timeout_s", "keep_alive_s", "head_s", "read_s"):
+        for name in ("timeout_s", "keep_alive_s"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} must be greater than 0, got {getattr(self, name):g}", field=name)
         if self.key is not None and not (self.key.isascii() and self.key.isprintable() and self.key.strip()):

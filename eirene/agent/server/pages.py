@@ -1,67 +1,96 @@
-"""Pages of runs: each is made once and kept with its run, one after the other, and only while somebody waits for it."""
+"""The web page at `/`, with a policy that lets nothing else run, and the pages of runs."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextvars
+import hashlib
 import json
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Sequence
+from importlib import resources
 from typing import Any
 
-from starlette.requests import Request
-
+from eirene import views
 from eirene.agent.server.errors import ApiError
 from eirene.agent.server.runs import Runs, ServerRun
-from eirene.agent.server.service import RenderPage
-from eirene.agent.server.streaming import while_client_waits
 from eirene.core.concurrency import DaemonExecutor
 from eirene.core.errors import FormError
+from eirene.core.grounding import NOTHING_GIVEN
 from eirene.core.records import Item, Record
 from eirene.text.cancellation import cancel_scope
 
+RenderPage = Callable[[Record, Item], str]
+"""Makes a web page of a record."""
 
-@dataclass(eq=False, slots=True)
-class _Making:
-    """A page that is being made, and how many clients wait for it."""
 
-    task: asyncio.Task[bytes]
-    waiting: int = 0
+def page(
+    *, models: Sequence[str], mode: str, modes: Sequence[str], drafts: bool, wants_key: bool, needs_given: bool
+) -> str:
+    """The page. `modes` may be chosen, `mode` is at first.
+
+    `drafts`: whether the server can write an answer to a question without arguments. `needs_given`: whether an answer
+    is judged only where arguments or passages are given.
+    """
+    facts = json.dumps(
+        {
+            "model": models[0],
+            "mode": mode,
+            "modes": list(modes),
+            "drafts": drafts,
+            "wantsKey": wants_key,
+            "needsGiven": needs_given,
+            "nothingGiven": NOTHING_GIVEN,
+        }
+    )
+    for character in "<>&\u2028\u2029":  # nothing in it can end the element it stands in
+        facts = facts.replace(character, f"\\u{ord(character):04x}")
+    scripts = "".join(map(_asset, ("edits.js", "result.js", "page.js")))
+    parts = {"css": views.asset("design.css") + _asset("page.css"), "js": scripts, "facts": facts}
+    return re.sub(r"\{\{ (\w+) \}\}", lambda found: parts[found[1]], _asset("page.html"))
+
+
+def policy_of(text: str) -> str:
+    """The content security policy: the page's own style and script by digest, requests to this server alone."""
+    style, script = (text.partition(f"<{name}>")[2].partition(f"</{name}>")[0] for name in ("style", "script"))
+    assert style and script  # both stand in page.html
+    rules = ["default-src 'none'", f"style-src {_digest(style)}", f"script-src {_digest(script)}"]
+    more = ["connect-src 'self'", "img-src data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
+    return "; ".join([*rules, *more])
+
+
+def _asset(name: str) -> str:
+    return resources.files("eirene.agent.server").joinpath(name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode()}'"
 
 
 class Pages:
-    """Pages of one server's runs. `render` makes them, in a thread of its own: chats do not wait for theirs."""
+    """Pages of one server's runs: each is made once and kept with its run, one after the other.
+
+    `render` makes them, in a thread of its own: chats do not wait for theirs. Who goes away while it is made ends that.
+    """
 
     def __init__(self, runs: Runs, render: RenderPage) -> None:
         self._runs = runs
         self._render = render
         self._pool = DaemonExecutor(1)
-        self._making: dict[tuple[str, int], _Making] = {}
+        self._turn = asyncio.Lock()
 
-    async def page(self, run: ServerRun, choice: int, request: Request) -> bytes:
-        """The page of a run's choice. Raises `ApiError` 404 where there is none, `ClientGoneError`."""
-        known = run.pages.get(choice)
-        if known is not None:
-            return known
-        key = (run.id, choice)
-        making = self._making.get(key)
-        if making is None:
-            task = asyncio.create_task(self._make(run, choice), name=run.id)
-            making = self._making[key] = _Making(task)
-        making.waiting += 1
-        try:
-            return await while_client_waits(request, _joined(making.task))
-        finally:
-            making.waiting -= 1
-            if not making.waiting:
-                del self._making[key]
-                making.task.cancel()
-
-    async def _make(self, run: ServerRun, choice: int) -> bytes:
-        with cancel_scope():  # at whose end the thread gives up, if it is still at it
-            work = contextvars.copy_context().run
-            made = await asyncio.get_running_loop().run_in_executor(self._pool, work, self._rendered, run, choice)
-        self._runs.keep_page(run, choice, made)
-        return made
+    async def page(self, run: ServerRun, choice: int) -> bytes:
+        """The page of a run's choice. Raises `ApiError` 404 where there is none."""
+        async with self._turn:
+            if choice not in run.pages:
+                with cancel_scope():  # at whose end the thread gives up, if it is still at it
+                    work = contextvars.copy_context().run
+                    loop = asyncio.get_running_loop()
+                    made = await loop.run_in_executor(self._pool, work, self._rendered, run, choice)
+                self._runs.keep_page(run, choice, made)
+                return made
+            return run.pages[choice]
 
     def _rendered(self, run: ServerRun, choice: int) -> bytes:
         found = json.loads(run.data or b"{}")
@@ -78,8 +107,3 @@ def recorded(found: dict[str, Any], choice: int) -> tuple[Record, Item]:
     except FormError:  # the file of runs may be an older one
         said = "another version of Eirene made this run; it has no page here"
         raise ApiError(404, said, code="not_found") from None
-
-
-async def _joined(task: asyncio.Task[bytes]) -> bytes:
-    """The task's result; who is cancelled while it waits leaves the task to the others."""
-    return await asyncio.shield(task)

@@ -7,15 +7,14 @@ import json
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import FastAPI
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict, ValidationError
 
 from eirene.agent.server.errors import ApiError, from_input
-from eirene.agent.server.limits import MAX_DEPTH, check_sizes
 from eirene.agent.wrappers.conversation import Given
 from eirene.core.critique import Finding, HallucinationKind
 from eirene.core.errors import InputError
 from eirene.core.history import History
-from eirene.core.json import TooDeepError, parse_json
+from eirene.core.json import MAX_DEPTH, TooDeepError, parse_json
 from eirene.core.records import PASSAGES, SIDES, Perspective, parse_item
 from eirene.core.validation import first_problem
 from eirene.text.unicode import Text
@@ -25,6 +24,17 @@ MAX_GIVEN_CHARACTERS = 200_000
 """Of `context` or `perspectives` together: what the detectors read within seconds."""
 MAX_EDITED = 50_000
 """Characters of a text that edits are made in."""
+MAX_MESSAGES = 1000
+"""The clients of model services look at each for close to a millisecond before they send it."""
+MAX_PARTS = 1000
+"""Of all messages' contents together, and of their tool calls."""
+MAX_TOOLS = 512
+MAX_PERSPECTIVES = 64
+MAX_ARGUMENTS = 2000
+"""Of all perspectives together."""
+MAX_PASSAGES = 2000
+MAX_NAME = 1000
+"""Characters of what names something: a model, a user, a call."""
 _GIVEN = ("perspectives", "context")
 _SERVED = ("model", "n", "stream", "stream_options")
 """What the server does itself for its clients."""
@@ -43,6 +53,7 @@ def _number(value: object) -> object:
 Whole = Annotated[int, BeforeValidator(_number)]
 Number = Annotated[float, BeforeValidator(_number)]
 Truth = Annotated[bool, Strict()]
+Name = Annotated[str, Field(max_length=MAX_NAME)]
 
 
 class _RequestPart(BaseModel):
@@ -56,9 +67,9 @@ class AskedMessage(_RequestPart):
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[Part] | None = None
-    name: str | None = None
+    name: Name | None = None
     tool_calls: list[Part] | None = None
-    tool_call_id: str | None = None
+    tool_call_id: Name | None = None
     refusal: str | None = None
 
 
@@ -68,16 +79,32 @@ class StreamOptions(_RequestPart):
     include_usage: Truth | None = None
 
 
+def _few_parts(messages: list[AskedMessage]) -> list[AskedMessage]:
+    parts = sum(len(m.content) for m in messages if isinstance(m.content, list))
+    _check_few("parts", max(parts, sum(len(m.tool_calls or ()) for m in messages)), MAX_PARTS)
+    return messages
+
+
+def _few_arguments(perspectives: list[Perspective]) -> list[Perspective]:
+    _check_few("arguments", sum(len(side.arguments) for side in perspectives), MAX_ARGUMENTS)
+    return perspectives
+
+
+def _check_few(what: str, found: int, most: int) -> None:
+    if found > most:
+        raise ValueError(f"must have at most {most} {what} together, got {found}")
+
+
 class _WithGiven(_RequestPart):
     context: Annotated[
-        Annotated[list[Text], PASSAGES] | None,
+        Annotated[list[Text], PASSAGES, Field(max_length=MAX_PASSAGES)] | None,
         Field(
             description="Eirene: passages that the answer is checked against: a text, or a list of texts or of objects "
             "with a `text` and perhaps a `title`."
         ),
     ] = None
     perspectives: Annotated[
-        Annotated[list[Perspective], SIDES] | None,
+        Annotated[list[Perspective], SIDES, Field(max_length=MAX_PERSPECTIVES), AfterValidator(_few_arguments)] | None,
         Field(
             description="Eirene: sides with their arguments that the answer is checked against: a list of them, or an "
             "object of each side's name and its argument or arguments."
@@ -111,8 +138,8 @@ class ChatRequest(_WithGiven):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    model: str
-    messages: Annotated[list[AskedMessage], Field(min_length=1)]
+    model: Name
+    messages: Annotated[list[AskedMessage], Field(min_length=1, max_length=MAX_MESSAGES), AfterValidator(_few_parts)]
     n: Annotated[Whole | None, Field(ge=1, le=MAX_CHOICES)] = None
     stream: Truth | None = None
     stream_options: StreamOptions | None = None
@@ -124,12 +151,12 @@ class ChatRequest(_WithGiven):
     stop: str | Annotated[list[str], Field(max_length=16)] | None = None
     presence_penalty: Annotated[Number | None, Field(ge=-2, le=2)] = None
     frequency_penalty: Annotated[Number | None, Field(ge=-2, le=2)] = None
-    tools: list[Part] | None = None
+    tools: Annotated[list[Part], Field(max_length=MAX_TOOLS)] | None = None
     tool_choice: str | Part | None = None
     parallel_tool_calls: Truth | None = None
     response_format: Part | None = None
-    reasoning_effort: str | None = None
-    user: str | None = None
+    reasoning_effort: Name | None = None
+    user: Name | None = None
     eirene_trace: Annotated[
         Literal["short", "full"], Field(description="Eirene: `full` adds every round to the trace.")
     ] = "short"
@@ -182,8 +209,7 @@ class EditsRequest(_RequestPart):
 
 
 def read_json(data: bytes) -> dict[str, Any]:
-    """The JSON object of a body. Raises `ApiError` for all else (NaN, a key given twice, half surrogate pairs), and for
-    what holds too much of something."""
+    """The JSON object of a body; raises `ApiError` for all else (NaN, a key given twice, half surrogate pairs)."""
     try:
         value = parse_json(data.removeprefix(codecs.BOM_UTF8), where="the body")
     except TooDeepError:
@@ -192,7 +218,6 @@ def read_json(data: bytes) -> dict[str, Any]:
         raise ApiError(400, str(error), code="invalid_json") from None
     if not isinstance(value, dict):
         raise ApiError(400, f"the body must be a JSON object, got {type(value).__name__}", code="invalid_json")
-    check_sizes(value)
     return value
 
 
@@ -247,14 +272,10 @@ _STATUSES = {
 _OTHER_TYPES = {"/metrics": "text/plain", "/v1/runs/{run_id}/events": "text/event-stream"}
 
 
-def _body(name: str) -> dict[str, Any]:
-    schema = {"$ref": _REF.format(model=name)}
+def body_of(kind: type[BaseModel]) -> dict[str, Any]:
+    """What FastAPI is told of a route whose body is read by hand."""
+    schema = {"$ref": _REF.format(model=kind.__name__)}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
-
-
-CHAT = _body("ChatRequest")
-RUN = _body("RunRequest")
-EDITS = _body("EditsRequest")
 
 
 def describe(app: FastAPI) -> None:

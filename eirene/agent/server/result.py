@@ -1,11 +1,12 @@
-"""A run as data for the page: the answer, what changed in it, why, and the details; critiques and comparisons."""
+"""A run as data for the page: its events step by step, and in the end the answer, what changed in it, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict
 from typing import Any
 
+from eirene.agent.state import Event, State
 from eirene.core.critique import HALLUCINATIONS, Critique, TaggedSentence
 from eirene.core.findings.tags import in_order
 from eirene.core.records import Item, Record, Round
@@ -14,6 +15,10 @@ from eirene.views.facts import STATUS_WORDS, consistency, cost, last_candidate, 
 from eirene.views.faults import WORDS, marked_spans, verdict_of
 
 Json = dict[str, Any]
+RunEvent = dict[str, Any]
+OnRunEvent = Callable[[RunEvent], None]
+_ERRORS = ("hallucination", "coverage")
+_FROM_STATE = frozenset({"critique", "scores", "decision"})  # told in full by the state, rather than in a few words
 
 _SHARED = 0.5
 """The share of a sentence's characters that has to stay for its changes to be shown word by word."""
@@ -126,3 +131,66 @@ def _readable(line: DiffLine) -> Iterator[DiffLine]:
 
 def _joined(line: DiffLine, kind: str) -> str:
     return "".join(piece.text for piece in line.pieces if piece.kind in ("same", kind))
+
+
+class RunReporter:
+    """Tells of one choice of a run: each event with the number of the choice, and what is new in the state."""
+
+    def __init__(self, tell: OnRunEvent, choice: int, *, advisory: Collection[str] = ()) -> None:
+        self._tell = tell
+        self._advisory = sorted(advisory)
+        self._choice = choice
+        self._seen: dict[str, Any] = {}
+
+    def on_event(self, event: Event) -> None:
+        """Passes the loop's own events on."""
+        if event["kind"] not in _FROM_STATE or event["node"] == "select_critique":
+            self._tell({**event, "choice": self._choice})
+
+    def on_state(self, state: State) -> None:
+        """Tells of votes, critique, rewrite, scores and decision as soon as the state has them."""
+        if samples := self._new("samples", state.get("samples")):
+            self._send("votes", state, **_votes(samples))
+        if critique := self._new("critique", state.get("critique")):
+            text = state.get("best", state["item"]["answer"])
+            self._send("critique_chosen", state, **shown_critique(Critique.model_validate(critique), text))
+        attempt = state.get("attempt") or {}
+        candidate = self._new("candidate", attempt.get("candidate"))
+        if candidate is not None:
+            before = state.get("best", state["item"]["answer"])
+            told = {"before": before, "after": candidate, "unusable": attempt.get("unusable")}
+            self._send("rewrite", state, **told, diff=shown_diff(before, candidate))
+        if scores := self._new("scores", attempt.get("scores")):
+            before, after = _errors(state.get("best_scores", {})), _errors(scores)
+            self._send("scored", state, before=before, after=after, advisory=self._advisory)
+        rounds = state.get("rounds") or []
+        if len(rounds) > self._seen.get("rounds", 0):
+            last = rounds[-1]
+            decided = {"decision": last["decision"], "why": last["why"], "rewritten": last["candidate"] is not None}
+            self._send("decided", state, number=len(rounds), **decided)
+        self._seen["rounds"] = len(rounds)
+
+    def _send(self, kind: str, state: State, **more: Any) -> None:
+        self._tell({"kind": kind, "choice": self._choice, "round": state.get("round", 1), **more})
+
+    def _new(self, key: str, value: Any) -> Any:
+        """The value where it is another than before."""
+        is_new = value != self._seen.get(key)
+        self._seen[key] = value
+        return value if is_new else None
+
+
+def _votes(samples: list[RunEvent]) -> RunEvent:
+    """How many of the valid samples called each sentence incomplete."""
+    valid = [s["tags"] for s in samples if s["invalid"] is None]
+    counts = [sum(tag == "Incomplete" for tag in column) for column in zip(*valid, strict=True)]
+    return {"incomplete": counts, "valid": len(valid), "drawn": len(samples)}
+
+
+def _errors(scores: RunEvent) -> RunEvent:
+    """The answer's two error scores by detector; null where one is unscored."""
+    return {name: {error: _number(found[error]) for error in _ERRORS} for name, found in scores.items()}
+
+
+def _number(score: Any) -> float | None:
+    return None if isinstance(score, dict) else float(score)

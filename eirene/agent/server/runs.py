@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from eirene.agent.server.streaming import RunEvent
+from eirene.agent.server.result import RunEvent
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.data.json_rows import reason

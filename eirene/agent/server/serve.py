@@ -15,9 +15,7 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
-from eirene.agent.server.connections import protocol_of
 from eirene.agent.server.options import ServeOptions
-from eirene.agent.server.service import Grace
 from eirene.core.concurrency import DaemonExecutor, usable_cores
 from eirene.core.errors import InputError
 from eirene.core.process import Terminals, settings_for_rows, stop_signals
@@ -38,55 +36,8 @@ def end_process_within(seconds: float, code: int, *, unless: threading.Event | N
     threading.Thread(target=end, name="eirene-end", daemon=True).start()
 
 
-class StopSignals:
-    """SIGINT, SIGTERM and SIGHUP in a server: the first begins the grace and calls `stop`, then all act by default.
-
-    So a second one ends the process at once, by the operating system: no code of ours has to have its turn.
-    """
-
-    def __init__(self, grace: Grace, stop: Callable[[], None]) -> None:
-        self._grace, self._stop = grace, stop
-        self._first: int | None = None
-        self._asked, self._ended = threading.Event(), threading.Event()
-        # It waits from the start: a handler must not begin a thread, since what it interrupts may just be doing that.
-        threading.Thread(target=self._watch, name="eirene-grace", daemon=True).start()
-        self._outputs = Terminals()
-        self._before = {number: signal.signal(number, self._handle) for number in stop_signals()}
-
-    @property
-    def exit_code(self) -> int:
-        """130 after SIGINT, else 0."""
-        return 130 if self._first == signal.SIGINT else 0
-
-    def restore(self) -> None:
-        """Puts back the handlers that were there before; the grace ends nothing any more."""
-        self._ended.set()
-        self._asked.set()
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        self._outputs.lost(number)
-        self._first = number
-        self._grace.begin()
-        self._stop()
-        self._asked.set()
-        for known in self._before:
-            signal.signal(known, signal.SIG_DFL)
-
-    def _watch(self) -> None:
-        self._asked.wait()
-        left_s = self._grace.left_s
-        if left_s is not None:
-            end_process_within(left_s + _MARGIN_S, self.exit_code, unless=self._ended)
-
-
 class _Server(uvicorn.Server):
     """uvicorn's server, which leaves the signals to `serve`: it would send them to the process again at the end."""
-
-    def stop(self) -> None:
-        """No new connections from its next tick on; what is in flight goes on."""
-        self.should_exit = True
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -105,10 +56,13 @@ def serve(app: FastAPI, options: ServeOptions, *, on_ready: Callable[[str], None
 
 
 def configure(app: FastAPI, options: ServeOptions) -> uvicorn.Config:
-    """How uvicorn serves the application: no logs and no headers of its own, no WebSockets, no waiting for ever."""
+    """How uvicorn serves the application: no logs and no headers of its own, no WebSockets, no waiting for ever.
+
+    The parser is always h11, whatever else is installed: it refuses more of what is unclear.
+    """
     return uvicorn.Config(
-        app, http=protocol_of(options), ws="none", log_config=None, access_log=False, lifespan="on",
-        server_header=False, timeout_keep_alive=75, backlog=1024,
+        app, http="h11", ws="none", log_config=None, access_log=False, lifespan="on", server_header=False,
+        timeout_keep_alive=75, backlog=1024, limit_concurrency=options.connections + 1,
         # It goes to asyncio, which takes fractions of a second as well.
         timeout_graceful_shutdown=options.grace_s if math.isfinite(options.grace_s) else None,  # type: ignore[arg-type]
     )  # fmt: skip
@@ -117,16 +71,37 @@ def configure(app: FastAPI, options: ServeOptions) -> uvicorn.Config:
 async def _serve(app: FastAPI, options: ServeOptions, on_ready: Callable[[str], None] | None) -> int:
     listener = listen(options.host, options.port)
     host, port = listener.getsockname()[:2]
-    server = _Server(configure(app, options))
-    asyncio.get_running_loop().set_default_executor(DaemonExecutor(usable_cores()))
-    signals = StopSignals(app.state.service.grace, server.stop)
+    server, ended = _Server(configure(app, options)), threading.Event()
+    loop, outputs = asyncio.get_running_loop(), Terminals()
+    loop.set_default_executor(DaemonExecutor(usable_cores()))
+    code = 0
+
+    def stop(number: int) -> None:
+        """Begins the grace at the first signal; a second one ends the process, by the operating system."""
+        nonlocal code
+        outputs.lost(number)
+        code = 130 if number == signal.SIGINT else 0
+        grace = app.state.service.grace
+        grace.begin()
+        server.should_exit = True
+        for known in before:
+            signal.signal(known, signal.SIG_DFL)
+        if grace.left_s is not None:
+            end_process_within(grace.left_s + _MARGIN_S, code, unless=ended)
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        loop.call_soon_threadsafe(stop, number)
+
+    before = {number: signal.signal(number, pass_on) for number in stop_signals()}
     try:
         if on_ready is not None:
             on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
         await server.serve(sockets=[listener])
     finally:
-        signals.restore()
-    return signals.exit_code
+        ended.set()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code
 
 
 def listen(host: str, port: int) -> socket.socket:

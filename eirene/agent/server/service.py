@@ -7,28 +7,27 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar, get_args
 
 from langchain_core.messages import AIMessage, HumanMessage, convert_to_messages
 
 from eirene.agent.loop import SLACK_S
+from eirene.agent.server.access import Metrics
 from eirene.agent.server.answers import status_of
 from eirene.agent.server.engine import Answer, ChatTask, Engine, Progress
-from eirene.agent.server.errors import ApiError, from_input
-from eirene.agent.server.limits import Admission
+from eirene.agent.server.errors import ApiError, from_input, timed_out
 from eirene.agent.server.messages import draft_in, to_langchain
-from eirene.agent.server.metrics import Metrics
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, ServedMode
+from eirene.agent.server.result import OnRunEvent, RunEvent
 from eirene.agent.server.runs import Runs, ServerRun, as_json, ended_run
-from eirene.agent.server.streaming import OnRunEvent, RunEvent
 from eirene.core.concurrency import DaemonExecutor, usable_cores
 from eirene.core.errors import InputError
 from eirene.core.findings.edits import apply_findings
 from eirene.core.history import HistoryTurn
 from eirene.core.logs import get_logger
-from eirene.core.records import Item, Record
 
 logger = get_logger(__name__)
 
@@ -38,8 +37,6 @@ DRAFT = "draft/"
 _SERVED: dict[str, ServedMode] = {mode: mode for mode in get_args(ServedMode)}
 _CLOSE_S = 1.0
 """Seconds for the other loop to close its connections at the end."""
-RenderPage = Callable[[Record, Item], str]
-"""Makes a web page of a record."""
 
 T = TypeVar("T")
 
@@ -102,6 +99,51 @@ class WorkerLoop:
         self._loop.set_default_executor(DaemonExecutor(usable_cores()))
         ready.set()
         await self._stop.wait()
+
+
+class Admission:
+    """A bounded queue before a bounded number of places."""
+
+    def __init__(self, *, concurrency: int, queue: int, metrics: Metrics) -> None:
+        self._places = asyncio.Semaphore(concurrency)
+        self._concurrency = concurrency
+        self._queue = queue
+        self._metrics = metrics
+        self._waiting = 0
+        self._seconds = 1.0  # that a chat takes, as a moving mean: how long a client is asked to wait
+
+    @asynccontextmanager
+    async def place(self, *, deadline: float, timeout_s: float) -> AsyncIterator[None]:
+        """Holds a place. Raises `ApiError` 429 where the queue is full, 504 where none is free before the deadline."""
+        clock = asyncio.get_running_loop().time
+        if self._places.locked() and self._waiting >= self._queue:
+            raise ApiError(
+                429,
+                f"the server is busy: {self._concurrency} chats are under way and {self._waiting} wait",
+                code="server_busy",
+                retry_after_s=self._seconds * (1 + self._waiting / self._concurrency),
+            )
+        await self._wait(deadline, timeout_s)
+        began = clock()
+        self._metrics.in_flight.inc()
+        try:
+            yield
+        finally:
+            self._metrics.in_flight.dec()
+            self._seconds += 0.1 * (clock() - began - self._seconds)
+            self._places.release()
+
+    async def _wait(self, deadline: float, timeout_s: float) -> None:
+        self._waiting += 1
+        self._metrics.waiting.inc()
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._places.acquire()
+        except TimeoutError:
+            raise timed_out(timeout_s) from None
+        finally:
+            self._waiting -= 1
+            self._metrics.waiting.dec()
 
 
 class Service:

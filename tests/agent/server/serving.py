@@ -21,8 +21,8 @@ from eirene.agent.server.app import create_app
 from eirene.agent.server.drafts import Upstream
 from eirene.agent.server.engine import Engine
 from eirene.agent.server.options import ServeOptions
+from eirene.agent.server.pages import RenderPage
 from eirene.agent.server.serve import configure, listen
-from eirene.agent.server.service import RenderPage
 from eirene.agent.settings import Settings
 from eirene.core.records import Item
 from eirene.models.limits import RetryPolicy

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import socket
@@ -150,62 +149,6 @@ def test_a_line_break_in_a_model_name_makes_no_header_and_no_line_of_the_log(cap
     assert "Set-Cookie" not in caplog.text
 
 
-@pytest.mark.usefixtures("loopback")
-def test_whoever_connects_and_says_nothing_is_hung_up_on() -> None:
-    """Half a head, sent byte by byte, holds a connection no longer than a whole one may take; others are served."""
-    with served(embedded_engine(), head_s=0.4) as server:
-        silent = socket.create_connection(("127.0.0.1", server.port), timeout=20)
-        slow = socket.create_connection(("127.0.0.1", server.port), timeout=20)
-        again = socket.create_connection(("127.0.0.1", server.port), timeout=20)
-        with silent, slow, again:
-            again.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert again.recv(65536).startswith(b"HTTP/1.1 200")
-            again.sendall(b"GET /healthz HTTP/1.1\r\nHo")  # half a second request on a connection that was good
-            slow.sendall(b"GET / HTTP/1.1\r\nHos")
-            assert httpx.get(f"{server.root}/healthz").status_code == 200
-            for line in (silent, slow, again):
-                while line.recv(65536):
-                    pass
-
-
-@pytest.mark.usefixtures("loopback")
-def test_an_answer_may_take_longer_than_a_head() -> None:
-    """The limit on heads ends no request that has come."""
-    with LoopbackServer(DRAFT, latency_s=0.6) as up, served(embedded_engine(up), head_s=0.2) as server:
-        assert httpx.post(f"{server.root}/v1/chat/completions", json={"model": MODEL, "messages": ASK}).is_success
-
-
-@pytest.mark.usefixtures("loopback")
-def test_whoever_never_reads_an_answer_is_hung_up_on() -> None:
-    """A client that lets a long stream lie is cut off, while one that reads, however late it began, gets all of it."""
-    long = "word " * 40_000
-    message: list[Any] = [*ASK, {"role": "assistant", "content": long}]
-    body = json.dumps({"model": MODEL, "messages": message, "stream": True}).encode()
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-    with LoopbackServer(DRAFT) as up, served(embedded_engine(up), read_s=0.5) as server:
-        deaf = socket.socket()
-        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        deaf.connect(("127.0.0.1", server.port))
-        with deaf:
-            deaf.sendall(head + body)
-            deaf.settimeout(20)
-            assert _polled(lambda: not _open(server))
-            received = b""
-            with contextlib.suppress(ConnectionResetError):
-                while piece := deaf.recv(1 << 20):
-                    received += piece
-            assert b"[DONE]" not in received
-        reply = httpx.post(f"{server.root}/v1/chat/completions", content=body, timeout=60)
-        assert reply.text.endswith("data: [DONE]\n\n")
-
-
-def _open(server: Served) -> int:
-    """Requests for chats that are still being answered."""
-    text = httpx.get(f"{server.root}/metrics").text
-    done = [line for line in text.splitlines() if line.startswith("eirene_requests_total{") and "chat" in line]
-    return 1 - len(done)
-
-
 def _polled(condition: Callable[[], bool], within_s: float = 20.0) -> bool:
     until = time.monotonic() + within_s
     while not condition():
@@ -217,15 +160,13 @@ def _polled(condition: Callable[[], bool], within_s: float = 20.0) -> bool:
 
 @pytest.mark.usefixtures("loopback")
 def test_a_connection_too_many_is_told_so() -> None:
-    """Beyond the limit a request gets a 503 in the protocol's form; those who were there are served, and room comes."""
+    """Beyond the limit a request gets a 503; those who were there are served, and room comes."""
     with served(embedded_engine(), connections=2) as server:
         held = [httpx.Client(base_url=server.root) for _ in range(2)]
         assert [client.get("/healthz").status_code for client in held] == [200, 200]
         refused = httpx.get(f"{server.root}/healthz")
         assert refused.status_code == 503
-        assert refused.json()["error"]["code"] == "too_many_connections"
         assert refused.headers["connection"] == "close"
-        assert int(refused.headers["retry-after"]) > 0
         assert held[0].get("/healthz").status_code == 200
         for client in held:
             client.close()

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from eirene.agent.server.answers import DONE, Envelope, chunks
 from eirene.agent.server.engine import Answer, Choice
-from eirene.agent.server.streaming import _PART_CHARACTERS, _in_parts
 from eirene.core.records import BeforeAfter, Item, Record
 from eirene.core.usage import Usage
 
@@ -45,12 +43,3 @@ def test_no_token_of_a_draft_is_in_a_stream(pairs: list[tuple[str, str]], includ
             texts[found["index"]] += found["delta"].get("content") or ""
     assert texts == [text for _, text in pairs]
     assert MARK not in "".join(events)
-
-
-@pytest.mark.parametrize("n", [0, 1, 1000])
-def test_joined_writes_lose_nothing(n: int) -> None:
-    """The parts give the pieces back in their order, and no part is much longer than its measure."""
-    pieces = [f"data: {number} {'x' * 90}\n\n" for number in range(n)]
-    parts = list(_in_parts(pieces))
-    assert "".join(parts) == "".join(pieces)
-    assert all(len(part) < _PART_CHARACTERS + 200 for part in parts)
