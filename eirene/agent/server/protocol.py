@@ -87,12 +87,13 @@ def _few_parts(messages: list[AskedMessage]) -> list[AskedMessage]:
 
 def _few_arguments(perspectives: list[Perspective]) -> list[Perspective]:
     _check_few("arguments", sum(len(side.arguments) for side in perspectives), MAX_ARGUMENTS)
+    _check_few("characters of a name", max((len(side.name) for side in perspectives), default=0), MAX_NAME)
     return perspectives
 
 
 def _check_few(what: str, found: int, most: int) -> None:
     if found > most:
-        raise ValueError(f"must have at most {most} {what} together, got {found}")
+        raise ValueError(f"must have at most {most} {what}, got {found}")
 
 
 class _WithGiven(_RequestPart):
