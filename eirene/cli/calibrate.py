@@ -13,8 +13,7 @@ from eirene.cli.evaluate.critiques import print_table, show_or_json
 from eirene.cli.flags import Without, listed, with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch_detectors
-from eirene.cli.results_folder import resumable
-from eirene.cli.terminal import console, output, say
+from eirene.cli.terminal import console, output, resumable, say
 
 if TYPE_CHECKING:
     from eirene.agent.experiments.detectors import CalibrationRun

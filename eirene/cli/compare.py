@@ -13,9 +13,8 @@ from eirene.cli import flags
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
 from eirene.cli.flags import LoopFlags, TraceFlags, Without, listed, listed_seeds, with_groups
 from eirene.cli.model_flags import ModelFlags
-from eirene.cli.progress import watch, watch_comparison
-from eirene.cli.results_folder import results_folder, resumable, tell_rows, write_results
-from eirene.cli.terminal import console, output
+from eirene.cli.progress import watch, watch_rows
+from eirene.cli.terminal import console, output, results_folder, resumable, tell_rows, write_results
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,10 +87,11 @@ def _gather(items: Sequence[Item], plan: ComparePlan, parts: Parts, folder: Path
     from eirene.core.process import settings_for_rows
 
     total = len(items) * len(plan.modes) * len(plan.seeds)
-    with resumable(folder), watch_comparison(total) as progress, settings_for_rows():
+    with resumable(folder), watch_rows("comparing", total) as progress, settings_for_rows():
         work = acompare(
-            items, plan=plan, parts=parts, out=folder, judge=judge, on_row=progress.on_row,
-            on_judged=progress.on_judged,
+            items, plan=plan, parts=parts, out=folder, judge=judge,
+            on_row=lambda row: progress.add(row.record.status, row.record.usage),
+            on_judged=lambda text: progress.add("judged", text.usage, is_row=False, doing="judging"),
         )  # fmt: skip
         return asyncio.run(work)
 

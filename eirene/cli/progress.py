@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from eirene.agent.batch.engine import Batch
-    from eirene.agent.experiments.compare import CompareRow, JudgedText
     from eirene.agent.state import Event
     from eirene.core.records import Record
     from eirene.core.usage import Usage
@@ -122,74 +121,53 @@ def watch(total: int) -> Iterator[RunWatch]:
         yield RunWatch(shown, total)
 
 
-class CompareWatch:
-    """Counts the rows of a comparison, the texts judged, and what both cost."""
+class TallyWatch:
+    """Counts rows by what became of them, or by who scored them, and what they cost."""
 
-    def __init__(self, shown: Bar, total: int) -> None:
-        self._bar, self._total = shown, total
-        self._statuses: Counter[str] = Counter()
-        self._judged = 0
-        self._cost_usd: float | None = 0.0
-        self._calls = 0
+    def __init__(self, shown: Bar, doing: str, total: int) -> None:
+        from eirene.core.usage import Usage
 
-    def on_row(self, row: CompareRow) -> None:
-        """A row has been made and is on disk."""
-        self._statuses[row.record.status] += 1
-        self._show("comparing", row.record.usage)
+        self._bar, self._doing, self._total = shown, doing, total
+        self._counts: Counter[str] = Counter()
+        self._done = 0
+        self._usage = Usage()
 
-    def on_judged(self, judged: JudgedText) -> None:
-        """A text has been judged."""
-        self._judged += 1
-        self._show("judging", judged.usage)
+    def add(self, name: str, usage: Usage, *, is_row: bool = True, doing: str | None = None) -> None:
+        """One more `name`; a row of the total unless told otherwise."""
+        from eirene.views.facts import cost
 
-    def _show(self, doing: str, usage: Usage) -> None:
-        self._calls += usage.calls
-        unknown = self._cost_usd is None or usage.cost_usd is None
-        self._cost_usd = None if unknown else (self._cost_usd or 0.0) + (usage.cost_usd or 0.0)
-        counts = [f"{count} {status}" for status, count in self._statuses.most_common()]
-        counts += [f"{self._judged} judged"] if self._judged else []
-        money = "" if not self._calls else ", price unknown" if self._cost_usd is None else f", ${self._cost_usd:.4f}"
-        remark = ", ".join(counts) + (f"; {self._calls:,} calls{money}" if self._calls else "")
-        done = self._statuses.total()
-        self._bar.update(doing, done=done, total=self._total, count=f"{done} of {self._total}", remark=remark)
+        self._counts[name] += 1
+        self._done += is_row
+        self._usage += usage
+        remark = ", ".join(f"{count} {name}" for name, count in self._counts.most_common())
+        remark += f"; {cost(self._usage)}" if self._usage.calls else ""
+        count = f"{self._done} of {self._total}"
+        self._bar.update(doing or self._doing, done=self._done, total=self._total, count=count, remark=remark)
 
 
 @contextmanager
-def watch_comparison(total: int) -> Iterator[CompareWatch]:
-    """Progress of a comparison of `total` rows."""
-    with bar("comparing") as shown:
-        yield CompareWatch(shown, total)
+def watch_rows(doing: str, total: int) -> Iterator[TallyWatch]:
+    """Progress of `total` rows that are counted by name."""
+    with bar(doing) as shown:
+        yield TallyWatch(shown, doing, total)
 
 
 @contextmanager
 def watch_detectors(total: int) -> Iterator[Callable[[DetectorRow], None]]:
     """Progress of `total` rows of detectors; gives what is to be told of each row."""
-    counts: Counter[str] = Counter()
-    calls = 0
-    with bar("scoring") as shown:
-
-        def on_row(row: DetectorRow) -> None:
-            nonlocal calls
-            counts[row.detector] += 1
-            calls += row.usage.calls
-            remark = ", ".join(f"{name} {count}" for name, count in counts.items())
-            remark += f"; {calls:,} calls" if calls else ""
-            done = counts.total()
-            shown.update("scoring", done=done, total=total, count=f"{done} of {total}", remark=remark)
-
-        yield on_row
+    with watch_rows("scoring", total) as progress:
+        yield lambda row: progress.add(row.detector, row.usage)
 
 
 class Pace:
     """How fast things come, over the last minute, so that a slow start is forgotten."""
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._seen: deque[tuple[float, int]] = deque([(clock(), 0)])
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
 
     def at(self, n: int) -> float:
         """Things a second, where the `n`-th has come; 0 as long as nothing is known."""
-        now = self._clock()
+        now = time.monotonic()
         if now - self._seen[-1][0] > _WINDOW_S / 100:
             self._seen.append((now, n))
         while len(self._seen) > 2 and now - self._seen[0][0] > _WINDOW_S:
@@ -198,28 +176,12 @@ class Pace:
         return (n - before) / (now - began) if now > began else 0.0
 
 
-class Lines:
-    """Says a line now and then: soon at first, then seldom."""
-
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._wait_s = _FIRST_S
-        self._next = clock() + _FIRST_S
-
-    def say(self, line: Callable[[], str]) -> None:
-        """Says it if it is time."""
-        if self._clock() >= self._next:
-            say(line())
-            self._wait_s = min(self._wait_s * 2, _LONGEST_S)
-            self._next = self._clock() + self._wait_s
-
-
 class BatchWatch:
     """Follows a batch: a bar at a terminal, a line now and then elsewhere."""
 
     def __init__(self, shown: Bar) -> None:
         self._bar = shown
-        self._lines = Lines()
+        self._wait_s, self._next = _FIRST_S, time.monotonic() + _FIRST_S
         self._pace = Pace()
 
     def on_look(self, n: int) -> None:
@@ -243,8 +205,10 @@ class BatchWatch:
     def _show(self, doing: str, n: int, total: int | None, line: Callable[[], str]) -> None:
         if self._bar.is_shown:
             self._bar.update(doing, done=n, total=total, remark=line())
-        else:
-            self._lines.say(lambda: f"{doing}: {line()}")
+        elif time.monotonic() >= self._next:
+            say(f"{doing}: {line()}")
+            self._wait_s = min(self._wait_s * 2, _LONGEST_S)
+            self._next = time.monotonic() + self._wait_s
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`eirene score`: detectors alone over a file of answers, a line of scores each."""
+"""`eirene score`: detectors alone over a file of answers, a line of scores each; or a heatmap of one answer's words."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,16 +14,19 @@ import typer
 from eirene.cli import flags
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, one_with_id
 from eirene.cli.flags import with_groups
-from eirene.cli.heatmap import check_heatmap, draw_heatmap
 from eirene.cli.model_flags import ScoreFlags, WordMaps
 from eirene.cli.progress import RunWatch, watch
 from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
+    from eirene.core.records import Item
+    from eirene.core.scores import Scores, WordScore
     from eirene.data import Dataset
-    from eirene.eval.base import Detector
+    from eirene.eval.base import Case, Detector
+    from eirene.eval.detectors.salience import SalienceMap
     from eirene.eval.scoring import DetectorOutcome
+    from eirene.views.salience import Heatmap
 
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
@@ -42,6 +46,10 @@ HeatmapFile = Annotated[
 ]
 Measure = Annotated[str, _heatmap_option(help="dot (gradient times input) or l2 (the gradient's norm).")]
 Mean = Annotated[str, _heatmap_option(help="geometric or arithmetic: how words become an answer's score.")]
+
+_PAGE = ".html"
+_AGGREGATES = {"salience": "max", "salience-sum": "sum", "salience-entropy": "entropy"}
+"""By detector: how a word's row or column becomes its score."""
 
 
 @with_groups(
@@ -75,9 +83,7 @@ def score(
             name = detectors or "salience"
             _check_heatmap(file, out, heatmap, name, model=models.local_model, force=force)
             item = one_with_id(data.open(file, each=corpus.filler()).read(), row, where=file, done="drawn")
-            draw_heatmap(
-                item, heatmap, model=str(models.local_model), detector=name, measure=measure, mean=mean, force=force
-            )
+            _draw(item, heatmap, model=str(models.local_model), detector=name, measure=measure, mean=mean, force=force)
             return
         if out is None or row is not None:
             raise InputError("give --out FILE; --id goes with --heatmap", field="out")
@@ -102,7 +108,7 @@ def _check_heatmap(file: str, out: str | None, heatmap: str, detector: str, *, m
 
     if out is not None:
         raise InputError("give --out for scores, or --heatmap for a picture of one row, not both", field="heatmap")
-    check_heatmap(heatmap, detector)
+    _check_picture(heatmap, detector)
     check_output(heatmap, force=force)
     check_outside(heatmap, file)
     if model is None or not model.startswith("hf:"):
@@ -173,3 +179,88 @@ async def _score_all(
             progress.advance(n, "scoring")
     done.calls = meter.total.calls
     return done
+
+
+def _check_picture(out: str, detector: str) -> None:
+    """Raises `InputError` for a file or a detector that cannot be drawn, `MissingExtraError` without matplotlib."""
+    from eirene.views.figures import check_matplotlib
+    from eirene.views.salience import ENDINGS
+
+    if not out.lower().endswith((*ENDINGS, _PAGE)):
+        raise InputError(f"the name ends in {', '.join(ENDINGS)} or {_PAGE}, got {out!r}", field="heatmap")
+    if detector not in _AGGREGATES:
+        raise InputError(f"--heatmap draws one of {', '.join(_AGGREGATES)}, got {detector!r}", field="detectors")
+    if not out.lower().endswith(_PAGE):
+        check_matplotlib()
+
+
+def _draw(item: Item, out: str, *, model: str, detector: str, measure: str, mean: str, force: bool) -> None:
+    """Draws the item's map, and says what it scores."""
+    import asyncio
+
+    from eirene.data.output import write_text
+    from eirene.eval.base import case_of
+    from eirene.models.local.model import load_local
+    from eirene.views.facts import shown_score
+    from eirene.views.salience import write_heatmap
+
+    case = case_of(item)
+    if case.given.source == "derived":
+        raise InputError("the row gives no 'perspectives' and no 'context'; a map needs words to come from")
+    found, scores = asyncio.run(_scored_map(case, load_local(model), measure, _AGGREGATES[detector], mean))
+    errors = {name: shown_score(getattr(scores, name)) for name in ("hallucination", "coverage")}
+    if out.lower().endswith(_PAGE):
+        write_text(out, _page(case, found, scores, errors=errors, model=model), force=force)
+    else:
+        write_heatmap(_picture(case, found, scores), Path(out))
+    say(f"{', '.join(' '.join(entry) for entry in errors.items())} ({out})")
+
+
+async def _scored_map(case: Case, model: object, measure: str, aggregate: str, mean: str) -> tuple[SalienceMap, Scores]:
+    from eirene.core.scores import Unscored
+    from eirene.core.usage import Meter
+    from eirene.eval.detectors.salience import SalienceDetector, WordMaps
+
+    maps = WordMaps(model, measure=measure)  # type: ignore[arg-type]  # both are checked where they are used
+    detector = SalienceDetector(maps, aggregate=aggregate, mean=mean)  # type: ignore[arg-type]  # likewise
+    found = await maps.get(case, meter=Meter())
+    if isinstance(found, Unscored):
+        raise InputError(f"there is no map: {found.unscored}")
+    return found, detector.scores_of(found, case)
+
+
+def _picture(case: Case, found: SalienceMap, scores: Scores) -> Heatmap:
+    from eirene.views.salience import Heatmap
+
+    arguments = case.given.arguments
+    return Heatmap(
+        title=case.question,
+        groups=[word.group for word in found.rows],
+        rows=[arguments[word.argument][word.start : word.end] for word in found.rows],
+        columns=[case.answer[start:end] for start, end in found.columns],
+        values=found.values.tolist(),
+        contributions=[word.score for argument in scores.arguments for word in argument.words],
+        attributions=[word.score for word in scores.words],
+    )
+
+
+def _page(case: Case, found: SalienceMap, scores: Scores, *, errors: dict[str, str], model: str) -> str:
+    from itertools import groupby
+
+    from eirene.views.salience import ShadedText, render_salience_page
+
+    def shade(text: str, words: Sequence[WordScore]) -> ShadedText:
+        return ShadedText(text, [(word.start, word.end, word.score) for word in words])
+
+    texts = zip(scores.arguments, case.given.arguments, strict=True)
+    groups = [
+        (name, [shade(text, argument.words) for argument, text in members])
+        for name, members in groupby(texts, key=lambda pair: pair[0].group)
+    ]
+    return render_salience_page(
+        _picture(case, found, scores),
+        answer=shade(case.answer, scores.words),
+        arguments=groups,
+        scores=errors,
+        model=model,
+    )

@@ -14,8 +14,7 @@ from eirene.cli.evaluate.critiques import Row, plain, print_table, show_or_json
 from eirene.cli.flags import listed, with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch_detectors
-from eirene.cli.results_folder import results_folder, resumable, tell_rows, write_results
-from eirene.cli.terminal import console, output, say
+from eirene.cli.terminal import console, output, results_folder, resumable, say, tell_rows, write_results
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
