@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -46,13 +45,13 @@ def chat() -> Parts:
     return resolve_backend(ScriptedChatModel([]))
 
 
-@pytest.mark.parametrize("backend", ["embedded", "chat"])
-def test_a_signature_names_the_encoder_the_scoring_and_the_fit_of_its_detectors(backend: str) -> None:
-    parts = chat() if backend == "chat" else resolve_backend(backend)
-    for line in (run_signature(parts, Settings()), evaluation_signature(parts, Settings())):
-        assert f"encoder={load_constants().encoder}" in line
-        assert f"scoring={SCORING},constants={load_constants().digest}" in line
-        assert (f"critic={load_critic().digest}" in line) == (backend == "embedded")
+def test_a_signature_names_the_encoder_the_scoring_and_the_fit_of_its_detectors() -> None:
+    for backend in ["embedded", "chat"]:
+        parts = chat() if backend == "chat" else resolve_backend(backend)
+        for line in (run_signature(parts, Settings()), evaluation_signature(parts, Settings())):
+            assert f"encoder={load_constants().encoder}" in line
+            assert f"scoring={SCORING},constants={load_constants().digest}" in line
+            assert (f"critic={load_critic().digest}" in line) == (backend == "embedded")
 
 
 def test_the_detectors_version_names_their_fit_as_well() -> None:
@@ -60,36 +59,28 @@ def test_the_detectors_version_names_their_fit_as_well() -> None:
     assert versions["alignment"].endswith(f",constants={load_constants().digest}")
 
 
-@pytest.mark.parametrize(
-    ("parse", "data", "change"),
-    [
+def test_another_fit_has_another_digest() -> None:
+    for parse, data, change in [
         (parse_constants, CONSTANTS, {"bearing": 0.123}),
         (parse_constants, CONSTANTS, {"says": {**CONSTANTS["says"], "bias": 0.123}}),
         (parse_critic, CRITIC, {"operating_point": {**CRITIC["operating_point"], "missing": 0.123}}),
         (parse_critic, CRITIC, {"claimless": {**CRITIC["claimless"], "bias": 0.123}}),
-    ],
-)
-def test_another_fit_has_another_digest(
-    parse: Callable[[Mapping[str, Any]], Any], data: dict[str, Any], change: dict[str, Any]
-) -> None:
-    assert parse({**data, **change}).digest != parse(data).digest
-    assert parse(dict(reversed(data.items()))).digest == parse(data).digest
+    ]:
+        assert parse({**data, **change}).digest != parse(data).digest
+        assert parse(dict(reversed(data.items()))).digest == parse(data).digest
 
 
-@pytest.mark.parametrize(
-    ("parse", "data"),
-    [
+def test_constants_of_another_form_are_refused() -> None:
+    for parse, data in [
         (parse_constants, {**CONSTANTS, "words": True}),
         (parse_constants, {**CONSTANTS, "says": 1.0}),
         (parse_constants, {**CONSTANTS, "says": {"weights": CONSTANTS["says"]["weights"]}}),
         (parse_critic, {**CRITIC, "missing": None}),
         (parse_critic, {**CRITIC, "operating_point": {**CRITIC["operating_point"], "missing": "0.5"}}),
         (parse_critic, {}),
-    ],
-)
-def test_constants_of_another_form_are_refused(parse: Callable[[Mapping[str, Any]], Any], data: dict[str, Any]) -> None:
-    with pytest.raises(EncoderError, match=r"(constants|critic)\.json: "):
-        parse(data)
+    ]:
+        with pytest.raises(EncoderError, match=r"(constants|critic)\.json: "):
+            parse(data)
 
 
 @pytest.mark.parametrize("changed", [load_constants().digest, load_critic().digest])
@@ -104,10 +95,10 @@ def test_a_comparison_is_not_resumed_with_another_fit(tmp_path: Path, changed: s
     assert asyncio.run(acompare([ITEM], plan=plan, parts=parts, out=tmp_path)).rows == before.rows
 
 
-@pytest.mark.parametrize("given", ["x", 0, -1, 1.5, True, None])
-def test_a_number_of_calls_that_is_none_is_refused_where_it_is_given(given: Any) -> None:
-    with pytest.raises(InputError, match="concurrency must be at least 1, a whole number, got") as caught:
-        BackendOptions(concurrency=given)
-    assert caught.value.field == "concurrency"
-    with pytest.raises(InputError, match="concurrency must be"):
-        refine({"question": "Trams?", "answer": "Quiet."}, backend_options={"concurrency": given})
+def test_a_number_of_calls_that_is_none_is_refused_where_it_is_given() -> None:
+    for given in ["x", 0, -1, 1.5, True, None]:
+        with pytest.raises(InputError, match="concurrency must be at least 1, a whole number, got") as caught:
+            BackendOptions(concurrency=given)
+        assert caught.value.field == "concurrency"
+        with pytest.raises(InputError, match="concurrency must be"):
+            refine({"question": "Trams?", "answer": "Quiet."}, backend_options={"concurrency": given})

@@ -56,11 +56,11 @@ def test_keeps_the_original_when_every_rewrite_is_worse() -> None:
     assert record.scores.final == record.scores.original
 
 
-@pytest.mark.parametrize(("rounds", "patience", "tries"), [(1, 1, 1), (5, 0, 1), (5, 1, 2), (5, 9, 5), (3, 2, 3)])
-def test_stops_at_the_limit_and_at_the_end_of_patience(rounds: int, patience: int, tries: int) -> None:
-    names = [f"w{n}" for n in range(5)]
-    record = run(rewrites=names, scores=dict.fromkeys(names, WORSE), max_rounds=rounds, patience=patience)
-    assert (record.status, len(record.rounds)) == ("kept", tries)
+def test_stops_at_the_limit_and_at_the_end_of_patience() -> None:
+    for rounds, patience, tries in [(1, 1, 1), (5, 0, 1), (5, 1, 2), (5, 9, 5), (3, 2, 3)]:
+        names = [f"w{n}" for n in range(5)]
+        record = run(rewrites=names, scores=dict.fromkeys(names, WORSE), max_rounds=rounds, patience=patience)
+        assert (record.status, len(record.rounds)) == ("kept", tries)
 
 
 def test_a_hundred_rounds_fit_into_the_recursion_limit() -> None:
@@ -89,21 +89,18 @@ def test_abstains_under_the_floor() -> None:
     assert run(samples=mixed, min_consistency=0.9).status == "abstained"
 
 
-@pytest.mark.parametrize(
-    ("rewrite", "said"),
-    [
+def test_an_unusable_rewrite_is_a_rejected_round_and_is_not_scored() -> None:
+    for rewrite, said in [
         ("  \n", "empty"),
         (ORIGINAL, "unchanged"),
         ("I'm sorry, but I cannot help with that.", "refusal"),
         ("As an AI I have no opinion.", "refusal"),
         ("Trams. " * 1000, "7000 characters; for an answer of 33 at most 4033 are read"),
-    ],
-)
-def test_an_unusable_rewrite_is_a_rejected_round_and_is_not_scored(rewrite: str, said: str) -> None:
-    record = run(rewrites=[rewrite, "better"], scores={"better": GOOD})
-    assert said in record.rounds[0].why
-    assert record.rounds[0].scores == {}
-    assert record.status == "accepted"
+    ]:
+        record = run(rewrites=[rewrite, "better"], scores={"better": GOOD})
+        assert said in record.rounds[0].why
+        assert record.rounds[0].scores == {}
+        assert record.status == "accepted"
 
 
 def test_a_repeated_rewrite_is_a_rejected_round() -> None:
@@ -130,12 +127,12 @@ def test_going_on_after_accepting_votes_on_the_new_text_and_keeps_what_was_accep
     assert worse_second.scores.final == {"scripted": GOOD}
 
 
-@pytest.mark.parametrize("mode", ["improve", "generic"])
-def test_modes_without_feedback_draw_no_sample(mode: str) -> None:
-    record = run(samples=[], rewrites=["better"], scores={"better": GOOD}, mode=mode)
-    assert record.status == "accepted"
-    assert record.rounds[0].critique is None
-    assert record.usage.calls == 1
+def test_modes_without_feedback_draw_no_sample() -> None:
+    for mode in ["improve", "generic"]:
+        record = run(samples=[], rewrites=["better"], scores={"better": GOOD}, mode=mode)
+        assert record.status == "accepted"
+        assert record.rounds[0].critique is None
+        assert record.usage.calls == 1
 
 
 def test_human_mode_takes_the_notes_of_the_row() -> None:
@@ -147,13 +144,13 @@ def test_human_mode_takes_the_notes_of_the_row() -> None:
     assert critique.sentences[1].reason == "Say how cheap. Where?"
 
 
-@pytest.mark.parametrize(
-    ("item", "said"),
-    [(ITEM, "needs 'feedback'"), ({**ITEM, "feedback": [{"sentence": 3, "reason": "x"}]}, "has 2 sentences")],
-)
-def test_human_mode_without_usable_notes_is_an_input_error(item: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        run(item, mode="human")
+def test_human_mode_without_usable_notes_is_an_input_error() -> None:
+    for item, said in [
+        (ITEM, "needs 'feedback'"),
+        ({**ITEM, "feedback": [{"sentence": 3, "reason": "x"}]}, "has 2 sentences"),
+    ]:
+        with pytest.raises(InputError, match=said):
+            run(item, mode="human")
 
 
 def test_an_open_question_without_critique_falls_to_the_setting() -> None:
@@ -172,17 +169,17 @@ def test_an_open_question_with_a_critique_is_scored_against_what_it_asks() -> No
     assert record.rounds[0].critique is not None
 
 
-@pytest.mark.parametrize("where", ["samples", "rewrites"])
-def test_a_model_that_fails_leaves_the_original_the_reason_and_the_record(where: str) -> None:
-    broken = BackendError("the server is gone")
-    options: dict[str, Any] = {"samples": [FAULTY] * 20, "rewrites": ["better"], where: [broken]}
-    record = run(**options)
-    assert (record.status, record.answer) == ("failed", ORIGINAL)
-    assert record.error is not None
-    assert (record.error.kind, record.error.message) == ("BackendError", "the server is gone")
-    assert record.usage.calls >= 1
-    if where == "rewrites":
-        assert record.rounds[0].critique is not None
+def test_a_model_that_fails_leaves_the_original_the_reason_and_the_record() -> None:
+    for where in ["samples", "rewrites"]:
+        broken = BackendError("the server is gone")
+        options: dict[str, Any] = {"samples": [FAULTY] * 20, "rewrites": ["better"], where: [broken]}
+        record = run(**options)
+        assert (record.status, record.answer) == ("failed", ORIGINAL)
+        assert record.error is not None
+        assert (record.error.kind, record.error.message) == ("BackendError", "the server is gone")
+        assert record.usage.calls >= 1
+        if where == "rewrites":
+            assert record.rounds[0].critique is not None
 
 
 def test_a_bug_in_a_part_ends_as_a_failed_record() -> None:

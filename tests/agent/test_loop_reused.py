@@ -74,16 +74,13 @@ def test_a_failed_and_a_late_record_have_the_original_and_the_reason() -> None:
     assert (late.error.kind, late.seed) == ("Deadline", 5)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
+def test_what_cannot_be_a_loop_is_refused() -> None:
+    for options, said in [
         ({"checkpointer": "runs.sqlite"}, "checkpointer must be one of LangGraph's"),
         ({"review": True}, "a review takes a checkpointer"),
-    ],
-)
-def test_what_cannot_be_a_loop_is_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        Loop(parts(), SETTINGS, **options)
+    ]:
+        with pytest.raises(InputError, match=said):
+            Loop(parts(), SETTINGS, **options)
 
 
 def test_notes_are_asked_for_before_anything_is_spent() -> None:

@@ -29,26 +29,23 @@ def kept(*rewrites: str, **options: Any) -> Record:
     return record
 
 
-@pytest.mark.parametrize(
-    ("rewrites", "why"),
-    [
+def test_kept_names_the_gates_reason_or_that_there_was_no_rewrite() -> None:
+    for rewrites, why in [
         (("worse", "worst"), GATE),
         (("worse", ORIGINAL), f"{GATE}; then the refiner returned the text unchanged"),
         (("worse", "worse"), f"{GATE}; then the rewrite repeats one that was already rejected"),
         ((ORIGINAL, ORIGINAL), f"{FOUND}the refiner returned the text unchanged"),
         ((ORIGINAL, " "), f"{FOUND}the rewrite is empty"),
         (("I'm sorry, I can't.", "Sorry, no."), f"{FOUND}the reply is a refusal, not a rewrite"),
-    ],
-)
-def test_kept_names_the_gates_reason_or_that_there_was_no_rewrite(rewrites: tuple[str, ...], why: str) -> None:
-    assert kept(*rewrites).why == why
+    ]:
+        assert kept(*rewrites).why == why
 
 
-@pytest.mark.parametrize("mode", ["improve", "generic"])
-def test_an_unchanged_text_without_a_critique_is_not_asked_for_again(mode: str) -> None:
-    record = kept(ORIGINAL, mode=mode)
-    assert record.why == "nothing was rewritten: the refiner returned the text unchanged"
-    assert record.usage.calls == 1
+def test_an_unchanged_text_without_a_critique_is_not_asked_for_again() -> None:
+    for mode in ["improve", "generic"]:
+        record = kept(ORIGINAL, mode=mode)
+        assert record.why == "nothing was rewritten: the refiner returned the text unchanged"
+        assert record.usage.calls == 1
 
 
 def test_a_long_reason_is_cut_in_the_outcome() -> None:
@@ -57,9 +54,8 @@ def test_a_long_reason_is_cut_in_the_outcome() -> None:
     assert len(record.why) < 400 and "very ..." in record.why
 
 
-@pytest.mark.parametrize(
-    ("item", "critic", "why", "unchecked"),
-    [
+def test_complete_says_what_the_embedded_critics_looked_for() -> None:
+    for item, critic, why, unchecked in [
         (ITEM, "completeness", "nothing incomplete was found, so nothing was rewritten", None),
         (
             PASSAGES,
@@ -81,19 +77,15 @@ def test_a_long_reason_is_cut_in_the_outcome() -> None:
             "checked",
             "whether something of the passages is missing",
         ),
-    ],
-)
-def test_complete_says_what_the_embedded_critics_looked_for(
-    item: dict[str, Any], critic: str, why: str, unchecked: str | None
-) -> None:
-    whole = {**item, "answer": "Supporters of trams say that trams are quiet. They add that trams pollute less. "
-             "Supporters of buses say that buses are cheap."}  # fmt: skip
-    if item is PASSAGES:
-        whole["answer"] = "Trams are quiet. Buses are cheap."
-    record = refine(whole, critic=critic)
-    assert (record.status, record.why) == ("complete", why)
-    critique = record.rounds[0].critique
-    assert critique is not None and critique.unchecked == unchecked
+    ]:
+        whole = {**item, "answer": "Supporters of trams say that trams are quiet. They add that trams pollute less. "
+                 "Supporters of buses say that buses are cheap."}  # fmt: skip
+        if item is PASSAGES:
+            whole["answer"] = "Trams are quiet. Buses are cheap."
+        record = refine(whole, critic=critic)
+        assert (record.status, record.why) == ("complete", why)
+        critique = record.rounds[0].critique
+        assert critique is not None and critique.unchecked == unchecked
 
 
 @pytest.mark.parametrize(
@@ -126,13 +118,13 @@ def test_an_abstention_begins_with_its_point_and_ends_with_the_counts() -> None:
     assert refused.why.startswith("refusal (0 of 3 samples")
 
 
-@pytest.mark.parametrize("critic", ["hallucination", "both"])
-def test_the_critic_does_not_vote_again_where_nothing_was_rewritten(critic: str) -> None:
+def test_the_critic_does_not_vote_again_where_nothing_was_rewritten() -> None:
     """Its re-vote measures a gain; a draft that needs nothing costs the vote alone, one request a critic."""
-    model = ScriptedChatModel(lambda m: FINE if "[Complete]" in str(m[0].content) else ORIGINAL)
-    record = refine(PASSAGES, backend=model, critic=critic, samples=3)
-    assert (record.status, record.usage.calls) == ("complete", {"hallucination": 1, "both": 2}[critic])
-    assert "findings" not in record.scores.original and "alignment" in record.scores.original
+    for critic in ["hallucination", "both"]:
+        model = ScriptedChatModel(lambda m: FINE if "[Complete]" in str(m[0].content) else ORIGINAL)
+        record = refine(PASSAGES, backend=model, critic=critic, samples=3)
+        assert (record.status, record.usage.calls) == ("complete", {"hallucination": 1, "both": 2}[critic])
+        assert "findings" not in record.scores.original and "alignment" in record.scores.original
 
 
 def test_a_rewrite_after_a_useless_one_is_still_measured_by_the_re_vote() -> None:

@@ -50,25 +50,20 @@ def run(made: Parts, item: dict[str, Any] = OPEN_ITEM, **settings: Any) -> Recor
     return eirene.refine(item, backend=made, **{"mode": "improve", "max_rounds": 1, **settings})
 
 
-@pytest.mark.parametrize(
-    ("judge", "status", "why", "share"),
-    [
+def test_the_votes_decide_where_nothing_was_given() -> None:
+    """Whatever becomes of what nothing can measure: a judge that cannot tell is no reason to accept."""
+    for judge, status, why, share in [
         (ScriptedPairJudge(), "accepted", "prefers the rewrite in both orders: 2 of 2", 0.5),
         (SHORTER, "kept", "does not prefer the rewrite in both orders: 0 of 2", 0.5),
         (A, "kept", "does not prefer the rewrite in both orders: 2 of 2 votes where it is shown first, 0 of 2", 1.0),
         (HARM, "kept", "finds harm: 4 of 4 votes", 0.5),
         (REFUSAL, "kept", "could not tell: none of 4 votes could be read", None),
-    ],
-)
-def test_the_votes_decide_where_nothing_was_given(
-    judge: ScriptedPairJudge | str, status: str, why: str, share: float | None
-) -> None:
-    """Whatever becomes of what nothing can measure: a judge that cannot tell is no reason to accept."""
-    record = run(parts(judge), when_gain_unmeasured="accept")
-    votes = record.rounds[0].pairwise
-    assert record.status == status and why in record.why
-    assert votes is not None and votes.first_place == share
-    assert Record.model_validate_json(record.to_json()) == record
+    ]:
+        record = run(parts(judge), when_gain_unmeasured="accept")
+        votes = record.rounds[0].pairwise
+        assert record.status == status and why in record.why
+        assert votes is not None and votes.first_place == share
+        assert Record.model_validate_json(record.to_json()) == record
 
 
 def test_with_a_critique_its_reasons_do_not_stand_in_for_the_votes() -> None:
@@ -78,10 +73,10 @@ def test_with_a_critique_its_reasons_do_not_stand_in_for_the_votes() -> None:
     assert run(parts(ScriptedPairJudge(), after=GOOD), mode="fine-grained").status == "accepted"
 
 
-@pytest.mark.parametrize(("judge", "status"), [(SHORTER, "accepted"), (HARM, "kept"), (REFUSAL, "kept")])
-def test_what_a_persons_notes_ask_for_is_a_gain_without_a_majority_but_not_with_harm(judge: Any, status: str) -> None:
-    record = run(parts(judge, after=GOOD), {**OPEN_ITEM, **NOTE}, mode="human")
-    assert record.status == status
+def test_what_a_persons_notes_ask_for_is_a_gain_without_a_majority_but_not_with_harm() -> None:
+    for judge, status in [(SHORTER, "accepted"), (HARM, "kept"), (REFUSAL, "kept")]:
+        record = run(parts(judge, after=GOOD), {**OPEN_ITEM, **NOTE}, mode="human")
+        assert record.status == status
 
 
 def asked(item: dict[str, Any] = OPEN_ITEM, *, after: Scores = BAD, rewrite: str = REWRITE, **settings: Any) -> bool:
@@ -123,12 +118,12 @@ def test_a_round_has_its_own_votes_and_a_round_without_a_rewrite_has_none() -> N
     assert record.status == "accepted" and [r.pairwise is not None for r in record.rounds] == [True, False]
 
 
-@pytest.mark.parametrize("votes", [1, 3])
-def test_the_setting_is_the_number_of_votes_in_each_order_and_stands_in_the_signature(votes: int) -> None:
-    made = parts(ScriptedPairJudge())
-    record = run(made, judge_votes=votes)
-    assert record.rounds[0].pairwise is not None and len(record.rounds[0].pairwise.votes) == 2 * votes
-    assert f"|votes:{votes}|" in record.signature and "|votes:" not in run(replace(made, pairwise=None)).signature
+def test_the_setting_is_the_number_of_votes_in_each_order_and_stands_in_the_signature() -> None:
+    for votes in [1, 3]:
+        made = parts(ScriptedPairJudge())
+        record = run(made, judge_votes=votes)
+        assert record.rounds[0].pairwise is not None and len(record.rounds[0].pairwise.votes) == 2 * votes
+        assert f"|votes:{votes}|" in record.signature and "|votes:" not in run(replace(made, pairwise=None)).signature
 
 
 @pytest.mark.usefixtures("loopback")

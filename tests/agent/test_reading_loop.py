@@ -44,10 +44,10 @@ def test_a_wrong_fact_is_put_right_with_the_deciding_sentence_as_reason(
     assert decides in found.reason
 
 
-@pytest.mark.parametrize("critic", ["completeness", "hallucination"])
-def test_a_right_answer_is_left_as_it_is(critic: Critic) -> None:
-    record = refined(RIGHT, critic)
-    assert (record.status, record.answer) == ("complete", RIGHT)
+def test_a_right_answer_is_left_as_it_is() -> None:
+    for critic in ["completeness", "hallucination"]:
+        record = refined(RIGHT, critic)
+        assert (record.status, record.answer) == ("complete", RIGHT)
 
 
 def test_what_no_passage_carries_is_taken_out() -> None:

@@ -22,7 +22,7 @@ from eirene.core.records import Item, Record
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.parts import ScriptedRefiner
 from tests.agent.loop import FAULTY, ITEM, NOISE, ORIGINAL, SPOTLESS
-from tests.agent.reviewed import GO_ON, Json, answered, opened, parts, reasons
+from tests.agent.reviewed import GO_ON, answered, opened, parts, reasons
 
 
 def test_the_question_is_plain_json_with_everything_that_a_person_needs() -> None:
@@ -43,9 +43,8 @@ def test_the_question_is_plain_json_with_everything_that_a_person_needs() -> Non
         _ = run_.record
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
+def test_the_refiner_and_the_record_get_the_critique_as_the_person_left_it() -> None:
+    for answer, expected in [
         (GO_ON, ["Pollution is missing.", None]),
         ({**GO_ON, "replace": [{"sentence": 1, "reason": "Say why."}]}, ["Say why.", None]),
         ({**GO_ON, "add": [{"sentence": 1, "reason": "And why."}]}, ["Pollution is missing. And why.", None]),
@@ -59,30 +58,26 @@ def test_the_question_is_plain_json_with_everything_that_a_person_needs() -> Non
             },
             [None, "No. Oh."],
         ),
-    ],
-)  # fmt: skip
-def test_the_refiner_and_the_record_get_the_critique_as_the_person_left_it(
-    answer: Json, expected: list[str | None]
-) -> None:
-    models = parts()
-    record = answered(models, answer)
-    assert isinstance(models.refiner, ScriptedRefiner)
-    (task,) = models.refiner.tasks
-    critique = record.rounds[0].critique
-    assert task.critique == critique and critique is not None and critique.review is not None
-    assert reasons(record) == expected
-    assert [s.tag for s in critique.sentences] == ["Incomplete" if reason else "Complete" for reason in expected]
-    assert critique.review.model_dump(mode="json", exclude_defaults=True) == answer
-    assert (critique.tag_consistency, critique.n_valid) == (1.0, 20)  # still those of the vote
-    assert (record.status, record.answer, record.usage.calls) == ("accepted", "better", 21)
+    ]:
+        models = parts()
+        record = answered(models, answer)
+        assert isinstance(models.refiner, ScriptedRefiner)
+        (task,) = models.refiner.tasks
+        critique = record.rounds[0].critique
+        assert task.critique == critique and critique is not None and critique.review is not None
+        assert reasons(record) == expected
+        assert [s.tag for s in critique.sentences] == ["Incomplete" if reason else "Complete" for reason in expected]
+        assert critique.review.model_dump(mode="json", exclude_defaults=True) == answer
+        assert (critique.tag_consistency, critique.n_valid) == (1.0, 20)  # still those of the vote
+        assert (record.status, record.answer, record.usage.calls) == ("accepted", "better", 21)
 
 
-@pytest.mark.parametrize("answer", [{"action": "all complete"}, {**GO_ON, "drop": [1]}])
-def test_a_person_who_finds_nothing_incomplete_ends_the_run_as_complete(answer: Json) -> None:
-    record = answered(parts(), answer)
-    assert (record.status, record.answer) == ("complete", ORIGINAL)
-    assert "a person found nothing incomplete" in record.why
-    assert reasons(record) == [None, None]
+def test_a_person_who_finds_nothing_incomplete_ends_the_run_as_complete() -> None:
+    for answer in [{"action": "all complete"}, {**GO_ON, "drop": [1]}]:
+        record = answered(parts(), answer)
+        assert (record.status, record.answer) == ("complete", ORIGINAL)
+        assert "a person found nothing incomplete" in record.why
+        assert reasons(record) == [None, None]
 
 
 def test_what_a_person_has_looked_at_is_not_unchecked() -> None:
@@ -139,10 +134,10 @@ def test_mode_human_shows_the_notes_of_the_row() -> None:
         opened(parts(), item=wrong, mode="human")
 
 
-@pytest.mark.parametrize("mode", ["improve", "generic"])
-def test_a_mode_without_a_critique_has_nothing_to_review(mode: str) -> None:
-    with pytest.raises(InputError, match=f"mode {mode} has none"):
-        opened(parts(), mode=mode)
+def test_a_mode_without_a_critique_has_nothing_to_review() -> None:
+    for mode in ["improve", "generic"]:
+        with pytest.raises(InputError, match=f"mode {mode} has none"):
+            opened(parts(), mode=mode)
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
+def test_a_bad_value_is_named_with_its_rule() -> None:
+    for values, said in [
         ({"max_rounds": 0}, "'max_rounds' must be greater than or equal to 1, got 0"),
         ({"samples": 2}, "'samples' must be greater than or equal to 3, got 2"),
         ({"mode": "best"}, "'mode' must be 'improve', 'generic', 'fine-grained', 'human' or 'edit', got 'best'"),
@@ -21,11 +18,9 @@ from eirene.core.errors import InputError
         ({"min_consistency": 2.0}, "'min_consistency' must be less than or equal to 1, got 2.0"),
         ({"tolerance": float("nan")}, "'tolerance' must be"),
         ({"colour": 1}, "unknown setting 'colour'; known settings: mode,"),
-    ],
-)
-def test_a_bad_value_is_named_with_its_rule(values: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said.replace("(", r"\(")):
-        Settings.of(**values)
+    ]:
+        with pytest.raises(InputError, match=said.replace("(", r"\(")):
+            Settings.of(**values)
 
 
 def test_zero_patience_stays_zero() -> None:

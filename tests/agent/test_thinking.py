@@ -43,14 +43,14 @@ def offsets_are_exact(record: Record) -> None:
         text = round_.candidate or text if round_.decision == "accept" else text
 
 
-@pytest.mark.parametrize(("answer", "wanted"), ANSWERS.values(), ids=ANSWERS.keys())
-def test_the_answer_is_mended_and_the_thinking_stands(answer: str, wanted: str) -> None:
-    record = eirene.refine(question="What of the oak?", answer=answer, context=[PASSAGE])
-    assert (record.original, record.answer, record.status) == (answer, wanted, "accepted")
-    offsets_are_exact(record)
-    claims = eirene.verify(answer, PASSAGE).claims
-    assert [answer[c.start : c.end] for c in claims] == [c.text for c in claims]
-    assert {c.text for c in claims if c.verdict == "unsupported"} == {INVENTED}
+def test_the_answer_is_mended_and_the_thinking_stands() -> None:
+    for answer, wanted in ANSWERS.values():
+        record = eirene.refine(question="What of the oak?", answer=answer, context=[PASSAGE])
+        assert (record.original, record.answer, record.status) == (answer, wanted, "accepted")
+        offsets_are_exact(record)
+        claims = eirene.verify(answer, PASSAGE).claims
+        assert [answer[c.start : c.end] for c in claims] == [c.text for c in claims]
+        assert {c.text for c in claims if c.verdict == "unsupported"} == {INVENTED}
 
 
 def test_a_sound_answer_after_thinking_is_complete_and_thinking_alone_is_not_judged() -> None:

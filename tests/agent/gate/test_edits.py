@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -128,9 +127,8 @@ DRAFT = "Supporters say that homework causes stress. Opponents argue that it tea
 GAIN = " Supporters add that homework takes away time for play."
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
+def test_the_shipped_checks_undo_a_harm_and_keep_the_argument() -> None:
+    for written in [
         DRAFT.replace("argue that it", "argue that it does not") + GAIN,
         DRAFT + GAIN + " See [here](https://example.com).",
         DRAFT + GAIN + " Only fools would think otherwise.",
@@ -139,13 +137,10 @@ GAIN = " Supporters add that homework takes away time for play."
         DRAFT.replace("Opponents argue", "Supporters argue") + GAIN,
         DRAFT.split(". ", maxsplit=1)[0] + "." + GAIN,
         DRAFT + GAIN + " Homework causes stress, supporters say.",
-    ],
-    ids=["negation", "link", "insult", "number", "capitals", "other mouth", "sentence lost", "said again"],
-)
-def test_the_shipped_checks_undo_a_harm_and_keep_the_argument(written: str) -> None:
-    found = check_edits(Rewrite("Should homework be banned?", DRAFT, written, SIDES), CHECKS, load_encoder())
-    assert found.text == DRAFT + GAIN
-    assert found.undone
+    ]:
+        found = check_edits(Rewrite("Should homework be banned?", DRAFT, written, SIDES), CHECKS, load_encoder())
+        assert found.text == DRAFT + GAIN
+        assert found.undone
 
 
 @settings(max_examples=60, deadline=None)

@@ -82,7 +82,7 @@ def test_with_partial_reject_the_rewrite_is_refused_whole() -> None:
     assert "edits that may not stay" in record.why
 
 
-@pytest.mark.parametrize("broken", ["", " ", "\n\n", MIXED * 40])
-def test_what_is_no_rewrite_leaves_the_original(broken: str) -> None:
-    bad = dataclasses.replace(parts(), refiner=ScriptedRefiner([broken] * 9))
-    assert eirene.refine(ITEM, backend=bad).answer == ITEM["answer"]
+def test_what_is_no_rewrite_leaves_the_original() -> None:
+    for broken in ["", " ", "\n\n", MIXED * 40]:
+        bad = dataclasses.replace(parts(), refiner=ScriptedRefiner([broken] * 9))
+        assert eirene.refine(ITEM, backend=bad).answer == ITEM["answer"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,20 +20,17 @@ def one(hallucination: float | Unscored, coverage: float | Unscored) -> dict[str
     return {"d": Scores(hallucination=hallucination, coverage=coverage)}
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "accept", "test"),
-    [
+def test_no_harm_and_gain() -> None:
+    for before, after, accept, test in [
         ((0.5, 0.5), (0.5, 0.4), True, "gain"),
         ((0.5, 0.5), (0.5, 0.48), True, "gain"),  # exactly min_gain
         ((0.5, 0.5), (0.5, 0.49), False, "gain"),
         ((0.5, 0.5), (0.52, 0.1), True, "gain"),  # exactly tolerance
         ((0.5, 0.5), (0.53, 0.1), False, "harm"),
         ((0.5, 0.5), (0.5, 0.5), False, "gain"),
-    ],
-)
-def test_no_harm_and_gain(before: tuple[float, float], after: tuple[float, float], accept: bool, test: str) -> None:
-    verdict = judge(one(*before), one(*after), gain_measurable=True, settings=Settings())
-    assert (verdict.accept, verdict.test) == (accept, test)
+    ]:
+        verdict = judge(one(*before), one(*after), gain_measurable=True, settings=Settings())
+        assert (verdict.accept, verdict.test) == (accept, test)
 
 
 def test_a_zero_min_gain_still_wants_something_better() -> None:
@@ -61,12 +57,12 @@ def test_without_any_common_score_the_original_is_kept() -> None:
     assert not judge({}, {}, gain_measurable=False, settings=Settings()).accept
 
 
-@pytest.mark.parametrize(("rule", "accept"), [("accept", True), ("keep", False)])
-def test_when_gain_is_unmeasured_the_setting_decides(rule: str, accept: bool) -> None:
-    verdict = judge(
-        one(0.5, 0.5), one(0.5, 0.5), gain_measurable=False, settings=Settings.of(when_gain_unmeasured=rule)
-    )
-    assert (verdict.accept, verdict.test) == (accept, "gain-unmeasured")
+def test_when_gain_is_unmeasured_the_setting_decides() -> None:
+    for rule, accept in [("accept", True), ("keep", False)]:
+        verdict = judge(
+            one(0.5, 0.5), one(0.5, 0.5), gain_measurable=False, settings=Settings.of(when_gain_unmeasured=rule)
+        )
+        assert (verdict.accept, verdict.test) == (accept, "gain-unmeasured")
 
 
 @given(pair, pair)
@@ -86,20 +82,17 @@ def said_of(*coverages: float | Unscored) -> dict[str, Scores]:
     return {"d": Scores(hallucination=0.5, coverage=worst, arguments=arguments)}
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "accept"),
-    [
+def test_an_argument_that_was_said_must_not_go_missing() -> None:
+    for before, after, accept in [
         ((0.9, 0.1), (0.6, 0.6), False),  # the worst is better, and what was said is gone
         ((0.9, 0.1), (0.2, 0.4), True),  # still said, if less surely
         ((0.9, 0.7), (0.6, 0.75), True),  # was missing before
         ((0.9, 0.49), (0.6, 0.5), True),  # within the tolerance
         ((0.9, 0.1), (0.6, Unscored(unscored="why")), True),  # nothing is known of it
-    ],
-)
-def test_an_argument_that_was_said_must_not_go_missing(before, after, accept) -> None:
-    verdict = judge(said_of(*before), said_of(*after), gain_measurable=True, settings=Settings())
-    assert verdict.accept is accept
-    assert accept or verdict.why == "an argument is lost: d coverage of pro 2 0.10 -> 0.60"
+    ]:
+        verdict = judge(said_of(*before), said_of(*after), gain_measurable=True, settings=Settings())
+        assert verdict.accept is accept
+        assert accept or verdict.why == "an argument is lost: d coverage of pro 2 0.10 -> 0.60"
 
 
 def test_an_answer_to_an_open_question_is_not_replaced_by_a_shorter_one() -> None:

@@ -73,19 +73,19 @@ def test_a_refusal_in_words_passes_untouched_and_the_loop_is_not_asked() -> None
     assert "eirene" not in reply.response_metadata
 
 
-@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"])
-async def test_every_way_of_calling_gives_the_same_text(way: str) -> None:
-    expected = around().invoke(QUESTION).text
-    model: Any = around()
-    found = getattr(model, way)([QUESTION] if "batch" in way else QUESTION)
-    if way == "astream":
-        text = "".join([str(chunk.text) async for chunk in found])
-    elif way == "stream":
-        text = "".join(str(chunk.text) for chunk in found)
-    else:
-        reply = await found if way.startswith("a") else found
-        text = str((reply[0] if "batch" in way else reply).text)
-    assert text == expected
+async def test_every_way_of_calling_gives_the_same_text() -> None:
+    for way in ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"]:
+        expected = around().invoke(QUESTION).text
+        model: Any = around()
+        found = getattr(model, way)([QUESTION] if "batch" in way else QUESTION)
+        if way == "astream":
+            text = "".join([str(chunk.text) async for chunk in found])
+        elif way == "stream":
+            text = "".join(str(chunk.text) for chunk in found)
+        else:
+            reply = await found if way.startswith("a") else found
+            text = str((reply[0] if "batch" in way else reply).text)
+        assert text == expected
 
 
 def test_a_stream_ends_with_the_metadata_and_its_chunks_add_up() -> None:
@@ -193,24 +193,21 @@ async def test_a_cancelled_call_cancels_the_call_inside() -> None:
     assert ended.is_set()
 
 
-@pytest.mark.parametrize(("trace", "keys"), [("short", {"status", "why", "scores", "usage"}), ("none", None)])
-def test_the_trace_is_as_long_as_asked(trace: str, keys: set[str] | None) -> None:
-    metadata = around(trace=trace).invoke(QUESTION).response_metadata
-    assert ("eirene" in metadata) is (keys is not None)
-    assert keys is None or (keys <= set(metadata["eirene"]) and "rounds" not in metadata["eirene"])
+def test_the_trace_is_as_long_as_asked() -> None:
+    for trace, keys in [("short", {"status", "why", "scores", "usage"}), ("none", None)]:
+        metadata = around(trace=trace).invoke(QUESTION).response_metadata
+        assert ("eirene" in metadata) is (keys is not None)
+        assert keys is None or (keys <= set(metadata["eirene"]) and "rounds" not in metadata["eirene"])
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
+def test_options_that_cannot_work_are_refused_at_once() -> None:
+    for options, why in [
         ({"trace": "loud"}, "trace must be"),
         ({"settings": Settings(mode="human")}, "human"),
         ({"backend": "nonsense"}, "unknown backend"),
-    ],
-)
-def test_options_that_cannot_work_are_refused_at_once(options: dict[str, Any], why: str) -> None:
-    with pytest.raises(InputError, match=why):
-        around(**options)
+    ]:
+        with pytest.raises(InputError, match=why):
+            around(**options)
 
 
 TEXT = {"type": "text", "text": "An answer."}
@@ -218,9 +215,8 @@ BROKEN_CALL: Any = {"name": "f", "args": "{", "id": "1", "error": "", "type": "i
 REASONING = {"type": "reasoning", "reasoning": "Hm."}
 
 
-@pytest.mark.parametrize(
-    ("message", "text"),
-    [
+def test_only_final_text_is_refinable() -> None:
+    for message, text in [
         (AIMessage("An answer."), "An answer."),
         (AIMessage([TEXT]), "An answer."),
         (AIMessage([REASONING, TEXT, TEXT]), "An answer.An answer."),
@@ -232,10 +228,8 @@ REASONING = {"type": "reasoning", "reasoning": "Hm."}
         (AIMessage([{**TEXT, "annotations": [{"type": "citation"}]}]), None),
         (AIMessage([TEXT, {"type": "image_url", "image_url": {"url": "data:"}}]), None),
         (HumanMessage("x"), None),
-    ],
-)  # fmt: skip
-def test_only_final_text_is_refinable(message: Any, text: str | None) -> None:
-    assert refinable_text(message) == text
+    ]:
+        assert refinable_text(message) == text
 
 
 async def test_thoughts_in_fields_of_their_own_stay_whole_and_streamed() -> None:

@@ -47,50 +47,50 @@ def last(state: dict[str, Any]) -> BaseMessage:
     return found
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-async def test_the_final_answer_is_refined_and_the_tool_turn_is_not(is_async: bool) -> None:
-    built = agent(CALL, DRAFT)
-    asked = {"messages": [QUESTION]}
-    state = await built.ainvoke(asked) if is_async else built.invoke(asked)
-    assert [m.text for m in state["messages"][1:3]] == ["Looking.", "Cages make animals suffer."]
-    assert "suffer" in last(state).text and "children" in last(state).text
-    (trace,) = state["eirene"]
-    assert (trace["status"], trace["original"]) == ("accepted", DRAFT)
+async def test_the_final_answer_is_refined_and_the_tool_turn_is_not() -> None:
+    for is_async in [False, True]:
+        built = agent(CALL, DRAFT)
+        asked = {"messages": [QUESTION]}
+        state = await built.ainvoke(asked) if is_async else built.invoke(asked)
+        assert [m.text for m in state["messages"][1:3]] == ["Looking.", "Cages make animals suffer."]
+        assert "suffer" in last(state).text and "children" in last(state).text
+        (trace,) = state["eirene"]
+        assert (trace["status"], trace["original"]) == ("accepted", DRAFT)
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-async def test_who_streams_sees_the_accepted_text_once_and_no_draft(is_async: bool) -> None:
-    built = agent(CALL, DRAFT)
-    asked = {"messages": [QUESTION]}
-    if is_async:
-        seen = [m async for m, _ in built.astream(asked, stream_mode="messages")]
-    else:
-        seen = [m for m, _ in built.stream(asked, stream_mode="messages")]
-    texts = [str(m.text) for m in seen if isinstance(m, AIMessage) and m.text]
-    assert texts[0] == "Looking."
-    assert len(texts) == 2
-    assert texts[1] != DRAFT and "suffer" in texts[1]
+async def test_who_streams_sees_the_accepted_text_once_and_no_draft() -> None:
+    for is_async in [False, True]:
+        built = agent(CALL, DRAFT)
+        asked = {"messages": [QUESTION]}
+        if is_async:
+            seen = [m async for m, _ in built.astream(asked, stream_mode="messages")]
+        else:
+            seen = [m for m, _ in built.stream(asked, stream_mode="messages")]
+        texts = [str(m.text) for m in seen if isinstance(m, AIMessage) and m.text]
+        assert texts[0] == "Looking."
+        assert len(texts) == 2
+        assert texts[1] != DRAFT and "suffer" in texts[1]
 
 
 SECRET = "a word of the draft alone"
 
 
-@pytest.mark.parametrize("mode", ["values", "updates", "messages", "custom", "debug", "tasks", "events"])
-async def test_no_stream_of_any_kind_shows_the_draft_as_a_reply(mode: Any) -> None:
+async def test_no_stream_of_any_kind_shows_the_draft_as_a_reply() -> None:
     """The draft stands in the trace, as `original`, and in the events that trace calls of models; nowhere else."""
-    critique = "1. [Incomplete] Reasons: cages are missing"
-    better = "Supporters say that zoos teach children about animals, but cages make animals suffer."
-    settings = Settings(samples=3)
-    built = agent(f"Zoos teach children: {SECRET}.", *[critique] * 3, better, backend=None, settings=settings)
-    asked = {"messages": [QUESTION]}
-    if mode == "events":
-        seen: list[Any] = [e async for e in built.astream_events(asked, version="v2")]
-        shown = [e["data"]["chunk"] for e in seen if e["event"] == "on_chat_model_stream"]
-    else:
-        seen = [part async for part in built.astream(asked, stream_mode=mode)]
-        shown = [message for part in seen for message in _messages_in(part)]
-        assert SECRET not in str([_without_traces(part) for part in seen])
-    assert not [m for m in shown if SECRET in str(m.text) or "[Incomplete]" in str(m.text)]
+    for mode in ["values", "updates", "messages", "custom", "debug", "tasks", "events"]:
+        critique = "1. [Incomplete] Reasons: cages are missing"
+        better = "Supporters say that zoos teach children about animals, but cages make animals suffer."
+        settings = Settings(samples=3)
+        built = agent(f"Zoos teach children: {SECRET}.", *[critique] * 3, better, backend=None, settings=settings)
+        asked = {"messages": [QUESTION]}
+        if mode == "events":
+            seen: list[Any] = [e async for e in built.astream_events(asked, version="v2")]
+            shown = [e["data"]["chunk"] for e in seen if e["event"] == "on_chat_model_stream"]
+        else:
+            seen = [part async for part in built.astream(asked, stream_mode=mode)]
+            shown = [message for part in seen for message in _messages_in(part)]
+            assert SECRET not in str([_without_traces(part) for part in seen])
+        assert not [m for m in shown if SECRET in str(m.text) or "[Incomplete]" in str(m.text)]
 
 
 def _messages_in(found: Any) -> list[BaseMessage]:
@@ -187,12 +187,10 @@ def test_a_structured_answer_passes_through() -> None:
     assert not state.get("eirene")
 
 
-@pytest.mark.parametrize(
-    "options", [{"max_refined": -1}, {"settings": Settings(mode="human")}, {"backend": "nonsense"}]
-)
-def test_options_that_cannot_work_are_refused_at_once(options: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
-        RefineMiddleware(**options)
+def test_options_that_cannot_work_are_refused_at_once() -> None:
+    for options in [{"max_refined": -1}, {"settings": Settings(mode="human")}, {"backend": "nonsense"}]:
+        with pytest.raises(InputError):
+            RefineMiddleware(**options)
 
 
 def test_rules_for_which_replies() -> None:

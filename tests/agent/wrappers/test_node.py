@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
 
@@ -47,12 +46,12 @@ def graph(schema: Any = State, saver: Any = None, **options: Any) -> Any:
     return builder.add_edge(START, "check").add_edge("check", "after").compile(checkpointer=saver)
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-async def test_the_answer_is_replaced_and_the_record_stands_beside_it(is_async: bool) -> None:
-    state = await graph().ainvoke(ASKED) if is_async else graph().invoke(ASKED)
-    assert "children" in state["answer"] and "suffer" in state["answer"]
-    record = eirene.Record.model_validate(state["record"])
-    assert (record.status, record.original, record.answer) == ("accepted", DRAFT, state["answer"])
+async def test_the_answer_is_replaced_and_the_record_stands_beside_it() -> None:
+    for is_async in [False, True]:
+        state = await graph().ainvoke(ASKED) if is_async else graph().invoke(ASKED)
+        assert "children" in state["answer"] and "suffer" in state["answer"]
+        record = eirene.Record.model_validate(state["record"])
+        assert (record.status, record.original, record.answer) == ("accepted", DRAFT, state["answer"])
 
 
 def test_keys_may_have_other_names_and_a_state_may_be_an_object() -> None:
@@ -82,41 +81,41 @@ def test_a_state_without_a_question_is_an_error_that_names_it() -> None:
         graph().invoke({"answer": DRAFT})
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-async def test_the_steps_inside_can_be_streamed_and_drawn(is_async: bool) -> None:
-    built = graph()
-    if is_async:
-        seen = [part async for part in built.astream(ASKED, stream_mode=["updates", "custom"], subgraphs=True)]
-    else:
-        seen = list(built.stream(ASKED, stream_mode=["updates", "custom"], subgraphs=True))
-    inside = [next(iter(part)) for where, mode, part in seen if mode == "updates" and where]
-    assert inside == STEPS
-    assert [next(iter(part)) for where, mode, part in seen if mode == "updates" and not where] == ["check", "after"]
-    assert sum(part["kind"] == "sample" for where, mode, part in seen if mode == "custom") == 20
-    assert {f"check:{step}" for step in STEPS} <= set(built.get_graph(xray=True).nodes)
+async def test_the_steps_inside_can_be_streamed_and_drawn() -> None:
+    for is_async in [False, True]:
+        built = graph()
+        if is_async:
+            seen = [part async for part in built.astream(ASKED, stream_mode=["updates", "custom"], subgraphs=True)]
+        else:
+            seen = list(built.stream(ASKED, stream_mode=["updates", "custom"], subgraphs=True))
+        inside = [next(iter(part)) for where, mode, part in seen if mode == "updates" and where]
+        assert inside == STEPS
+        assert [next(iter(part)) for where, mode, part in seen if mode == "updates" and not where] == ["check", "after"]
+        assert sum(part["kind"] == "sample" for where, mode, part in seen if mode == "custom") == 20
+        assert {f"check:{step}" for step in STEPS} <= set(built.get_graph(xray=True).nodes)
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-async def test_a_question_inside_stops_the_graph_around_it_and_its_answer_goes_on(is_async: bool) -> None:
+async def test_a_question_inside_stops_the_graph_around_it_and_its_answer_goes_on() -> None:
     """Nothing is drawn twice: what ran before the question is in the parent's checkpointer."""
-    models = eirene.resolve_backend("embedded")
-    counting = Counting(models)
-    built = graph(saver=InMemorySaver(), backend=counting.parts, review=True)
-    answer = Command(resume={"action": "go on", "replace": [{"sentence": 1, "reason": SIDES[1]["arguments"][0]}]})
-    if is_async:
-        waiting, state = await built.ainvoke(ASKED, THREAD), None
-        shown = await built.aget_state(THREAD, subgraphs=True)
-        state = await built.ainvoke(answer, THREAD)
-    else:
-        waiting = built.invoke(ASKED, THREAD)
-        shown = built.get_state(THREAD, subgraphs=True)
-        state = built.invoke(answer, THREAD)
-    assert waiting["__interrupt__"][0].value["question"] == QUESTION
-    assert waiting["answer"] == DRAFT
-    assert shown.tasks[0].state.next == ("review",)
-    assert state["record"]["status"] == "accepted"
-    assert state["record"]["rounds"][0]["critique"]["review"]["action"] == "go on"
-    assert counting.drawn == 20
+    for is_async in [False, True]:
+        models = eirene.resolve_backend("embedded")
+        counting = Counting(models)
+        built = graph(saver=InMemorySaver(), backend=counting.parts, review=True)
+        answer = Command(resume={"action": "go on", "replace": [{"sentence": 1, "reason": SIDES[1]["arguments"][0]}]})
+        if is_async:
+            waiting, state = await built.ainvoke(ASKED, THREAD), None
+            shown = await built.aget_state(THREAD, subgraphs=True)
+            state = await built.ainvoke(answer, THREAD)
+        else:
+            waiting = built.invoke(ASKED, THREAD)
+            shown = built.get_state(THREAD, subgraphs=True)
+            state = built.invoke(answer, THREAD)
+        assert waiting["__interrupt__"][0].value["question"] == QUESTION
+        assert waiting["answer"] == DRAFT
+        assert shown.tasks[0].state.next == ("review",)
+        assert state["record"]["status"] == "accepted"
+        assert state["record"]["rounds"][0]["critique"]["review"]["action"] == "go on"
+        assert counting.drawn == 20
 
 
 class Counting:
@@ -196,30 +195,27 @@ def test_the_replaced_reply_has_the_usage_of_all_that_was_spent_on_it() -> None:
 CALL = AIMessage("Looking.", tool_calls=[{"name": "look_up", "args": {}, "id": "1"}])
 
 
-@pytest.mark.parametrize(
-    ("messages", "options"),
-    [
+def test_what_is_no_final_reply_stays_as_it_is() -> None:
+    for messages, options in [
         ([], {}),
         ([HumanMessage(QUESTION)], {}),
         ([HumanMessage(QUESTION), CALL], {}),
         (CHAT["messages"], {"when": longer_than(100)}),
         ([HumanMessage(QUESTION), AIMessage("half a pair \ud800")], {}),
-    ],
-)
-def test_what_is_no_final_reply_stays_as_it_is(messages: Sequence[Any], options: dict[str, Any]) -> None:
-    state = graph(Chat, mapping=chat_mapping(**options)).invoke({"messages": messages})
-    assert [m.content for m in state["messages"]] == [m.content for m in messages]
-    assert "record" not in state
+    ]:
+        state = graph(Chat, mapping=chat_mapping(**options)).invoke({"messages": messages})
+        assert [m.content for m in state["messages"]] == [m.content for m in messages]
+        assert "record" not in state
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-async def test_without_a_backend_the_chats_model_critiques_and_rewrites_itself(is_async: bool) -> None:
+async def test_without_a_backend_the_chats_model_critiques_and_rewrites_itself() -> None:
     """As in the other wrappers, and without anything given: the model is asked, and compares draft and rewrite."""
-    votes = ["Faulty: neither\nBetter: B"] * 2 + ["Faulty: neither\nBetter: A"] * 2  # the rewrite, second and first
-    models = ScriptedChatModel([*[CRITIQUE] * 3, BETTER, *votes])
-    built = graph(Chat, mapping=eirene.StateMessages(), model=models, samples=3)
-    state = await built.ainvoke(CHAT) if is_async else built.invoke(CHAT)
-    assert (state["record"]["status"], state["messages"][-1].text) == ("accepted", BETTER)
+    for is_async in [False, True]:
+        votes = ["Faulty: neither\nBetter: B"] * 2 + ["Faulty: neither\nBetter: A"] * 2  # the rewrite, second and first
+        models = ScriptedChatModel([*[CRITIQUE] * 3, BETTER, *votes])
+        built = graph(Chat, mapping=eirene.StateMessages(), model=models, samples=3)
+        state = await built.ainvoke(CHAT) if is_async else built.invoke(CHAT)
+        assert (state["record"]["status"], state["messages"][-1].text) == ("accepted", BETTER)
 
 
 def test_a_backend_comes_before_the_chats_model() -> None:
@@ -240,10 +236,10 @@ def test_with_neither_model_nor_given_text_it_warns_once_and_the_record_says_why
     assert "refine_node(model=...)" in warning and "StateMessages(given=...)" in warning
 
 
-@pytest.mark.parametrize("state", [CHAT, {}])
-def test_a_chat_without_a_mapping_is_an_error_that_names_the_one_to_take(state: Any) -> None:
-    with pytest.raises(eirene.InputError, match=r"'question' is missing.*mapping=StateMessages\(\)"):
-        graph(Chat).invoke({"record": {}, **state})
+def test_a_chat_without_a_mapping_is_an_error_that_names_the_one_to_take() -> None:
+    for state in [CHAT, {}]:
+        with pytest.raises(eirene.InputError, match=r"'question' is missing.*mapping=StateMessages\(\)"):
+            graph(Chat).invoke({"record": {}, **state})
 
 
 def test_a_fault_in_what_is_there_does_not_speak_of_mappings() -> None:
