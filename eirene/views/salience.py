@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from eirene.core.errors import InputError
+from eirene.core.grounding import grounding_for
+from eirene.core.records import Item, Record
+from eirene.core.scores import Scores
 from eirene.views.facts import visible
 from eirene.views.figures import check_matplotlib, new_figure, save_as
 from eirene.views.page import page
@@ -267,3 +270,63 @@ def _largest(heatmap: Heatmap) -> HtmlTable:
 def _short(word: str) -> str:
     text = visible(word)
     return text if len(text) <= 16 else text[:15] + "…"
+
+
+MOST_WORDS_OF_RECORD = 120
+"""On a side of a map on a record's page; a longer one is cut, and the page says so."""
+
+Share = tuple[int, int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMap:
+    """A map: what it is of, a note where words are cut, (group, word) of each row, the columns' words, the shares."""
+
+    title: str
+    note: str
+    rows: tuple[tuple[str, str], ...]
+    columns: tuple[str, ...]
+    shares: tuple[Share, ...]
+
+
+def word_maps(record: Record, item: Item | None) -> Iterator[ShownMap]:
+    """The maps of the original and, where a rewrite was accepted, of the answer; each once, whoever has it.
+
+    None without the `item`: a record does not repeat the given text.
+    """
+    given = None if item is None else grounding_for(item)
+    if given is None or given.source == "derived":
+        return
+    texts = {(group.name, n): text for group in given.groups for n, text in enumerate(group.arguments, start=1)}
+    sides = [("the original", record.original, record.scores.original)]
+    if record.status == "accepted":
+        sides.append(("the answer", record.answer, record.scores.final))
+    for what, answer, by_name in sides:
+        named: dict[tuple[Share, ...], list[str]] = {}
+        for name, found in by_name.items():
+            named.setdefault(found.shares, []).append(name)
+        for shares, names in named.items():
+            title = f"From the given to {what}, word by word ({', '.join(names)})"
+            shown = _word_map(title, answer, by_name[names[0]], texts) if shares else None
+            if shown is not None:
+                yield shown
+
+
+def _word_map(title: str, answer: str, scores: Scores, texts: Mapping[tuple[str, int], str]) -> ShownMap | None:
+    rows = [
+        (argument.group, texts.get((argument.group, argument.n), "")[word.start : word.end])
+        for argument in scores.arguments
+        for word in argument.words
+    ]
+    if not all(word for _, word in rows):  # the item is not the one that was scored
+        return None
+    columns = [answer[word.start : word.end] for word in scores.words]
+    cut = [
+        f"the first {MOST_WORDS_OF_RECORD} of {len(side)} words of {name}"
+        for name, side in (("what was given", rows), ("the answer", columns))
+        if len(side) > MOST_WORDS_OF_RECORD
+    ]
+    note = f"Shown are {' and '.join(cut)}." if cut else ""
+    rows, columns = rows[:MOST_WORDS_OF_RECORD], columns[:MOST_WORDS_OF_RECORD]
+    shares = tuple(share for share in scores.shares if share[0] < len(rows) and share[1] < len(columns))
+    return ShownMap(title, note, tuple(rows), tuple(columns), shares)

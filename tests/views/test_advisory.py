@@ -6,8 +6,6 @@ import json
 import re
 from typing import Any
 
-import pytest
-
 import eirene
 from eirene.agent.experiments.compare import CompareRow
 from eirene.agent.experiments.compare_summary import summarise
@@ -112,16 +110,19 @@ def test_a_summary_from_before_there_were_advisory_marks_can_be_shown() -> None:
     assert list(sections(summary)) and render_comparison(summary)
 
 
-@pytest.mark.parametrize(
-    ("status", "colour"),
-    [("accepted", "1;32"), ("complete", "1"), ("kept", "1;33"), ("abstained", "1"), ("failed", "1;31")],
-)
-def test_each_outcome_has_its_colour_and_only_a_rewrite_that_passed_is_green(status: str, colour: str) -> None:
+def test_each_outcome_has_its_colour_and_only_a_rewrite_that_passed_is_green() -> None:
     """On the pages by the class of its name, whose colours are those of `design.css`."""
-    found = record(status)
-    assert f"\x1b[{colour}m{status.upper()}" in shown(found, colour=True)
-    assert f'<strong class="badge {status}">{status}</strong>' in render_page(found)
-    assert f'<strong class="badge {status}">{status}</strong>' in render_report([found])
+    for status, colour in [
+        ("accepted", "1;32"),
+        ("complete", "1"),
+        ("kept", "1;33"),
+        ("abstained", "1"),
+        ("failed", "1;31"),
+    ]:
+        found = record(status)
+        assert f"\x1b[{colour}m{status.upper()}" in shown(found, colour=True)
+        assert f'<strong class="badge {status}">{status}</strong>' in render_page(found)
+        assert f'<strong class="badge {status}">{status}</strong>' in render_report([found])
 
 
 def test_complete_against_passages_says_what_was_not_checked() -> None:
@@ -132,15 +133,15 @@ def test_complete_against_passages_says_what_was_not_checked() -> None:
         assert "Not checked: whether something of the passages is missing." in text
 
 
-@pytest.mark.parametrize("useless", ["", " \n", ANSWER, ANSWER + " "])
-def test_a_round_without_a_rewrite_shows_none(useless: str) -> None:
+def test_a_round_without_a_rewrite_shows_none() -> None:
     """A blank reply is no rewrite that took everything out, and the text again none that was rejected."""
-    made = record("kept")
-    rounds = tuple(r.model_copy(update={"candidate": useless, "why": "no rewrite"}) for r in made.rounds)
-    found = made.model_copy(update={"rounds": rounds})
-    assert view_of(found).diff == ()
-    assert [r.candidate for r in view_of(found).rounds] == [None, None]
-    assert "Round 1: nothing rewritten: no rewrite" in shown(found) and "not accepted" not in shown(found)
+    for useless in ["", " \n", ANSWER, ANSWER + " "]:
+        made = record("kept")
+        rounds = tuple(r.model_copy(update={"candidate": useless, "why": "no rewrite"}) for r in made.rounds)
+        found = made.model_copy(update={"rounds": rounds})
+        assert view_of(found).diff == ()
+        assert [r.candidate for r in view_of(found).rounds] == [None, None]
+        assert "Round 1: nothing rewritten: no rewrite" in shown(found) and "not accepted" not in shown(found)
 
 
 def test_the_words_of_an_outcome_claim_nothing_but_what_is_shown() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import get_args
 
-import pytest
-
 from eirene.core.critique import Finding, FindingKind, Tag, TaggedSentence
 from eirene.views.faults import MEANING, STYLE, WORDS, letter_of, marked_spans, style_of, verdict_of
 
@@ -20,19 +18,23 @@ def finding(kind: str, start: int = 10, end: int = 33, reason: str = "r", edit: 
     return Finding.model_validate({"kind": kind, "start": start, "end": end, "reason": reason, "edit": edit})
 
 
-@pytest.mark.parametrize(
-    ("kind", "word"),
-    [
-        ("entity", "contradicted"), ("relation", "contradicted"), ("contradictory", "contradicted"),
-        ("invented", "unsupported"), ("unverifiable", "unsupported"), ("unsupported", "unsupported"),
-        ("subjective", "an opinion"), ("repeated", "repeated"), ("misplaced", "misplaced"),
-        ("relevance", "not relevant"), ("factuality", "factually wrong"),
-    ],
-)  # fmt: skip
-def test_each_kind_has_its_word(kind: str, word: str) -> None:
-    verdict = verdict_of(sentence(finding(kind)))
-    assert (verdict.word, verdict.gaps) == (word, ())
-    assert verdict.faults[0].reasons == ("r",)
+def test_each_kind_has_its_word() -> None:
+    for kind, word in [
+        ("entity", "contradicted"),
+        ("relation", "contradicted"),
+        ("contradictory", "contradicted"),
+        ("invented", "unsupported"),
+        ("unverifiable", "unsupported"),
+        ("unsupported", "unsupported"),
+        ("subjective", "an opinion"),
+        ("repeated", "repeated"),
+        ("misplaced", "misplaced"),
+        ("relevance", "not relevant"),
+        ("factuality", "factually wrong"),
+    ]:
+        verdict = verdict_of(sentence(finding(kind)))
+        assert (verdict.word, verdict.gaps) == (word, ())
+        assert verdict.faults[0].reasons == ("r",)
 
 
 def test_every_kind_has_a_word_and_every_word_a_style_and_a_letter() -> None:
@@ -47,13 +49,15 @@ def test_a_tag_and_a_reason_without_a_finding_is_incomplete() -> None:
     assert verdict_of(sentence(tag="Complete", reason=None)).word == "complete"
 
 
-@pytest.mark.parametrize(("at", "before"), [(33, False), (10, True), (0, True), (20, False)])
-def test_what_is_missing_blames_no_sentence(at: int, before: bool) -> None:
+def test_what_is_missing_blames_no_sentence() -> None:
     """It stands before the sentence or after it, with its own words; the votes are its own."""
-    found = finding("missing", at, at, 'Missing for "pro": "Trams are quiet".', "Trams are quiet.")
-    verdict = verdict_of(sentence(found, reason=found.reason))
-    assert (verdict.word, verdict.faults, verdict.votes_for_gap) == ("complete", (), True)
-    assert [(gap.line, gap.before) for gap in verdict.gaps] == [('missing here for "pro": "Trams are quiet".', before)]
+    for at, before in [(33, False), (10, True), (0, True), (20, False)]:
+        found = finding("missing", at, at, 'Missing for "pro": "Trams are quiet".', "Trams are quiet.")
+        verdict = verdict_of(sentence(found, reason=found.reason))
+        assert (verdict.word, verdict.faults, verdict.votes_for_gap) == ("complete", (), True)
+        assert [(gap.line, gap.before) for gap in verdict.gaps] == [
+            ('missing here for "pro": "Trams are quiet".', before)
+        ]
 
 
 def test_what_is_missing_is_said_in_the_words_there_are() -> None:

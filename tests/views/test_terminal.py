@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import re
 from pathlib import Path
-from typing import Any
 
-import pytest
 from rich.console import Console, RenderableType
 
 from eirene.core.critique import Critique, Finding, Review, TaggedSentence
@@ -33,18 +31,18 @@ def text_of(what: RenderableType, *, width: int = 80, colour: bool = False) -> s
     return text
 
 
-@pytest.mark.parametrize("status", STATUSES)
-def test_every_status_fits_80_columns_and_names_itself(status: str) -> None:
-    text = shown(record(status))
-    assert status.upper() in text
-    assert max(len(line) for line in text.splitlines()) <= 80
+def test_every_status_fits_80_columns_and_names_itself() -> None:
+    for status in STATUSES:
+        text = shown(record(status))
+        assert status.upper() in text
+        assert max(len(line) for line in text.splitlines()) <= 80
 
 
-@pytest.mark.parametrize("status", STATUSES)
-def test_colour_adds_nothing_but_colour(status: str) -> None:
+def test_colour_adds_nothing_but_colour() -> None:
     """With the escape sequences taken out, both outputs are the same: no mark is made by colour alone."""
-    result = record(status)
-    assert re.sub(r"\x1b\[[0-9;]*m", "", shown(result, colour=True)) == shown(result)
+    for status in STATUSES:
+        result = record(status)
+        assert re.sub(r"\x1b\[[0-9;]*m", "", shown(result, colour=True)) == shown(result)
 
 
 def test_an_accepted_rewrite_is_shown_with_its_reasons() -> None:
@@ -111,18 +109,15 @@ def test_why_there_is_no_critique_is_said() -> None:
     assert "invalid: refused" in shown(record("abstained"))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_only_what_acts_is_made_visible() -> None:
+    for text, expected in [
         ("plain\ttext\n", "plain\ttext\n"),
         ("a\r\nb\rc", "a\nb␍c"),
         ("\x1b[2J\x00\x7f\x9b", "␛[2J␀␡\\u009b"),
         ("\u202eabc\u2066\u2028", "\\u202eabc\\u2066\\u2028"),
         ("👩‍👧 می‌خواهم é", "👩‍👧 می‌خواهم é"),
-    ],
-)
-def test_only_what_acts_is_made_visible(text: str, expected: str) -> None:
-    assert visible(text) == expected
+    ]:
+        assert visible(text) == expected
 
 
 def test_the_views_stand_on_the_ground_alone() -> None:
@@ -135,9 +130,8 @@ def test_the_views_stand_on_the_ground_alone() -> None:
             assert f"eirene.{above}" not in text, path.name
 
 
-@pytest.mark.parametrize(
-    ("review", "said"),
-    [
+def test_what_a_person_did_to_the_critique_is_said() -> None:
+    for review, said in [
         ({"action": "go on"}, "; a person changed nothing"),
         ({"action": "stop"}, "; a person stopped here"),
         ({"action": "all complete"}, "; a person found every sentence complete"),
@@ -146,14 +140,12 @@ def test_the_views_stand_on_the_ground_alone() -> None:
             "; reasons changed by a person: 1 added, 1 dropped",
         ),
         (None, ""),
-    ],
-)
-def test_what_a_person_did_to_the_critique_is_said(review: dict[str, Any] | None, said: str) -> None:
-    critique = record("accepted").rounds[0].critique
-    assert critique is not None
-    told = critique.model_copy(update={"review": None if review is None else Review.model_validate(review)})
-    round_ = record("accepted").rounds[0].model_copy(update={"critique": told})
-    assert consistency(round_).removeprefix(consistency(record("accepted").rounds[0])) == said
+    ]:
+        critique = record("accepted").rounds[0].critique
+        assert critique is not None
+        told = critique.model_copy(update={"review": None if review is None else Review.model_validate(review)})
+        round_ = record("accepted").rounds[0].model_copy(update={"critique": told})
+        assert consistency(round_).removeprefix(consistency(record("accepted").rounds[0])) == said
 
 
 def test_of_many_complete_sentences_the_ends_are_shown() -> None:
@@ -186,15 +178,12 @@ def test_a_sentence_is_not_blamed_for_what_is_missing_after_it() -> None:
     assert lines[2] == ["2", "complete", "0/20", "S2."]
 
 
-@pytest.mark.parametrize(
-    ("better", "note"),
-    [
+def test_a_rewrite_that_went_astray_is_cut_with_a_note() -> None:
+    for better, note in [
         (" ".join(f"Wholly other words number {n} stand here now." for n in range(300)), "shares 0% of the original"),
         (f"{ANSWER} " + " ".join(f"Again it says {n}." for n in range(300)), "Of 301 changed sentences the first 30"),
         (f"{ANSWER} " + "and so on " * 3000, "more characters)"),
-    ],
-)  # fmt: skip
-def test_a_rewrite_that_went_astray_is_cut_with_a_note(better: str, note: str) -> None:
-    text = shown(record("kept", better=better))
-    assert note in " ".join(text.split())
-    assert len(text.splitlines()) < 180
+    ]:
+        text = shown(record("kept", better=better))
+        assert note in " ".join(text.split())
+        assert len(text.splitlines()) < 180
