@@ -149,21 +149,6 @@ def only_computes(detector: Detector) -> bool:
     return needs is not None and not needs & MODEL_NEEDS
 
 
-class UnmetDetector:
-    """Stands in for a detector whose needs are not met: every case is unscored, for the reason given."""
-
-    version = ""
-
-    def __init__(self, name: str, *, needs: frozenset[Need], why: str) -> None:
-        self.name = name
-        self.needs = needs
-        self.why = why
-
-    async def score(self, case: Case, *, meter: Meter) -> Scores:
-        """Unscored."""
-        return Scores.none(self.why)
-
-
 @dataclass(frozen=True, slots=True)
 class Pair:
     """A question (with the conversation before it), the text before, and the rewrite."""

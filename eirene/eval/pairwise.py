@@ -183,12 +183,8 @@ def pairwise_messages(pair: Pair, *, first: Side, prompts: PromptSet = SHIPPED) 
 
 _LINE = re.compile(
     r"^[ \t]*+(?:(?:[-•]|\d[.)])[ \t]+)?+(?P<label>better|faulty)(?:[ \t]+(?:answer|verdict))?+[ \t]*+[:=][ \t]*+"
-    r"(?P<value>[^\n]*+)",
+    r"[\"'(\[]?(?:answer[ \t]+)?(?P<value>[a-z]++)\b[\"')\]]?(?P<rest>[^\n]*+)",
     re.IGNORECASE | re.MULTILINE,
-)
-_VALUE = re.compile(
-    r"[\"'(\[]?(?:answer[ \t]+)?(?P<value>a|b|tie|both|neither|none|equal|same|draw)\b[\"')\]]?(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
 )
 _RETRACTS = re.compile(
     r"\b(?:actually|wait|correction|on reflection|rather|sorry|scratch that|but|however|although)\b", re.IGNORECASE
@@ -203,9 +199,14 @@ _MEANS = {
 def read_pair_vote(reply: Reply, *, first: Side) -> PairVote:
     """The reply as a vote; unread where it was cut off, is blank, or has no two clear verdicts.
 
-    The last line of each label counts, unless an earlier one says something else.
+    Of a reply in JSON its two fields count; in text the last line of each label, unless an earlier one says something
+    else.
     """
-    text = cleaned(reply.text) if reply.is_cut_off else _said_in_json(reply.text) or cleaned(reply.text)
+    held = {} if reply.is_cut_off else json_object(reply.text) or {}
+    is_json = held.keys() == {"thinking", "faulty", "better"} and all(isinstance(held[k], str) for k in _MEANS)
+    text = f"Faulty: {held['faulty']}\nBetter: {held['better']}" if is_json else cleaned(reply.text)
+    lines = list(_LINE.finditer(text))
+    better, faulty = (_said(label, lines) for label in ("better", "faulty"))
     why = None
     if reply.is_cut_off:
         why = "the reply was cut off"
@@ -213,11 +214,9 @@ def read_pair_vote(reply: Reply, *, first: Side) -> PairVote:
         why = "the provider's filter ended the reply"
     elif not text.strip():
         why = "nothing but thinking" if reply.text.strip() else "empty"
-    lines = [] if why else list(_LINE.finditer(text))
-    if lines and _RETRACTS.search(text, lines[-1].end()):
+    elif lines and _RETRACTS.search(text, lines[-1].end()):
         why = "the verdict is taken back"
-    better, faulty = (_said(label, lines) for label in ("better", "faulty"))
-    if why is None and (better is None or faulty is None):
+    elif better is None or faulty is None:
         why = f"no clear verdict on which is {'better' if better is None else 'faulty'}"
     if why is not None:
         return PairVote(first=first, text=reply.text, unread=why)
@@ -230,26 +229,15 @@ def read_pair_vote(reply: Reply, *, first: Side) -> PairVote:
     )
 
 
-def _said_in_json(text: str) -> str | None:
-    """The two verdicts of a reply in the form that judges are held to, as the lines of one in text."""
-    held = json_object(text) or {}
-    faulty, better = held.get("faulty"), held.get("better")
-    is_whole = len(held) == 3 and "thinking" in held and isinstance(faulty, str) and isinstance(better, str)
-    return f"Faulty: {faulty}\nBetter: {better}" if is_whole else None
-
-
 def _said(label: str, lines: Sequence[re.Match[str]]) -> str | None:
     """The verdict under a label; None where there is none, the last cannot be read, or there are two."""
-    found = [_value(label, line["value"]) for line in lines if line["label"].lower() == label]
+    found = [_value(line) for line in lines if line["label"].lower() == label]
     return found[-1] if found and len({value for value in found if value is not None}) == 1 else None
 
 
-def _value(label: str, text: str) -> str | None:
-    found = _VALUE.fullmatch(text.strip())
-    if found is None:
-        return None
-    rest = found["rest"].strip()
+def _value(line: re.Match[str]) -> str | None:
+    rest = line["rest"].strip()
     # "A matter of taste" is no verdict, and "A, but B is safer" is two.
-    if rest and (rest[0] not in ".,;:(-–—" or _NAMED.search(rest) or _RETRACTS.search(rest)):
+    if rest and (rest[0] not in ".,;:(-–—*" or _NAMED.search(rest) or _RETRACTS.search(rest)):
         return None
-    return _MEANS[label].get(found["value"].lower())
+    return _MEANS[line["label"].lower()].get(line["value"].lower())

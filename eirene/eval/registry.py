@@ -18,7 +18,7 @@ from typing import TypeVar
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.eval import detectors
-from eirene.eval.base import Detector, Need, UnmetDetector, unmet
+from eirene.eval.base import Detector, Need, unmet
 from eirene.eval.resources import Resources
 
 PLUGINS = "eirene.detectors"
@@ -101,49 +101,37 @@ DETECTORS: Mapping[str, DetectorEntry] = _Detectors()
 def parse_names(text: str) -> list[str]:
     """The detectors named in a text with commas between, each once, in order; raises `InputError` for unknown ones."""
     names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    check_names(names)
+    _check_names(names)
     return names
 
 
-def check_names(names: Sequence[str]) -> None:
-    """Raises `InputError` for an unknown detector, and where none is named."""
+def _check_names(names: Sequence[str]) -> None:
     unknown = [name for name in names if name not in DETECTORS]
     if unknown or not names:
         what = f"unknown detector {unknown[0]!r}" if unknown else "no detector named"
         raise InputError(f"{what}; known: {', '.join(DETECTORS)}", field="detectors")
 
 
-def build_detector(name: str, resources: Resources) -> Detector:
-    """The detector of that name; where a model that it needs is not there, one that says so of every case."""
-    check_names([name])
-    entry = DETECTORS[name]
-    missing = resources.lacks(entry.needs)
-    if missing:
-        return UnmetDetector(name, needs=entry.needs, why=unmet(*missing))
-    return entry.build(resources)
-
-
-def build_detectors(names: Sequence[str], resources: Resources) -> tuple[Detector, ...]:
-    """The detectors in the order of their names, on one set of resources. Raises what `check_detectors` raises."""
-    return shared_detectors(names, resources)
-
-
-def shared_detectors(names: Sequence[str], resources: Resources) -> tuple[Detector, ...]:
-    """`build_detectors`, in which each detector is built once for the resources: one that keeps its scores is not
-    asked anew where it also stands in another. Raises what `check_detectors` raises.
-    """
-    check_detectors(names, resources)
-    return tuple(resources.once(f"detector {name}", functools.partial(_built, name, resources)) for name in names)
-
-
-def _built(name: str, resources: Resources) -> Detector:
-    return DETECTORS[name].build(resources)
-
-
 def check_detectors(names: Sequence[str], resources: Resources) -> None:
     """Raises `InputError` for an unknown detector, and for one whose model is not there: it would score nothing."""
-    check_names(names)
+    _check_names(names)
     for name in names:
         lacking = resources.lacks(DETECTORS[name].needs)
         if lacking:
             raise InputError(f"the detector {name!r} {unmet(*lacking)}", field="detectors")
+
+
+def build_detectors(names: Sequence[str], resources: Resources) -> tuple[Detector, ...]:
+    """The detectors in the order of their names. Raises what `check_detectors` raises.
+
+    Each is built once for the resources: one that keeps its scores is not asked anew where it also stands in another.
+    """
+    check_detectors(names, resources)
+    return tuple(
+        resources.once(f"detector {name}", functools.partial(DETECTORS[name].build, resources)) for name in names
+    )
+
+
+def build_detector(name: str, resources: Resources) -> Detector:
+    """One of `build_detectors`."""
+    return build_detectors([name], resources)[0]

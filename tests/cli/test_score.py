@@ -14,8 +14,9 @@ import pytest
 
 from eirene.core.scores import Scores
 from eirene.eval import detectors, registry
-from eirene.eval.base import MODEL_NEEDS, UnmetDetector
+from eirene.eval.base import MODEL_NEEDS
 from eirene.eval.registry import DETECTORS
+from eirene.testing.parts import ScriptedDetector
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
 
 
@@ -107,9 +108,7 @@ def test_a_new_file_among_the_detectors_is_a_detector_of_every_command(run: Run,
 
 def test_two_detectors_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two detectors are called 'rouge'"):
-        registry.detector("rouge", needs=frozenset(), about="another")(
-            lambda _: UnmetDetector("rouge", needs=frozenset(), why="")
-        )
+        registry.detector("rouge", needs=frozenset(), about="another")(lambda _: ScriptedDetector({}, name="rouge"))
 
 
 def test_detectors_of_other_packages_are_found_and_a_broken_one_is_left_out(

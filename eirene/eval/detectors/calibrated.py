@@ -10,7 +10,7 @@ from eirene.core.scores import Score, Scores, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, NOTHING, Case, Detector, Need, only_computes, unmet
 from eirene.eval.calibration import Calibration, Error, sigmoid
-from eirene.eval.registry import detector, shared_detectors
+from eirene.eval.registry import build_detectors, detector
 from eirene.eval.resources import Resources
 
 
@@ -107,4 +107,4 @@ def _build(resources: Resources) -> Calibrated:
     calibration = resources.fitted
     if Calibrated.name in calibration.detectors:
         raise InputError("a calibration of `calibrated` itself cannot be used", field="calibration")
-    return Calibrated(calibration, shared_detectors(list(calibration.detectors), resources))
+    return Calibrated(calibration, build_detectors(list(calibration.detectors), resources))
