@@ -154,7 +154,7 @@ def _of_lines(body: str, sentences: Sequence[Sentence]) -> list[_SentenceVerdict
     """The verdicts of a reply's lines, in order; lines below an Incomplete go on with its reason up to a blank one."""
     is_suspect = any(_holds_tag(s.text) for s in sentences)
     found: list[_SentenceVerdict] = []
-    is_open, has_numbers = False, False
+    is_open, has_numbers, in_doubt = False, False, False
     for line in body.split("\n"):
         verdict = _of_line(line, () if is_suspect else sentences)
         if verdict is not None:
@@ -166,8 +166,10 @@ def _of_lines(body: str, sentences: Sequence[Sentence]) -> list[_SentenceVerdict
             if is_open:
                 found[-1].said.append(line[_past(_LEAD, line) :])
             if not is_open or found[-1].tag == "Complete":
-                _check_beside(line, is_below=bool(found))
+                in_doubt |= _is_in_doubt(line, is_below=bool(found))
                 has_numbers |= _number(line) is not None
+    if found and in_doubt:
+        raise UnreadableError("ambiguous: what stands beside the verdicts puts them in doubt")
     if has_numbers and any(v.n is None for v in found):
         raise UnreadableError("ambiguous: verdicts with and without a number")
     if is_suspect:
@@ -204,10 +206,9 @@ def _past(pattern: re.Pattern[str], text: str) -> int:
     return found.end() if found else 0
 
 
-def _check_beside(line: str, *, is_below: bool) -> None:
+def _is_in_doubt(line: str, *, is_below: bool) -> bool:
     comes_back = is_below and (_HELD_TAG.search(line) or line.lstrip().startswith(("{", "[{")))
-    if comes_back or _DOUBT.search(line[:_LONGEST]) or _DOUBT.search(line[-_LONGEST:]):
-        raise UnreadableError("ambiguous: what stands beside the verdicts puts them in doubt")
+    return bool(comes_back or _DOUBT.search(line[:_LONGEST]) or _DOUBT.search(line[-_LONGEST:]))
 
 
 def _check_suspect(found: Sequence[_SentenceVerdict], sentences: Sequence[Sentence]) -> None:

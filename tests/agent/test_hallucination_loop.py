@@ -111,7 +111,7 @@ def test_where_completeness_has_no_quorum_the_critique_says_so_too() -> None:
     critique = record.rounds[0].critique
     assert critique is not None and critique.hallucination is not None
     assert "0 of 3 samples" in (critique.abstained or "")
-    assert "no vote on completeness: no verdict (0 of 3" in consistency(record.rounds[0])
+    assert "no vote on completeness: refusal (0 of 3" in consistency(record.rounds[0])
     assert (critique.n_valid, critique.hallucination.abstained) == (3, None)
 
 
