@@ -109,7 +109,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceVerdict:
+class SentenceFaults:
     """What a reader is told of a sentence: its faults, none where it is complete, and the gaps beside it.
 
     `votes_for_gap`: the critiques that tagged the sentence Incomplete meant what is missing beside it.
@@ -125,7 +125,7 @@ class SentenceVerdict:
         return ", ".join(fault.word for fault in self.faults) or COMPLETE
 
 
-def verdict_of(sentence: TaggedSentence) -> SentenceVerdict:
+def verdict_of(sentence: TaggedSentence) -> SentenceFaults:
     """The faults of a sentence and the gaps beside it, from its tag, reason and findings."""
     gaps = tuple(_gap(finding, sentence) for finding in sentence.findings if is_gap(finding))
     found: dict[str, list[str]] = {}
@@ -139,7 +139,7 @@ def verdict_of(sentence: TaggedSentence) -> SentenceVerdict:
         first = next(iter(found), INCOMPLETE)
         found[first] = [rest, *found.get(first, [])]
     faults = tuple(ShownFault(word, tuple(reasons)) for word, reasons in found.items())
-    return SentenceVerdict(faults, gaps, sentence.tag == "Incomplete" and bool(gaps) and not faults)
+    return SentenceFaults(faults, gaps, sentence.tag == "Incomplete" and bool(gaps) and not faults)
 
 
 def is_gap(finding: Finding) -> bool:

@@ -37,7 +37,7 @@ from eirene.views.facts import (
 from eirene.views.faults import (
     COMPLETE,
     Gap,
-    SentenceVerdict,
+    SentenceFaults,
     letter_of,
     marked_spans,
     style_of,
@@ -142,7 +142,7 @@ def critique_table(critique: Critique, counts: Sequence[tuple[int, int]] = ()) -
 
 
 def _rows(
-    sentence: TaggedSentence, verdict: SentenceVerdict, counts: Sequence[tuple[int, int]]
+    sentence: TaggedSentence, verdict: SentenceFaults, counts: Sequence[tuple[int, int]]
 ) -> Iterator[list[RenderableType]]:
     """The sentence's line, and one for each gap before or after it."""
     voted = Text("{}/{}".format(*counts[sentence.n - 1]) if counts else "", style="dim")
@@ -161,7 +161,7 @@ def _rows(
     yield from (gap_row(gap) for gap in verdict.gaps if not gap.before)
 
 
-def _with_reasons(sentence: TaggedSentence, verdict: SentenceVerdict) -> Text:
+def _with_reasons(sentence: TaggedSentence, verdict: SentenceFaults) -> Text:
     text = _marked(sentence)
     for fault in verdict.faults:
         label = "because" if len(verdict.faults) == 1 else fault.word
