@@ -36,7 +36,7 @@ from eirene.refiners.embedded.plan import Addition, Changes, exact_repeats
 from eirene.refiners.embedded.rewrite import rewrite
 from eirene.retrieval.passages import cut
 from eirene.retrieval.search import names_of
-from eirene.synth.fava.rules import entities
+from eirene.synth.fava.recipe import entities
 from eirene.synth.material import unusable
 from eirene.text.clauses import units_of
 from eirene.text.edits import sentence_edits, undone

@@ -54,8 +54,7 @@ from eirene.models.local.sampling import LocalSampling
 from eirene.models.training.recipes import CriticRecipe
 from eirene.retrieval.passages import read_corpus
 from eirene.synth.fava.pipeline import synthesise
-from eirene.synth.fava.recipe import FavaRecipe, FavaTotals
-from eirene.synth.fava.rules import entities
+from eirene.synth.fava.recipe import FavaRecipe, FavaTotals, entities
 from eirene.views.tables import figure
 
 MARKED = {"qa_feedback": "qa_feedback/feedback.jsonl", "ragtruth": "ragtruth_subset/responses.jsonl"}

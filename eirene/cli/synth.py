@@ -77,8 +77,7 @@ def fava(
     """Passages with errors of known kind and place, and references to check them against."""
     with output():
         from eirene.core.critique import HALLUCINATIONS
-        from eirene.synth.fava.recipe import GENRES, FavaRecipe, FavaTotals
-        from eirene.synth.fava.rules import OFFLINE
+        from eirene.synth.fava.recipe import GENRES, OFFLINE, FavaRecipe, FavaTotals
 
         if offline == (backend is not None):
             raise InputError(

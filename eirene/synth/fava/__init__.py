@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from eirene.synth.fava.pipeline import PassageOutcome, asynthesise, synthesise
-from eirene.synth.fava.recipe import GENRES, FavaRecipe, FavaTotals, PassagePlan, neighbours_by, passages_of, plans
-from eirene.synth.fava.rules import entities
+from eirene.synth.fava.recipe import (
+    GENRES,
+    FavaRecipe,
+    FavaTotals,
+    PassagePlan,
+    entities,
+    neighbours_by,
+    passages_of,
+    plans,
+)
 
 __all__ = [
     "GENRES",

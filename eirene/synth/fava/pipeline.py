@@ -17,7 +17,19 @@ from eirene.core.records import Item
 from eirene.core.signature import derive_seed, digest, rng_for
 from eirene.core.usage import Meter, Usage
 from eirene.retrieval.passages import Passage
-from eirene.synth.fava.recipe import FavaRecipe, FavaTotals, Neighbours, PassagePlan, without_duplicates
+from eirene.synth.fava.recipe import (
+    OFFLINE,
+    FavaRecipe,
+    FavaTotals,
+    Neighbours,
+    PassagePlan,
+    TextChange,
+    changed,
+    fault,
+    propose,
+    row,
+    without_duplicates,
+)
 from eirene.synth.fava.replies import (
     RefusedError,
     TextModel,
@@ -27,7 +39,6 @@ from eirene.synth.fava.replies import (
     read_error,
     read_genre,
 )
-from eirene.synth.fava.rules import OFFLINE, TextChange, changed, fault, propose, row
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +182,7 @@ def synthesise(
     The answer is the passage with its errors, `gold` the passage, `context` the references in an order drawn by the
     seed; `meta.findings` are the errors, each with the edit that takes it back, and `meta.tagged` says them as tags.
     Of the kinds the one made least often so far is tried first, so that they stay balanced. `pool` has the values that
-    take another's place (`eirene.synth.fava.rules.entities`). Raises `InputError` for kinds that no rule makes.
+    take another's place (`eirene.synth.fava.recipe.entities`). Raises `InputError` for kinds that no rule makes.
     """
     unknown = [kind for kind in recipe.kinds if kind not in OFFLINE]
     if unknown:

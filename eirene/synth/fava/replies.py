@@ -21,7 +21,7 @@ from eirene.models.reply_text import unwrapped
 from eirene.models.resolve import ChatOptions, resolve_model
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.fence import break_control_tokens, fence_word
-from eirene.synth.fava.rules import TextChange
+from eirene.synth.fava.recipe import TextChange
 from eirene.text.matching import token_spans, tokens
 from eirene.text.unicode import mend_surrogates
 
