@@ -97,6 +97,8 @@ class Store:
 
 
 KINDS = ["memory", "memory, sync", "sqlite", "sqlite, sync", "postgres", "postgres, sync"]
+OF_EACH = pytest.mark.parametrize("store", ["memory", "sqlite, sync", "postgres"], indirect=True)
+"""One store of each make, and both ways of calling a graph."""
 
 
 @pytest.fixture(params=KINDS)
@@ -189,6 +191,7 @@ class Outer(TypedDict, total=False):
     record: dict[str, Any]
 
 
+@OF_EACH
 @pytest.mark.parametrize("inside", [False, True])
 async def test_a_question_is_asked_and_answered_over_two_connections(store: Store, inside: bool) -> None:
     """In the loop by itself, and in the loop as a subgraph."""
@@ -214,6 +217,7 @@ async def test_a_question_is_asked_and_answered_over_two_connections(store: Stor
     assert critique.sentences[1].reason == "Fares are missing."
 
 
+@OF_EACH
 async def test_a_branch_with_another_critique_gives_a_record_of_its_own(store: Store) -> None:
     """Back to before the rewriting, with another reason: the branch says what it was told, and the first run stays."""
     models = parts("first", "second")
@@ -235,6 +239,7 @@ async def test_a_branch_with_another_critique_gives_a_record_of_its_own(store: S
     assert answers == ["second", "first"]
 
 
+@OF_EACH
 async def test_a_branch_may_run_with_other_settings(store: Store) -> None:
     """From before the rewriting again, with a gate that wants more than there is: the same vote, another outcome."""
     models = parts("first", "second", "third")

@@ -72,8 +72,11 @@ def is_late(record: Record) -> bool:
     return (record.status, record.error.kind, record.answer) == ("failed", "Deadline", ORIGINAL)
 
 
-@pytest.mark.parametrize("wait", [on_the_loop, in_a_thread, against_cancelling], ids=lambda f: f.__name__)
-@pytest.mark.parametrize("saver", [None, InMemorySaver, "sqlite"], ids=["no checkpoints", "in memory", "sqlite"])
+@pytest.mark.parametrize(
+    ("wait", "saver"),
+    [(against_cancelling, None), (in_a_thread, InMemorySaver), (on_the_loop, "sqlite"), (in_a_thread, "sqlite")],
+    ids=["no checkpoints", "in memory", "sqlite, on the loop", "sqlite, in a thread"],
+)
 def test_refine_comes_back_before_what_overruns(wait: Any, saver: Any) -> None:
     """Also where the step holds up its event loop, or does not let itself be cancelled."""
     with SqliteSaver.from_conn_string(":memory:") as sqlite, stuck(wait) as (refiner, parts):
