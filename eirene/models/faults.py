@@ -291,7 +291,7 @@ def _is_malformed(error: Exception) -> bool:
         return True
     if isinstance(error, AttributeError):  # a client that took one kind of JSON value for another
         return _NOT_THAT_KIND.match(str(error)) is not None
-    return "ResponseValidation" in type(error).__name__
+    return "ResponseValidation" in type(error).__name__ or type(error).__name__ == "DecodingError"
 
 
 def diagnose(error: BaseException) -> Diagnosis | None:

@@ -7,13 +7,11 @@ redirects with prompt and key). The hooks do nothing outside a call of ours: a c
 from __future__ import annotations
 
 import inspect
-import zlib
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -22,7 +20,6 @@ from eirene.models.redaction import redacted, secrets_sent, shown_address
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SIGNED = "AWS4"  # a signature over the headers, which are not to be changed any more
-_DECODED_BYTES = 2**16  # unpacked at a time
 _DEEPEST, _MOST_OBJECTS = 6, 500  # of what is looked through for clients
 
 _TOKEN_BYTES = 16  # four times what a token of English has: room for escapes
@@ -52,7 +49,7 @@ class ReplyLimit:
 class GuardedCall:
     """One call under way: what its reply may take, the keys that it sends, why the reply was refused, and its `body`.
 
-    The body is that of the last response, unpacked; of one that is streamed nothing is kept.
+    The body is that of the last response, unpacked.
     """
 
     name: str
@@ -125,29 +122,16 @@ def _on_request(request: Any) -> None:
         return
     call.secrets |= secrets_sent(str(request.url), request.headers.multi_items())
     if not request.headers.get("authorization", "").startswith(_SIGNED):
-        request.headers["accept-encoding"] = "gzip"  # which can be unpacked a piece at a time
+        request.headers["accept-encoding"] = "gzip"  # of which a piece holds a thousand times as much at most
 
 
 def _on_response(response: Any) -> None:
     call = _CALL.get()
-    if call is None:
-        return
-    _refuse_elsewhere(response, call)
-    kind = response.headers.get("content-type", "").lower()
-    if kind.startswith("text/html") and response.status_code < 300:
-        raise call.refuse(
-            AddressError,
-            "a web page came instead of JSON, so the address (base_url) is not the model's; with OpenAI's protocol its "
-            "path mostly ends in /v1",
-        )
-    packed = response.headers.get("content-encoding", "identity").strip().lower()
-    if packed not in ("identity", "gzip", "x-gzip"):
-        raise call.refuse(MalformedReplyError, f"the reply is packed as {packed[:40]!r}, which was not asked for")
-    is_streamed = kind.startswith(("text/event-stream", "application/x-ndjson"))
-    call.body = bytearray()
-    meter = _SizeMeter(call, None if is_streamed else call.body, is_packed=packed != "identity")
-    response.headers.pop("content-encoding", None)
-    response.stream = _metered_class(_stream_class(response.stream))(response.stream, meter)
+    if call is not None:
+        body = _Body(response, call)
+        for piece in response.iter_bytes():
+            body.add(piece)
+        body.hand_over()
 
 
 async def _on_request_async(request: Any) -> None:
@@ -155,7 +139,12 @@ async def _on_request_async(request: Any) -> None:
 
 
 async def _on_response_async(response: Any) -> None:
-    _on_response(response)
+    call = _CALL.get()
+    if call is not None:
+        body = _Body(response, call)
+        async for piece in response.aiter_bytes():
+            body.add(piece)
+        body.hand_over()
 
 
 _HOOKS = {False: (_on_request, _on_response), True: (_on_request_async, _on_response_async)}
@@ -181,83 +170,39 @@ def _origin(url: Any) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port or _DEFAULT_PORTS.get(url.scheme)
 
 
-class _SizeMeter:
-    """Unpacks a body and counts what it holds; raises `ReplyTooLargeError` as soon as it is too much.
+class _Body:
+    """The body of a response, which is read here whole, unless it or its head is refused.
 
-    What it holds is added to `kept`; None: it is streamed.
+    A stream is no exception: nobody is shown one before its end.
     """
 
-    def __init__(self, call: GuardedCall, kept: bytearray | None, *, is_packed: bool) -> None:
-        self._call = call
-        self._kept = kept
-        self._most = call.limit.streamed if kept is None else call.limit.whole
-        self._came = self._unpacked = 0
-        self._unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS) if is_packed else None
+    def __init__(self, response: Any, call: GuardedCall) -> None:
+        _refuse_elsewhere(response, call)
+        kind = response.headers.get("content-type", "").lower()
+        if kind.startswith("text/html") and response.status_code < 300:
+            raise call.refuse(
+                AddressError,
+                "a web page came instead of JSON, so the address (base_url) is not the model's; with OpenAI's protocol "
+                "its path mostly ends in /v1",
+            )
+        packed = response.headers.get("content-encoding", "identity").strip().lower()
+        if packed not in ("identity", "gzip", "x-gzip"):
+            raise call.refuse(MalformedReplyError, f"the reply is packed as {packed[:40]!r}, which was not asked for")
+        self._response, self._call = response, call
+        is_streamed = kind.startswith(("text/event-stream", "application/x-ndjson"))
+        self._most = call.limit.streamed if is_streamed else call.limit.whole
+        call.body = bytearray()
 
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        """What a piece of the body holds."""
-        for piece in self._read(data):
-            if self._kept is not None:
-                self._kept += piece
-            yield piece
-
-    def _read(self, data: bytes) -> Iterator[bytes]:
-        self._came += len(data)
-        self._check(self._came)
-        if self._unpacker is None:
-            yield data
-            return
-        piece = b" "
-        while data or len(piece) == _DECODED_BYTES:  # a full piece may have left some inside
-            try:
-                piece = self._unpacker.decompress(data, _DECODED_BYTES)
-            except zlib.error:
-                raise self._call.refuse(MalformedReplyError, "the reply is said to be gzip, and is not") from None
-            data = self._unpacker.unconsumed_tail
-            self._unpacked += len(piece)
-            self._check(self._unpacked)
-            yield piece
-
-    def _check(self, size: int) -> None:
-        if size > self._most:
+    def add(self, piece: bytes) -> None:
+        """Takes in one piece; raises `ReplyTooLargeError` as soon as it is too much."""
+        self._call.body += piece
+        if len(self._call.body) > self._most:
             raise self._call.refuse(
                 ReplyTooLargeError,
                 f"the reply has more than {self._most:,} bytes, so reading it was given up; the model's max_tokens "
                 "moves this limit",
             )
 
-
-def _stream_class(stream: object) -> type:
-    """The class of byte streams that a stream is of: each version of httpx insists on its own."""
-    names = ("AsyncByteStream", "SyncByteStream")
-    return next(c for c in type(stream).__mro__ if c.__name__ in names)
-
-
-@cache
-def _metered_class(base: type) -> type:
-    return type("MeteredStream", (_MeteredAsync if base.__name__ == "AsyncByteStream" else _MeteredSync, base), {})
-
-
-class _Metered:
-    def __init__(self, stream: Any, meter: _SizeMeter) -> None:
-        self._stream = stream
-        self._meter = meter
-
-
-class _MeteredAsync(_Metered):
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for data in self._stream:
-            for piece in self._meter.pieces(data):
-                yield piece
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-class _MeteredSync(_Metered):
-    def __iter__(self) -> Iterator[bytes]:
-        for data in self._stream:
-            yield from self._meter.pieces(data)
-
-    def close(self) -> None:
-        self._stream.close()
+    def hand_over(self) -> None:
+        """Leaves the body where the client looks for one that has been read."""
+        self._response._content = bytes(self._call.body)
