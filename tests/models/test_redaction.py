@@ -16,62 +16,65 @@ from eirene.models.redaction import HIDDEN, NO_KEY, RedactedError, redacted, red
 KEY = 'local+CANARY/7"7&=%xyzzy'
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        KEY,
-        KEY[:12] + "...",
-        "..." + KEY[-8:],
-        KEY.upper(),
-        repr(KEY),
-        json.dumps({"key": KEY}),
-        quote(KEY, safe=""),
-        quote(KEY, safe="").lower(),
-        base64.b64encode(KEY.encode()).decode(),
-        f"a{KEY}b",
-        f"{KEY}\ud800",
-    ],
-)
-def test_a_known_key_is_hidden_however_it_is_written(written: str) -> None:
-    said = redacted(f"the key {written} is wrong", {KEY})
-    assert said.startswith("the key ") and said.endswith(" is wrong") and HIDDEN in said
-    assert not any(KEY[i : i + 6].lower() in said.lower() for i in range(len(KEY) - 5))
-    said.encode("utf-8")
+A_KNOWN_KEY_IS: list[Any] = [
+    KEY,
+    KEY[:12] + "...",
+    "..." + KEY[-8:],
+    KEY.upper(),
+    repr(KEY),
+    json.dumps({"key": KEY}),
+    quote(KEY, safe=""),
+    quote(KEY, safe="").lower(),
+    base64.b64encode(KEY.encode()).decode(),
+    f"a{KEY}b",
+    f"{KEY}\ud800",
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("Incorrect API key provided: sk-pr********wxyz.", f"Incorrect API key provided: {HIDDEN}"),
-        ("no access for sk-ant-api03-AbC", f"no access for {HIDDEN}"),
-        ("no access for sk%2Dproj%2DAbCdEf", f"no access for {HIDDEN}"),
-        ("AIzaSyA1234567890 is not enabled", f"{HIDDEN} is not enabled"),
-        ("hf_AbCdEfGhIjKlMnOp", HIDDEN),
-        ("gsk_1AbCdEfGhIjKlMnOp", HIDDEN),
-        ("sent: Bearer abc123def", f"sent: Bearer {HIDDEN}"),
-        ("Authorization: Basic dXNlcjpwdzEyMw==", f"Authorization: Basic {HIDDEN}"),
-        ("{'api-key': '0123456789abcdef'}", f"{{'api-key': '{HIDDEN}'}}"),
-        ("x-api-key=0123456789abcdef", f"x-api-key={HIDDEN}"),
-        ("for url 'https://me:pw@h/v1?api-version=1&key=abc&n=2'", f"for url 'https://{HIDDEN}@h/v1?api-version=1&key={HIDDEN}&n=2'"),
-    ],
-)  # fmt: skip
-def test_what_looks_like_a_key_is_hidden_without_being_known(text: str, said: str) -> None:
-    assert redacted(text) == said
+def test_a_known_key_is_hidden_however_it_is_written() -> None:
+    for written in A_KNOWN_KEY_IS:
+        said = redacted(f"the key {written} is wrong", {KEY})
+        assert said.startswith("the key ") and said.endswith(" is wrong") and HIDDEN in said
+        assert not any(KEY[i : i + 6].lower() in said.lower() for i in range(len(KEY) - 5))
+        said.encode("utf-8")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Incorrect API key provided",
-        "the model 'gpt-4o-mini' does not exist",
-        "unknown field 'n'; max_tokens must be at least 1",
-        "risk-averse, task-specific, scikit-learn and sk-learn",
-        "hf_hub_download with basic authentication, bearer of bad news",
-        "see https://example.org/docs?page=2#keys",
-    ],
-)
-def test_plain_words_stay(text: str) -> None:
-    assert redacted(text, {"x", NO_KEY, "0123456789"}) == text
+WHAT_LOOKS_LIKE_A: list[Any] = [
+    ("Incorrect API key provided: sk-pr********wxyz.", f"Incorrect API key provided: {HIDDEN}"),
+    ("no access for sk-ant-api03-AbC", f"no access for {HIDDEN}"),
+    ("no access for sk%2Dproj%2DAbCdEf", f"no access for {HIDDEN}"),
+    ("AIzaSyA1234567890 is not enabled", f"{HIDDEN} is not enabled"),
+    ("hf_AbCdEfGhIjKlMnOp", HIDDEN),
+    ("gsk_1AbCdEfGhIjKlMnOp", HIDDEN),
+    ("sent: Bearer abc123def", f"sent: Bearer {HIDDEN}"),
+    ("Authorization: Basic dXNlcjpwdzEyMw==", f"Authorization: Basic {HIDDEN}"),
+    ("{'api-key': '0123456789abcdef'}", f"{{'api-key': '{HIDDEN}'}}"),
+    ("x-api-key=0123456789abcdef", f"x-api-key={HIDDEN}"),
+    (
+        "for url 'https://me:pw@h/v1?api-version=1&key=abc&n=2'",
+        f"for url 'https://{HIDDEN}@h/v1?api-version=1&key={HIDDEN}&n=2'",
+    ),
+]
+
+
+def test_what_looks_like_a_key_is_hidden_without_being_known() -> None:
+    for text, said in WHAT_LOOKS_LIKE_A:
+        assert redacted(text) == said
+
+
+PLAIN_WORDS_STAY: list[Any] = [
+    "Incorrect API key provided",
+    "the model 'gpt-4o-mini' does not exist",
+    "unknown field 'n'; max_tokens must be at least 1",
+    "risk-averse, task-specific, scikit-learn and sk-learn",
+    "hf_hub_download with basic authentication, bearer of bad news",
+    "see https://example.org/docs?page=2#keys",
+]
+
+
+def test_plain_words_stay() -> None:
+    for text in PLAIN_WORDS_STAY:
+        assert redacted(text, {"x", NO_KEY, "0123456789"}) == text
 
 
 def test_a_short_key_is_hidden_as_a_word_alone() -> None:
@@ -135,10 +138,13 @@ def far_below() -> Exception:
     return error
 
 
-@pytest.mark.parametrize("make", [grouped, noted, caused, far_below, lambda: RuntimeError(KEY)])
-def test_an_exception_that_shows_a_key_anywhere_is_replaced(make: Any) -> None:
-    error = make()
-    found = redacted_error(error, {KEY})
-    assert isinstance(found, RedactedError)
-    assert type(error).__name__ in str(found) and "CANARY" not in str(found)
-    assert (found.__cause__, found.__context__) == (None, None)
+AN_EXCEPTION_THAT_SHOWS: list[Any] = [grouped, noted, caused, far_below, lambda: RuntimeError(KEY)]
+
+
+def test_an_exception_that_shows_a_key_anywhere_is_replaced() -> None:
+    for make in AN_EXCEPTION_THAT_SHOWS:
+        error = make()
+        found = redacted_error(error, {KEY})
+        assert isinstance(found, RedactedError)
+        assert type(error).__name__ in str(found) and "CANARY" not in str(found)
+        assert (found.__cause__, found.__context__) == (None, None)

@@ -28,8 +28,6 @@ from tests.canary import KEY, assert_hidden, echo
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
-STATUSES = pytest.mark.parametrize("status", [400, 401, 429, 503])
-
 
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,9 +43,9 @@ def page(record: Record, item: Item) -> str:
     return render_page(record, item=item)
 
 
-@STATUSES
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("keep_alive_s", [0.001, 5.0], ids=["late", "soon"])
+@pytest.mark.parametrize(
+    ("status", "stream", "keep_alive_s"), [(400, True, 0.001), (401, True, 5.0), (429, False, 0.001), (503, False, 5.0)]
+)
 def test_a_draft_that_is_refused(
     status: int, stream: bool, keep_alive_s: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -61,8 +59,7 @@ def test_a_draft_that_is_refused(
     assert_hidden(caplog.text)
 
 
-@STATUSES
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(("status", "stream"), [(400, True), (401, False)])
 def test_a_loop_that_is_refused(status: int, stream: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def script(request: ScriptedRequest, index: int) -> ScriptedReply:
         return DRAFT if request.number == 1 else echo(status)(request, index)

@@ -31,16 +31,15 @@ def upstream(draft: str) -> Callable[[Any, int], str]:
     return script
 
 
-@pytest.mark.parametrize("given", [GIVEN, {"context": [WHOLE]}, {}])
 @pytest.mark.parametrize(
-    ("mode", "critic", "calls", "status"),
+    ("mode", "critic", "calls", "status", "given"),
     [
-        ("fine-grained", "completeness", 2, "complete"),
-        ("fine-grained", "hallucination", 2, "complete"),
-        ("fine-grained", "both", 3, "complete"),
-        ("edit", "both", 3, "complete"),
-        ("improve", "completeness", 2, "kept"),
-        ("generic", "completeness", 2, "kept"),
+        ("fine-grained", "completeness", 2, "complete", GIVEN),
+        ("fine-grained", "hallucination", 2, "complete", {"context": [WHOLE]}),
+        ("fine-grained", "both", 3, "complete", {}),
+        ("edit", "both", 3, "complete", GIVEN),
+        ("improve", "completeness", 2, "kept", {"context": [WHOLE]}),
+        ("generic", "completeness", 2, "kept", {}),
     ],
 )
 def test_a_draft_that_needs_nothing_costs_its_critique_alone(
@@ -56,15 +55,12 @@ def test_a_draft_that_needs_nothing_costs_its_critique_alone(
         assert up.calls == calls
 
 
-@pytest.mark.parametrize("mode", ["fine-grained", "improve", "generic"])
 @pytest.mark.parametrize(
-    "refusal",
+    ("refusal", "mode"),
     [
-        REFUSAL,
-        "I can’t assist with that request.",
-        "I apologize, but I cannot provide a prediction without a dataset. Can you give me one?",
-        "As an AI language model, I am not able to answer this. However, I'd be happy to help you with other things.",
-        "Es tut mir leid, dabei kann ich nicht helfen. Ich kann Ihnen dabei nicht helfen.",
+        (REFUSAL, "fine-grained"),
+        ("I apologize, but I cannot provide a prediction without a dataset. Can you give me one?", "improve"),
+        ("Es tut mir leid, dabei kann ich nicht helfen. Ich kann Ihnen dabei nicht helfen.", "generic"),
     ],
 )
 def test_a_refusal_in_words_passes_untouched_for_the_price_of_the_draft(refusal: str, mode: str) -> None:
