@@ -1,4 +1,4 @@
-"""Trains the network of `eirene/text/joints.py` on sentences and their faults, and writes `fluency.npz`.
+"""Trains the network of `eirene/text/fluency.py` on sentences and their faults, and writes `fluency.npz`.
 
     python benchmarks/fit_fluency.py DATA_DIR [--epochs 6] [--seed 0] [--out FILE]
 
@@ -21,7 +21,7 @@ from fluency_sentences import Said, is_aside, read_all
 from numpy.typing import NDArray
 from torch import nn
 
-from eirene.text.joints import DILATIONS, SHAPES, JointModel, keys_of, token_matches
+from eirene.text.fluency import DILATIONS, SHAPES, BoundaryModel, keys_of, token_matches
 
 WORDS, ENDINGS = 6000, 700
 SIZE, CHANNELS, HIDDEN = 24, 48, 32
@@ -30,12 +30,12 @@ OFTEN = {"perspectrum": 3, "argkp": 2, "mixed": 2, "haluquestqa": 2, "expertqa":
 PER_BATCH = 6000
 Ids = NDArray[np.int64]
 Example = tuple[Ids, NDArray[np.float32]]
-_BEGIN, _END = JointModel({}, {}, {}).ids([]).reshape(2, 1, 3)
+_BEGIN, _END = BoundaryModel({}, {}, {}).ids([]).reshape(2, 1, 3)
 _SHARES = np.array([share for share, _ in REARRANGED]) / sum(share for share, _ in REARRANGED)
 
 
 class Network(nn.Module):
-    """The same layers as `JointModel`, for training."""
+    """The same layers as `BoundaryModel`, for training."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Network(nn.Module):
         return self.out(torch.relu(self.joint(both)))[..., 0]
 
 
-def vocabulary(sentences: list[list[str]]) -> JointModel:
+def vocabulary(sentences: list[list[str]]) -> BoundaryModel:
     """The most frequent words, and endings of the words, numbered; no weights yet."""
     words: Counter[str] = Counter()
     endings: Counter[str] = Counter()
@@ -76,7 +76,7 @@ def vocabulary(sentences: list[list[str]]) -> JointModel:
             endings.update(ends)
     ranked = [w for w, _ in sorted(words.items(), key=lambda item: (-item[1], item[0]))]
     ends_ranked = [e for e, _ in sorted(endings.items(), key=lambda item: (-item[1], item[0]))]
-    return JointModel(
+    return BoundaryModel(
         {w: n for n, w in enumerate(["\t?", "\t<", "\t>", *ranked][:WORDS])},
         {e: n for n, e in enumerate(["\t?", *ends_ranked][:ENDINGS])},
         {},
@@ -219,7 +219,7 @@ def drop_words(ids: Ids, rng: Rng) -> Ids:
     return ids
 
 
-def write(path: Path, network: Network, model: JointModel) -> None:
+def write(path: Path, network: Network, model: BoundaryModel) -> None:
     """Words as text, tables in 8 bits with a scale for every column, the rest in half precision."""
     state = {name: value.detach().numpy() for name, value in network.state_dict().items()}
     arrays: dict[str, NDArray[np.generic]] = {}
@@ -240,7 +240,7 @@ def write(path: Path, network: Network, model: JointModel) -> None:
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
 
 
-def encode(sentences: list[Said]) -> tuple[JointModel, list[Ids]]:
+def encode(sentences: list[Said]) -> tuple[BoundaryModel, list[Ids]]:
     """The vocabulary, and the sentences of 2 to 80 tokens as numbers."""
     tokens = [[s.text[a:b] for a, b in token_matches(s.text)] for s in sentences]
     model = vocabulary(tokens)

@@ -31,7 +31,7 @@ _SLACK = {"entity": 0.4, "relation": 0.15}
 """How much stranger a sentence may be read as a whole: a name that is rare costs so much."""
 _SLACK_HERE = 0.8
 _USUAL_HERE = -1.2
-"""Strangeness of the joints at the edit up to which nothing is odd there."""
+"""Strangeness of the word boundaries at the edit up to which nothing is odd there."""
 
 
 def _stays_sentence(old: str, proposal: Proposal) -> bool:

@@ -5,8 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eirene.text.fluency import STRANGE, broken_at, is_torn, joints_of, pairs_of, strangeness
-from eirene.text.joints import MOST_TOKENS, load_joints, token_matches
+from eirene.text.fluency import (
+    MOST_TOKENS,
+    STRANGE,
+    boundaries_of,
+    broken_at,
+    is_torn,
+    load_boundary_model,
+    pairs_of,
+    strangeness,
+    token_matches,
+)
 
 FLUENT = [
     "The death penalty cannot be undone when a court has made a mistake.",
@@ -63,7 +72,7 @@ def test_a_word_of_another_class_makes_its_place_stranger() -> None:
 
 @pytest.mark.parametrize("text", ["", "   ", "...", "?!", "🙂", "___", "[1]"])
 def test_where_there_are_no_words_nothing_is_strange(text: str) -> None:
-    assert joints_of(text) is None and is_torn(text) is None and broken_at(text) is None
+    assert boundaries_of(text) is None and is_torn(text) is None and broken_at(text) is None
     assert strangeness(text) == -4.0
 
 
@@ -82,7 +91,7 @@ def test_a_sentence_without_end_is_read_in_part_and_not_called_torn() -> None:
 @given(st.text(max_size=200))
 @settings(max_examples=150, deadline=None)
 def test_any_text_is_read_without_an_error(text: str) -> None:
-    joints = joints_of(text)
+    joints = boundaries_of(text)
     assert -4.0 <= strangeness(text) <= 4.0
     is_torn(text)
     broken_at(text)
@@ -92,7 +101,7 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
 
 
 def test_every_number_of_the_model_is_inside_its_tables() -> None:
-    model = load_joints()
+    model = load_boundary_model()
     ids = model.ids(["The", "snark", "xqzzt", "1999", "3rd", "NASA", "iPhone", ",", "。"])
     assert (ids[:, 0] < len(model.weights["word"])).all()
     assert (ids[:, 1] < len(model.weights["ending"])).all()

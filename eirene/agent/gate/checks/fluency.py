@@ -19,13 +19,13 @@ from eirene.text.fluency import (
     ANY,
     STRANGE,
     TIDY,
-    Joints,
+    Boundaries,
     Pairs,
     Torn,
+    boundaries_of,
     broken_at,
     is_readable,
     is_torn,
-    joints_of,
     pairs_of,
     strangeness_of,
 )
@@ -103,7 +103,7 @@ def _objections(case: EditCase, n: int, new: str, known: Pairs, bounds: Torn) ->
     for piece in split_sentences(new):
         sentence = piece.text
         at = new.find(sentence, at)
-        joints = joints_of(sentence)
+        joints = boundaries_of(sentence)
         if joints is None:
             continue
         start = at + (edit.after[0] if edit.after else 0)
@@ -123,10 +123,10 @@ def _objections(case: EditCase, n: int, new: str, known: Pairs, bounds: Torn) ->
             return
 
 
-def _disorder(joints: Joints, known: Pairs, old: str) -> str | None:
+def _disorder(joints: Boundaries, known: Pairs, old: str) -> str | None:
     """Why a sentence's words are in no order; None where they are."""
     strange = strangeness_of(joints.odds[joints.novel(known)])
-    before = joints_of(old) if old else None
+    before = boundaries_of(old) if old else None
     if before is None or not is_readable(before):
         return _NO_SENTENCE if strange > STRANGE + (SHORT_MARGIN if joints.words < SHORT else 0.0) else None
     lost = before.odds[before.novel(set(joints.pairs()))]
@@ -141,7 +141,7 @@ def _disorder(joints: Joints, known: Pairs, old: str) -> str | None:
     return f"the same {_NO_SENTENCE}" if (is_broken or is_strange) and strangeness_of(new) > usual + MARGIN else None
 
 
-def _same_words(a: Joints, b: Joints) -> bool:
+def _same_words(a: Boundaries, b: Boundaries) -> bool:
     ours, theirs = (Counter(t for t in j.tokens if t[0].isalnum()) for j in (a, b))
     return (ours & theirs).total() >= SAME_WORDS * max(ours.total(), theirs.total())
 
@@ -153,14 +153,14 @@ def _is_tidy(text: str) -> bool:
     return bool(long) and tidy >= 0.9 * len(long)
 
 
-def _few_words(edit: SentenceEdit, joints: Joints, known: Pairs, start: int) -> tuple[int, ...] | None:
+def _few_words(edit: SentenceEdit, joints: Boundaries, known: Pairs, start: int) -> tuple[int, ...] | None:
     """The changed words at the odd places, where most of the sentence is the old one."""
     novel = joints.novel(known)
     places = [i for i in range(1, len(joints.tokens)) if novel[i] and joints.odds[i] > -1.0]
     return _touching(edit, joints, places, start) if 2 * novel.sum() < len(novel) else None
 
 
-def _touching(edit: SentenceEdit, joints: Joints, places: list[int], start: int) -> tuple[int, ...] | None:
+def _touching(edit: SentenceEdit, joints: Boundaries, places: list[int], start: int) -> tuple[int, ...] | None:
     """The changed words at some joints of a sentence that begins at `start`; None where there are none."""
     at = [(start + joints.spans[i - 1][0], start + joints.spans[i][1]) for i in places]
     found = [i for i, w in enumerate(edit.words) if any(w.after[0] <= b and a <= w.after[1] for a, b in at)]
