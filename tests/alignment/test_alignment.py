@@ -90,37 +90,37 @@ def test_an_argument_of_both_sides_stands_nowhere_else(encoder: Encoder) -> None
     assert placed(f"{AIR} {FRAIL} {SAFE} {SHOPS}", encoder, *both).elsewhere[1] < 0.2
 
 
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
+def test_who_speaks_is_told_by_words_and_never_guessed(encoder: Encoder) -> None:
+    for answer, told in [
         (f"{AIR} {SAFE} {SHOPS} {FRAIL}", ["pro", "pro", "con", "con"]),
         ("The air gets cleaner. Children walk to school safely.", [None, None]),
         ("Supporters say that the air gets cleaner. However, shops lose customers.", ["pro", None]),
-        ("Supporters say that the air gets cleaner; critics object that shops lose customers. They add that frail "
-         "people need cars.", ["pro", "con", "con"]),
+        (
+            "Supporters say that the air gets cleaner; critics object that shops lose customers. They add that frail "
+            "people need cars.",
+            ["pro", "con", "con"],
+        ),
         ("Supporters say that the air gets cleaner, whereas shopkeepers fear that customers stay away.", ["pro", None]),
         ("While supporters say that the air gets cleaner, opponents reply that shops lose customers.", [None]),
-        ("Supporters say that children walk safely, but critics reply that the frail cannot walk. They add that cars "
-         "are needed.", [None, None]),
-    ],
-)  # fmt: skip
-def test_who_speaks_is_told_by_words_and_never_guessed(encoder: Encoder, answer: str, told: list[str | None]) -> None:
-    found = compare_sides((("pro", PRO), ("con", CON)), answer, encoder, question=QUESTION)
-    assert [found.told[u] for atoms in found.alignment.atoms for u in atoms] == told
+        (
+            "Supporters say that children walk safely, but critics reply that the frail cannot walk. They add that "
+            "cars are needed.",
+            [None, None],
+        ),
+    ]:
+        found = compare_sides((("pro", PRO), ("con", CON)), answer, encoder, question=QUESTION)
+        assert [found.told[u] for atoms in found.alignment.atoms for u in atoms] == told
 
 
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
+def test_a_side_by_any_name_speaks_where_it_is_said_to(encoder: Encoder) -> None:
+    for answer, told in [
         ("Residents say that the air gets cleaner, traders that shops lose customers.", [None]),
         ("Residents say that the air gets cleaner. Traders fear shops lose customers.", ["residents", None]),
         ("Residents say that the air gets cleaner. For traders, shops lose customers.", ["residents", None]),
         ("Residents say that traders lose customers who come by car.", ["residents"]),
-    ],
-)
-def test_a_side_by_any_name_speaks_where_it_is_said_to(encoder: Encoder, answer: str, told: list[str | None]) -> None:
-    found = compare_sides((("residents", PRO), ("traders", CON)), answer, encoder, question=QUESTION)
-    assert [found.told[u] for atoms in found.alignment.atoms for u in atoms] == told
+    ]:
+        found = compare_sides((("residents", PRO), ("traders", CON)), answer, encoder, question=QUESTION)
+        assert [found.told[u] for atoms in found.alignment.atoms for u in atoms] == told
 
 
 def test_beside_the_others_is_no_wrong_place(encoder: Encoder) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import product
-
-import pytest
+from itertools import cycle
 
 import eirene
 from eirene.agent.gate import judge
@@ -80,25 +79,29 @@ def written(pattern: str, question: str) -> str:
     return pattern.format(**dict(zip("abc", TOPICS[question], strict=True)))
 
 
-@pytest.mark.parametrize(("question", "pattern"), [*product(TOPICS, JOINED)])
-def test_a_rewrite_that_says_every_argument_passes_the_gate(question: str, pattern: str) -> None:
-    lacking = written("Supporters say that {a}. Opponents say that {c}.", question)
-    before, after = (scores(item(question, lacking), text) for text in (lacking, written(pattern, question)))
-    assert max(number(a.coverage) or 0.0 for a in after["alignment"].arguments) < 0.01
-    verdict = judge(before, after, gain_measurable=True, settings=Settings())
-    assert verdict.accept, verdict.why
+def pairs() -> Iterator[tuple[str, str]]:
+    """Each topic and each way to join with one another, in pairs: ten answers of the forty."""
+    return zip(cycle(TOPICS), JOINED, strict=False)
 
 
-@pytest.mark.parametrize("pattern", JOINED)
-def test_an_answer_that_says_every_argument_is_left_as_it_is(pattern: str) -> None:
-    for question in TOPICS:
-        asked = item(question, written(pattern, question))
-        assert eirene.refine(asked).answer == asked.answer
+def test_a_rewrite_that_says_every_argument_passes_the_gate() -> None:
+    failing = []
+    for question, pattern in pairs():
+        lacking = written("Supporters say that {a}. Opponents say that {c}.", question)
+        before, after = (scores(item(question, lacking), text) for text in (lacking, written(pattern, question)))
+        verdict = judge(before, after, gain_measurable=True, settings=Settings())
+        if not verdict.accept or max(number(a.coverage) or 0.0 for a in after["alignment"].arguments) >= 0.01:
+            failing.append((question, pattern, verdict.why))
+    assert failing == []
 
 
-@pytest.mark.parametrize(
-    ("argument", "answer"),
-    [
+def test_an_answer_that_says_every_argument_is_left_as_it_is() -> None:
+    asked = [item(question, written(pattern, question)) for question, pattern in pairs()]
+    assert [one.answer for one in asked if eirene.refine(one).answer != one.answer] == []
+
+
+def test_words_in_order_are_said_whatever_stands_around_them() -> None:
+    table = [
         ("The tax harms small firms.", "Critics hold the tax harms small firms and drives them away."),
         ("Taxes harm the small firms of the town.", "It is said that a tax harmed small firms of the town for years."),
         ("Firms don't pay the new tax in time.", "They say that the firms do not pay the new tax in time anyway."),
@@ -108,15 +111,12 @@ def test_an_answer_that_says_every_argument_is_left_as_it_is(pattern: str) -> No
         ("Parks cool the towns in summer.", "In the eyes of some parks cool the towns in summer as in autumn."),
         ("Trees cool the town. They clean its air.", "Trees cool the town. They clean its air. Birds like them."),
         ("The tax is high and it harms firms of the town.", "The tax is high and it harms firms of the town."),
-    ],
-)
-def test_words_in_order_are_said_whatever_stands_around_them(argument: str, answer: str) -> None:
-    assert said(argument, answer)
+    ]
+    assert [row for row in table if not said(*row)] == []
 
 
-@pytest.mark.parametrize(
-    ("argument", "answer"),
-    [
+def test_other_words_another_order_or_a_longer_claim_are_not() -> None:
+    table = [
         ("The tax harms small firms.", "The tax does not harm small firms."),
         ("Firms don't pay the new tax in time.", "The firms do pay the new tax in time."),
         ("Prices rise before elections in every town.", "Prices rise after elections in every town."),
@@ -126,10 +126,8 @@ def test_words_in_order_are_said_whatever_stands_around_them(argument: str, answ
         ("Parks cost money.", "Car parks cost money."),
         ("Cars harm the air of our towns.", "He dislikes cars. Harm the air of our towns, they do."),
         ("", "Anything at all."),
-    ],
-)
-def test_other_words_another_order_or_a_longer_claim_are_not(argument: str, answer: str) -> None:
-    assert not said(argument, answer)
+    ]
+    assert [row for row in table if said(*row)] == []
 
 
 def test_a_sentence_that_says_an_argument_and_more_is_supported_no_better() -> None:

@@ -30,23 +30,18 @@ def test_equal_answers_pass_and_worse_ones_fail_with_the_sentence_and_its_eviden
     assert result.err == ""
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_an_answer_that_nobody_can_judge_any_more_fails_by_default(run: Run, baseline: Path, tmp_path: Path) -> None:
+    for answer in [
         "...",
         "I'm sorry, but I can't help with that.",
         "Die Brücke wurde von der Königin der Niederlande im Frühling eröffnet.",
-    ],
-)
-def test_an_answer_that_nobody_can_judge_any_more_fails_by_default(
-    run: Run, baseline: Path, tmp_path: Path, answer: str
-) -> None:
-    rows = [json.loads(line) for line in GOOD.read_text(encoding="utf-8").splitlines()]
-    data = write(tmp_path / "now.jsonl", {**rows[0], "answer": answer}, *rows[1:])
-    result = run("check", data, "--baseline", baseline, "--fail-if", "contradicted > 0")
-    assert result.code == 3
-    assert f"{rows[0]['id']}: lost, unscored (not judged any more: " in result.out
-    assert run("check", data, "--baseline", baseline, "--fail-if", "lost > 1").code == 0
+    ]:
+        rows = [json.loads(line) for line in GOOD.read_text(encoding="utf-8").splitlines()]
+        data = write(tmp_path / "now.jsonl", {**rows[0], "answer": answer}, *rows[1:])
+        result = run("check", data, "--baseline", baseline, "--fail-if", "contradicted > 0")
+        assert result.code == 3
+        assert f"{rows[0]['id']}: lost, unscored (not judged any more: " in result.out
+        assert run("check", data, "--baseline", baseline, "--fail-if", "lost > 1").code == 0
 
 
 def test_the_same_command_gives_the_same_files(run: Run, baseline: Path, tmp_path: Path) -> None:
@@ -145,20 +140,17 @@ def test_rows_with_nothing_given_are_unscored_and_no_pass(run: Run, tmp_path: Pa
     assert run("check", data, "--fail-if", "unscored > 10%").code == 3
 
 
-@pytest.mark.parametrize(
-    ("told", "said"),
-    [
+def test_bad_usage_is_one_clear_error(run: Run) -> None:
+    for told, said in [
         ((), "nothing can fail"),
         (("--fail-if", "worse > 2%"), "name one with --baseline"),
         (("--fail-if", "worse ~ 2%"), "must be QUANTITY > LIMIT"),
         (("--fail-if", "new > 2", "--baseline", "no-such-file"), "no such file"),
-        (("--fail-if", "unsupported > 2", "--tolerance", "2"), "tolerance must be"),
+        (("--fail-if", "unsupported > 2", "--tolerance", "2"), "'tolerance' must be"),
         (("--fail-if", "unsupported > 2", "--detectors", "nothing"), "unknown detector"),
         (("--fail-if", "unsupported > 2", "--junit", "x.xml", "--summary", "x.xml"), "written twice"),
-    ],
-)
-def test_bad_usage_is_one_clear_error(run: Run, told: tuple[str, ...], said: str) -> None:
-    assert_error(run("check", GOOD, *told), said)
+    ]:
+        assert_error(run("check", GOOD, *told), said)
 
 
 def test_rows_need_ids_of_their_own_to_be_found_again(run: Run, tmp_path: Path) -> None:

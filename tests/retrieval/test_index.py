@@ -7,7 +7,6 @@ import os
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -60,19 +59,16 @@ def test_parquet_is_read_as_well(tmp_path: Path) -> None:
     assert list(read_corpus(str(tmp_path / "c.parquet"))) == list(read_corpus(write(tmp_path / "c.jsonl", ROWS)))
 
 
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
+def test_a_bad_corpus_is_named(tmp_path: Path) -> None:
+    """A row that is no passage is an error that names the line."""
+    for rows, words in [
         ([{"id": "a"}], "needs a text"),
         ([{"id": "a", "text": "x"}] * 2, "occurs twice"),
         ([3], "must be an object"),
         ([{"text": "a\0b"}], "NUL"),
-    ],
-)
-def test_a_bad_corpus_is_named(tmp_path: Path, rows: list[Any], words: str) -> None:
-    """A row that is no passage is an error that names the line."""
-    with pytest.raises(InputError, match=rf"line \d.*{words}"):
-        list(read_corpus(write(tmp_path / "c.jsonl", rows)))
+    ]:
+        with pytest.raises(InputError, match=rf"line \d.*{words}"):
+            list(read_corpus(write(tmp_path / "c.jsonl", rows)))
 
 
 def test_no_file_and_no_passage_are_errors(tmp_path: Path) -> None:

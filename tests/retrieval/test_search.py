@@ -88,20 +88,20 @@ def test_the_scan_over_signs_is_the_hamming_distance(size: int, seed: int) -> No
     assert sorted(found.tolist()) == np.flatnonzero(slow <= np.sort(slow)[min(5, size) - 1]).tolist()
 
 
-@pytest.mark.parametrize("shape", ["even", "few near", "all alike", "near ones unseen"])
-def test_among_many_the_nearest_are_those_by_distance(shape: str) -> None:
+def test_among_many_the_nearest_are_those_by_distance() -> None:
     """Of more distances than are counted the same are taken as by sorting all of them, however they are spread."""
-    rng = np.random.default_rng(0)
-    distances = rng.integers(100, 300, 160_001).astype(np.uint16)
-    if shape == "few near":
-        distances[rng.choice(160_001, 40)] = 3
-    elif shape == "all alike":
-        distances[:] = 7
-    elif shape == "near ones unseen":  # none of them stands where a sample is taken
-        distances[:] = 250
-        distances[1:3000:3] = 9
-    expected = np.flatnonzero(distances <= np.sort(distances)[999])
-    assert near_by_signs(distances, 1000).tolist() == expected.tolist()
+    for shape in ["even", "few near", "all alike", "near ones unseen"]:
+        rng = np.random.default_rng(0)
+        distances = rng.integers(100, 300, 160_001).astype(np.uint16)
+        if shape == "few near":
+            distances[rng.choice(160_001, 40)] = 3
+        elif shape == "all alike":
+            distances[:] = 7
+        elif shape == "near ones unseen":  # none of them stands where a sample is taken
+            distances[:] = 250
+            distances[1:3000:3] = 9
+        expected = np.flatnonzero(distances <= np.sort(distances)[999])
+        assert near_by_signs(distances, 1000).tolist() == expected.tolist()
 
 
 def test_few_passages_are_searched_exactly(tmp_path: Path) -> None:
@@ -208,9 +208,9 @@ def test_an_encoder_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
         encoder_named(str(tmp_path / "none"))
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "said"),
-    [
+def test_an_encoder_runs_no_code_of_its_folder(tmp_path: Path) -> None:
+    """Older releases of sentence-transformers run what a folder's list of parts names; here nothing is loaded."""
+    for file, content, said in [
         (
             "modules.json",
             '[{"idx": 0, "path": "", "type": "own.Module"}]',
@@ -222,14 +222,11 @@ def test_an_encoder_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
             r"run code of its own \('own\.Module' in rou",
         ),
         ("modules.json", "{", r"cannot be loaded: modules\.json"),
-    ],
-)
-def test_an_encoder_runs_no_code_of_its_folder(tmp_path: Path, file: str, content: str, said: str) -> None:
-    """Older releases of sentence-transformers run what a folder's list of parts names; here nothing is loaded."""
-    (tmp_path / "1_Router").mkdir()
-    (tmp_path / file).write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=said):
-        encoder_named(str(tmp_path))
+    ]:
+        (tmp_path / "1_Router").mkdir()
+        (tmp_path / file).write_text(content, encoding="utf-8")
+        with pytest.raises(InputError, match=said):
+            encoder_named(str(tmp_path))
 
 
 @pytest.mark.parametrize("damage", ["missing", "nan", None])

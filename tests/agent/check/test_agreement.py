@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 import eirene
 from eirene.agent.check.rows import RowMeasure
 from eirene.eval.base import case_of
@@ -22,9 +20,8 @@ PASSAGES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_all_that_judge_a_sentence_agree() -> None:
+    for answer in [
         "The lighthouse was built in 1869. It stands on the left bank of the Vanne.",
         "The lighthouse was built in 1896. It stands on the right bank of the Vanne. Tickets cost 12 crowns.",
         "The lamp is lit in winter. Tickets cost 20 crowns.",
@@ -32,22 +29,20 @@ PASSAGES = [
         "Opinions differ. The museum is small and cheap, and the keeper liked it.",
         "Der Leuchtturm wurde im Jahr 1896 von einer anderen Frau gebaut und ist sehr schön.\nTickets cost 21 crowns. "
         "The lamp is not lit in winter, and the tickets of the small museum are sold in the house of the keeper.",
-    ],
-)
-def test_all_that_judge_a_sentence_agree(answer: str) -> None:
-    item = eirene.Item(id="a", question="What is known?", answer=answer, context=PASSAGES)
-    sentences = split_sentences(answer)
-    claims = eirene.verify(answer, PASSAGES).claims
-    faults = faults_by_reading(FeedbackRequest(item, answer, sentences, 0), shipped_verifier())
-    assert not isinstance(faults, str)
-    scores = score_verifier(case_of(item), shipped_verifier())
-    row = asyncio.run(RowMeasure().measure(item))
+    ]:
+        item = eirene.Item(id="a", question="What is known?", answer=answer, context=PASSAGES)
+        sentences = split_sentences(answer)
+        claims = eirene.verify(answer, PASSAGES).claims
+        faults = faults_by_reading(FeedbackRequest(item, answer, sentences, 0), shipped_verifier())
+        assert not isinstance(faults, str)
+        scores = score_verifier(case_of(item), shipped_verifier())
+        row = asyncio.run(RowMeasure().measure(item))
 
-    faulty = [claim.n for claim in claims if claim.is_faulty]
-    assert [fault.sentence + 1 for fault in faults if fault.margin > 0] == faulty
-    mended = {f.sentence + 1 for f in faults if f.margin > 0 and f.findings[0].kind in ("entity", "relation")}
-    assert mended <= {claim.n for claim in claims if claim.verdict == "contradicted"}
-    risks = {s.n: s.hallucination for s in scores.sentences if isinstance(s.hallucination, float)}
-    assert risks == {claim.n: claim.risk for claim in claims if claim.risk is not None}
-    shown = [(fault.kind, fault.text) for fault in row.faults if fault.kind != "weakest"]
-    assert shown == [(claim.verdict, claim.text) for claim in claims if claim.is_faulty]
+        faulty = [claim.n for claim in claims if claim.is_faulty]
+        assert [fault.sentence + 1 for fault in faults if fault.margin > 0] == faulty
+        mended = {f.sentence + 1 for f in faults if f.margin > 0 and f.findings[0].kind in ("entity", "relation")}
+        assert mended <= {claim.n for claim in claims if claim.verdict == "contradicted"}
+        risks = {s.n: s.hallucination for s in scores.sentences if isinstance(s.hallucination, float)}
+        assert risks == {claim.n: claim.risk for claim in claims if claim.risk is not None}
+        shown = [(fault.kind, fault.text) for fault in row.faults if fault.kind != "weakest"]
+        assert shown == [(claim.verdict, claim.text) for claim in claims if claim.is_faulty]

@@ -151,20 +151,17 @@ async def test_a_changed_case_is_done_anew(tmp_path: Path) -> None:
     assert model.asked == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+async def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path: Path) -> None:
+    for text, said in [
         ("not json\n", "is not JSON"),
         ("[]\n", "is no JSON object"),
         ('{"key": "x"}\n', "holds something else than rows of an evaluation"),
-    ],
-)
-async def test_a_file_that_is_no_journal_is_refused_and_left_alone(text: str, said: str, tmp_path: Path) -> None:
-    journal = tmp_path / "rows.jsonl"
-    journal.write_text(text)
-    with pytest.raises(InputError, match=rf"rows\.jsonl, line 1: .*{said}"):
-        await aevaluate_feedback([case("a")], parts(ByWord()), settings=SETTINGS, journal=journal)
-    assert journal.read_text() == text
+    ]:
+        journal = tmp_path / "rows.jsonl"
+        journal.write_text(text)
+        with pytest.raises(InputError, match=rf"rows\.jsonl, line 1: .*{said}"):
+            await aevaluate_feedback([case("a")], parts(ByWord()), settings=SETTINGS, journal=journal)
+        assert journal.read_text() == text
 
 
 async def test_a_wrong_key_stops_the_evaluation_and_keeps_what_was_done(tmp_path: Path) -> None:

@@ -26,21 +26,16 @@ def expertqa(*support: str | None) -> dict[str, Any]:
     return {"question": "Trams?", "answer": " ".join(texts), "claims": claims, "field": "Law", "system": "x"}
 
 
-@pytest.mark.parametrize(
-    ("support", "known", "sentences"),
-    [
+def test_expertqa_is_judged_by_what_has_evidence(tmp_path: Path) -> None:
+    for support, known, sentences in [
         (("Complete", "Partial", "Missing"), True, [False, True, None]),
         (("Complete", "Complete", "Complete"), False, [False, False, False]),
         (("Complete", "N/A", None), None, [False, None, None]),
         (("Incomplete",), True, [True, None, None]),
-    ],
-)
-def test_expertqa_is_judged_by_what_has_evidence(
-    tmp_path: Path, support: tuple[str | None, ...], known: bool | None, sentences: list[bool | None]
-) -> None:
-    case = one(tmp_path, expertqa(*support))
-    assert (case.hallucination, labels(case)) == (known, sentences)
-    assert case.item.context is not None and len(case.item.context) == len(support)
+    ]:
+        case = one(tmp_path, expertqa(*support))
+        assert (case.hallucination, labels(case)) == (known, sentences)
+        assert case.item.context is not None and len(case.item.context) == len(support)
 
 
 def test_frank_takes_the_article_from_beside_it(tmp_path: Path) -> None:
@@ -65,22 +60,19 @@ def test_a_missing_neighbour_is_named(tmp_path: Path) -> None:
         read(tmp_path, {"source_id": 1, "response": "x", "labels": [], "task": "qa"})
 
 
-@pytest.mark.parametrize(
-    ("task", "source", "question", "context"),
-    [
+def test_ragtruth_marks_places(tmp_path: Path) -> None:
+    for task, source, question, context in [
         ("qa", {"question": "Trams?", "passages": "passage 1: quiet\n\npassage 2: dear"}, "Trams?", 2),
         ("summary", "A long text.", "What does the text say?", 1),
         ("data2txt", {"name": "Café", "open": None}, "What does the text say?", 2),
-    ],
-)
-def test_ragtruth_marks_places(tmp_path: Path, task: str, source: object, question: str, context: int) -> None:
-    mark = {"start": 17, "end": 27, "text": "Cats purr.", "label_type": "Evident Conflict"}
-    row = {"source_id": 5, "task": task, "model": "m", "response": "Trams are quiet. Cats purr.", "labels": [mark]}
-    case = one(tmp_path, row, beside=("sources.jsonl", {"source_id": 5, "task": task, "source": source}))
-    assert (case.hallucination, labels(case), case.item.question) == (True, [False, True], question)
-    assert len(case.item.context or []) == context
-    clean = one(tmp_path, {**row, "labels": []})
-    assert (clean.hallucination, labels(clean)) == (False, [False, False])
+    ]:
+        mark = {"start": 17, "end": 27, "text": "Cats purr.", "label_type": "Evident Conflict"}
+        row = {"source_id": 5, "task": task, "model": "m", "response": "Trams are quiet. Cats purr.", "labels": [mark]}
+        case = one(tmp_path, row, beside=("sources.jsonl", {"source_id": 5, "task": task, "source": source}))
+        assert (case.hallucination, labels(case), case.item.question) == (True, [False, True], question)
+        assert len(case.item.context or []) == context
+        clean = one(tmp_path, {**row, "labels": []})
+        assert (clean.hallucination, labels(clean)) == (False, [False, False])
 
 
 def qa_feedback(errors: list[dict[str, Any]], passages: list[list[str]], missing: list[object]) -> dict[str, Any]:

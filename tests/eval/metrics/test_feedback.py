@@ -64,9 +64,8 @@ def report(rows: list[FeedbackRow]) -> dict[str, Any]:
     return feedback_report(rows, draws=200)
 
 
-@pytest.mark.parametrize(
-    ("said", "gold", "is_"),
-    [
+def test_exact_adjacent_different_by_hand() -> None:
+    for said, gold, is_ in [
         ("IC", "IC", "exact"),
         ("CI", "ICC"[:2], "adjacent"),
         ("ICC", "CCI", "different"),
@@ -76,10 +75,8 @@ def report(rows: list[FeedbackRow]) -> dict[str, Any]:
         ("CC", "CI", "different"),
         ("CC", "CC", "exact"),
         ("CI", "CC", "different"),
-    ],
-)
-def test_exact_adjacent_different_by_hand(said: str, gold: str, is_: str) -> None:
-    assert outcome(tags(said), tags(gold)) == is_
+    ]:
+        assert outcome(tags(said), tags(gold)) == is_
 
 
 def test_chance_is_what_many_random_predictions_get() -> None:
@@ -227,12 +224,10 @@ def test_reasons_overlap_where_both_find_fault() -> None:
     assert reason_overlap(critique("CCI", None, None, "y"), case("ICC", "Fines.", None, None)) is None
 
 
-@pytest.mark.parametrize(
-    "bad", [{"shares": [0.1]}, {"n_sentences": 3}, {"status": "failed"}, {"share_any": 1.5}, {"surplus": 1}]
-)
-def test_rows_that_contradict_themselves_are_refused(bad: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
-        row("CI", "CI", **bad)
+def test_rows_that_contradict_themselves_are_refused() -> None:
+    for bad in [{"shares": [0.1]}, {"n_sentences": 3}, {"status": "failed"}, {"share_any": 1.5}, {"surplus": 1}]:
+        with pytest.raises(InputError):
+            row("CI", "CI", **bad)
 
 
 def test_qa_feedback_rows_carry_their_passages_and_whether_something_is_missing() -> None:
@@ -245,10 +240,10 @@ def test_qa_feedback_rows_carry_their_passages_and_whether_something_is_missing(
     assert parse_feedback_case(Row("here", {**QA_ROW, "passages": []})).item.context is None
 
 
-@pytest.mark.parametrize("gone", ["id", "question", "passages", "feedback"])
-def test_qa_feedback_rows_that_do_not_fit_are_named(gone: str) -> None:
-    with pytest.raises(InputError, match="here: is not a row of QA-Feedback"):
-        parse_feedback_case(Row("here", {k: v for k, v in QA_ROW.items() if k != gone}))
+def test_qa_feedback_rows_that_do_not_fit_are_named() -> None:
+    for gone in ["id", "question", "passages", "feedback"]:
+        with pytest.raises(InputError, match="here: is not a row of QA-Feedback"):
+            parse_feedback_case(Row("here", {k: v for k, v in QA_ROW.items() if k != gone}))
 
 
 def test_every_case_has_an_id_of_its_own() -> None:

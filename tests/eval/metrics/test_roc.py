@@ -30,21 +30,21 @@ def drawn(seed: int, n: int, levels: int) -> tuple[np.ndarray, np.ndarray]:
     return labels, np.round(rng.normal(size=n) + labels, 1) if levels else rng.normal(size=n) + labels
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("levels", [0, 1])
-def test_areas_are_those_of_scikit_learn(seed: int, levels: int) -> None:
-    from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
+def test_areas_are_those_of_scikit_learn() -> None:
+    for seed in range(5):
+        for levels in [0, 1]:
+            from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
-    labels, scores = drawn(seed, 300, levels)
-    assert roc_auc(labels, scores) == pytest.approx(roc_auc_score(labels, scores), abs=1e-9)
-    assert average_precision(labels, scores) == pytest.approx(average_precision_score(labels, scores), abs=1e-9)
-    fpr, tpr, _ = roc_curve(labels, scores, drop_intermediate=False)
-    found = curve(labels, scores)
-    np.testing.assert_allclose([found.fpr, found.tpr], [fpr, tpr], atol=1e-12)
-    precision, recall, thresholds = precision_recall_curve(labels, scores)
-    np.testing.assert_allclose(found.precision[::-1], precision[:-1][-len(found.precision) :], atol=1e-12)
-    np.testing.assert_allclose(found.recall[::-1], recall[:-1][-len(found.recall) :], atol=1e-12)
-    np.testing.assert_allclose(found.threshold[::-1], thresholds, atol=0)
+            labels, scores = drawn(seed, 300, levels)
+            assert roc_auc(labels, scores) == pytest.approx(roc_auc_score(labels, scores), abs=1e-9)
+            assert average_precision(labels, scores) == pytest.approx(average_precision_score(labels, scores), abs=1e-9)
+            fpr, tpr, _ = roc_curve(labels, scores, drop_intermediate=False)
+            found = curve(labels, scores)
+            np.testing.assert_allclose([found.fpr, found.tpr], [fpr, tpr], atol=1e-12)
+            precision, recall, thresholds = precision_recall_curve(labels, scores)
+            np.testing.assert_allclose(found.precision[::-1], precision[:-1][-len(found.precision) :], atol=1e-12)
+            np.testing.assert_allclose(found.recall[::-1], recall[:-1][-len(found.recall) :], atol=1e-12)
+            np.testing.assert_allclose(found.threshold[::-1], thresholds, atol=0)
 
 
 def test_a_curve_by_hand() -> None:
@@ -67,18 +67,15 @@ def test_no_other_threshold_has_a_higher_f1(things: list[tuple[bool, int]]) -> N
     assert f1_score(labels, [s >= chosen for s in scores]) == pytest.approx(best)
 
 
-@pytest.mark.parametrize(
-    ("labels", "scores", "message"),
-    [
+def test_what_has_no_curve_is_refused() -> None:
+    for labels, scores, message in [
         ([True, True], [0.1, 0.2], "2 errors of 2"),
         ([True, False], [0.1, float("nan")], "NaN"),
         ([True], [0.1, 0.2], "one length"),
         ([], [], "0 errors of 0"),
-    ],
-)
-def test_what_has_no_curve_is_refused(labels: list[bool], scores: list[float], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        curve(labels, scores)
+    ]:
+        with pytest.raises(InputError, match=message):
+            curve(labels, scores)
 
 
 def test_intervals_are_wider_where_things_hang_together() -> None:
