@@ -49,19 +49,19 @@ async def test_one_request_gives_all_where_n_is_taken() -> None:
     assert (server.calls, len(found.samples), found.stop, found.early_stop) == (1, 20, "none", False)
 
 
-@pytest.mark.parametrize(("floor", "rule"), [(0.0, "beta"), (0.5, "exact")])
-async def test_where_n_is_refused_drawing_stops_early_and_the_refusal_is_remembered(floor: float, rule: str) -> None:
+async def test_where_n_is_refused_drawing_stops_early_and_the_refusal_is_remembered(subtests: pytest.Subtests) -> None:
     """The first item costs the refused request, later ones nothing; their samples are those of the explicit rule."""
-    with LoopbackServer(critique, n="refuses") as server:
-        model, calls = feedback_at(server), []
-        for number in (5, 6):
-            before = server.calls
-            found = await drawn(model, request(number), floor=floor)
-            calls.append(server.calls - before)
-            explicit = await drawn(feedback_at(server), request(number), stop=rule, floor=floor)
-            assert (found.samples, found.stop, found.early_stop) == (explicit.samples, rule, True)
-            assert calls[-1] == len(found.samples) + (number == 5)
-        assert sum(asked.n > 1 for asked in server.requests) == 3  # one of auto, one of each explicit model
+    for floor, rule in [(0.0, "beta"), (0.5, "exact")]:
+        with subtests.test(floor=floor, rule=rule), LoopbackServer(critique, n="refuses") as server:
+            model, calls = feedback_at(server), []
+            for number in (5, 6):
+                before = server.calls
+                found = await drawn(model, request(number), floor=floor)
+                calls.append(server.calls - before)
+                explicit = await drawn(feedback_at(server), request(number), stop=rule, floor=floor)
+                assert (found.samples, found.stop, found.early_stop) == (explicit.samples, rule, True)
+                assert calls[-1] == len(found.samples) + (number == 5)
+            assert sum(asked.n > 1 for asked in server.requests) == 3  # one of auto, one of each explicit model
 
 
 async def test_an_item_gives_the_same_samples_first_or_later() -> None:
@@ -83,7 +83,7 @@ async def test_the_one_reply_of_a_server_that_ignores_n_is_the_first_sample() ->
 async def test_a_client_without_n_is_never_asked_for_several() -> None:
     model = ScriptedChatModel(lambda _: "1. [Complete]\n2. [Complete]")
     feedback = ChatFeedback(model)
-    feedback.chat._takes_n = False
+    feedback.chat._fields = feedback.chat._fields - {"n"}
     found = await drawn(feedback, request())
     assert (found.stop, len(found.samples), [call.n for call in model.calls]) == ("beta", 4, [1] * 4)
 

@@ -59,19 +59,17 @@ def test_a_reply_is_read_as_findings_and_tags() -> None:
     assert [(f.kind, f.start, f.end, f.edit) for f in read.findings] == [("entity", 23, 27, "1887")]
 
 
-@pytest.mark.parametrize(
-    ("reply", "ended", "why"),
-    [
+def test_what_is_no_copy_of_the_answer_does_not_vote(subtests: pytest.Subtests) -> None:
+    """Refusals, cut-offs, essays: invalid with the cause, never a verdict that nothing is wrong."""
+    for reply, ended, why in [
         ("", None, "empty"),
         ("I'm sorry, I can't help with that.", None, "another text"),
         (ENTITY[:60], "length", "cut off"),
         (ENTITY + " And here is a long explanation of all that I did." * 9, None, "another text"),
-    ],
-)
-def test_what_is_no_copy_of_the_answer_does_not_vote(reply: str, ended: str | None, why: str) -> None:
-    """Refusals, cut-offs, essays: invalid with the cause, never a verdict that nothing is wrong."""
-    read = read_hallucinations(reply, request(), finish_reason=ended)
-    assert not read.is_valid and why in (read.invalid or "") and read.critic == "hallucination"
+    ]:
+        with subtests.test(reply=reply, ended=ended, why=why):
+            read = read_hallucinations(reply, request(), finish_reason=ended)
+            assert not read.is_valid and why in (read.invalid or "") and read.critic == "hallucination"
 
 
 def test_a_finding_is_kept_when_more_than_half_have_it() -> None:
@@ -126,29 +124,35 @@ MARK = re.findall(r"TEXT-[a-z]+", hallucination_messages(request())[1].content)[
 LIST = "1. It was 1887.\n2. By whom?"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_reasons_below_the_copy_are_the_findings_own(subtests: pytest.Subtests) -> None:
+    """One a line behind the mark, numbered or not; a sentence's reason is that of its findings."""
+    for reply in [
         f"{BOTH}\n{MARK}\n{LIST}",
         f"{BOTH}\n\n**{MARK}**\n\n- It was 1887.\n- By whom?\n{MARK}",
         f"{MARK}\n{BOTH}\n{MARK}\n{LIST}",
-    ],
-)
-def test_reasons_below_the_copy_are_the_findings_own(reply: str) -> None:
-    """One a line behind the mark, numbered or not; a sentence's reason is that of its findings."""
-    read = read_hallucinations(reply, request())
-    assert [(f.kind, f.reason) for f in read.findings] == [("entity", "It was 1887."), ("subjective", "By whom?")]
-    assert read.reasons == ("It was 1887.", "By whom?", None)
+    ]:
+        with subtests.test(reply=reply):
+            read = read_hallucinations(reply, request())
+            assert [(f.kind, f.reason) for f in read.findings] == [
+                ("entity", "It was 1887."),
+                ("subjective", "By whom?"),
+            ]
+            assert read.reasons == ("It was 1887.", "By whom?", None)
 
 
-@pytest.mark.parametrize(
-    "tail",
-    ["1. It was 1887.", f"{LIST}\n3. And more.", "2. By whom?\n1. It was 1887.", "none", "", f"{MARK}\n{MARK}"],
-)
-def test_reasons_that_fit_no_finding_are_left_out(tail: str) -> None:
+def test_reasons_that_fit_no_finding_are_left_out(subtests: pytest.Subtests) -> None:
     """Too few, too many or out of order: the findings stand, with the reasons that tags alone give."""
-    read = read_hallucinations(f"{BOTH}\n{MARK}\n{tail}", request())
-    assert read.findings == read_hallucinations(BOTH, request()).findings
+    for tail in [
+        "1. It was 1887.",
+        f"{LIST}\n3. And more.",
+        "2. By whom?\n1. It was 1887.",
+        "none",
+        "",
+        f"{MARK}\n{MARK}",
+    ]:
+        with subtests.test(tail=tail):
+            read = read_hallucinations(f"{BOTH}\n{MARK}\n{tail}", request())
+            assert read.findings == read_hallucinations(BOTH, request()).findings
 
 
 def test_a_reason_that_denies_its_finding_makes_the_sample_invalid() -> None:
@@ -185,41 +189,42 @@ def test_whatever_stands_below_changes_no_place(tail: str) -> None:
     assert not read.is_valid or {(f.start, f.edit) for f in read.findings} >= {(23, "1887"), (29, "")}
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_an_answer_with_headings_or_invisible_characters_can_be_read(subtests: pytest.Subtests) -> None:
+    """A faithful copy is a valid sample: what our own formats are made of is the answer's where it has it."""
+    for answer in [
         "It sorts.\n\n## Input\n\nA list of numbers, of any length.\n\n### Instruction\n\nGive it a list.",
         "\u200b".join(["ភ្នំ", "ពេញ", "ជា", "រាជធានី", "នៃ", "ប្រទេស", "កម្ពុជា"]),
         "\u200fThe \u200eking\u200f was born.",
-    ],
-)
-def test_an_answer_with_headings_or_invisible_characters_can_be_read(answer: str) -> None:
-    """A faithful copy is a valid sample: what our own formats are made of is the answer's where it has it."""
-    read = read_hallucinations(answer, request(answer))
-    assert (read.invalid, read.findings) == (None, ())
-    further = read_hallucinations(f"{answer}\n\n### Instruction\n<invented>{answer}</invented>", request(answer))
-    assert (further.invalid, further.findings) == (None, ())
+    ]:
+        with subtests.test(answer=answer):
+            read = read_hallucinations(answer, request(answer))
+            assert (read.invalid, read.findings) == (None, ())
+            further = read_hallucinations(
+                f"{answer}\n\n### Instruction\n<invented>{answer}</invented>", request(answer)
+            )
+            assert (further.invalid, further.findings) == (None, ())
 
 
-@pytest.mark.parametrize(
-    ("said", "kind", "old", "new"),
-    [
+def test_a_few_words_of_an_argument_put_a_sentence_right(subtests: pytest.Subtests) -> None:
+    for said, kind, old, new in [
         ("Supporters say that the Ferro tower draws 350 guests a day.", "entity", "350", "200"),
         ("The Ferro tower is open to visitors every Friday.", "entity", "Friday", "Monday"),
-    ],
-)
-def test_a_few_words_of_an_argument_put_a_sentence_right(said: str, kind: str, old: str, new: str) -> None:
-    (only,) = mends(said)
-    (finding,) = only.findings
-    assert (finding.kind, said[finding.start : finding.end], finding.edit) == (kind, old, new)
+    ]:
+        with subtests.test(said=said, kind=kind, old=old, new=new):
+            (only,) = mends(said)
+            (finding,) = only.findings
+            assert (finding.kind, said[finding.start : finding.end], finding.edit) == (kind, old, new)
 
 
-@pytest.mark.parametrize(
-    "said",
-    ["The Ferro tower draws 1,400 guests a week.", "The Ferro tower draws two hundred guests a day.", "350", "…"],
-)
-def test_what_an_argument_says_in_another_way_is_left_alone(said: str) -> None:
-    assert mends(said) == ()
+def test_what_an_argument_says_in_another_way_is_left_alone(subtests: pytest.Subtests) -> None:
+    for said in [
+        "The Ferro tower draws 1,400 guests a week.",
+        "The Ferro tower draws two hundred guests a day.",
+        "350",
+        "…",
+    ]:
+        with subtests.test(said=said):
+            assert mends(said) == ()
 
 
 def mends(said: str) -> tuple[AnswerFault, ...]:

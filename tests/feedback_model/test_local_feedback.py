@@ -139,17 +139,14 @@ def test_a_carried_prompt_is_the_one_that_is_shown(tmp_path: Path) -> None:
     assert "Judge every statement." in str(shown)
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
+def test_a_damaged_prompt_file_is_an_input_error(subtests: pytest.Subtests) -> None:
+    for bad in [
         {},
         {"layout": "chat", "name": 3},
         {**CarriedPrompt("feedback", "chat", load_prompt("feedback")).to_json(), "instruction": 3},
-    ],
-)
-def test_a_damaged_prompt_file_is_an_input_error(bad: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=r"eirene_prompt\.json needs"):
-        CarriedPrompt.read(bad, where="x")
+    ]:
+        with subtests.test(bad=bad), pytest.raises(InputError, match=r"eirene_prompt\.json needs"):
+            CarriedPrompt.read(bad, where="x")
 
 
 async def test_temperature_zero_with_several_samples_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:

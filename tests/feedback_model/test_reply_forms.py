@@ -67,19 +67,17 @@ def test_a_completeness_entry_is_one_word_or_what_is_missing() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("complete", "lacking"),
-    [
+def test_a_completeness_reply_is_tags_and_reasons(subtests: pytest.Subtests) -> None:
+    for complete, lacking in [
         ("Complete", "Incomplete: Who lit it is missing"),
         ({"tag": "Complete"}, {"tag": "Incomplete", "reason": "Who lit it is missing"}),  # of models tuned for it
-    ],
-)
-def test_a_completeness_reply_is_tags_and_reasons(complete: Any, lacking: Any) -> None:
-    reply = json.dumps({"1": lacking, "2": complete, "3": complete})
-    sample = COMPLETENESS.read(reply, request(), "stop")
-    assert sample.tags == ("Incomplete", "Complete", "Complete")
-    assert sample.reasons == ("Who lit it is missing", None, None)
-    assert COMPLETENESS.read(reply, request(), "length").invalid == "cut off"
+    ]:
+        with subtests.test(complete=complete, lacking=lacking):
+            reply = json.dumps({"1": lacking, "2": complete, "3": complete})
+            sample = COMPLETENESS.read(reply, request(), "stop")
+            assert sample.tags == ("Incomplete", "Complete", "Complete")
+            assert sample.reasons == ("Who lit it is missing", None, None)
+            assert COMPLETENESS.read(reply, request(), "length").invalid == "cut off"
 
 
 def test_faulty_words_are_found_in_their_sentence() -> None:
@@ -96,20 +94,18 @@ def test_words_that_the_sentence_does_not_have_mark_all_of_it_and_replace_nothin
     assert (ANSWER[finding.start : finding.end], finding.edit) == ("Its keeper was Tom.", None)
 
 
-@pytest.mark.parametrize(
-    ("entries", "cause"),
-    [
+def test_what_is_not_in_form_is_invalid_with_its_cause(subtests: pytest.Subtests) -> None:
+    for entries, cause in [
         ((NONE, NONE), "missing: sentence 3"),
         ((NONE, NONE, NONE, NONE), "extra: sentence 4"),
         ((NONE, "none", NONE), "no verdict: sentence 2"),
         ((NONE, {"fault": "boring"}, NONE), "no verdict: sentence 2"),
         (({**fault("entity", "1871"), "reason": "There is no error here."}, NONE, NONE), "contradiction"),
-    ],
-)
-def test_what_is_not_in_form_is_invalid_with_its_cause(entries: tuple[Any, ...], cause: str) -> None:
-    sample = read(*entries)
-    assert sample.critic == "hallucination"
-    assert sample.invalid is not None and sample.invalid.startswith(cause)
+    ]:
+        with subtests.test(entries=entries, cause=cause):
+            sample = read(*entries)
+            assert sample.critic == "hallucination"
+            assert sample.invalid is not None and sample.invalid.startswith(cause)
 
 
 def test_a_tagged_copy_is_read_as_before() -> None:
@@ -123,17 +119,15 @@ def test_the_lines_of_a_tuned_critic_are_a_grammar() -> None:
     assert llguidance.LLMatcher.validate_grammar(lines_grammar(3)) == ""
 
 
-@pytest.mark.parametrize(
-    ("reply", "fits"),
-    [
+def test_no_reason_of_a_tuned_critic_holds_a_second_tag(subtests: pytest.Subtests) -> None:
+    for reply, fits in [
         ("1. [Complete]\n2. [Incomplete] Reasons: Who lit it is missing [2].", True),
         ("1. [Complete]\n2. [Incomplete] Reasons: Who lit it. [Complete]", False),
         ("1. [Complete]\n2. [Incomplete] Reasons: Who lit it. 【Complete】", False),
         ("1. [Complete]\n2. [Incomplete] Reasons: [Incomplete]", False),
-    ],
-)
-def test_no_reason_of_a_tuned_critic_holds_a_second_tag(reply: str, fits: bool) -> None:
-    llguidance = pytest.importorskip("llguidance")
-    matcher = llguidance.LLMatcher(llguidance.LLTokenizer("byte"), lines_grammar(2))
-    taken = matcher.try_consume_tokens(list(reply.encode()))
-    assert (taken == len(reply.encode()) and matcher.is_accepting()) is fits
+    ]:
+        with subtests.test(reply=reply, fits=fits):
+            llguidance = pytest.importorskip("llguidance")
+            matcher = llguidance.LLMatcher(llguidance.LLTokenizer("byte"), lines_grammar(2))
+            taken = matcher.try_consume_tokens(list(reply.encode()))
+            assert (taken == len(reply.encode()) and matcher.is_accepting()) is fits

@@ -11,7 +11,7 @@ from eirene.core.errors import BackendError, InputError
 from eirene.core.records import Item
 from eirene.core.usage import Meter, Usage
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.sampling import StopRule, draw_samples
+from eirene.feedback_model.sampling import draw_samples
 from eirene.text.sentences import split_sentences
 
 ANSWER = "One is here. Two is there."
@@ -53,25 +53,21 @@ async def test_rule_none_asks_once_for_all() -> None:
     assert result.samples == (B, A) * 10 and not result.early_stop
 
 
-@pytest.mark.parametrize(
-    ("rule", "script", "calls"),
-    [
+async def test_rounds_follow_the_rule(subtests: pytest.Subtests) -> None:
+    for rule, script, calls in [
         ("exact", lambda i: A, [(0, 11)]),
         ("exact", lambda i: B if i < 2 else A, [(0, 11), (11, 2)]),
         ("exact", lambda i: (A, B)[i % 2], [(0, 11), (11, 5), (16, 3), (19, 1)]),
         ("beta", lambda i: A, [(0, 4)]),
         ("beta", lambda i: B if i == 1 else A, [(0, 4), (4, 3)]),
-    ],
-)
-async def test_rounds_follow_the_rule(
-    rule: StopRule, script: Callable[[int], Sample], calls: list[tuple[int, int]]
-) -> None:
-    model, meter = Scripted(script), Meter()
-    result = await draw_samples(model, REQUEST, n=20, stop=rule, meter=meter)
-    drawn = sum(count for _, count in calls)
-    assert model.calls == calls and model.closed == len(calls)
-    assert len(result.samples) == model.given == meter.total.calls == drawn
-    assert result.early_stop is (drawn < 20)
+    ]:
+        with subtests.test(rule=rule, script=script, calls=calls):
+            model, meter = Scripted(script), Meter()
+            result = await draw_samples(model, REQUEST, n=20, stop=rule, meter=meter)
+            drawn = sum(count for _, count in calls)
+            assert model.calls == calls and model.closed == len(calls)
+            assert len(result.samples) == model.given == meter.total.calls == drawn
+            assert result.early_stop is (drawn < 20)
 
 
 async def test_a_hopeless_round_is_cut_short_and_its_generator_closed() -> None:
@@ -101,12 +97,13 @@ async def test_a_sample_that_does_not_fit_the_sentences_is_kept_as_invalid() -> 
     assert [s.invalid for s in result.samples] == ["1 tags where the answer has 2 sentences"] * 3
 
 
-@pytest.mark.parametrize(("off_by", "says"), [(-1, "gave 2 of the 3 samples"), (1, "gave more than the 3 samples")])
-async def test_more_or_fewer_samples_than_asked_for_is_a_backend_error(off_by: int, says: str) -> None:
-    model = Scripted(lambda i: A, off_by=off_by)
-    with pytest.raises(BackendError, match=f"'scripted' {says}"):
-        await draw_samples(model, REQUEST, n=3, stop="none", meter=Meter())
-    assert model.closed == 1
+async def test_more_or_fewer_samples_than_asked_for_is_a_backend_error(subtests: pytest.Subtests) -> None:
+    for off_by, says in [(-1, "gave 2 of the 3 samples"), (1, "gave more than the 3 samples")]:
+        with subtests.test(off_by=off_by, says=says):
+            model = Scripted(lambda i: A, off_by=off_by)
+            with pytest.raises(BackendError, match=f"'scripted' {says}"):
+                await draw_samples(model, REQUEST, n=3, stop="none", meter=Meter())
+            assert model.closed == 1
 
 
 async def test_a_failing_model_is_heard_and_what_it_cost_is_counted() -> None:

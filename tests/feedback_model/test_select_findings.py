@@ -22,16 +22,23 @@ def sample(*reasons: str | None, findings: tuple[Finding, ...] = ()) -> Sample:
                   findings=findings)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "sentence"),
-    [(0, 3, 1), (5, 20, 1), (13, 16, 2), (0, 0, 1), (12, 12, 1), (13, 13, 1), (14, 14, 2), (26, 26, 2)],
-)
-def test_a_finding_goes_where_it_begins_and_an_insertion_where_it_follows(start: int, end: int, sentence: int) -> None:
-    found = Finding(kind="invented", start=start, end=end, reason="r")
-    assert [(s.text_end, s.end) for s in TWO] == [(12, 13), (26, 26)]
-    chosen = select([sample(None, "x", findings=(found,))] * 3, TWO, n_requested=3)
-    assert chosen.critique is not None
-    assert [s.n for s in chosen.critique.sentences if found in s.findings] == [sentence]
+def test_a_finding_goes_where_it_begins_and_an_insertion_where_it_follows(subtests: pytest.Subtests) -> None:
+    for start, end, sentence in [
+        (0, 3, 1),
+        (5, 20, 1),
+        (13, 16, 2),
+        (0, 0, 1),
+        (12, 12, 1),
+        (13, 13, 1),
+        (14, 14, 2),
+        (26, 26, 2),
+    ]:
+        with subtests.test(start=start, end=end, sentence=sentence):
+            found = Finding(kind="invented", start=start, end=end, reason="r")
+            assert [(s.text_end, s.end) for s in TWO] == [(12, 13), (26, 26)]
+            chosen = select([sample(None, "x", findings=(found,))] * 3, TWO, n_requested=3)
+            assert chosen.critique is not None
+            assert [s.n for s in chosen.critique.sentences if found in s.findings] == [sentence]
 
 
 spans = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(sorted)

@@ -109,9 +109,8 @@ def test_posterior_by_hand() -> None:
     assert leader_wins(1000, 1000) == 0.5
 
 
-@pytest.mark.parametrize(
-    ("votes", "rule", "stops"),
-    [
+def test_when_rules_stop_of_20(subtests: pytest.Subtests) -> None:
+    for votes, rule, stops in [
         ([A] * 10, "exact", False),  # ten others could still tie, and reasons would decide
         ([A] * 11, "exact", True),
         ([A] * 11 + [B] * 2, "exact", True),
@@ -126,15 +125,13 @@ def test_posterior_by_hand() -> None:
         ([A] * 5 + [B], "beta", False),  # 0.9375
         ([A] * 6 + [B], "beta", True),
         ([A] * 19, "none", False),
-    ],
-)
-def test_when_rules_stop_of_20(votes: Votes, rule: StopRule, stops: bool) -> None:
-    assert should_stop(votes, n_total=20, rule=rule) is stops
+    ]:
+        with subtests.test(votes=votes, rule=rule, stops=stops):
+            assert should_stop(votes, n_total=20, rule=rule) is stops
 
 
-@pytest.mark.parametrize(
-    ("votes", "rule", "more"),
-    [
+def test_rounds_are_the_fewest_draws_that_could_settle_it(subtests: pytest.Subtests) -> None:
+    for votes, rule, more in [
         ([], "none", 20),
         ([], "exact", 11),
         ([A] * 9 + [B] * 2, "exact", 2),  # 10 against 2 + 8 would be a tie
@@ -142,10 +139,9 @@ def test_when_rules_stop_of_20(votes: Votes, rule: StopRule, stops: bool) -> Non
         ([], "beta", 4),
         ([A] * 3 + [B], "beta", 3),
         ([A] * 20, "beta", 0),
-    ],
-)
-def test_rounds_are_the_fewest_draws_that_could_settle_it(votes: Votes, rule: StopRule, more: int) -> None:
-    assert next_round(votes, n_total=20, rule=rule) == more
+    ]:
+        with subtests.test(votes=votes, rule=rule, more=more):
+            assert next_round(votes, n_total=20, rule=rule) == more
 
 
 def test_beta_saves_most_calls_and_agrees_with_all_20() -> None:
@@ -169,8 +165,9 @@ def test_rules_scale_to_a_thousand_samples() -> None:
     assert next_round(votes, n_total=1000, rule="exact") == 51
 
 
-@pytest.mark.parametrize(("n", "rule", "says"), [(0, "none", "at least 1, got 0"), (5, "late", "none, exact, beta")])
-def test_bad_settings_are_input_errors(n: int, rule: StopRule, says: str) -> None:
-    for function in (should_stop, next_round):
-        with pytest.raises(InputError, match=says):
-            function([], n_total=n, rule=rule)
+def test_bad_settings_are_input_errors(subtests: pytest.Subtests) -> None:
+    for n, rule, says in [(0, "none", "at least 1, got 0"), (5, "late", "none, exact, beta")]:
+        with subtests.test(n=n, rule=rule, says=says):
+            for function in (should_stop, next_round):
+                with pytest.raises(InputError, match=says):
+                    function([], n_total=n, rule=rule)

@@ -149,18 +149,16 @@ def test_sentences_carry_number_text_and_offsets() -> None:
         assert s.n == n and answer[s.start : s.end] == s.text == s.text.strip()
 
 
-@pytest.mark.parametrize(
-    ("given_sample", "why"),
-    [
+def test_a_sample_that_does_not_fit_the_answer_is_invalid(subtests: pytest.Subtests) -> None:
+    for given_sample, why in [
         (sample("x"), "1 tags where the answer has 2 sentences"),
         (sample("x", "y", "z"), "3 tags where the answer has 2 sentences"),
         (sample("x", None, findings=(Finding(kind="entity", start=5, end=99, reason="r"),)), "outside the answer"),
         (sample("x", None, findings=(Finding(kind="entity", start=5, end=4, reason="r"),)), "outside the answer"),
         (bad("cut off"), "cut off"),
-    ],
-)
-def test_a_sample_that_does_not_fit_the_answer_is_invalid(given_sample: Sample, why: str) -> None:
-    assert why in (check_sample(given_sample, TWO).invalid or "")
+    ]:
+        with subtests.test(given_sample=given_sample, why=why):
+            assert why in (check_sample(given_sample, TWO).invalid or "")
 
 
 def test_a_sample_that_does_not_fit_counts_as_drawn_and_does_not_vote() -> None:
@@ -169,12 +167,18 @@ def test_a_sample_that_does_not_fit_counts_as_drawn_and_does_not_vote() -> None:
     assert (chosen.critique.n_valid, chosen.critique.n_drawn, chosen.critique.tag_consistency) == (3, 6, 0.5)
 
 
-@pytest.mark.parametrize(
-    ("n_drawn", "n_valid", "enough"),
-    [(3, 3, True), (2, 2, False), (6, 3, True), (7, 3, False), (20, 10, True), (20, 9, False), (0, 0, False)],
-)
-def test_quorum_is_three_valid_and_half_of_those_drawn(n_drawn: int, n_valid: int, enough: bool) -> None:
-    assert has_quorum(n_drawn, n_valid) is enough
+def test_quorum_is_three_valid_and_half_of_those_drawn(subtests: pytest.Subtests) -> None:
+    for n_drawn, n_valid, enough in [
+        (3, 3, True),
+        (2, 2, False),
+        (6, 3, True),
+        (7, 3, False),
+        (20, 10, True),
+        (20, 9, False),
+        (0, 0, False),
+    ]:
+        with subtests.test(n_drawn=n_drawn, n_valid=n_valid, enough=enough):
+            assert has_quorum(n_drawn, n_valid) is enough
 
 
 def test_a_missed_quorum_names_counts_and_the_most_common_fault() -> None:
@@ -194,10 +198,10 @@ def test_under_the_floor_names_both_numbers() -> None:
     assert why == "tag consistency 0.6 (3 of 5 samples agree) is under the floor of 0.85"
 
 
-@pytest.mark.parametrize("floor", [-0.1, 1.1, float("nan")])
-def test_a_floor_outside_0_to_1_is_an_input_error(floor: float) -> None:
-    with pytest.raises(InputError, match=r"min_consistency must lie in \[0, 1\]"):
-        select([], TWO, n_requested=3, min_consistency=floor)
+def test_a_floor_outside_0_to_1_is_an_input_error() -> None:
+    for floor in (-0.1, 1.1, float("nan")):
+        with pytest.raises(InputError, match=r"min_consistency must lie in \[0, 1\]"):
+            select([], TWO, n_requested=3, min_consistency=floor)
 
 
 def test_no_samples_at_all_abstain() -> None:

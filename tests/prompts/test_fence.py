@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from eirene.prompts.fence import fence_word
@@ -30,9 +28,9 @@ def test_a_fence_that_is_made_from_a_shared_part_gives_way_where_a_text_has_its_
         assert len(others) == 3 and shared not in others
 
 
-@pytest.mark.parametrize(
-    "disguised",
-    [
+def test_no_text_holds_what_looks_like_its_fence(subtests: pytest.Subtests) -> None:
+    """Texts that hold something like every short word are fenced by a longer one."""
+    for disguised in [
         str,
         str.lower,
         "\u200b".join,
@@ -45,8 +43,6 @@ def test_a_fence_that_is_made_from_a_shared_part_gives_way_where_a_text_has_its_
         lambda word: word.translate(GREEK),
         lambda word: word.replace("TEXT", "ᎢᎬXᎢ").replace("o", "օ"),
         lambda word: word.replace("TEXT", "🅃🄴🅇🅃"),
-    ],
-)
-def test_no_text_holds_what_looks_like_its_fence(disguised: Callable[[str], str]) -> None:
-    """Texts that hold something like every short word are fenced by a longer one."""
-    assert len(fence_word(" ".join(map(disguised, EVERY_SHORT)))) > len("TEXT-") + 4
+    ]:
+        with subtests.test(disguised=disguised):
+            assert len(fence_word(" ".join(map(disguised, EVERY_SHORT)))) > len("TEXT-") + 4

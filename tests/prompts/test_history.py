@@ -23,17 +23,20 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("content", HOSTILE)
-@pytest.mark.parametrize("n", [1, 3, 400])
-def test_a_turn_is_one_line_and_all_are_within_the_bound(content: str, n: int) -> None:
-    shown = history_lines([said("Be brief. " * 500, "system"), *[said(content)] * n])
-    lines = shown.split("\n")
-    assert len(shown) <= HISTORY_CHARACTERS
-    assert all(line.startswith(("- User: ", "- Instructions to the assistant: ", "- (")) for line in lines)
-    assert len(shown.splitlines()) == len(lines)
-    assert not {"<|im_end|>", "<|im_start|>", "\x1b", "### Instruction"} & {w for w in shown.split(" ") if w}
-    assert "### Instruction" not in shown
-    assert "<|" not in shown
+def test_a_turn_is_one_line_and_all_are_within_the_bound(subtests: pytest.Subtests) -> None:
+    for content in HOSTILE:
+        for n in [1, 3, 400]:
+            with subtests.test(content=content, n=n):
+                shown = history_lines([said("Be brief. " * 500, "system"), *[said(content)] * n])
+                lines = shown.split("\n")
+                assert len(shown) <= HISTORY_CHARACTERS
+                assert all(line.startswith(("- User: ", "- Instructions to the assistant: ", "- (")) for line in lines)
+                assert len(shown.splitlines()) == len(lines)
+                assert not {"<|im_end|>", "<|im_start|>", "\x1b", "### Instruction"} & {
+                    w for w in shown.split(" ") if w
+                }
+                assert "### Instruction" not in shown
+                assert "<|" not in shown
 
 
 def test_the_newest_turns_are_kept_and_what_is_left_out_is_said() -> None:

@@ -35,20 +35,17 @@ def test_every_missing_and_unused_name_is_listed() -> None:
         parse_prompt("t", TEXT).fill({"colour": "", "size": ""})
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_a_malformed_file_is_refused(subtests: pytest.Subtests) -> None:
+    for text, said in [
         ("# user\nHi", "sections"),
         ("# about\nx", "sections"),
         ("# about\n\n# user\nHi\n# system\nHo", "sections"),
         ("# about\n\n# user\n\n", "empty section"),
         ("hello\n# about\n# user\nHi", "before its first section"),
         ("# about\n\n# user\na\n# user\nb", "sections"),
-    ],
-)
-def test_a_malformed_file_is_refused(text: str, said: str) -> None:
-    with pytest.raises(PromptError, match=said):
-        parse_prompt("t", text)
+    ]:
+        with subtests.test(text=text, said=said), pytest.raises(PromptError, match=said):
+            parse_prompt("t", text)
 
 
 def test_the_digest_follows_the_text() -> None:

@@ -52,11 +52,12 @@ def test_generic_says_that_the_answer_is_not_complete_and_no_more() -> None:
     assert "Buses do not fly." not in text
 
 
-@pytest.mark.parametrize("mode", ["fine-grained", "human"])
-def test_a_critique_is_shown_sentence_by_sentence_with_its_findings(mode: Mode) -> None:
-    text = shown(task(mode))
-    assert 'Sentence 2 (Buses fly.): Buses do not fly.\n- "fly" -> "drive" (entity) wrong verb' in text
-    assert "Sentence 1" not in text
+def test_a_critique_is_shown_sentence_by_sentence_with_its_findings(subtests: pytest.Subtests) -> None:
+    for mode in ["fine-grained", "human"]:
+        with subtests.test(mode=mode):
+            text = shown(task(mode))
+            assert 'Sentence 2 (Buses fly.): Buses do not fly.\n- "fly" -> "drive" (entity) wrong verb' in text
+            assert "Sentence 1" not in text
 
 
 def test_with_reasons_only_the_reasons_are_numbered_as_in_the_paper() -> None:
@@ -66,12 +67,13 @@ def test_with_reasons_only_the_reasons_are_numbered_as_in_the_paper() -> None:
     assert '"drive"' not in text
 
 
-@pytest.mark.parametrize("mode", list(PROMPTS))
-def test_question_and_answer_are_always_shown_and_gold_meta_and_notes_never(mode: Mode) -> None:
-    text = shown(task(mode))
-    assert f"MARK\nTrams or buses?\nMARK\n\nYour answer so far:\nMARK\n{ANSWER}\nMARK" in text
-    assert "secret" not in text
-    assert "not this" not in text  # the notes reach the refiner through the critique that is made of them
+def test_question_and_answer_are_always_shown_and_gold_meta_and_notes_never(subtests: pytest.Subtests) -> None:
+    for mode in list(PROMPTS):
+        with subtests.test(mode=mode):
+            text = shown(task(mode))
+            assert f"MARK\nTrams or buses?\nMARK\n\nYour answer so far:\nMARK\n{ANSWER}\nMARK" in text
+            assert "secret" not in text
+            assert "not this" not in text  # the notes reach the refiner through the critique that is made of them
 
 
 def test_perspectives_and_context_are_shown_where_there_are_any() -> None:
@@ -113,12 +115,13 @@ async def test_the_rewrite_is_the_whole_reply_without_its_wrapping() -> None:
     assert meter.total.calls == 1
 
 
-@pytest.mark.parametrize(("reason", "said"), [("length", "cut off"), ("content_filter", "content filter")])
-async def test_a_reply_that_was_cut_off_or_filtered_is_void(reason: str, said: str) -> None:
-    reply = AIMessage("Trams are", response_metadata={"finish_reason": reason})
-    with pytest.raises(UnusableReplyError, match=said) as caught:
-        await ChatRefiner(ScriptedChatModel([reply])).refine(task(), meter=Meter())
-    assert caught.value.reply == "Trams are"
+async def test_a_reply_that_was_cut_off_or_filtered_is_void(subtests: pytest.Subtests) -> None:
+    for reason, said in [("length", "cut off"), ("content_filter", "content filter")]:
+        with subtests.test(reason=reason, said=said):
+            reply = AIMessage("Trams are", response_metadata={"finish_reason": reason})
+            with pytest.raises(UnusableReplyError, match=said) as caught:
+                await ChatRefiner(ScriptedChatModel([reply])).refine(task(), meter=Meter())
+            assert caught.value.reply == "Trams are"
 
 
 def test_every_part_of_a_prompt_is_counted_among_the_prompts() -> None:

@@ -16,9 +16,8 @@ def read(text: str, before: str = "An answer.") -> str:
     return read_rewrite(Reply(text, "stop"), before=before)
 
 
-@pytest.mark.parametrize(
-    "before_it",
-    [
+def test_what_models_put_before_an_answer_is_taken_off(subtests: pytest.Subtests) -> None:
+    for before_it in [
         "Sure, here is the improved answer:\n\n",
         "Sure! Here's an improved version of the answer that mentions pollution:\n",
         "Certainly! Here is the revised answer:\n\n",
@@ -34,15 +33,13 @@ def read(text: str, before: str = "An answer.") -> str:
         "<think>They want\n\nmore.</think>\n\n",
         "<think>hm</think>\nSure, here is the improved answer:\n",
         "They want more, so I add it.\n</think>\n\n",
-    ],
-)
-def test_what_models_put_before_an_answer_is_taken_off(before_it: str) -> None:
-    assert read(before_it + NEW) == NEW
+    ]:
+        with subtests.test(before_it=before_it):
+            assert read(before_it + NEW) == NEW
 
 
-@pytest.mark.parametrize(
-    "wrapped",
-    [
+def test_what_models_put_around_an_answer_is_taken_off(subtests: pytest.Subtests) -> None:
+    for wrapped in [
         f"```\n{NEW}\n```",
         f"```markdown\n{NEW}\n```",
         f"~~~~ text\n{NEW}\n~~~ \t",
@@ -52,15 +49,13 @@ def test_what_models_put_before_an_answer_is_taken_off(before_it: str) -> None:
         f"“{NEW}”",
         f'Improved answer: "{NEW}"',
         f"  \n{NEW}\n\n",
-    ],
-)
-def test_what_models_put_around_an_answer_is_taken_off(wrapped: str) -> None:
-    assert read(wrapped) == NEW
+    ]:
+        with subtests.test(wrapped=wrapped):
+            assert read(wrapped) == NEW
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_belongs_to_an_answer_stays(subtests: pytest.Subtests) -> None:
+    for text in [
         "Sure enough, trams are quiet.",
         "Here is why trams are quiet: they run on rails.",
         "Here are the reasons:\n\n1. Rails.\n2. Power.",
@@ -76,18 +71,15 @@ def test_what_models_put_around_an_answer_is_taken_off(wrapped: str) -> None:
         "First.\n\nSecond.\n\n\nThird.",
         "A <think> tag opens a block.",
         "Certainly true is that trams are quiet.",
-    ],
-)
-def test_what_belongs_to_an_answer_stays(text: str) -> None:
-    assert read(text) == text
+    ]:
+        with subtests.test(text=text):
+            assert read(text) == text
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["Here is the final answer: 42.", "```\ncode\n```", '"To be or not to be"'],
-)
-def test_wrapping_that_the_text_before_had_as_well_belongs_to_it(text: str) -> None:
-    assert read(text, before=text.replace("42", "41").replace("code", "cod").replace("be", "bee")) == text
+def test_wrapping_that_the_text_before_had_as_well_belongs_to_it(subtests: pytest.Subtests) -> None:
+    for text in ["Here is the final answer: 42.", "```\ncode\n```", '"To be or not to be"']:
+        with subtests.test(text=text):
+            assert read(text, before=text.replace("42", "41").replace("code", "cod").replace("be", "bee")) == text
 
 
 def test_the_prompts_marks_are_no_part_of_an_answer() -> None:
@@ -95,9 +87,10 @@ def test_the_prompts_marks_are_no_part_of_an_answer() -> None:
     assert read_rewrite(reply, before="x", marks=("TEXT-abc",)) == "Trams.\n\nBuses, TEXT-abc."
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "<think>and so on without end", "<think>a</think>", "Improved answer:"])
-def test_nothing_is_left_where_there_was_nothing(text: str) -> None:
-    assert read(text) == ""
+def test_nothing_is_left_where_there_was_nothing(subtests: pytest.Subtests) -> None:
+    for text in ["", "  \n", "<think>and so on without end", "<think>a</think>", "Improved answer:"]:
+        with subtests.test(text=text):
+            assert read(text) == ""
 
 
 @given(st.text())
@@ -105,6 +98,7 @@ def test_reading_never_fails_and_invents_nothing(text: str) -> None:
     assert read(text) in text
 
 
-@pytest.mark.parametrize("text", ["a" * 1_000_000, "<think>" * 150_000, "`" * 1_000_000, "here is " * 120_000])
-def test_a_megabyte_is_read_like_anything_else(text: str) -> None:
-    assert read(text) in text
+def test_a_megabyte_is_read_like_anything_else(subtests: pytest.Subtests) -> None:
+    for text in ["a" * 1_000_000, "<think>" * 150_000, "`" * 1_000_000, "here is " * 120_000]:
+        with subtests.test(text=text):
+            assert read(text) in text

@@ -103,31 +103,31 @@ def test_coverage_is_not_its_business(encoder: Encoder) -> None:
     assert isinstance(score(encoder, RIGHT).coverage, Unscored)
 
 
-@pytest.mark.parametrize(
-    ("groups", "source"),
-    [
+def test_without_two_sides_there_is_no_wrong_one(subtests: pytest.Subtests, encoder: Encoder) -> None:
+    for groups, source in [
         ((ArgumentGroup("pro", PRO),), "perspectives"),
         ((ArgumentGroup("context", PRO),), "context"),
         ((ArgumentGroup("kept", PRO),), "derived"),
-    ],
-)
-def test_without_two_sides_there_is_no_wrong_one(
-    encoder: Encoder, groups: tuple[ArgumentGroup, ...], source: str
+    ]:
+        with subtests.test(groups=groups, source=source):
+            found = score(encoder, RIGHT, *groups, source=source)
+            assert found.hallucination == Unscored(
+                unscored="needs two perspectives: without sides there is no wrong one"
+            )
+
+
+def test_an_empty_answer_is_unscored(subtests: pytest.Subtests, encoder: Encoder) -> None:
+    for answer in ["", " \n"]:
+        with subtests.test(answer=answer):
+            assert score(encoder, answer).hallucination == Unscored(unscored="the answer is empty")
+
+
+def test_an_answer_that_says_none_of_the_arguments_has_nothing_out_of_place(
+    subtests: pytest.Subtests, encoder: Encoder
 ) -> None:
-    found = score(encoder, RIGHT, *groups, source=source)
-    assert found.hallucination == Unscored(unscored="needs two perspectives: without sides there is no wrong one")
-
-
-@pytest.mark.parametrize("answer", ["", " \n"])
-def test_an_empty_answer_is_unscored(encoder: Encoder, answer: str) -> None:
-    assert score(encoder, answer).hallucination == Unscored(unscored="the answer is empty")
-
-
-@pytest.mark.parametrize(
-    "answer", ["Ja.", "?", "1. 2. 3.", "That is what it is about. " * 50, "It depends.\n\n- \n- x"]
-)
-def test_an_answer_that_says_none_of_the_arguments_has_nothing_out_of_place(encoder: Encoder, answer: str) -> None:
-    assert value(score(encoder, answer)) < 0.3
+    for answer in ["Ja.", "?", "1. 2. 3.", "That is what it is about. " * 50, "It depends.\n\n- \n- x"]:
+        with subtests.test(answer=answer):
+            assert value(score(encoder, answer)) < 0.3
 
 
 async def test_the_detector_is_the_function_and_names_its_fit(encoder: Encoder) -> None:

@@ -42,31 +42,31 @@ async def scored(*replies: Any, case: Case = CASE, meter: Meter | None = None, *
     return await ChainPoll(model, **options).score(case, meter=Meter() if meter is None else meter)
 
 
-@pytest.mark.parametrize(
-    ("replies", "share"),
-    [
-        ([YES] * 5, 1.0), ([NO] * 5, 0.0), ([YES, NO, YES, NO, YES], 0.6), ([YES, MAYBE, NO, NO, NO], 0.25),
-        ([MAYBE, YES, YES, MAYBE, NO], 2 / 3),
-    ],
-)  # fmt: skip
-async def test_the_score_is_yes_over_answered(replies: list[str], share: float) -> None:
+async def test_the_score_is_yes_over_answered(subtests: pytest.Subtests) -> None:
     """Section 4.2, step 3: yes divided by the number of answers; what cannot be read is no answer."""
-    scores = await scored(*replies)
-    assert scores.hallucination == pytest.approx(share)
-    assert isinstance(scores.coverage, Unscored)
+    for replies, share in [
+        ([YES] * 5, 1.0),
+        ([NO] * 5, 0.0),
+        ([YES, NO, YES, NO, YES], 0.6),
+        ([YES, MAYBE, NO, NO, NO], 0.25),
+        ([MAYBE, YES, YES, MAYBE, NO], 2 / 3),
+    ]:
+        with subtests.test(replies=replies, share=share):
+            scores = await scored(*replies)
+            assert scores.hallucination == pytest.approx(share)
+            assert isinstance(scores.coverage, Unscored)
 
 
-@pytest.mark.parametrize(
-    ("replies", "n"), [([YES, YES, MAYBE, MAYBE, MAYBE], 5), ([MAYBE] * 5, 5), ([YES] * 3 + [MAYBE] * 5, 8)]
-)
-async def test_under_a_quorum_it_is_unscored_and_the_replies_are_kept(replies: list[str], n: int) -> None:
+async def test_under_a_quorum_it_is_unscored_and_the_replies_are_kept(subtests: pytest.Subtests) -> None:
     """At least 3, and at least half of those requested."""
-    scores = await scored(*replies, polls=n)
-    assert isinstance(scores.hallucination, Unscored)
-    assert f"of {n} polls could be read" in scores.hallucination.unscored
-    assert scores.polls is not None
-    assert [poll.text for poll in scores.polls.replies] == replies
-    assert (scores.polls.low, scores.polls.high) == (None, None)
+    for replies, n in [([YES, YES, MAYBE, MAYBE, MAYBE], 5), ([MAYBE] * 5, 5), ([YES] * 3 + [MAYBE] * 5, 8)]:
+        with subtests.test(replies=replies, n=n):
+            scores = await scored(*replies, polls=n)
+            assert isinstance(scores.hallucination, Unscored)
+            assert f"of {n} polls could be read" in scores.hallucination.unscored
+            assert scores.polls is not None
+            assert [poll.text for poll in scores.polls.replies] == replies
+            assert (scores.polls.low, scores.polls.high) == (None, None)
 
 
 async def test_half_of_the_replies_are_a_quorum() -> None:
@@ -93,16 +93,17 @@ def test_what_a_judge_is_shown() -> None:
     assert "Trams are quiet and fast." in chainpoll_messages(CASE, "correctness")[-1].content
 
 
-@pytest.mark.parametrize(
-    ("asks", "given_text", "asked"),
-    [
-        ("either", PASSAGES, "adherence"), ("either", SIDES, "adherence"), ("either", NOTHING, "correctness"),
-        ("correctness", PASSAGES, "correctness"), ("adherence", SIDES, "adherence"),
-    ],
-)  # fmt: skip
-async def test_what_is_asked_depends_on_what_was_given(asks: Any, given_text: Grounding, asked: str) -> None:
-    scores = await scored(*[NO] * 5, case=Case("Q?", "A.", given_text), asks=asks)
-    assert scores.polls is not None and scores.polls.asked == asked
+async def test_what_is_asked_depends_on_what_was_given(subtests: pytest.Subtests) -> None:
+    for asks, given_text, asked in [
+        ("either", PASSAGES, "adherence"),
+        ("either", SIDES, "adherence"),
+        ("either", NOTHING, "correctness"),
+        ("correctness", PASSAGES, "correctness"),
+        ("adherence", SIDES, "adherence"),
+    ]:
+        with subtests.test(asks=asks, given_text=given_text, asked=asked):
+            scores = await scored(*[NO] * 5, case=Case("Q?", "A.", given_text), asks=asks)
+            assert scores.polls is not None and scores.polls.asked == asked
 
 
 async def test_adherence_to_nothing_is_unscored_and_costs_nothing() -> None:
@@ -149,12 +150,13 @@ def test_the_version_names_what_scores_hang_on() -> None:
     assert len(set(versions)) == 5
 
 
-@pytest.mark.parametrize(("hits", "n"), [(0, 5), (5, 5), (3, 5), (1, 3), (17, 40)])
-def test_the_interval_is_wilsons(hits: int, n: int) -> None:
+def test_the_interval_is_wilsons(subtests: pytest.Subtests) -> None:
     """Against statsmodels; and by hand for 5 of 5: low = 1 / (1 + z * z / 5) = 0.5655."""
-    expected = proportion_confint(hits, n, alpha=0.05, method="wilson")
-    assert wilson(hits, n) == pytest.approx(expected, abs=1e-12)
-    assert wilson(5, 5)[0] == pytest.approx(1 / (1 + 1.959963984540054**2 / 5), abs=1e-12)
+    for hits, n in [(0, 5), (5, 5), (3, 5), (1, 3), (17, 40)]:
+        with subtests.test(hits=hits, n=n):
+            expected = proportion_confint(hits, n, alpha=0.05, method="wilson")
+            assert wilson(hits, n) == pytest.approx(expected, abs=1e-12)
+            assert wilson(5, 5)[0] == pytest.approx(1 / (1 + 1.959963984540054**2 / 5), abs=1e-12)
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(0.1, 100))
@@ -172,14 +174,15 @@ def outcome(verdicts: list[bool | None], n: int) -> tuple[bool, int]:
     return score is not None, 0 if score is None else (score > 0.5) - (score < 0.5)
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 6, 7])
-def test_stopping_early_never_changes_side_or_quorum(n: int) -> None:
+def test_stopping_early_never_changes_side_or_quorum(subtests: pytest.Subtests) -> None:
     """Over every sequence of yes, no and unreadable: what all polls would say is what those taken say."""
-    for verdicts in itertools.product([True, False, None], repeat=n):
-        taken = 0
-        while more := next_polls(list(verdicts[:taken]), n - taken):
-            taken += more
-        assert outcome(list(verdicts[:taken]), n) == outcome(list(verdicts), n)
+    for n in [3, 4, 5, 6, 7]:
+        with subtests.test(n=n):
+            for verdicts in itertools.product([True, False, None], repeat=n):
+                taken = 0
+                while more := next_polls(list(verdicts[:taken]), n - taken):
+                    taken += more
+                assert outcome(list(verdicts[:taken]), n) == outcome(list(verdicts), n)
 
 
 def test_stopping_early_never_draws_more_than_may_decide() -> None:

@@ -43,31 +43,39 @@ def test_the_judge_is_shown_what_was_given_and_no_control_words() -> None:
     assert text.count("TEXT-") == 3  # named once, and before and after the material
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_an_answer_may_be_without_errors(subtests: pytest.Subtests) -> None:
+    for text in [
         reply(),
         f"```json\n{reply()}\n```",
         f"<think>Is {{}} an error?</think>\n\n{reply()}\n",
-    ],
-)
-def test_an_answer_may_be_without_errors(text: str) -> None:
-    found = read_judgement(Reply(text))
-    assert isinstance(found, Judgement)
-    assert (found.penalty, found.has_error) == (0, False)
+    ]:
+        with subtests.test(text=text):
+            found = read_judgement(Reply(text))
+            assert isinstance(found, Judgement)
+            assert (found.penalty, found.has_error) == (0, False)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", "There are no errors.", "{}", "[]", '{"errors": null}', '{"errors": [1]}', reply(score=0),
-        f"Here you are: {reply()}", reply() + reply(), reply({**ERROR, "penalty": 0}), reply({**ERROR, "penalty": "2"}),
-        reply({**ERROR, "penalty": 5.5}), reply({**ERROR, "kind": "style"}), reply({**ERROR, "reason": ""}),
-        '{"errors": [], "errors": [1]}', '{"errors": [{"penalty": NaN}]}',
-    ],
-)  # fmt: skip
-def test_what_is_not_in_the_form_asked_for_is_unscored(text: str) -> None:
-    assert isinstance(read_judgement(Reply(text)), Unscored)
+def test_what_is_not_in_the_form_asked_for_is_unscored(subtests: pytest.Subtests) -> None:
+    for text in [
+        "",
+        "There are no errors.",
+        "{}",
+        "[]",
+        '{"errors": null}',
+        '{"errors": [1]}',
+        reply(score=0),
+        f"Here you are: {reply()}",
+        reply() + reply(),
+        reply({**ERROR, "penalty": 0}),
+        reply({**ERROR, "penalty": "2"}),
+        reply({**ERROR, "penalty": 5.5}),
+        reply({**ERROR, "kind": "style"}),
+        reply({**ERROR, "reason": ""}),
+        '{"errors": [], "errors": [1]}',
+        '{"errors": [{"penalty": NaN}]}',
+    ]:
+        with subtests.test(text=text):
+            assert isinstance(read_judgement(Reply(text)), Unscored)
 
 
 async def test_a_reply_that_was_cut_off_is_unscored() -> None:
@@ -76,8 +84,9 @@ async def test_a_reply_that_was_cut_off_is_unscored() -> None:
     assert found == Unscored(unscored="the judge's reply was cut off")
 
 
-@pytest.mark.parametrize("reason", ["The statement is correct.", "No error.", "This is supported by passage 2"])
-def test_an_error_whose_own_reason_denies_it_is_no_score(reason: str) -> None:
-    found = read_judgement(Reply(reply(ERROR, {**ERROR, "reason": reason})))
-    assert isinstance(found, Unscored)
-    assert found.unscored == "the judge's reply lists an error 2 and says that it is none"
+def test_an_error_whose_own_reason_denies_it_is_no_score(subtests: pytest.Subtests) -> None:
+    for reason in ["The statement is correct.", "No error.", "This is supported by passage 2"]:
+        with subtests.test(reason=reason):
+            found = read_judgement(Reply(reply(ERROR, {**ERROR, "reason": reason})))
+            assert isinstance(found, Unscored)
+            assert found.unscored == "the judge's reply lists an error 2 and says that it is none"

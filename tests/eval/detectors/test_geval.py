@@ -56,15 +56,16 @@ def test_the_expected_rating_is_that_of_a_hand_computation() -> None:
     assert (rating, mass) == (pytest.approx(3.9 / 0.9), pytest.approx(0.9))
 
 
-@pytest.mark.parametrize("out_of", ["/", " out of ", " (out of "])
-def test_what_a_rating_is_out_of_is_not_the_rating(out_of: str) -> None:
+def test_what_a_rating_is_out_of_is_not_the_rating(subtests: pytest.Subtests) -> None:
     """Of "5/5" the first 5 is what the model was in doubt about: 5 x 0.6 + 4 x 0.4."""
-    doubt = ReplyToken("5", math.log(0.6), (("5", math.log(0.6)), ("4", math.log(0.4))))
-    parts = ("Rating: ", doubt, out_of, "5", ")" if "(" in out_of else "")
-    tokens = tuple(part if isinstance(part, ReplyToken) else ReplyToken(part, 0.0) for part in parts)
-    found = Reply("".join(token.text for token in tokens), "stop", tokens)
-    rating, mass = expected_rating(found) or (0, 0)
-    assert (rating, mass) == (pytest.approx(4.6), pytest.approx(1.0))
+    for out_of in ["/", " out of ", " (out of "]:
+        with subtests.test(out_of=out_of):
+            doubt = ReplyToken("5", math.log(0.6), (("5", math.log(0.6)), ("4", math.log(0.4))))
+            parts = ("Rating: ", doubt, out_of, "5", ")" if "(" in out_of else "")
+            tokens = tuple(part if isinstance(part, ReplyToken) else ReplyToken(part, 0.0) for part in parts)
+            found = Reply("".join(token.text for token in tokens), "stop", tokens)
+            rating, mass = expected_rating(found) or (0, 0)
+            assert (rating, mass) == (pytest.approx(4.6), pytest.approx(1.0))
 
 
 def test_a_rating_with_and_without_a_space_is_one() -> None:
@@ -72,25 +73,50 @@ def test_a_rating_with_and_without_a_space_is_one() -> None:
     assert expected_rating(found) == (pytest.approx((4 * 0.7 + 2 * 0.1) / 0.8), pytest.approx(0.8))
 
 
-@pytest.mark.parametrize("found", [Reply("4"), reply("4", _4=0.3, _I=0.6), reply("hm", _4=0.9), Reply("4", "length")])
-def test_without_probabilities_of_ratings_there_is_no_expectation(found: Reply) -> None:
-    assert expected_rating(found) is None
+def test_without_probabilities_of_ratings_there_is_no_expectation(subtests: pytest.Subtests) -> None:
+    for found in [Reply("4"), reply("4", _4=0.3, _I=0.6), reply("hm", _4=0.9), Reply("4", "length")]:
+        with subtests.test(found=found):
+            assert expected_rating(found) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "rating"),
-    [
-        ("4", 4), (" 5.", 5), ("**3**", 3), ("4/5", 4), ("2 out of 5", 2), ("Consistency: 1", 1), ("Rating is 2", 2),
-        ("The answer adds a date.\n\nRating: 3", 3), ("Score: 2\nOn reflection:\nScore: 4", 4), ("[5]", 5),
-        ("<think>Rating: 1</think>4", 4), ("Consistency (1 to 5): 4", 4), ("- Consistency: 4", 4), ("reasons\n4", 4),
-        ("", None), ("good", None), ("0", None), ("6", None), ("-1", None), ("Score: -1", None), ("3.5", None),
-        ("4 to 5", None), ("3-4", None), ("8/10", None), ("Rating: 4/10", None), ("Rating: 4.5", None), ("45", None),
-        ("I would say 4 because of the date", None), ("Rating: 4\nRating: 9", None), ("four", None), ("3 or 4", None),
-        ("Rating: 5. Nothing contradicts the passages.", 5), ("Claim 2 is not supported.\nConsistency: 3", 3),
-    ],
-)  # fmt: skip
-def test_ratings_are_read_and_never_guessed(text: str, rating: int | None) -> None:
-    assert read_rating(Reply(text, "stop")) == rating
+def test_ratings_are_read_and_never_guessed(subtests: pytest.Subtests) -> None:
+    for text, rating in [
+        ("4", 4),
+        (" 5.", 5),
+        ("**3**", 3),
+        ("4/5", 4),
+        ("2 out of 5", 2),
+        ("Consistency: 1", 1),
+        ("Rating is 2", 2),
+        ("The answer adds a date.\n\nRating: 3", 3),
+        ("Score: 2\nOn reflection:\nScore: 4", 4),
+        ("[5]", 5),
+        ("<think>Rating: 1</think>4", 4),
+        ("Consistency (1 to 5): 4", 4),
+        ("- Consistency: 4", 4),
+        ("reasons\n4", 4),
+        ("", None),
+        ("good", None),
+        ("0", None),
+        ("6", None),
+        ("-1", None),
+        ("Score: -1", None),
+        ("3.5", None),
+        ("4 to 5", None),
+        ("3-4", None),
+        ("8/10", None),
+        ("Rating: 4/10", None),
+        ("Rating: 4.5", None),
+        ("45", None),
+        ("I would say 4 because of the date", None),
+        ("Rating: 4\nRating: 9", None),
+        ("four", None),
+        ("3 or 4", None),
+        ("Rating: 5. Nothing contradicts the passages.", 5),
+        ("Claim 2 is not supported.\nConsistency: 3", 3),
+    ]:
+        with subtests.test(text=text, rating=rating):
+            assert read_rating(Reply(text, "stop")) == rating
 
 
 @given(st.text(max_size=100))

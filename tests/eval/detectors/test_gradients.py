@@ -44,17 +44,19 @@ def by_captum(model: Any, method: type, ids: list[int], answer: int) -> np.ndarr
 
 @pytest.mark.filterwarnings("ignore:Setting forward, backward hooks")
 @pytest.mark.filterwarnings("ignore:Input Tensor")
-@pytest.mark.parametrize(("measure", "method"), [("dot", InputXGradient), ("l2", Saliency)])
-def test_attributions_are_captums(model, measure, method) -> None:
-    found = attribute_tokens(model, IDS, ANSWER, measure=measure)
-    np.testing.assert_allclose(found, by_captum(model, method, IDS, ANSWER), atol=1e-5)
+def test_attributions_are_captums(subtests: pytest.Subtests, model) -> None:
+    for measure, method in [("dot", InputXGradient), ("l2", Saliency)]:
+        with subtests.test(measure=measure, method=method):
+            found = attribute_tokens(model, IDS, ANSWER, measure=measure)
+            np.testing.assert_allclose(found, by_captum(model, method, IDS, ANSWER), atol=1e-5)
 
 
-@pytest.mark.parametrize("chunk", [1, 3, 4, 100])
-def test_attributions_do_not_hang_on_the_chunk(model, chunk) -> None:
-    np.testing.assert_allclose(
-        attribute_tokens(model, IDS, ANSWER, chunk=chunk), attribute_tokens(model, IDS, ANSWER), atol=1e-6
-    )
+def test_attributions_do_not_hang_on_the_chunk(subtests: pytest.Subtests, model) -> None:
+    for chunk in [1, 3, 4, 100]:
+        with subtests.test(chunk=chunk):
+            np.testing.assert_allclose(
+                attribute_tokens(model, IDS, ANSWER, chunk=chunk), attribute_tokens(model, IDS, ANSWER), atol=1e-6
+            )
 
 
 def test_nothing_flows_back_from_a_token_that_comes_later(model) -> None:
@@ -103,7 +105,7 @@ def test_the_model_is_left_as_it_was(model) -> None:
     assert all(p.grad is None for p in model.parameters())
 
 
-@pytest.mark.parametrize("answer", [0, len(IDS)])
-def test_something_must_stand_before_the_answer(model, answer) -> None:
-    with pytest.raises(ValueError, match="before the answer"):
-        attribute_tokens(model, IDS, answer)
+def test_something_must_stand_before_the_answer(subtests: pytest.Subtests, model) -> None:
+    for answer in [0, len(IDS)]:
+        with subtests.test(answer=answer), pytest.raises(ValueError, match="before the answer"):
+            attribute_tokens(model, IDS, answer)

@@ -24,26 +24,29 @@ async def scores(name: str, answer: str, *given: str, source: str = "perspective
     return await build_detector(name, RESOURCES).score(case, meter=Meter())
 
 
-@pytest.mark.parametrize("name", ["rouge", "alignment"])
-async def test_a_foreign_sentence_after_thousands_of_words_is_found(name: str) -> None:
-    found = await scores(name, f"{SAID} " * MANY + FOREIGN, SAID)
-    marks = [number(s.hallucination) or 0.0 for s in found.sentences]
-    assert len(marks) == MANY + 1
-    assert marks[-1] > 0.8 and max(marks[:-1]) < 0.1
+async def test_a_foreign_sentence_after_thousands_of_words_is_found(subtests: pytest.Subtests) -> None:
+    for name in ["rouge", "alignment"]:
+        with subtests.test(name=name):
+            found = await scores(name, f"{SAID} " * MANY + FOREIGN, SAID)
+            marks = [number(s.hallucination) or 0.0 for s in found.sentences]
+            assert len(marks) == MANY + 1
+            assert marks[-1] > 0.8 and max(marks[:-1]) < 0.1
 
 
-@pytest.mark.parametrize("name", ["rouge", "alignment"])
-async def test_what_the_last_sentence_of_a_long_answer_says_is_covered(name: str) -> None:
-    found = await scores(name, f"{FOREIGN} " * MANY + SAID, SAID)
-    assert (number(found.arguments[0].coverage) or 0.0) < 0.1
+async def test_what_the_last_sentence_of_a_long_answer_says_is_covered(subtests: pytest.Subtests) -> None:
+    for name in ["rouge", "alignment"]:
+        with subtests.test(name=name):
+            found = await scores(name, f"{FOREIGN} " * MANY + SAID, SAID)
+            assert (number(found.arguments[0].coverage) or 0.0) < 0.1
 
 
-@pytest.mark.parametrize("name", ["rouge", "alignment"])
-async def test_the_end_of_a_long_passage_supports_an_answer(name: str) -> None:
+async def test_the_end_of_a_long_passage_supports_an_answer(subtests: pytest.Subtests) -> None:
     """One sentence of 3,000 words in the passage, and the supporting one behind it."""
-    passage = " ".join(["Volcanoes melt glaciers"] * 1000) + f". {SAID}"
-    found = await scores(name, SAID, passage, source="context")
-    assert (number(found.hallucination) or 0.0) < 0.1
+    for name in ["rouge", "alignment"]:
+        with subtests.test(name=name):
+            passage = " ".join(["Volcanoes melt glaciers"] * 1000) + f". {SAID}"
+            found = await scores(name, SAID, passage, source="context")
+            assert (number(found.hallucination) or 0.0) < 0.1
 
 
 async def test_a_sentence_longer_than_the_encoders_window_is_read_to_its_end() -> None:

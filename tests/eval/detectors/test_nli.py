@@ -119,12 +119,11 @@ async def test_an_argument_that_no_sentence_fits_beside_is_as_badly_covered_as_i
     assert number(scores.coverage) == pytest.approx(worst, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("answer", "given"), [(" ", CASE.given), ("wind.", Grounding("derived", (ArgumentGroup("kept", ("a",)),)))]
-)
-async def test_what_cannot_be_scored_says_why(model, answer, given) -> None:
-    scores = await NliDetector(model).score(Case("Q?", answer, given), meter=Meter())
-    assert isinstance(scores.hallucination, Unscored) and isinstance(scores.coverage, Unscored)
+async def test_what_cannot_be_scored_says_why(subtests: pytest.Subtests, model) -> None:
+    for answer, given in [(" ", CASE.given), ("wind.", Grounding("derived", (ArgumentGroup("kept", ("a",)),)))]:
+        with subtests.test(answer=answer, given=given):
+            scores = await NliDetector(model).score(Case("Q?", answer, given), meter=Meter())
+            assert isinstance(scores.hallucination, Unscored) and isinstance(scores.coverage, Unscored)
 
 
 def test_the_label_named_entailment_is_taken_and_another_can_be_named(bert, tmp_path: Path) -> None:
@@ -163,10 +162,10 @@ async def test_a_model_that_runs_out_of_memory_is_a_backends_error(bert: str, mo
         await NliDetector(model).score(CASE, meter=Meter())
 
 
-@pytest.mark.parametrize("spec", ["openai:gpt", "hf:", "hf:x?labels=2"])
-def test_a_name_of_another_form_is_refused(spec) -> None:
-    with pytest.raises(InputError):
-        load_nli(spec)
+def test_a_name_of_another_form_is_refused(subtests: pytest.Subtests) -> None:
+    for spec in ["openai:gpt", "hf:", "hf:x?labels=2"]:
+        with subtests.test(spec=spec), pytest.raises(InputError):
+            load_nli(spec)
 
 
 def test_a_folder_that_holds_no_classifier_is_one_clear_error(tmp_path: Path) -> None:

@@ -50,40 +50,46 @@ def words_of(case: Case, question: Question = "adherence") -> str:
     return "\n".join(m.content for m in chainpoll_messages(case, question))
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_outside_the_fence_the_text_does_turn_the_judge(text: str) -> None:
+def test_outside_the_fence_the_text_does_turn_the_judge(subtests: pytest.Subtests) -> None:
     """Otherwise the tests below would say nothing."""
-    case = Case("When was it opened?", FALSE, given_passages(PASSAGE))
-    assert JUDGE.reply(words_of(case)).endswith("yes")
-    assert JUDGE.reply(words_of(case) + "\n" + text).endswith("no")
+    for text in HOSTILE.values():
+        with subtests.test(text=text):
+            case = Case("When was it opened?", FALSE, given_passages(PASSAGE))
+            assert JUDGE.reply(words_of(case)).endswith("yes")
+            assert JUDGE.reply(words_of(case) + "\n" + text).endswith("no")
 
 
-@pytest.mark.parametrize("question", ["adherence", "correctness"])
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-async def test_a_hostile_answer_does_not_turn_the_judge(text: str, question: Question) -> None:
-    for answer in (f"{FALSE}\n{text}", f"{text}\n{FALSE}", f"{FALSE} {text}"):
-        case = Case("When was it opened?", answer, given_passages(PASSAGE))
-        assert (await verdict(case, question)).hallucination == 1.0
+async def test_a_hostile_answer_does_not_turn_the_judge(subtests: pytest.Subtests) -> None:
+    for question in ["adherence", "correctness"]:
+        for text in HOSTILE.values():
+            with subtests.test(question=question, text=text):
+                for answer in (f"{FALSE}\n{text}", f"{text}\n{FALSE}", f"{FALSE} {text}"):
+                    case = Case("When was it opened?", answer, given_passages(PASSAGE))
+                    assert (await verdict(case, question)).hallucination == 1.0
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-async def test_a_hostile_passage_question_or_side_does_not_turn_the_judge(text: str) -> None:
-    for case in (
-        Case("When was it opened?", FALSE, given_passages(PASSAGE, text)),
-        Case(f"When was it opened?\n{text}", FALSE, given_passages(PASSAGE)),
-        Case(
-            "When?",
-            FALSE,
-            Grounding("perspectives", (ArgumentGroup(text, (PASSAGE,)), ArgumentGroup("con", (text, "It was not.")))),
-        ),
-    ):
-        assert (await verdict(case)).hallucination == 1.0
+async def test_a_hostile_passage_question_or_side_does_not_turn_the_judge(subtests: pytest.Subtests) -> None:
+    for text in HOSTILE.values():
+        with subtests.test(text=text):
+            for case in (
+                Case("When was it opened?", FALSE, given_passages(PASSAGE, text)),
+                Case(f"When was it opened?\n{text}", FALSE, given_passages(PASSAGE)),
+                Case(
+                    "When?",
+                    FALSE,
+                    Grounding(
+                        "perspectives", (ArgumentGroup(text, (PASSAGE,)), ArgumentGroup("con", (text, "It was not.")))
+                    ),
+                ),
+            ):
+                assert (await verdict(case)).hallucination == 1.0
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-async def test_nor_does_it_turn_a_no_into_a_yes(text: str) -> None:
-    case = Case("When was it opened?", f"{TRUE}\n" + text.replace("no", "yes"), given_passages(PASSAGE))
-    assert (await verdict(case)).hallucination == 0.0
+async def test_nor_does_it_turn_a_no_into_a_yes(subtests: pytest.Subtests) -> None:
+    for text in HOSTILE.values():
+        with subtests.test(text=text):
+            case = Case("When was it opened?", f"{TRUE}\n" + text.replace("no", "yes"), given_passages(PASSAGE))
+            assert (await verdict(case)).hallucination == 0.0
 
 
 async def test_who_knows_how_marks_are_made_cannot_close_the_fence() -> None:

@@ -90,9 +90,8 @@ async def test_an_answer_that_leaves_no_room_is_unscored_not_cut(model) -> None:
     assert "more than the 160 that fit" in scores.coverage.unscored
 
 
-@pytest.mark.parametrize(
-    ("answer", "given", "why"),
-    [
+async def test_what_cannot_be_scored_says_why(subtests: pytest.Subtests, model) -> None:
+    for answer, given, why in [
         ("  ", CASE.given, "the answer is empty"),
         (
             "Wind.",
@@ -100,11 +99,10 @@ async def test_an_answer_that_leaves_no_room_is_unscored_not_cut(model) -> None:
             "no content words among what was given",
         ),
         ("Wind.", Grounding("derived", ()), "no content words among what was given"),
-    ],
-)
-async def test_what_cannot_be_scored_says_why(model, answer, given, why) -> None:
-    scores = await SalienceDetector(WordMaps(model)).score(Case("Q?", answer, given), meter=Meter())
-    assert scores.coverage == scores.hallucination == Unscored(unscored=why)
+    ]:
+        with subtests.test(answer=answer, given=given, why=why):
+            scores = await SalienceDetector(WordMaps(model)).score(Case("Q?", answer, given), meter=Meter())
+            assert scores.coverage == scores.hallucination == Unscored(unscored=why)
 
 
 async def test_an_answer_of_stop_words_has_coverage_but_no_hallucination(model) -> None:
@@ -134,10 +132,10 @@ async def test_a_chat_model_is_asked_in_its_template(tmp_path: Path) -> None:
     assert number(scores.coverage) is not None
 
 
-@pytest.mark.parametrize("option", [{"aggregate": "median"}, {"mean": "harmonic"}])
-def test_an_unknown_option_is_named_with_those_there_are(model, option) -> None:
-    with pytest.raises(InputError, match="must be one of"):
-        SalienceDetector(WordMaps(model), **option)
+def test_an_unknown_option_is_named_with_those_there_are(subtests: pytest.Subtests, model) -> None:
+    for option in [{"aggregate": "median"}, {"mean": "harmonic"}]:
+        with subtests.test(option=option), pytest.raises(InputError, match="must be one of"):
+            SalienceDetector(WordMaps(model), **option)
 
 
 def test_an_unknown_measure_is_named_with_those_there_are(model) -> None:

@@ -44,32 +44,30 @@ def test_a_word_without_tokens_has_no_salience() -> None:
 WORDS = np.array([[0.5, 0.1, 0.2], [0.2, 0.2, 0.0], [0.0, 0.0, 0.0]])
 
 
-@pytest.mark.parametrize(
-    ("aggregate", "axis", "expected"),
-    [
+def test_strengths_by_hand(subtests: pytest.Subtests) -> None:
+    for aggregate, axis, expected in [
         ("max", 1, [0.5, 0.2, 0.0]),
         ("max", 0, [0.5, 0.2, 0.2]),
         ("sum", 1, [0.8, 0.4, 0.0]),
         ("sum", 0, [0.7, 0.3, 0.2]),
         # Shares 5/8, 1/8, 2/8: entropy .625 ln 1.6 + .125 ln 8 + .25 ln 4 = 0.9003; two equal halves: ln 2.
         ("entropy", 1, [math.exp(-0.9002560795552889), 0.5, 0.0]),
-    ],
-)
-def test_strengths_by_hand(aggregate, axis, expected) -> None:
-    np.testing.assert_allclose(strengths(WORDS, aggregate, axis=axis), expected)
+    ]:
+        with subtests.test(aggregate=aggregate, axis=axis, expected=expected):
+            np.testing.assert_allclose(strengths(WORDS, aggregate, axis=axis), expected)
 
 
-@pytest.mark.parametrize(
-    ("aggregate", "mean", "expected"),
-    [
+def test_error_scores_by_hand(subtests: pytest.Subtests) -> None:
+    for aggregate, mean, expected in [
         ("max", "geometric", 1 - math.sqrt(0.5 * 0.2)),
         ("max", "arithmetic", 1 - 0.35),
         ("sum", "geometric", 1 / (1 + math.sqrt(0.8 * 0.4))),
         ("sum", "arithmetic", 1 / (1 + 0.6)),
-    ],
-)
-def test_error_scores_by_hand(aggregate, mean, expected) -> None:
-    assert error_score(strengths(WORDS[:2], aggregate, axis=1), aggregate, mean) == pytest.approx(expected, abs=1e-12)
+    ]:
+        with subtests.test(aggregate=aggregate, mean=mean, expected=expected):
+            assert error_score(strengths(WORDS[:2], aggregate, axis=1), aggregate, mean) == pytest.approx(
+                expected, abs=1e-12
+            )
 
 
 def test_one_word_without_salience_makes_the_geometric_mean_nothing() -> None:

@@ -137,11 +137,12 @@ async def test_embedding_scores_are_cosines_of_the_encoder() -> None:
     assert number(found.sentences[0].hallucination) < number(found.sentences[1].hallucination)  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("answer", ["", " \n "])
-async def test_an_answer_without_words_is_unscored(answer: str) -> None:
-    assert isinstance((await ngram(case(answer, "x"))).hallucination, Unscored)
-    embedding = SelfCheckEmbedding(SampleSource(), load_encoder(threads=1))
-    assert isinstance((await embedding.score(case(answer, "x"), meter=Meter())).hallucination, Unscored)
+async def test_an_answer_without_words_is_unscored(subtests: pytest.Subtests) -> None:
+    for answer in ["", " \n "]:
+        with subtests.test(answer=answer):
+            assert isinstance((await ngram(case(answer, "x"))).hallucination, Unscored)
+            embedding = SelfCheckEmbedding(SampleSource(), load_encoder(threads=1))
+            assert isinstance((await embedding.score(case(answer, "x"), meter=Meter())).hallucination, Unscored)
 
 
 def test_samples_come_with_the_row() -> None:
@@ -228,7 +229,8 @@ async def test_samples_are_drawn_from_a_local_model(tmp_path: Path) -> None:
         assert await SampleSource(model, count=3).get(case("Ann."), meter=Meter()) == samples
 
 
-@pytest.mark.parametrize("module", [chainpoll, selfcheck])
-def test_the_examples_in_the_docstrings_hold(module: Any) -> None:
-    found = doctest.testmod(module)
-    assert found.attempted > 0 and found.failed == 0
+def test_the_examples_in_the_docstrings_hold(subtests: pytest.Subtests) -> None:
+    for module in [chainpoll, selfcheck]:
+        with subtests.test(module=module):
+            found = doctest.testmod(module)
+            assert found.attempted > 0 and found.failed == 0

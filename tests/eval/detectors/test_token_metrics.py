@@ -174,20 +174,22 @@ def test_what_the_answer_is_held_against_stands_in_the_prompt() -> None:
     assert "Arguments, pro:\n- Trams are quiet.\n\nArguments, con:\n- Buses are cheap." in texts[2]
 
 
-@pytest.mark.parametrize("answer", ["", " \n"])
-async def test_an_answer_without_tokens_is_unscored(answer: str) -> None:
-    for detector in (GptScore(Table({})), PseudoEntropy(Table({}))):
-        assert isinstance((await scored(detector, answer)).hallucination, Unscored)
+async def test_an_answer_without_tokens_is_unscored(subtests: pytest.Subtests) -> None:
+    for answer in ["", " \n"]:
+        with subtests.test(answer=answer):
+            for detector in (GptScore(Table({})), PseudoEntropy(Table({}))):
+                assert isinstance((await scored(detector, answer)).hallucination, Unscored)
 
 
-@pytest.mark.parametrize("name", ["gptscore", "pseudo-entropy"])
 async def test_an_answer_beyond_the_context_is_unscored_with_the_reason_and_never_cut(
-    model: LocalModel, name: str
+    subtests: pytest.Subtests, model: LocalModel
 ) -> None:
     """It is no failure either: asking again would change nothing."""
-    detector = build_detector(name, Resources(local=model))
-    outcome = (await Scorer([detector]).score(Case("Q?", "x" * 3000, NOTHING)))[name]
-    assert not outcome.failed
-    assert isinstance(outcome.scores.hallucination, Unscored)
-    assert "nothing is cut off" in outcome.scores.hallucination.unscored
-    assert outcome.usage.calls == 0
+    for name in ["gptscore", "pseudo-entropy"]:
+        with subtests.test(name=name):
+            detector = build_detector(name, Resources(local=model))
+            outcome = (await Scorer([detector]).score(Case("Q?", "x" * 3000, NOTHING)))[name]
+            assert not outcome.failed
+            assert isinstance(outcome.scores.hallucination, Unscored)
+            assert "nothing is cut off" in outcome.scores.hallucination.unscored
+            assert outcome.usage.calls == 0

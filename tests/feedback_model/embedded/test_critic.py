@@ -145,11 +145,12 @@ def fault(sentence: int, margin: float, reason: str = "r") -> AnswerFault:
     return AnswerFault(sentence, margin, reason, ())
 
 
-@pytest.mark.parametrize("margin", [-1.0, 0.0, 1.5])
-def test_at_temperature_1_a_fault_is_named_as_often_as_it_is_likely(margin: float) -> None:
-    draws = Draws((fault(0, margin),), 1, 0, point())
-    share = np.mean([draws.sample(i).tags[0] == "Incomplete" for i in range(3000)])
-    assert share == pytest.approx(1 / (1 + np.exp(-margin)), abs=0.03)
+def test_at_temperature_1_a_fault_is_named_as_often_as_it_is_likely(subtests: pytest.Subtests) -> None:
+    for margin in [-1.0, 0.0, 1.5]:
+        with subtests.test(margin=margin):
+            draws = Draws((fault(0, margin),), 1, 0, point())
+            share = np.mean([draws.sample(i).tags[0] == "Incomplete" for i in range(3000)])
+            assert share == pytest.approx(1 / (1 + np.exp(-margin)), abs=0.03)
 
 
 def test_at_temperature_0_all_draws_are_the_same() -> None:

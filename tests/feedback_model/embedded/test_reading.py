@@ -53,26 +53,25 @@ def test_a_sentence_that_something_hangs_on_is_named_and_not_taken_out() -> None
     assert (found.kind, found.edit) == ("unsupported", None)
 
 
-@pytest.mark.parametrize(
-    "nothing",
-    ["Is it old?", "Based on the passages, here is what is known:", "# Owls", "www.owls.example"],
-)
-def test_what_claims_nothing_is_never_faulted(nothing: str) -> None:
-    assert findings(f"{nothing}\n{SOUND}") == []
+def test_what_claims_nothing_is_never_faulted(subtests: pytest.Subtests) -> None:
+    for nothing in ["Is it old?", "Based on the passages, here is what is known:", "# Owls", "www.owls.example"]:
+        with subtests.test(nothing=nothing):
+            assert findings(f"{nothing}\n{SOUND}") == []
 
 
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [("| bridge | 1899 |\n| --- | --- |", "2 sentences: a table row"), ("nan", "too short to claim anything")],
-)
-async def test_an_answer_of_which_nothing_can_be_checked_has_no_critique(answer: str, why: str) -> None:
-    request = asked(answer, PASSAGE)
-    models = (feedback(), EmbeddedHallucination(WordOverlapEncoder(), verifier=verifier))
-    for model in models:
-        (sample,) = await drawn(model, request, 1)
-        assert sample.invalid is not None
-        assert sample.invalid.startswith("nothing in the answer could be checked")
-        assert why in sample.invalid
+async def test_an_answer_of_which_nothing_can_be_checked_has_no_critique(subtests: pytest.Subtests) -> None:
+    for answer, why in [
+        ("| bridge | 1899 |\n| --- | --- |", "2 sentences: a table row"),
+        ("nan", "too short to claim anything"),
+    ]:
+        with subtests.test(answer=answer, why=why):
+            request = asked(answer, PASSAGE)
+            models = (feedback(), EmbeddedHallucination(WordOverlapEncoder(), verifier=verifier))
+            for model in models:
+                (sample,) = await drawn(model, request, 1)
+                assert sample.invalid is not None
+                assert sample.invalid.startswith("nothing in the answer could be checked")
+                assert why in sample.invalid
 
 
 def test_a_sentence_in_another_language_is_not_judged() -> None:

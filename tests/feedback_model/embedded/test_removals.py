@@ -31,16 +31,14 @@ def removed(answer: str, question: str = "What about the harbour bridge?") -> li
 BEFORE = "The harbour bridge was opened in 1932. Trains cross the bridge every hour."
 
 
-@pytest.mark.parametrize(
-    "after", ["", "Cars pay a toll on weekdays.", "Additionally, bicycles have a lane of their own."]
-)
-def test_an_unsupported_sentence_goes_where_nothing_hangs_on_it(after: str) -> None:
-    assert removed(f"{BEFORE} {FOREIGN} {after}".strip()) == [FOREIGN]
+def test_an_unsupported_sentence_goes_where_nothing_hangs_on_it(subtests: pytest.Subtests) -> None:
+    for after in ["", "Cars pay a toll on weekdays.", "Additionally, bicycles have a lane of their own."]:
+        with subtests.test(after=after):
+            assert removed(f"{BEFORE} {FOREIGN} {after}".strip()) == [FOREIGN]
 
 
-@pytest.mark.parametrize(
-    "after",
-    [
+def test_a_sentence_that_the_next_one_hangs_on_stays(subtests: pytest.Subtests) -> None:
+    for after in [
         "However, cars pay a toll on weekdays.",
         "Therefore, bicycles have a lane of their own.",
         "This is why cars pay a toll on weekdays.",
@@ -51,11 +49,10 @@ def test_an_unsupported_sentence_goes_where_nothing_hangs_on_it(after: str) -> N
         "As a result, cars pay a toll on weekdays.",
         "For example, cars pay a toll on weekdays.",
         "- Cars pay a toll on weekdays.",
-    ],
-)
-def test_a_sentence_that_the_next_one_hangs_on_stays(after: str) -> None:
-    joint = "\n" if after.startswith("-") else " "
-    assert removed(f"{BEFORE} {FOREIGN}{joint}{after}") == []
+    ]:
+        with subtests.test(after=after):
+            joint = "\n" if after.startswith("-") else " "
+            assert removed(f"{BEFORE} {FOREIGN}{joint}{after}") == []
 
 
 def test_a_sentence_whose_name_comes_back_later_stays() -> None:
@@ -68,36 +65,31 @@ def test_a_pronoun_that_goes_on_over_the_sentence_loses_nothing() -> None:
     assert removed(answer) == ["It sings at night."]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_steps_torn_quotations_and_what_is_led_in_to_stay(subtests: pytest.Subtests) -> None:
+    for answer in [
         "To cook it:\n1. Wash the rice in cold water.\n2. Sing to the moon quietly.\n3. Boil the rice for ten minutes.",
         "Wash the rice in cold water. Then sing to the moon quietly. Boil the rice for ten minutes.",
         "Boil the rice for ten minutes. You should sing to the moon quietly.",
         f'{BEFORE} He said "squirrels elected a mayor.',
         f"{BEFORE} The facts are these:\nSquirrels elected a mayor.",
-    ],
-)
-def test_steps_torn_quotations_and_what_is_led_in_to_stay(answer: str) -> None:
-    assert removed(answer) == []
+    ]:
+        with subtests.test(answer=answer):
+            assert removed(answer) == []
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
+def test_conclusions_and_parts_of_what_was_said_stay(subtests: pytest.Subtests) -> None:
+    for sentence in [
         "So squirrels elected a mayor.",
         "Squirrels would elect a mayor.",
         "Half of them elected a mayor.",
         "In all, squirrels elected a mayor.",
-    ],
-)
-def test_conclusions_and_parts_of_what_was_said_stay(sentence: str) -> None:
-    assert removed(f"{BEFORE} {sentence}") == []
+    ]:
+        with subtests.test(sentence=sentence):
+            assert removed(f"{BEFORE} {sentence}") == []
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
+def test_advice_and_what_is_said_to_the_reader_or_in_another_language_stay(subtests: pytest.Subtests) -> None:
+    for sentence in [
         "If squirrels bite, phone a vet at once.",
         "In a thunderstorm, leave the forest.",
         "A last tip: keep nuts in a jar.",
@@ -108,10 +100,9 @@ def test_conclusions_and_parts_of_what_was_said_stay(sentence: str) -> None:
         "Squirrels look forward to meeting you.",
         "Herzliche Grüße aus dem Wald",
         "Hartelijk dank en tot ziens!",
-    ],
-)
-def test_advice_and_what_is_said_to_the_reader_or_in_another_language_stay(sentence: str) -> None:
-    assert removed(f"{BEFORE} {sentence}") == []
+    ]:
+        with subtests.test(sentence=sentence):
+            assert removed(f"{BEFORE} {sentence}") == []
 
 
 def test_what_answers_the_question_stays() -> None:
@@ -144,8 +135,11 @@ def test_half_a_sentence_that_is_supported_holds_the_whole_one() -> None:
     assert removed(f"{BEFORE} {half}") == []
 
 
-@pytest.mark.parametrize(
-    "line", ["Squirrel Department", "Nuts from the third oak,\nBella & Olaf", "In brief: squirrels elected a mayor."]
-)
-def test_a_line_of_a_letter_and_what_is_named_for_what_it_is_stay(line: str) -> None:
-    assert removed(f"{BEFORE}\n\n{line}") == []
+def test_a_line_of_a_letter_and_what_is_named_for_what_it_is_stay(subtests: pytest.Subtests) -> None:
+    for line in [
+        "Squirrel Department",
+        "Nuts from the third oak,\nBella & Olaf",
+        "In brief: squirrels elected a mayor.",
+    ]:
+        with subtests.test(line=line):
+            assert removed(f"{BEFORE}\n\n{line}") == []

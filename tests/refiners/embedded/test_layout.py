@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from eirene.refiners.embedded.layout import Layout, renumbered
 
 
-@pytest.mark.parametrize(
-    ("marker", "after"), [("1.", "2."), ("9)", "10)"), ("(3)", "(4)"), ("a)", "b)"), ("-", "-"), ("•", "•")]
-)
-def test_the_next_marker(marker: str, after: str) -> None:
-    assert renumbered(marker, 1) == after
+def test_the_next_marker(subtests: pytest.Subtests) -> None:
+    for marker, after in [("1.", "2."), ("9)", "10)"), ("(3)", "(4)"), ("a)", "b)"), ("-", "-"), ("•", "•")]:
+        with subtests.test(marker=marker, after=after):
+            assert renumbered(marker, 1) == after
 
 
 def test_an_item_holds_its_indented_lines() -> None:

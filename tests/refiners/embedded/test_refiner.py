@@ -121,18 +121,16 @@ async def test_literal_edits_are_made_where_they_stand() -> None:
     assert await refine(ANSWER, critique(ANSWER, wrong)) == ANSWER.replace("pirates", "kings")
 
 
-@pytest.mark.parametrize(
-    ("reason", "gone", "there"),
-    [
+async def test_a_reason_in_free_words_is_understood(subtests: pytest.Subtests) -> None:
+    for reason, gone, there in [
         ("This is made up.", "pirates", ""),
         ('Missing: "Trees clean the air".', "", "rees clean the air."),
         ("trees clean the air, too", "", "rees clean the air."),
-    ],
-)
-async def test_a_reason_in_free_words_is_understood(reason: str, gone: str, there: str) -> None:
-    result = await refine(ANSWER, critique(ANSWER, reasons={2: reason}), mode="human")
-    assert there in result
-    assert not gone or gone not in result
+    ]:
+        with subtests.test(reason=reason, gone=gone, there=there):
+            result = await refine(ANSWER, critique(ANSWER, reasons={2: reason}), mode="human")
+            assert there in result
+            assert not gone or gone not in result
 
 
 def with_note(found: Critique, sentence: int, note: str) -> Critique:

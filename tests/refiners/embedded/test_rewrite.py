@@ -58,19 +58,17 @@ def test_an_addition_stands_after_its_sentence_and_changes_nothing_else() -> Non
     assert "that it helps the poor." in result
 
 
-@pytest.mark.parametrize(
-    ("dropped", "gone", "there"),
-    [
+def test_a_clause_goes_with_its_joint_and_the_opening_stays(subtests: pytest.Subtests) -> None:
+    for dropped, gone, there in [
         ("taxes are too high", "taxes", "Supporters argue that the state is wasteful."),
         ("the state is wasteful", "wasteful", "Supporters argue that taxes are too high. They"),
         ("roads are bad.", "roads", "They also say that schools need money."),
         ("schools need money", "schools", "They also say that roads are bad."),
-    ],
-)
-def test_a_clause_goes_with_its_joint_and_the_opening_stays(dropped: str, gone: str, there: str) -> None:
-    result = run(PROSE, drop=(dropped,))
-    assert gone not in result
-    assert there in result
+    ]:
+        with subtests.test(dropped=dropped, gone=gone, there=there):
+            result = run(PROSE, drop=(dropped,))
+            assert gone not in result
+            assert there in result
 
 
 def test_the_next_sentence_of_a_side_takes_over_the_opening_of_a_dropped_one() -> None:
@@ -97,11 +95,10 @@ def test_an_item_may_be_replaced() -> None:
     assert result == LISTS.replace("It is loud.", "New one.")
 
 
-@pytest.mark.parametrize(
-    ("dropped", "left"), [("One.", "Two.\n\nThree.\n"), ("Two.", "One.\n\nThree.\n"), ("Three.", "One.\n\nTwo.\n")]
-)
-def test_paragraphs_stay_one_blank_line_apart(dropped: str, left: str) -> None:
-    assert run("One.\n\nTwo.\n\nThree.\n", drop=(dropped,)) == left
+def test_paragraphs_stay_one_blank_line_apart(subtests: pytest.Subtests) -> None:
+    for dropped, left in [("One.", "Two.\n\nThree.\n"), ("Two.", "One.\n\nThree.\n"), ("Three.", "One.\n\nTwo.\n")]:
+        with subtests.test(dropped=dropped, left=left):
+            assert run("One.\n\nTwo.\n\nThree.\n", drop=(dropped,)) == left
 
 
 def test_a_text_without_an_end_mark_gets_one_before_an_addition() -> None:

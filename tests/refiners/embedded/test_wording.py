@@ -28,9 +28,8 @@ def test_every_connective_is_an_opening_to_the_clause_cutter() -> None:
     assert [x for x in all_leads() if opening_length(f"{x} the state must do it") != len(x) + 1] == []
 
 
-@pytest.mark.parametrize(
-    ("argument", "expected"),
-    [
+def test_only_a_whole_statement_may_follow_that(subtests: pytest.Subtests) -> None:
+    for argument, expected in [
         ("It is the state's duty to protect its people", True),
         ("Taxes reduce the gap between rich and poor.", True),
         ("Duty to protect the child", False),
@@ -40,15 +39,14 @@ def test_every_connective_is_an_opening_to_the_clause_cutter() -> None:
         ("No, people may say what they like", False),
         ("People who are denied a voice", False),
         ("It helps. It is cheap.", False),
-    ],
-)
-def test_only_a_whole_statement_may_follow_that(argument: str, expected: bool) -> None:
-    assert is_statement(argument) is expected
+    ]:
+        with subtests.test(argument=argument, expected=expected):
+            assert is_statement(argument) is expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_names_keep_their_capital(subtests: pytest.Subtests) -> None:
+    """None: the word may be a name, and nothing at hand tells."""
+    for text, expected in [
         ("The EU shares values.", "the EU shares values."),
         ("NATO keeps the peace.", "NATO keeps the peace."),
         ("I think so.", "I think so."),
@@ -58,11 +56,9 @@ def test_only_a_whole_statement_may_follow_that(argument: str, expected: bool) -
         ("Tax Cuts Harm Social Programs", None),
         ("“Benefits” are unclear.", "“Benefits” are unclear."),
         ("16 is too young.", "16 is too young."),
-    ],
-)
-def test_names_keep_their_capital(text: str, expected: str | None) -> None:
-    """None: the word may be a name, and nothing at hand tells."""
-    assert Decapitalizer([]).lowered(text) == expected
+    ]:
+        with subtests.test(text=text, expected=expected):
+            assert Decapitalizer([]).lowered(text) == expected
 
 
 def test_a_word_seen_in_lower_case_is_no_name() -> None:
@@ -96,27 +92,29 @@ def test_an_unnamed_side_is_opened_with_its_name() -> None:
     assert said == 'Another view ("a b"): Duty to protect.'
 
 
-@pytest.mark.parametrize(
-    ("name", "side"),
-    [("pro", "for"), ("Arguments against", "against"), ("con", "against"), ("economy", ""), ("for and against", "")],
-)
-def test_the_side_of_a_perspective_is_read_from_its_name(name: str, side: str) -> None:
-    assert side_of(name) == side
+def test_the_side_of_a_perspective_is_read_from_its_name(subtests: pytest.Subtests) -> None:
+    for name, side in [
+        ("pro", "for"),
+        ("Arguments against", "against"),
+        ("con", "against"),
+        ("economy", ""),
+        ("for and against", ""),
+    ]:
+        with subtests.test(name=name, side=side):
+            assert side_of(name) == side
 
 
-@pytest.mark.parametrize(
-    ("opening", "expected"),
-    [
+def test_openings_that_turn_to_a_side(subtests: pytest.Subtests) -> None:
+    for opening, expected in [
         ("Opponents argue that", True),
         ("On the other hand,", True),
         ("Those in favour say that", True),
         ("They also say that", False),
         ("Moreover,", False),
         ("Critics add that", False),
-    ],
-)
-def test_openings_that_turn_to_a_side(opening: str, expected: bool) -> None:
-    assert sets_side(opening) is expected
+    ]:
+        with subtests.test(opening=opening, expected=expected):
+            assert sets_side(opening) is expected
 
 
 def test_english_is_told_by_its_common_words() -> None:
