@@ -20,7 +20,7 @@ FLOOR_S = 0.3
 """Processor seconds that say nothing, on a busy machine too: a long text that takes no more is not looked at again."""
 IN_A_WINDOW = {
     "agent/gate/checks/rewording.py _COUNTED": "reads the 40 characters before a changed word",
-    "models/messages.py _REFUSAL": "reads 2,000 characters of an error",
+    "models/faults.py _NO_SYSTEM": "reads 2,000 characters of an error",
     "prompts/fence.py _LATIN": "reads the name of a character",
     "text/form_lines.py _STRONG": "reads lines of at most 400 characters",
     "text/form_lines.py _WEAK": "reads lines of at most 400 characters",

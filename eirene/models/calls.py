@@ -6,9 +6,9 @@ Every message of a client is redacted here on its way to an exception of ours, i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from eirene.core.errors import BackendTimeoutError
 from eirene.core.logs import get_logger
@@ -28,6 +28,7 @@ logger = get_logger(__name__)
 
 T = TypeVar("T")
 
+_SYSTEM_ROLES = ("system", "developer")
 _MAX_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "num_predict")
 
 
@@ -192,3 +193,27 @@ def _number(model: object, name: str) -> int | None:
     """A setting that is a number from 0 up; None where the model has none."""
     value = getattr(model, name, None)
     return value if isinstance(value, int) and value >= 0 else None
+
+
+def has_system(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether one of the messages, in OpenAI's form, is the system's or the developer's."""
+    return any(message.get("role") in _SYSTEM_ROLES for message in messages)
+
+
+def without_system(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The messages, in OpenAI's form, with the system's texts at the head of the first message of the user."""
+    told = "\n\n".join(_text(message.get("content")) for message in messages if message.get("role") in _SYSTEM_ROLES)
+    rest = [dict(message) for message in messages if message.get("role") not in _SYSTEM_ROLES]
+    first = next((n for n, message in enumerate(rest) if message.get("role") == "user"), None)
+    if first is None:
+        return [{"role": "user", "content": told}, *rest]
+    said = rest[first].get("content")
+    head = {"type": "text", "text": told}
+    rest[first]["content"] = [head, *said] if isinstance(said, list) else f"{told}\n\n{said or ''}".rstrip()
+    return rest
+
+
+def _text(content: object) -> str:
+    if not isinstance(content, list):
+        return str(content or "")
+    return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))

@@ -23,13 +23,12 @@ from eirene.core.loop_settings import Structured
 from eirene.core.usage import Meter, Usage
 from eirene.models.cache import CallCache, reply_keys
 from eirene.models.call_spans import TracedCall, note_response, response_of
-from eirene.models.calls import Answered, Caller, Request, reply_limit
+from eirene.models.calls import Answered, Caller, Request, has_system, reply_limit, without_system
 from eirene.models.clients import ModelPerLoop, identity_of, server_address
 from eirene.models.costs import Price, rough_count
-from eirene.models.faults import RESPONSE_FORMAT
+from eirene.models.faults import RESPONSE_FORMAT, SYSTEM
 from eirene.models.http_guard import current_call
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
-from eirene.models.messages import SYSTEM, has_system, without_system
 from eirene.models.replies import Reply, Tokens, replies_of, tokens_of
 from eirene.models.structured import ReplyForm, asks_for_schemas, guided_replies, json_object, schema_fields
 from eirene.prompts import Message

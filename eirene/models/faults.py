@@ -30,7 +30,6 @@ from eirene.core.errors import (
     error_chain,
     root_cause,
 )
-from eirene.models.messages import SYSTEM, refuses_system
 from eirene.models.redaction import redacted
 
 _NO_ADDRESS = frozenset({"InvalidURL", "LocationParseError", "UnsupportedProtocol"})
@@ -39,6 +38,20 @@ _LATE = frozenset({"ConnectTimeout", "ConnectionTimeoutError"})
 _WRONG_NAME = (62, 64)  # OpenSSL's codes for a certificate of another host or IP address
 
 Diagnosis = tuple[type[BackendError], str]
+SYSTEM = "system"
+"""What a refused system message is called among the fields that a server does not take."""
+_SYSTEM_ROLE = (
+    r"(?:['\"`](?:system|developer)['\"`]|\b(?:system|developer)['\"`]*[ _-](?:role|messages?|prompts?|instructions?)\b"
+    r"|\brole\W{1,4}(?:system|developer)\b)"
+)
+# How servers, and the chat templates behind them, say it.
+_NO_SYSTEM = re.compile(
+    rf"{_SYSTEM_ROLE}[^.!?\n]{{0,40}}(?:\bnot\b|n't\b|\bun(?:supported|known|expected|recogni[sz]ed)\b|\binvalid\b)"
+    rf"|(?:\bnot|n't) (?:support|allow|accept|take|have|handle|use|expect)\b[^.!?\n]{{0,30}}{_SYSTEM_ROLE}"
+    rf"|\b(?:un(?:supported|known|expected|recogni[sz]ed)|invalid)\b[^.!?\n]{{0,20}}{_SYSTEM_ROLE}"
+    r"|\broles must alternate\b|\bonly\W+(?:the )?\W*user\b.{0,10}\bassistant\b.{0,60}\broles?\b",
+    re.IGNORECASE,
+)
 RESPONSE_FORMAT = "response_format"
 """What a refused schema is called, whatever field it was sent in."""
 LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
@@ -231,7 +244,7 @@ def _told_of(text: str, parameters: frozenset[str]) -> str | None:
     """What was sent and an error speaks of without naming a field."""
     if "n" in parameters and _ONE_REPLY.search(text):
         return "n"
-    if SYSTEM in parameters and refuses_system(text):
+    if SYSTEM in parameters and _NO_SYSTEM.search(text[:2_000]):
         return SYSTEM
     return RESPONSE_FORMAT if RESPONSE_FORMAT in parameters and _SCHEMA.search(text) else None
 

@@ -14,12 +14,11 @@ from eirene.core.errors import BackendError, MalformedReplyError, UnusableReplyE
 from eirene.core.logs import get_logger
 from eirene.core.usage import Meter, Usage
 from eirene.models.call_spans import TracedCall, note_response, response_of
-from eirene.models.calls import Answered, Caller, Request, reply_limit
+from eirene.models.calls import Answered, Caller, Request, has_system, reply_limit, without_system
 from eirene.models.clients import ModelPerLoop, server_address
-from eirene.models.faults import LIMITS
+from eirene.models.faults import LIMITS, SYSTEM
 from eirene.models.http_guard import ReplyLimit
 from eirene.models.limits import Limiter, RetryPolicy, Sleep
-from eirene.models.messages import SYSTEM, has_system, without_system
 from eirene.models.replies import Reply, Tokens, read_completion, replies_of, tokens_of, whole_message
 
 if TYPE_CHECKING:
